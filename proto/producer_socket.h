@@ -34,7 +34,8 @@ enum class ProducerCommand : std::uint32_t {
   kMapSlot = 1,
   // To hosts: what was mapped under that number goes.
   kUnmapSlot = 2,
-  // To hosts: fork producer number `slot`. Descriptor: its socket.
+  // To hosts: fork producer number `slot`. Descriptor: its socket. With the
+  // answer comes a pidfd of the producer; without one, its memory has no limit.
   kFork = 3,
   // To producers. Behind the task: `count` ProducedSample.
   kMake = 4,

@@ -31,6 +31,14 @@ struct RemoteRequestsInfo {
   std::uint64_t bytes = 0;
 };
 
+// The processes that run users' code, and their own memory: see admin.proto.
+struct ProducersInfo {
+  std::uint32_t count = 0;
+  std::uint64_t memory_used = 0;
+  std::uint64_t memory_limit = 0;
+  std::uint64_t ended = 0;
+};
+
 // A GPU that loaders have their batches on: see admin.proto.
 struct GpuUse {
   int ordinal = 0;
@@ -47,12 +55,13 @@ struct DaemonInfo {
   std::string version;
   double uptime_seconds = 0;
   std::string runtime_dir;
-  std::string config_file;           // empty: none
-  std::string index_directory;       // empty: indexes are in memory only
-  std::uint64_t memory_limit = 0;    // bytes, of the budget
-  std::uint64_t memory_used = 0;     // bytes reserved
-  std::uint64_t memory_slots = 0;    // bytes, part of memory_used
-  std::uint64_t memory_cache = 0;    // bytes, part of memory_used
+  std::string config_file;         // empty: none
+  std::string index_directory;     // empty: indexes are in memory only
+  std::uint64_t memory_limit = 0;  // bytes, of the budget
+  std::uint64_t memory_used = 0;   // bytes reserved
+  std::uint64_t memory_slots = 0;  // bytes, part of memory_used
+  std::uint64_t memory_cache = 0;  // bytes, part of memory_used
+  ProducersInfo producers;
   std::uint32_t workers = 0;         // threads that decode and transform
   std::uint32_t workers_busy = 0;    // part of workers
   std::uint64_t tasks_queued = 0;    // waiting for a worker

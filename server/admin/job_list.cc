@@ -124,6 +124,13 @@ void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
   out->set_refusal(ValidUtf8(in.refusal));
 }
 
+void Fill(const ProducersInfo& in, proto::Producers* out) {
+  out->set_count(in.count);
+  out->set_memory_used(in.memory_used);
+  out->set_memory_limit(in.memory_limit);
+  out->set_ended(in.ended);
+}
+
 void Add(const RemoteRequestsInfo& in, proto::RemoteRequests* sum) {
   sum->set_reads(sum->reads() + in.reads);
   sum->set_lists(sum->lists() + in.lists);
@@ -184,6 +191,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_memory_used(info.memory_used);
   status.set_memory_slots(info.memory_slots);
   status.set_memory_cache(info.memory_cache);
+  Fill(info.producers, status.mutable_producers());
   status.set_workers(info.workers);
   status.set_workers_busy(info.workers_busy);
   status.set_tasks_queued(info.tasks_queued);

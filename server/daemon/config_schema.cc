@@ -170,7 +170,8 @@ absl::Status CheckNumber(std::string_view key, double value) {
 }
 
 absl::Status CheckText(std::string_view key, std::string_view value) {
-  if (key == "memory.limit" || key == "image.scratch_limit") {
+  if (key == "memory.limit" || key == "image.scratch_limit" ||
+      key == "producer.memory") {
     return CheckSize(value);
   } else if (key == "cache.memory") {
     return CheckCacheMemory(value);

@@ -74,6 +74,9 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
       base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
   FOREBAY_ASSIGN_OR_RETURN(
       resources.cache, CacheMemory(config.cache().memory(), resources.memory));
+  FOREBAY_ASSIGN_OR_RETURN(
+      resources.producers,
+      base::ParseByteSize(config.producer().memory(), limits.memory_bytes));
   resources.variants = resources.cache;
   if (const std::string& variants = config.cache().decoded();
       variants != "auto" && variants != "off") {
@@ -154,6 +157,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       executor_(resources.workers, {.max_cpus = resources.max_cpus}),
       local_reads_(config_.storage(), &read_shares_),
       remote_reads_(RemoteEnvironment::OfProcess(), &sources_, &read_shares_),
+      memory_watch_(resources.producers),
       busy_at_nanos_(started_at_nanos_) {
   sources_.Add(
       [](const storage::Root& root) {
@@ -219,6 +223,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
                                               ? nullptr
                                               : cache_.get(),
                          .answer_waiter = &answer_waiter_,
+                         .memory_watch = &memory_watch_,
                          .next_use_registry = &next_use_registry_,
                          .on_changed =
                              [this](const dataset::Dataset& dataset) {
@@ -317,6 +322,11 @@ admin::DaemonInfo Daemon::Info() const {
   info.memory_used = budget_.used();
   info.memory_slots = registry_->SlotBytes();
   info.memory_cache = cache_->capacity();
+  const producer::MemorySnapshot producers = memory_watch_.snapshot();
+  info.producers = {.count = producers.producers,
+                    .memory_used = producers.used,
+                    .memory_limit = producers.limit,
+                    .ended = producers.ended};
   info.workers = static_cast<std::uint32_t>(executor_.workers());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
@@ -336,6 +346,12 @@ admin::DaemonInfo Daemon::Info() const {
   for (const storage::http::JobRequests& of : remote_reads_.requests())
     info.remote_requests.push_back(ToInfo(of));
   info.warnings = warnings_;
+  if (producers.ended > 0) {
+    info.warnings.push_back(absl::StrCat(
+        producers.ended,
+        " worker processes were ended since all had more memory than "
+        "producer.memory allows: the log names their datasets"));
+  }
   if (!disk_tier_->refusal().empty())
     info.warnings.push_back(disk_tier_->refusal());
   for (std::string& warning : registry_->Warnings())

@@ -26,6 +26,7 @@
 #include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
 #include "server/producer/answer_waiter.h"
+#include "server/producer/memory_watch.h"
 #include "server/session/server.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/coalesced_source.h"
@@ -60,6 +61,7 @@ class Daemon {
     std::uint64_t cache = 0;     // bytes, of them
     std::uint64_t variants = 0;  // of it
     std::uint64_t scratch = 0;
+    std::uint64_t producers = 0;  // bytes, besides
     int workers = 0;
     double max_cpus = 0;                  // of all workers
     pipeline::WorkspaceLimits workspace;  // of one worker
@@ -109,6 +111,7 @@ class Daemon {
   storage::memory::MemorySource memory_;
   LocalReads local_reads_;
   RemoteReads remote_reads_;
+  producer::MemoryWatch memory_watch_;
   // Goes before what its callbacks use.
   producer::AnswerWaiter answer_waiter_;
   std::unique_ptr<job::Registry> registry_;

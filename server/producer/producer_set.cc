@@ -6,6 +6,7 @@
 
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/producer/process.h"
 
 namespace forebay::producer {
 namespace {
@@ -41,12 +42,12 @@ absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most) {
 
 std::uint32_t ProducerSet::most() const {
   base::MutexLock lock(&mutex_);
-  return most_;
+  return std::min(most_, group_->most());
 }
 
-absl::Status ProducerSet::Command(const proto::ProducerTask& task,
-                                  absl::Span<const std::uint8_t> behind,
-                                  int fd) {
+absl::StatusOr<Answer> ProducerSet::Command(
+    const proto::ProducerTask& task, absl::Span<const std::uint8_t> behind,
+    int fd) {
   base::MutexLock commands(&commands_);
   std::shared_ptr<TaskSocket> host;
   {
@@ -57,8 +58,8 @@ absl::Status ProducerSet::Command(const proto::ProducerTask& task,
   }
   absl::Status status = host->Ask(task, behind, fd);
   if (status.ok()) {
-    const auto answer = host->Await(kHostMilliseconds);
-    if (answer.ok() && answer->failures.empty()) return absl::OkStatus();
+    auto answer = host->Await(kHostMilliseconds);
+    if (answer.ok() && answer->failures.empty()) return answer;
     if (answer.ok())
       return absl::ResourceExhaustedError(answer->failures.front().text);
   }
@@ -95,7 +96,8 @@ absl::Status ProducerSet::Map(int fd, const std::uint8_t* data,
                .epoch = 0,
                .count = static_cast<std::uint32_t>(offsets_.size()),
                .reserved = 0},
-              {offsets, offsets_.size() * sizeof(std::uint64_t)}, fd));
+              {offsets, offsets_.size() * sizeof(std::uint64_t)}, fd)
+          .status());
   base::MutexLock lock(&mutex_);
   slots_[data] = slot;
   ++generation_;
@@ -122,6 +124,7 @@ void ProducerSet::Unmap(const std::uint8_t* data) {
            .count = 0,
            .reserved = 0},
           {}, -1)
+      .status()
       .IgnoreError();
 }
 
@@ -161,7 +164,8 @@ absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take(
 std::vector<std::shared_ptr<Producer>> ProducerSet::TakeOutdatedLocked() {
   const auto is_outdated = [&](const std::shared_ptr<Producer>& producer)
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                                 return producer->generation != generation_;
+                                 return producer->generation != generation_ ||
+                                        producer->overrun().has_value();
                                };
   const auto kept =
       std::stable_partition(idle_.begin(), idle_.end(), is_outdated);
@@ -195,16 +199,26 @@ std::uint32_t ProducerSet::FreeNumberLocked() {
 absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Fork(
     std::uint32_t number, std::uint64_t generation) {
   FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
-  FOREBAY_RETURN_IF_ERROR(Command({.command = proto::ProducerCommand::kFork,
-                                   .slot = number,
-                                   .bytes = 0,
-                                   .epoch = 0,
-                                   .count = 0,
-                                   .reserved = 0},
-                                  {}, pair.theirs.get()));
-  return std::make_shared<Producer>(Producer{.socket = std::move(pair.ours),
-                                             .number = number,
-                                             .generation = generation});
+  FOREBAY_ASSIGN_OR_RETURN(Answer forked,
+                           Command({.command = proto::ProducerCommand::kFork,
+                                    .slot = number,
+                                    .bytes = 0,
+                                    .epoch = 0,
+                                    .count = 0,
+                                    .reserved = 0},
+                                   {}, pair.theirs.get()));
+  return std::make_shared<Producer>(
+      Producer{.socket = std::move(pair.ours),
+               .number = number,
+               .generation = generation,
+               .limited = Limit(std::move(forked))});
+}
+
+std::shared_ptr<const LimitedProducer> ProducerSet::Limit(Answer forked) const {
+  if (memory_ == nullptr) return nullptr;
+  auto process = OpenProcess(std::move(forked.fd), forked.sender);
+  return process == nullptr ? nullptr
+                            : memory_->Add(group_, std::move(process));
 }
 
 void ProducerSet::GiveBack(std::shared_ptr<Producer> producer, bool alive) {

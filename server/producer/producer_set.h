@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -15,6 +16,8 @@
 #include "proto/producer_socket.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
+#include "server/producer/memory_limiter.h"
+#include "server/producer/memory_watch.h"
 #include "server/producer/task_socket.h"
 
 namespace forebay::producer {
@@ -29,6 +32,13 @@ struct Producer {
   TaskSocket socket;
   std::uint32_t number = 0;      // among those of its host
   std::uint64_t generation = 0;  // of the slots that it can write
+  // Null if its memory has no limit.
+  std::shared_ptr<const LimitedProducer> limited = nullptr;
+
+  // Why it was ended; nullopt if it was not ended for its memory.
+  std::optional<Overrun> overrun() const {
+    return limited == nullptr ? std::nullopt : limited->overrun();
+  }
 };
 
 // The producers of one stream, and the host that forks them: as many as there
@@ -43,15 +53,20 @@ struct Producer {
 // FAILED_PRECONDITION: there is none.
 class ProducerSet {
  public:
-  // `offsets`: of the fields that producers write, in a slot.
-  explicit ProducerSet(std::vector<std::uint64_t> offsets)
-      : offsets_(std::move(offsets)) {}
+  // `offsets`: of the fields that producers write, in a slot. `name`: the
+  // dataset's, for people. `memory` limits the producers' memory, unless null.
+  explicit ProducerSet(std::vector<std::uint64_t> offsets,
+                       std::string name = {}, MemoryWatch* memory = nullptr)
+      : offsets_(std::move(offsets)),
+        memory_(memory),
+        group_(std::make_shared<MemoryGroup>(std::move(name))) {}
   ~ProducerSet() { End(); }
 
   // Returns the socket of a host, which is to fork at most `most` producers.
   // FAILED_PRECONDITION: there is a host already.
   absl::StatusOr<base::Fd> Start(std::uint32_t most);
-  // The most producers at once; 0 before there is a host.
+  // The most producers at once; 0 before there is a host. Fewer than the host
+  // may fork, while there is no memory for more.
   std::uint32_t most() const;
 
   // Lets producers write the memory at `data`, `bytes` long, of which `fd` is
@@ -82,13 +97,17 @@ class ProducerSet {
   absl::Status Map(int fd, const std::uint8_t* data, std::uint64_t bytes);
   void Unmap(const std::uint8_t* data);
   // Asks the host, and awaits its answer.
-  absl::Status Command(const proto::ProducerTask& task,
-                       absl::Span<const std::uint8_t> behind, int fd)
+  absl::StatusOr<Answer> Command(const proto::ProducerTask& task,
+                                 absl::Span<const std::uint8_t> behind, int fd)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<Producer>> Fork(std::uint32_t number,
                                                  std::uint64_t generation);
-  // Takes the idle producers that cannot write all slots, or have ones mapped
-  // that are gone. The caller drops them without the mutex.
+  // Limits the memory of a producer that the host has forked, if it says which
+  // process that is.
+  std::shared_ptr<const LimitedProducer> Limit(Answer forked) const;
+  // Takes the idle producers that cannot write all slots, have ones mapped that
+  // are gone, or were ended for their memory. The caller drops them without the
+  // mutex.
   std::vector<std::shared_ptr<Producer>> TakeOutdatedLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes an idle producer; null if there is none.
@@ -97,6 +116,8 @@ class ProducerSet {
   std::uint32_t FreeNumberLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::uint64_t> offsets_;
+  MemoryWatch* const memory_;
+  const std::shared_ptr<MemoryGroup> group_;
   // Held while the host is asked, which may stand still; taken before mutex_.
   base::Mutex commands_;
   mutable base::Mutex mutex_;

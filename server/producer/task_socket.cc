@@ -40,7 +40,7 @@ absl::StatusOr<Answer> Parse(absl::Span<const char> bytes) {
       header.failures > proto::kMaxProducedSamples ||
       header.cpu_nanos > kMaxCpuNanos)
     return Malformed();
-  Answer answer{.cpu_nanos = header.cpu_nanos, .failures = {}};
+  Answer answer{.cpu_nanos = header.cpu_nanos, .failures = {}, .fd = {}};
   for (std::uint32_t i = 0; i < header.failures; ++i) {
     proto::ProducerFailure failure;
     if (!take(&failure, sizeof(failure)) ||
@@ -57,19 +57,31 @@ absl::StatusOr<Answer> Parse(absl::Span<const char> bytes) {
   return answer;
 }
 
-// Returns the process that sent the message, as the kernel says; 0 if it lies
-// in another PID namespace.
-pid_t SenderOf(struct msghdr* message) {
+// Takes the first descriptor that came with a message, and closes the others.
+base::Fd TakeFd(const struct cmsghdr* control) {
+  base::Fd first;
+  const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t i = 0; i < count; ++i) {
+    int fd;
+    std::memcpy(&fd, CMSG_DATA(control) + i * sizeof(fd), sizeof(fd));
+    base::Fd one(fd);
+    if (!first) first = std::move(one);
+  }
+  return first;
+}
+
+// Reads what came beside a message: the process that sent it, as the kernel
+// says, or 0 if it lies in another PID namespace; and a descriptor.
+void TakeControl(struct msghdr* message, pid_t* sender, base::Fd* fd) {
   for (struct cmsghdr* control = CMSG_FIRSTHDR(message); control != nullptr;
        control = CMSG_NXTHDR(message, control)) {
-    if (control->cmsg_level != SOL_SOCKET ||
-        control->cmsg_type != SCM_CREDENTIALS)
-      continue;
+    if (control->cmsg_level != SOL_SOCKET) continue;
+    if (control->cmsg_type == SCM_RIGHTS) *fd = TakeFd(control);
+    if (control->cmsg_type != SCM_CREDENTIALS) continue;
     struct ucred credentials;
     std::memcpy(&credentials, CMSG_DATA(control), sizeof(credentials));
-    return credentials.pid;
+    *sender = credentials.pid;
   }
-  return 0;
 }
 
 }  // namespace
@@ -123,8 +135,9 @@ absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
   if (poll(&ready, 1, milliseconds) <= 0)
     return absl::DeadlineExceededError("no answer yet");
   std::string bytes(proto::kMaxProducerMessage, '\0');
-  // Room for credentials alone: what else comes is closed by the kernel.
-  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
+  // The kernel closes descriptors that there is no room for.
+  alignas(struct cmsghdr) char
+      control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
   struct iovec data = {.iov_base = bytes.data(), .iov_len = bytes.size()};
   struct msghdr message = {};
   message.msg_iov = &data;
@@ -137,9 +150,16 @@ absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
         recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (received < 0 && errno == EINTR);
   if (received <= 0) return Gone();
+  pid_t sender = 0;
+  base::Fd fd;
+  TakeControl(&message, &sender, &fd);
   if ((message.msg_flags & MSG_TRUNC) != 0) return Malformed();
-  pid_ = SenderOf(&message);
-  return Parse({bytes.data(), static_cast<std::size_t>(received)});
+  pid_ = sender;
+  FOREBAY_ASSIGN_OR_RETURN(
+      Answer answer, Parse({bytes.data(), static_cast<std::size_t>(received)}));
+  answer.fd = std::move(fd);
+  answer.sender = sender;
+  return answer;
 }
 
 void TaskSocket::End() { shutdown(socket_.get(), SHUT_RDWR); }

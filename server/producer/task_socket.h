@@ -26,6 +26,8 @@ struct Failure {
 struct Answer {
   std::uint64_t cpu_nanos = 0;
   std::vector<Failure> failures;
+  base::Fd fd = {};  // that came with it, if any
+  pid_t sender = 0;  // as the daemon sees it; 0: not to be seen
 };
 
 // The daemon's end of the socket of one process that the user's client started

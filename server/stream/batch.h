@@ -36,8 +36,13 @@ struct PendingSample {
   storage::Revision revision = {};
   base::MemoryReservation own;  // for the bytes, unless in the read window
   std::uint32_t deaths = 0;     // of producers that made it
-  bool reading = false;         // its read is in flight
-  bool capped = false;          // caps may hold up its read
+  // How often one was ended because all together had too much memory.
+  std::uint32_t short_of_memory = 0;
+  bool reading = false;  // its read is in flight
+  bool capped = false;   // caps may hold up its read
+
+  // Whether a producer that made it has ended.
+  bool was_lost() const { return deaths + short_of_memory > 0; }
 };
 
 // The choices of a loader that decide how samples make batches.

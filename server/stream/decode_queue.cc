@@ -19,8 +19,11 @@ std::vector<ReadSample> DecodeQueue::Take(std::size_t task_samples) {
   std::vector<ReadSample> taken;
   taken.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
+    const bool alone = samples_.front().pending->was_lost();
+    if (alone && i > 0) break;
     taken.push_back(std::move(samples_.front()));
     samples_.pop_front();
+    if (alone) break;
   }
   return taken;
 }

@@ -47,7 +47,8 @@ class DecodeQueue {
   // Whether the caller is to submit one more task, which is counted then. Call
   // it after Add and after Take. A task takes at most `task_samples`.
   bool WantsTask(std::size_t task_samples);
-  // The samples for a task that begins: the first ones, perhaps none.
+  // The samples for a task that begins: the first ones, perhaps none. One that
+  // was lost with its producer comes alone: others are not to share its fate.
   std::vector<ReadSample> Take(std::size_t task_samples);
   // Some sample that `may` returns true for, the first one, which stays; null
   // if there is none.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,38 @@ constexpr std::int64_t kNanosPerMilli = 1'000'000;
 constexpr int kLongestMilliseconds = 1000;
 // Producers that may die of one sample.
 constexpr std::uint32_t kMaxDeaths = 3;
+// Producers that may be ended while they make one sample because all together
+// have too much memory.
+constexpr std::uint32_t kMaxShortOfMemory = 20;
+
+std::string Mib(std::uint64_t bytes) {
+  return absl::StrCat(bytes >> 20, " MiB");
+}
+
+// Books that the producer ended that made the sample. Returns an error if the
+// sample is not to be made again.
+absl::Status BookLoss(PendingSample& pending,
+                      const std::optional<producer::Overrun>& overrun) {
+  if (overrun.has_value() && !overrun->alone()) {
+    if (++pending.short_of_memory < kMaxShortOfMemory) return absl::OkStatus();
+    return absl::UnknownError(absl::StrCat(
+        kMaxShortOfMemory,
+        " worker processes were ended while they made sample ", pending.id,
+        ": the last had ", Mib(overrun->bytes),
+        " of memory of its own, and all had ", Mib(overrun->together),
+        ", more than ", Mib(overrun->limit), " (producer.memory)"));
+  }
+  if (++pending.deaths < kMaxDeaths) return absl::OkStatus();
+  std::string text = absl::StrCat(
+      kMaxDeaths, " worker processes ended while they made sample ",
+      pending.id);
+  if (overrun.has_value()) {
+    absl::StrAppend(&text, ": the last had ", Mib(overrun->bytes),
+                    " of memory of its own, and all may have ",
+                    Mib(overrun->limit), " (producer.memory)");
+  }
+  return absl::UnknownError(text);
+}
 
 // The offsets in a slot that proto/producer_socket.h describes.
 std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
@@ -58,8 +91,9 @@ ProducedSamples::ProducedSamples(const StreamSpec* spec,
     : spec_(spec),
       layout_(layout),
       deps_(deps),
-      producers_(
-          std::make_shared<producer::ProducerSet>(OffsetsOf(*spec, *layout))) {}
+      producers_(std::make_shared<producer::ProducerSet>(
+          OffsetsOf(*spec, *layout), spec->dataset->uri(),
+          deps->memory_watch)) {}
 
 std::optional<std::uint32_t> ProducedSamples::LaneOf(
     const PendingSample& pending) const {
@@ -183,6 +217,7 @@ ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
 
 void ProducedSamples::Take(ProducerPtr producer, const AnswerOr& answer,
                            std::vector<ReadSample>& samples) {
+  const std::optional<producer::Overrun> overrun = producer->overrun();
   producers_->GiveBack(std::move(producer), answer.ok());
   std::vector<ReadSample*> asked;
   for (ReadSample& sample : samples) {
@@ -197,13 +232,8 @@ void ProducedSamples::Take(ProducerPtr producer, const AnswerOr& answer,
   }
   for (ReadSample* const sample : asked) {
     sample->made = false;
-    if (++sample->pending->deaths < kMaxDeaths) {
-      sample->lost = true;
-    } else {
-      sample->status = absl::UnknownError(absl::StrCat(
-          kMaxDeaths, " worker processes ended while they made sample ",
-          sample->pending->id));
-    }
+    sample->status = BookLoss(*sample->pending, overrun);
+    sample->lost = sample->status.ok();
   }
 }
 

@@ -20,6 +20,7 @@
 #include "server/pipeline/user_code.h"
 #include "server/pipeline/workspace.h"
 #include "server/producer/answer_waiter.h"
+#include "server/producer/memory_watch.h"
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
@@ -85,6 +86,8 @@ struct StreamDeps {
   cache::VariantStore* variant_store = nullptr;
   // Waits for producers that sleep. Null if the dataset needs none.
   producer::AnswerWaiter* answer_waiter = nullptr;
+  // Limits the memory of producers, unless null.
+  producer::MemoryWatch* memory_watch = nullptr;
   // Streams register their members' next uses here, unless null.
   cache::NextUseRegistry* next_use_registry = nullptr;
   // Called when a file was not as the dataset's index says. May block a little.

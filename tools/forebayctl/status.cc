@@ -64,6 +64,18 @@ std::string Describe(const proto::Source& source) {
       Bytes(static_cast<double>(source.request_cost())), " besides its bytes");
 }
 
+std::string Describe(const proto::Producers& producers) {
+  std::string text = absl::StrCat(
+      producers.count(), " with ",
+      Bytes(static_cast<double>(producers.memory_used())), " of at most ",
+      Bytes(static_cast<double>(producers.memory_limit())), " of their own");
+  if (producers.ended() > 0) {
+    absl::StrAppend(&text, "; ", Count(static_cast<double>(producers.ended())),
+                    " ended because of that");
+  }
+  return text;
+}
+
 void Print(const proto::DaemonStatus& status) {
   AddLine("forebayd", absl::StrCat(status.version(), ", process ", status.pid(),
                                    ", uid ", status.uid(), ", up ",
@@ -85,6 +97,7 @@ void Print(const proto::DaemonStatus& status) {
       absl::StrCat(status.workers_busy(), " of ", status.workers(), " busy, ",
                    Count(static_cast<double>(status.tasks_queued())),
                    " tasks queued, ", status.simd_target()));
+  AddLine("producers", Describe(status.producers()));
   AddLine("trainers",
           absl::StrCat(status.sessions(), " connected, ", status.jobs(),
                        " jobs, ", status.loaders(), " loaders"));

@@ -227,7 +227,8 @@ class BatchRun(Run):
 
     def _fail(self, text: str) -> None:
         number = self.next
-        text = re.sub(rf"sample {number}$", self._name_of(number), text)
+        name = self._name_of(number)
+        text = re.sub(rf"sample {number}(?=:|$)", lambda _: name, text, count=1)
         self._position.samples = self._samples_after(number)
         self.passed(number)
         raise self._restored(text) from None

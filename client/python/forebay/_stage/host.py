@@ -186,25 +186,33 @@ class _Host:
             return False
         began = time.process_time_ns()
         failures = []
+        sent: List[int] = []
         try:
-            self._do(wire.read_task(message), fds)
+            sent = self._do(wire.read_task(message), fds)
         except Exception as error:
             failures.append((0, f"{type(error).__name__}: {error}"))
         finally:
             for fd in fds:
                 os.close(fd)
-        self._tasks.send(wire.answer(time.process_time_ns() - began, failures))
+        answer = wire.answer(time.process_time_ns() - began, failures)
+        if sent:
+            socket.send_fds(self._tasks, [answer], sent)
+        else:
+            self._tasks.send(answer)
         return True
 
-    def _do(self, task: wire.Task, fds: List[int]) -> None:
+    def _do(self, task: wire.Task, fds: List[int]) -> List[int]:
+        """Does a task. Returns the descriptors that go with the answer."""
         if task.command == wire.MAP_SLOT:
             self._slots[task.slot] = Slot.map(fds[0], task.bytes, task.offsets)
         elif task.command == wire.UNMAP_SLOT:
             self._slots.pop(task.slot).unmap()
         elif task.command == wire.FORK:
-            self._fork(task.slot, fds[0])
+            return self._fork(task.slot, fds[0])
+        return []
 
-    def _fork(self, number: int, fd: int) -> None:
+    def _fork(self, number: int, fd: int) -> List[int]:
+        """Forks a worker. Returns its pidfd, if the system has one left."""
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
@@ -216,7 +224,8 @@ class _Host:
             worker = Worker(socket.socket(fileno=fd), self._stage, self._maker,
                             self._slots)
             _in_child(lambda: worker.run(number))
-        self._workers.add(pid, fd)
+        pidfd = self._workers.add(pid, fd)
+        return [pidfd] if pidfd >= 0 else []
 
 
 def _in_child(work: Any) -> None:

@@ -41,8 +41,9 @@ class Workers:
         self._workers: Dict[int, _Worker] = {}
         self.last_end = ""
 
-    def add(self, pid: int, tasks: int) -> None:
-        """Notes one.
+    def add(self, pid: int, tasks: int) -> int:
+        """Notes one. Returns its pidfd, which stays this object's; -1 if there is
+        none.
 
         Args:
           tasks: a descriptor of its socket, which stays the caller's.
@@ -53,6 +54,7 @@ class Workers:
         except OSError:  # its end is seen later
             descriptor = -1
         self._workers[pid] = _Worker(descriptor, socket.socket(fileno=os.dup(tasks)))
+        return descriptor
 
     def reap(self, waits: bool = False) -> None:
         """Takes leave of those that have ended.

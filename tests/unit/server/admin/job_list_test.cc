@@ -109,6 +109,8 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   DaemonInfo info;
   info.version = "1.2.3";
   info.memory_limit = 8;
+  info.producers = {
+      .count = 2, .memory_used = 3, .memory_limit = 5, .ended = 7};
   info.local_reads = {true, 4, ""};
   info.bucket_credentials = "somebody\xFF";
   info.warnings = {"The index is kept in memory."};
@@ -116,6 +118,10 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   EXPECT_EQ(status.version(), "1.2.3");
   EXPECT_EQ(status.pid(), getpid());
   EXPECT_EQ(status.memory_limit(), 8);
+  EXPECT_EQ(status.producers().count(), 2);
+  EXPECT_EQ(status.producers().memory_used(), 3);
+  EXPECT_EQ(status.producers().memory_limit(), 5);
+  EXPECT_EQ(status.producers().ended(), 7);
   EXPECT_EQ(status.jobs(), 2);
   EXPECT_EQ(status.loaders(), 4);
   EXPECT_TRUE(status.local_reads().io_uring());

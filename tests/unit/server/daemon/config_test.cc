@@ -147,6 +147,9 @@ TEST(ConfigTest, SizesAreChecked) {
   }
   EXPECT_EQ(Refusal("memory.limit = '0MiB'"),
             "f.toml: memory.limit must not be 0 (line 1)");
+  EXPECT_EQ(Refusal("producer.memory = '8GiB'"), "accepted");
+  EXPECT_EQ(Refusal("producer.memory = '0%'"),
+            "f.toml: producer.memory must not be 0 (line 1)");
 }
 
 TEST(ConfigTest, RefusesCacheMemoryThatIsNone) {

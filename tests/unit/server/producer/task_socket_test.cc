@@ -4,11 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "server/base/fd.h"
 #include "tests/unit/server/producer/fake_host.h"
@@ -44,6 +46,38 @@ TEST_F(TaskSocketTest, KnowsTheProcessThatAnswers) {
   EXPECT_EQ(pair_.ours.CpuNanos(), -1);
   ASSERT_TRUE(AwaitAfter(AnswerOf()).ok());
   EXPECT_GT(pair_.ours.CpuNanos(), 0);
+}
+
+TEST_F(TaskSocketTest, KeepsOneOfTheDescriptorsThatComeWithAnAnswer) {
+  const auto await_with = [this](const std::vector<int>& fds) {
+    std::string said = AnswerOf();
+    struct iovec data = {.iov_base = said.data(), .iov_len = said.size()};
+    alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+    struct msghdr message = {};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+    struct cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+    EXPECT_GT(sendmsg(pair_.theirs.get(), &message, 0), 0);
+    return pair_.ours.Await(1000);
+  };
+  EXPECT_FALSE(AwaitAfter(AnswerOf())->fd);
+  const auto lowest_free = [] { return base::Fd(dup(STDERR_FILENO)).get(); };
+  const int before = lowest_free();
+  for (const std::size_t count : {1, 2, 4}) {
+    const auto answer = await_with(std::vector<int>(count, STDERR_FILENO));
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_TRUE(answer->fd);
+    EXPECT_EQ(answer->sender, getpid());
+    EXPECT_EQ(answer->fd.get(), before);
+    EXPECT_EQ(lowest_free(), before + 1) << "all others are closed";
+  }
+  EXPECT_EQ(lowest_free(), before);
 }
 
 TEST_F(TaskSocketTest, WaitsNoLongerThanItIsTold) {

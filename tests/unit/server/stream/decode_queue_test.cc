@@ -39,6 +39,20 @@ TEST(DecodeQueueTest, LeavesTheOtherWorkersTheirPart) {
   EXPECT_TRUE(queue.WantsTask(8)) << "the rest waits";
 }
 
+TEST(DecodeQueueTest, OneThatWasLostGoesAlone) {
+  DecodeQueue queue(1);
+  std::vector<PendingSample> samples(5);
+  samples[0].deaths = 1;
+  samples[3].short_of_memory = 1;
+  for (PendingSample& pending : samples)
+    queue.Add({.pending = &pending, .bytes = {}, .status = {}});
+  for (const std::size_t expected : {1, 2, 1, 1}) {
+    EXPECT_TRUE(queue.WantsTask(8));
+    EXPECT_EQ(queue.Take(8).size(), expected);
+  }
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(DecodeQueueTest, TakesTheFirstThatMayGo) {
   DecodeQueue queue(1);
   std::vector<PendingSample> samples(3);

@@ -1,0 +1,104 @@
+#include "server/producer/process.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace forebay::producer {
+namespace {
+
+constexpr std::uint64_t kKib = 1024;
+
+// Reads a file of /proc from its beginning. Empty if the process is gone.
+std::string Read(const base::Fd& file) {
+  std::string text(8192, '\0');
+  const ssize_t length = pread(file.get(), text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  return text;
+}
+
+// Returns the number behind "\nNAME:"; nullopt if there is none.
+std::optional<std::int64_t> NumberOf(std::string_view name,
+                                     std::string_view text) {
+  std::size_t at = text.find(
+      absl::StrCat("\n", absl::string_view(name.data(), name.size()), ":"));
+  if (at == std::string_view::npos) return std::nullopt;
+  at = text.find_first_not_of(" \t", at + name.size() + 2);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view digits =
+      text.substr(at, text.find_first_of(" \n", at) - at);
+  std::int64_t number;
+  if (!absl::SimpleAtoi(absl::string_view(digits.data(), digits.size()),
+                        &number))
+    return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint64_t> SumOfKib(std::string_view name,
+                                      std::string_view other,
+                                      const std::string& text) {
+  const auto first = NumberOf(name, text);
+  if (!first.has_value() || *first < 0) return std::nullopt;
+  const std::int64_t second =
+      std::max<std::int64_t>(0, NumberOf(other, text).value_or(0));
+  return static_cast<std::uint64_t>(*first + second) * kKib;
+}
+
+base::Fd OpenOf(pid_t pid, std::string_view name) {
+  const std::string path = absl::StrCat(
+      "/proc/", pid, "/", absl::string_view(name.data(), name.size()));
+  return base::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+class ChildProcess final : public Process {
+ public:
+  ChildProcess(base::Fd pidfd, pid_t pid, base::Fd status)
+      : pidfd_(std::move(pidfd)), pid_(pid), status_(std::move(status)) {}
+
+  pid_t pid() const override { return pid_; }
+  std::optional<std::uint64_t> AnonymousBytes() override {
+    return SumOfKib("RssAnon", "VmSwap", Read(status_));
+  }
+  std::optional<std::uint64_t> PrivateBytes() override {
+    if (!rollup_) rollup_ = OpenOf(pid_, "smaps_rollup");
+    return SumOfKib("Private_Dirty", "SwapPss", Read(rollup_));
+  }
+  void Kill() override {
+    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  }
+
+ private:
+  const base::Fd pidfd_;
+  const pid_t pid_;
+  // Files of a process that is gone stay empty, whoever has its number then.
+  const base::Fd status_;
+  base::Fd rollup_;
+};
+
+}  // namespace
+
+std::unique_ptr<Process> OpenProcess(base::Fd pidfd, pid_t parent) {
+  if (!pidfd || parent <= 0) return nullptr;
+  // Only a pidfd has this line: 0 of a process that cannot be seen, -1 of one
+  // that is gone.
+  const base::Fd info(
+      open(absl::StrCat("/proc/self/fdinfo/", pidfd.get()).c_str(),
+           O_RDONLY | O_CLOEXEC));
+  const std::int64_t pid = NumberOf("Pid", Read(info)).value_or(0);
+  if (pid <= 0) return nullptr;
+  base::Fd status = OpenOf(static_cast<pid_t>(pid), "status");
+  if (NumberOf("PPid", Read(status)) != parent) return nullptr;
+  return std::make_unique<ChildProcess>(
+      std::move(pidfd), static_cast<pid_t>(pid), std::move(status));
+}
+
+}  // namespace forebay::producer

@@ -1,0 +1,39 @@
+#ifndef FOREBAY_SERVER_PRODUCER_PROCESS_H_
+#define FOREBAY_SERVER_PRODUCER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "server/base/fd.h"
+
+namespace forebay::producer {
+
+// A process whose memory is limited. One thread at a time. Never blocks, but
+// PrivateBytes takes some 30 ms for each GiB that the process has.
+class Process {
+ public:
+  virtual ~Process() = default;
+
+  // As the daemon sees it.
+  virtual pid_t pid() const = 0;
+  // Its anonymous memory, in swap too, with all that it shares copy-on-write
+  // with the process that forked it. Takes some 10 us. Returns nullopt if the
+  // process is gone.
+  virtual std::optional<std::uint64_t> AnonymousBytes() = 0;
+  // The part of it that it shares with no other. Returns nullopt if that cannot
+  // be seen.
+  virtual std::optional<std::uint64_t> PrivateBytes() = 0;
+  // Ends it. No effect if the daemon may not.
+  virtual void Kill() = 0;
+};
+
+// Opens the process that `pidfd` is of. Returns null unless it is a child of
+// `parent` that can be seen from here: in another PID namespace, it cannot.
+std::unique_ptr<Process> OpenProcess(base::Fd pidfd, pid_t parent);
+
+}  // namespace forebay::producer
+
+#endif  // FOREBAY_SERVER_PRODUCER_PROCESS_H_

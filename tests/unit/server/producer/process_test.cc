@@ -1,0 +1,116 @@
+#include "server/producer/process.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "server/base/fd.h"
+
+namespace forebay::producer {
+namespace {
+
+constexpr std::size_t kMib = std::size_t{1} << 20;
+
+base::Fd PidfdOf(pid_t pid) {
+  return base::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+// Takes memory with all its pages.
+char* Take(std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memset(memory, 1, bytes);
+  return static_cast<char*>(memory);
+}
+
+// A child that takes a step of its life at each byte that it is sent.
+class ProcessTest : public testing::Test {
+ protected:
+  ProcessTest() : shared_(Take(64 * kMib)) {
+    int there[2];
+    int back[2];
+    EXPECT_EQ(pipe(there) | pipe(back), 0);
+    pid_ = fork();
+    if (pid_ == 0) Live(there[0], back[1]);
+    to_ = base::Fd(there[1]);
+    from_ = base::Fd(back[0]);
+    close(there[0]);
+    close(back[1]);
+    process_ = OpenProcess(PidfdOf(pid_), getpid());
+  }
+  ~ProcessTest() override {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    munmap(shared_, 64 * kMib);
+  }
+
+  void Step() {
+    char byte = 0;
+    ASSERT_EQ(write(to_.get(), &byte, 1), 1);
+    ASSERT_EQ(read(from_.get(), &byte, 1), 1);
+  }
+
+  pid_t pid_;
+  std::unique_ptr<Process> process_;
+
+ private:
+  [[noreturn]] void Live(int from, int to) const {
+    char byte;
+    for (int step = 0; read(from, &byte, 1) == 1; ++step) {
+      if (step == 0) Take(32 * kMib);
+      if (step == 1) std::memset(shared_, 2, 16 * kMib);
+      if (write(to, &byte, 1) != 1) break;
+    }
+    _exit(0);
+  }
+
+  char* const shared_;
+  base::Fd to_;
+  base::Fd from_;
+};
+
+TEST_F(ProcessTest, TellsItsMemory) {
+  ASSERT_NE(process_, nullptr);
+  EXPECT_EQ(process_->pid(), pid_);
+  const std::uint64_t anonymous = *process_->AnonymousBytes();
+  const std::uint64_t own = *process_->PrivateBytes();
+  EXPECT_GE(anonymous, 64 * kMib) << "its parent's, too";
+  EXPECT_LT(own, 16 * kMib);
+  Step();
+  EXPECT_NEAR(*process_->AnonymousBytes() - anonymous, 32 * kMib, kMib);
+  EXPECT_NEAR(*process_->PrivateBytes() - own, 32 * kMib, kMib);
+  Step();
+  EXPECT_NEAR(*process_->AnonymousBytes() - anonymous, 32 * kMib, kMib);
+  EXPECT_NEAR(*process_->PrivateBytes() - own, 48 * kMib, kMib);
+}
+
+TEST_F(ProcessTest, IsKilled) {
+  process_->Kill();
+  siginfo_t info = {};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT),
+            0);
+  EXPECT_EQ(info.si_status, SIGKILL);
+  EXPECT_FALSE(process_->AnonymousBytes().has_value()) << "it has none";
+  ASSERT_EQ(waitpid(pid_, nullptr, 0), pid_);
+  EXPECT_FALSE(process_->AnonymousBytes().has_value()) << "it is gone";
+  EXPECT_FALSE(process_->PrivateBytes().has_value());
+  process_->Kill();
+}
+
+TEST_F(ProcessTest, IsAChildOfTheHost) {
+  EXPECT_EQ(OpenProcess(PidfdOf(pid_), getppid()), nullptr);
+  EXPECT_EQ(OpenProcess(PidfdOf(pid_), 0), nullptr);
+  EXPECT_EQ(OpenProcess(PidfdOf(getpid()), getpid()), nullptr);
+  EXPECT_EQ(OpenProcess(base::Fd(), getpid()), nullptr);
+  EXPECT_EQ(OpenProcess(base::Fd(dup(STDERR_FILENO)), getpid()), nullptr);
+}
+
+}  // namespace
+}  // namespace forebay::producer
