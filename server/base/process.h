@@ -7,7 +7,7 @@
 
 namespace forebay::base {
 
-// What the kernel tells of another process. Any thread; never blocks.
+// Facts that the kernel tells of another process. Any thread; never blocks.
 
 // The CPU time that it has spent, in nanoseconds. Returns -1 if there is none
 // of that number to be seen.

@@ -35,7 +35,7 @@ MIB = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What one loader does for so many jobs."""
+    """The figures of one loader and so many jobs."""
     rate: float    # images a second, all jobs together
     cpu: float     # milliseconds of an image
     memory: float  # MiB of all processes

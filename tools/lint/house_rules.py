@@ -26,7 +26,7 @@ BANNED = [
      "wait for what happens, not for time"),
     (r"\b(steady_clock|system_clock|high_resolution_clock)::now|"
      r"\bclock_gettime\(|\bgettimeofday\(|\babsl::Now\(", CC,
-     ("server/base/clock.cc", "server/admin/admin_server.cc",
+     ("server/base/clock.cc", "server/base/process.cc", "server/admin/admin_server.cc",
       "server/daemon/daemon.cc", "client/",
       "tests/", "tools/forebayctl/"),
      "base/clock.h, so that tests can move the time"),
