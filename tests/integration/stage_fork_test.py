@@ -61,7 +61,7 @@ def fail():
 def test_a_child_that_returns_is_no_worker(tmp_path, child, arguments):
     with forebay.DataLoader(Forking(tmp_path, child), 8, num_workers=2,
                             sharing="off", **arguments) as loader:
-        for _ in range(3):
+        for _ in range(2):
             made = [int(sample[0]) for batch in loader for sample in batch]
             assert made == list(range(SAMPLES))
     assert children(tmp_path)
