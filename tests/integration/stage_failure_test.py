@@ -248,7 +248,6 @@ def test_a_worker_that_forks_or_leaks_is_no_matter():
      "shuffle are mutually exclusive"),
     ({"batch_size": None, "drop_last": True}, ValueError, "drop_last=True"),
     ({"shuffle": "block"}, NotImplementedError, 'shuffle="block"'),
-    ({"device": "cuda:0"}, NotImplementedError, "cuda:0 yet"),
     ({"order": "coordinated", "shuffle": True}, NotImplementedError,
      "coordinated"),
     ({"transform": forebay.transforms.ToImage()}, NotImplementedError,
