@@ -144,7 +144,7 @@ def _measure_all(form, uri):
     """Returns (Found by number of jobs, Conversion), or says why there is none."""
     try:
         converted = forms.convert(form, uri)
-    except RuntimeError as error:
+    except (OSError, RuntimeError) as error:
         return {}, None, f"its file cannot be written: {error}"
     found = {}
     try:
@@ -153,15 +153,19 @@ def _measure_all(form, uri):
             print(f"  {form.name}, {jobs}: {found[jobs].rate:,.0f} images/s, "
                   f"{found[jobs].cpu:.3f} ms, {found[jobs].memory:,.0f} MiB",
                   flush=True)
-    except RuntimeError as error:
+    except (OSError, RuntimeError) as error:
         return found, converted, str(error)
     return found, converted, None
+
+
+def _jobs(number):
+    return "1 job" if number == 1 else f"{number} jobs"
 
 
 def _table(measured, versions):
     """Prints a table, as README.md has it."""
     print("| | version | " + " | ".join(
-        f"images/s, {jobs} job{'s' * (jobs > 1)}" for jobs in JOBS) +
+        f"images/s, {_jobs(jobs)}" for jobs in JOBS) +
         f" | CPU of an image, 1 and {JOBS[-1]} | memory, 1 and {JOBS[-1]} "
         "| its own file |")
     print("|---" * (6 + len(JOBS)) + "|")
@@ -177,7 +181,7 @@ def _table(measured, versions):
               f"{', '.join(f'{one.cpu:.2f}' for one in ends)} ms | "
               f"{', '.join(f'{one.memory:,.0f}' for one in ends)} MiB | {made} |")
         if reason:
-            print(f"  {form.name}: not run: {reason}")
+            print(f"  {form.name}: {'not run' if not found else 'stopped'}: {reason}")
 
 
 def _rows(measured):
@@ -191,13 +195,13 @@ def _rows(measured):
     best = max((form for form in rivals if most in rivals[form]),
                key=lambda form: rivals[form][most].rate, default=None)
     if best is not None:
-        rows.append(row("peers", f"{most} jobs / the best peer: {best.name}",
+        rows.append(row("peers", f"{_jobs(most)} / the best peer: {best.name}",
                         ours[most].rate, rivals[best][most].rate, "images/s"))
     others = {form: found for form, found in of.items()
               if form is not forms.FOREBAY}
     for form, found in others.items():
         for jobs, theirs in found.items():
-            mine, what = ours[jobs], f"{jobs} of jobs / {form.name}"
+            mine, what = ours[jobs], f"{_jobs(jobs)} / {form.name}"
             rows += [
                 row("peers", what, mine.rate, theirs.rate, "images/s"),
                 row("peers", f"{what}: CPU of an image", mine.cpu, theirs.cpu, "ms"),

@@ -71,14 +71,19 @@ def make():
 
 
 def versions():
-    """Returns what is installed: a dict of versions by name."""
+    """Returns what is there: a dict of versions by name."""
     asked = subprocess.run(
         [str(PYTHON), "-c",
          "from importlib.metadata import distributions as all\n"
-         "for one in all(): print(one.metadata['Name'].lower(), one.version)"],
+         "for one in all():\n"
+         "  print(one.metadata['Name'].lower().replace('_', '-'), one.version)"],
         check=True, stdout=subprocess.PIPE, universal_newlines=True)
     # The first of a name is the one that is imported.
-    return dict(line.split() for line in reversed(asked.stdout.splitlines()))
+    found = dict(line.split() for line in reversed(asked.stdout.splitlines()))
+    for name in ("torch", "torchvision"):  # Debian's do not tell theirs themselves
+        found[name] = _say("dpkg-query", "--show", "--showformat=${Version}",
+                           f"python3-{name}")
+    return found
 
 
 def _say(*command, **options):
