@@ -180,8 +180,9 @@ def _table(measured, versions):
         print(f"| {form.name} | {version} | {rates} | "
               f"{', '.join(f'{one.cpu:.2f}' for one in ends)} ms | "
               f"{', '.join(f'{one.memory:,.0f}' for one in ends)} MiB | {made} |")
+    for form, (found, _, reason) in measured.items():
         if reason:
-            print(f"  {form.name}: {'not run' if not found else 'stopped'}: {reason}")
+            print(f"  {form.name}: {'stopped' if found else 'not run'}: {reason}")
 
 
 def _rows(measured):
