@@ -6,8 +6,9 @@
 
 namespace forebay::stream {
 
-// Measures the CPU time of a stream's samples, as a running mean. Not
-// thread-safe: the stream guards it. Never blocks; no errors.
+// Measures the CPU time of a stream's samples, and how long producers take for
+// them, as running means. Not thread-safe: the stream guards it. Never blocks;
+// no errors.
 class SampleCost {
  public:
   // The first estimate for samples that producers make: one a task.
@@ -20,15 +21,18 @@ class SampleCost {
   void Measured(std::int64_t cpu_nanos) {
     cpu_nanos_ += (cpu_nanos - cpu_nanos_) / 16;
   }
+  // A producer took so long for a sample, asleep or not.
+  void Took(std::int64_t nanos) { nanos_ += (nanos - nanos_) / 16; }
 
   // CPU time that the next sample will probably take.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
   // Samples that one task should make at most, if it makes more than one: work
   // that is long beside what it costs to schedule it, and short beside what
-  // other streams can wait for.
+  // other streams can wait for. Those that sleep do so side by side.
   std::uint32_t task_samples() const {
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-        kTaskNanos / std::max<std::int64_t>(cpu_nanos_, 1), 1, kMaxSamples));
+    const std::int64_t each = std::max({cpu_nanos_, nanos_, std::int64_t{1}});
+    return static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(kTaskNanos / each, 1, kMaxSamples));
   }
 
  private:
@@ -36,6 +40,7 @@ class SampleCost {
   static constexpr std::int64_t kMaxSamples = 64;
 
   std::int64_t cpu_nanos_;
+  std::int64_t nanos_ = 0;
 };
 
 }  // namespace forebay::stream

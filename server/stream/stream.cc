@@ -840,12 +840,20 @@ void Stream::Produce(int worker, const Task& task) {
       spec_.user_code() == nullptr ? 0 : LayOnDesks(worker, &samples);
   // The thread polls for no releases meanwhile: that may take long.
   produced_->Make(worker, std::move(samples),
-                  [self = shared_from_this(), lane, own_nanos](
+                  [self = shared_from_this(), lane, own_nanos, began = Now()](
                       std::vector<ReadSample> made, std::int64_t cpu_nanos,
                       std::optional<int> kept_worker) {
+                    const auto count = static_cast<std::int64_t>(made.size());
+                    if (count > 0)
+                      self->NoteTime((self->Now() - began) / count);
                     self->OnProduced(std::move(made), lane,
                                      own_nanos + cpu_nanos, kept_worker);
                   });
+}
+
+void Stream::NoteTime(std::int64_t nanos) {
+  base::MutexLock lock(&mutex_);
+  cost_.Took(nanos);
 }
 
 std::int64_t Stream::LayOnDesks(int worker, std::vector<ReadSample>* samples) {

@@ -269,6 +269,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void OnProduced(std::vector<ReadSample> samples,
                   std::optional<std::uint32_t> lane, std::int64_t cpu_nanos,
                   std::optional<int> worker);
+  // Notes how long a producer took for each of some samples.
+  void NoteTime(std::int64_t nanos);
   // Queues a sample that was lost with its producer.
   void MakeAgainLocked(ReadSample sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeLater(std::vector<ReadSample> samples, std::int64_t cpu_nanos);
