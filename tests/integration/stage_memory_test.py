@@ -13,7 +13,7 @@ import torch
 
 import forebay
 from daemons import serving
-from stage_test import children
+from own_processes import workers
 from trouble import ctl
 
 MIB = 1 << 20
@@ -40,12 +40,11 @@ def ended(daemon):
 def own_memory():
     """Bytes that workers of this process share with no other."""
     found = 0
-    for host in children(os.getpid()):
-        for worker in children(host):
-            with contextlib.suppress(OSError):
-                text = pathlib.Path(f"/proc/{worker}/smaps_rollup").read_text()
-                found += 1024 * sum(map(int, re.findall(
-                    r"Private_Dirty:\s+(\d+) kB", text)))
+    for worker in workers(os.getpid()):
+        with contextlib.suppress(OSError):
+            text = pathlib.Path(f"/proc/{worker}/smaps_rollup").read_text()
+            found += 1024 * sum(map(int, re.findall(r"Private_Dirty:\s+(\d+) kB",
+                                                    text)))
     return found
 
 
@@ -112,7 +111,7 @@ def test_a_leak_costs_workers_and_no_sample(limited):
             assert rows(SAMPLE) == expected
         others = [first, *batches]
     print("most memory:", watch.largest // MIB, "MiB")
-    assert watch.largest <= LIMIT + SAMPLE + 3 * IDLE
+    assert LIMIT // 2 < watch.largest <= LIMIT + SAMPLE + 3 * IDLE
     assert ended(limited) >= 5
     assert [n for numbers, _ in others for n in numbers.tolist()] == list(
         range(4000))

@@ -349,12 +349,12 @@ class RowRun(Run):
             self._position.samples + self._plan.options["batch_size"],
             self._samples() - self._position.first)
         if self._listed is not None:
-            text = re.sub(r"sample (\d+)$", self._name_of_key, text)
+            text = re.sub(r"(?<=made sample )(\d+)(?=:|$)", self._name_of_key, text)
         raise self._restored(text) from None
 
     def _name_of_key(self, place: "re.Match[str]") -> str:
         assert self._listed is not None
-        return f"sample {self._listed.keys[int(place.group(1))]}"
+        return f"{self._listed.keys[int(place.group(1))]}"
 
     def _samples(self) -> int:
         """The samples of this rank in the epoch."""
