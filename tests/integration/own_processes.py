@@ -1,6 +1,12 @@
 """The processes that a trainer's loaders have started."""
 
+import os
 import pathlib
+import signal
+
+# Between deaths. No sample is in the making for as long as three of them take: one
+# that three workers died of is an error.
+_BATCHES_APART = 9
 
 
 def children(pid):
@@ -47,3 +53,21 @@ def descendants(pid):
             continue
         found |= {child, *descendants(child)}
     return found
+
+
+class WorkerKiller:
+    """Kills workers of this process's loaders now and then."""
+
+    def __init__(self, chance):
+        """`chance` is a random.Random."""
+        self._chance = chance
+        self._since = 0  # the last death, in batches
+
+    def note_batch(self):
+        """Counts a batch that the trainer got; perhaps kills a worker."""
+        self._since += 1
+        if self._since >= _BATCHES_APART and self._chance.random() < 0.3:
+            victims = workers(os.getpid())
+            if victims:
+                os.kill(self._chance.choice(victims), signal.SIGKILL)
+                self._since = 0

@@ -5,7 +5,7 @@ import random
 import signal
 
 import forebay
-from own_processes import hosts, workers
+from own_processes import WorkerKiller, hosts
 from stage_batch_test import Several, plain
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
@@ -18,15 +18,13 @@ def test_killed_workers_lose_and_double_nothing():
                       size=600)
 
     def run(disturb):
-        made = []
+        killer, made = WorkerKiller(chance), []
         with forebay.DataLoader(dataset, 3, collate_fn=plain, seed=5, shuffle=True,
                                 num_workers=3) as loader:
             for batch in loader:
                 made += batch
-                if disturb and chance.random() < 0.1:
-                    victims = workers(os.getpid())
-                    if victims:
-                        os.kill(chance.choice(victims), signal.SIGKILL)
+                if disturb:
+                    killer.note_batch()
         return made
 
     assert run(True) == run(False)

@@ -1,16 +1,14 @@
 """Iterable datasets, one shard in each worker."""
 
 import itertools
-import os
 import random
-import signal
 
 import pytest
 import torch
 from torch.utils.data import ChainDataset, DataLoader, IterableDataset, get_worker_info
 
 import forebay
-from own_processes import workers
+from own_processes import WorkerKiller
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
 
@@ -146,15 +144,13 @@ def test_killed_workers_lose_and_double_nothing():
     chance = random.Random(seed)
 
     def run(disturb):
-        made = []
+        killer, made = WorkerKiller(chance), []
         with forebay.DataLoader(Sharded(400), 4, seed=5,
                                 num_workers=2) as loader:
             for batch in loader:
                 made.append(repr(batch))
-                if disturb and chance.random() < 0.1:
-                    victims = workers(os.getpid())
-                    if victims:
-                        os.kill(chance.choice(victims), signal.SIGKILL)
+                if disturb:
+                    killer.note_batch()
         return made
 
     assert run(True) == run(False)

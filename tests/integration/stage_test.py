@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Subset, get_worker_info
 
 import forebay
-from own_processes import descendants, hosts, workers
+from own_processes import WorkerKiller, descendants, hosts
 from trouble import ctl, until
 
 SAMPLES = 203
@@ -284,12 +284,10 @@ def test_killed_workers_lose_and_double_nothing():
     print("seed", seed)
     chance = random.Random(seed)
     with forebay.DataLoader(Slow(), 8, num_workers=2, seed=1) as loader:
-        found = []
+        killer, found = WorkerKiller(chance), []
         for batch in loader:
             found.append(batch)
-            victims = workers(os.getpid())
-            if victims and len(found) % 3 == 0:
-                os.kill(chance.choice(victims), signal.SIGKILL)
+            killer.note_batch()
     assert len(found) == len(undisturbed)
     for one, other in zip(found, undisturbed):
         assert all(map(torch.equal, flat(one), flat(other)))
