@@ -48,7 +48,6 @@ DIFFERENT = {
         Difference("Arrays with negative strides are samples like others.",
                    BaseException),
     "persistent::test_workers_are_initialised_once": Difference(_LOOK),
-    "processes::test_a_killed_worker_is_an_error": Difference(_REPLACED),
     "processes::test_a_worker_that_leaves_is_an_error": Difference(_REPLACED),
     "processes::test_too_many_workers_are_told":
         Difference("Workers are forked when there is work for them; no number of "
