@@ -16,6 +16,7 @@ from readers import call
 
 ROUNDS = 3
 WORKERS = 2  # of each job
+MANY_WORKERS = 8  # of samples that wait
 SECONDS = 12.0
 BATCHES = 150
 PICTURES = 150  # of each class, for counting
@@ -53,11 +54,18 @@ def run():
                          batches=BATCHES)
             return found["cpu"] / BATCHES * 1e3
 
-        ours, theirs = in_turns(ROUNDS, lambda: hand_over("forebay"),
-                                lambda: hand_over("torch"))
+        def wait(kind):
+            return aggregate(environment, 1, seconds=SECONDS, uri=uri, kind=kind,
+                             workers=MANY_WORKERS, stage="waiting", batch_size=32)
+
+        ours, theirs, waiting, torch_waiting = in_turns(
+            ROUNDS, lambda: hand_over("forebay"), lambda: hand_over("torch"),
+            lambda: wait("forebay"), lambda: wait("torch"))
     return rows + native_first(uri) + [
         row("pystage", "CPU of workers and trainer for 64 ready samples / torch",
-            ours, theirs, "ms/batch")]
+            ours, theirs, "ms/batch"),
+        row("pystage", "one job, samples that sleep for 10 ms / torch, "
+            f"{MANY_WORKERS} workers", waiting, torch_waiting, "images/s")]
 
 
 def native_first(uri):

@@ -1,6 +1,8 @@
 """A dataset as people write them: PIL, torchvision's transforms, NumPy."""
 
 import os
+import time
+import warnings
 
 import numpy
 import PIL.Image
@@ -72,9 +74,27 @@ class Ready(torch.utils.data.Dataset):
         return self.image, number
 
 
+class Waiting(torch.utils.data.Dataset):
+    """Images that cost nothing to make, and come after a while, as from afar."""
+
+    SIZE = 3200
+    SECONDS = 0.01
+
+    def __init__(self):
+        self.image = torch.zeros(3, 224, 224)
+
+    def __len__(self):
+        return self.SIZE
+
+    def __getitem__(self, number):
+        time.sleep(self.SECONDS)
+        return self.image, number
+
+
 def loader(dataset, kind, batch_size, workers):
     """A DataLoader of `kind`: "forebay" or "torch"."""
     if kind == "torch":
+        warnings.filterwarnings("ignore", "This DataLoader will create")
         return torch.utils.data.DataLoader(dataset, batch_size, shuffle=True,
                                            num_workers=workers)
     import forebay

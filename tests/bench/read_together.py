@@ -53,7 +53,8 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
       workers: num_workers of torch's DataLoader; None: Forebay.
       counter: of the samples made by python_stage.Photos, if these are read: a
         file; with it, `kind` says whose DataLoader reads, and `workers` is both's.
-      stage: of python_stage.folder, if that is read; likewise.
+      stage: of python_stage.folder, if that is read, or "waiting", if
+        python_stage.Waiting is; likewise.
       shared: whether one process makes these samples for all trainers, by
         forebay.share of torch's DataLoader, whose num_workers is `workers`.
 
@@ -70,6 +71,7 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
     elif counter is not None or stage is not None:
         import python_stage
         dataset = (python_stage.Photos(uri, counter) if stage is None else
+                   python_stage.Waiting() if stage == "waiting" else
                    python_stage.folder(uri, stage))
         loader = python_stage.loader(dataset, kind, batch_size, workers)
     else:
