@@ -85,10 +85,13 @@ def test_a_killed_worker_is_an_error(DataLoader):
         if index == 3:
             os.kill(os.getpid(), signal.SIGKILL)
         return index
-    # Torch may find the connection of its worker closed before its end.
-    with pytest.raises((RuntimeError, ConnectionError),
-                       match="worker .*(killed|exited unexpectedly)|reset by peer"):
-        list(DataLoader(Made(make, 8), 1, num_workers=1))
+    with pytest.raises(RuntimeError, match="worker .*(killed|exited unexpectedly)"):
+        try:
+            list(DataLoader(Made(make, 8), 1, num_workers=1))
+        except ConnectionError:
+            # Torch found its worker's connection closed. Its handler of SIGCHLD
+            # raises wherever the main thread then is: here, not in pytest.
+            stall(30)
 
 
 def test_a_worker_that_leaves_is_an_error(DataLoader):
