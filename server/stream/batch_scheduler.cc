@@ -39,6 +39,23 @@ std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
   return std::nullopt;
 }
 
+std::uint64_t BatchScheduler::AskedFor(const Member& member) const {
+  // Enough: next uses further away than this evict nothing.
+  constexpr int kMaxBatches = 64;
+  const Cursor& cursor = member.cursor();
+  BatchKey key = cursor.next();
+  for (int i = 0; i < kMaxBatches && cursor.SamplesOf(key) > 0; ++i) {
+    if (batch_cache_->Find(key) == nullptr) {
+      const Batch* const batch = in_flight_->Find(key);
+      if (batch == nullptr) break;
+      if (batch->handed_out < batch->samples.size())
+        return key.first_sample + batch->handed_out;
+    }
+    key = cursor.After(key);
+  }
+  return key.first_sample;
+}
+
 bool BatchScheduler::IsGone(const BatchKey& key) const {
   return is_live_ && key.epoch == gone_.epoch && key < gone_ &&
          in_flight_->Find(key) == nullptr && batch_cache_->Find(key) == nullptr;

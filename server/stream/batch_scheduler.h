@@ -44,6 +44,8 @@ class BatchScheduler {
   // Lets members of a live dataset pass over batches that are gone.
   void PassOver();
 
+  // The position in the epoch up to which the member's samples were requested.
+  std::uint64_t AskedFor(const Member& member) const;
   // Tells what a member shares with the others. Changes nothing.
   Sharing SharingOf(const Member& member, std::int64_t now_nanos) const;
 

@@ -8,24 +8,11 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "server/base/bytes.h"
 #include "server/schedule/flow.h"
 #include "server/stream/batch.h"
+#include "server/stream/read_sample.h"
 
 namespace forebay::stream {
-
-// A sample that was read.
-struct ReadSample {
-  PendingSample* pending = nullptr;
-  base::Bytes bytes;
-  bool made = false;       // false if it was abandoned
-  bool laid = false;       // its image, on the desk of the user's code
-  bool asked = false;      // a producer was, for it
-  bool too_large = false;  // for the worker's workspace
-  bool lost = false;       // with its producer: it is to be made again
-  absl::Status status;     // of making it
-};
 
 // Samples that were read and wait for a worker, and the tasks that were
 // submitted for them. A task takes several samples, to pay the cost of

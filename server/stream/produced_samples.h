@@ -17,7 +17,7 @@
 #include "server/producer/answer_waiter.h"
 #include "server/producer/producer_set.h"
 #include "server/stream/batch_layout.h"
-#include "server/stream/decode_queue.h"
+#include "server/stream/read_sample.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {

@@ -59,23 +59,42 @@ class SampleMaker::Row final : public sample::FieldTarget {
   pipeline::Workspace* const workspace_;
 };
 
-absl::Status SampleMaker::Make(const PendingSample& pending,
-                               absl::Span<const std::uint8_t> read,
-                               pipeline::Workspace& workspace) const {
+void SampleMaker::Make(ReadSample* sample,
+                       pipeline::Workspace& workspace) const {
+  const PendingSample& pending = *sample->pending;
+  if (pending.batch->abandoned.load(std::memory_order_relaxed)) return;
+  sample->status = Decode(pending, sample->bytes.span(), workspace);
+  sample->made = true;
+  sample->too_large =
+      absl::IsResourceExhausted(sample->status) && workspace.WantsLarger();
+}
+
+absl::Status SampleMaker::Decode(const PendingSample& pending,
+                                 absl::Span<const std::uint8_t> read,
+                                 pipeline::Workspace& workspace) const {
   layout_->SetSampleId(pending.batch->memory, pending.index,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
   return sample::DecodeFields(*spec_->dataset, pending.id, read, row);
 }
 
-absl::Status SampleMaker::Finish(const PendingSample& pending,
-                                 pipeline::Workspace& workspace) const {
-  if (spec_->code_fills_rows()) return absl::OkStatus();
+void SampleMaker::LayOnDesk(ReadSample* sample,
+                            pipeline::Workspace& workspace) const {
+  if (sample->laid) return;
+  Make(sample, workspace);
+  sample->laid = sample->made && sample->status.ok();
+}
+
+void SampleMaker::TakeFromDesk(ReadSample* sample,
+                               pipeline::Workspace& workspace) const {
+  if (!sample->asked || !sample->status.ok() || spec_->code_fills_rows())
+    return;
+  const PendingSample& pending = *sample->pending;
   const BatchMemory& slot = pending.batch->memory;
-  absl::Status status = spec_->user_code()->RunAfter(
+  const absl::Status status = spec_->user_code()->RunAfter(
       layout_->Desk(slot, pending.index), KeyOf(pending), workspace,
       layout_->Room(slot, spec_->image_field(), pending.index));
-  return status.ok() ? status : AnnotateError(pending, status);
+  if (!status.ok()) sample->status = AnnotateError(pending, status);
 }
 
 // A sample that an epoch has more than once looks different each time.

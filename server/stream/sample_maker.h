@@ -10,31 +10,32 @@
 #include "server/stream/batch.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/cached_decoder.h"
+#include "server/stream/read_sample.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::stream {
 
 // Makes the samples of a stream: decodes the fields of each from what was read,
 // straight into its row of the slot. If the pipeline has user code, the image
-// goes to the sample's desk, and Finish takes the code's result from there.
-// Immutable and thread-safe, each caller
-// with a workspace of its own. Spec, layout and decoder outlive it. Make
-// computes for as long as decoding takes. Errors: those of sample::DecodeFields
-// and CachedDecoder; INVALID_ARGUMENT, an array unlike sample 0's.
+// goes to the sample's desk, and the code's result is taken from there.
+//
+// Immutable and thread-safe, each caller with a workspace of its own. Spec,
+// layout and decoder outlive it. Computes for as long as decoding takes. Errors
+// are the samples': those of sample::DecodeFields and CachedDecoder;
+// INVALID_ARGUMENT, an array unlike sample 0's.
 class SampleMaker {
  public:
   SampleMaker(const StreamSpec* spec, const BatchLayout* layout,
               CachedDecoder* decoder)
       : spec_(spec), layout_(layout), decoder_(decoder) {}
 
-  // `read` is what was read, in the sample's variant.
-  absl::Status Make(const PendingSample& pending,
-                    absl::Span<const std::uint8_t> read,
-                    pipeline::Workspace& workspace) const;
-
-  // To be called once the user's code has run.
-  absl::Status Finish(const PendingSample& pending,
-                      pipeline::Workspace& workspace) const;
+  // Makes the sample, unless its batch is abandoned; or finds that it is too
+  // large for the workspace.
+  void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
+  // Puts the sample on the desk of the user's code, if it is not there yet.
+  void LayOnDesk(ReadSample* sample, pipeline::Workspace& workspace) const;
+  // Makes the sample of what the user's code left on its desk.
+  void TakeFromDesk(ReadSample* sample, pipeline::Workspace& workspace) const;
 
   // Adds the sample to an error that names its object.
   absl::Status AnnotateError(const PendingSample& pending,
@@ -43,6 +44,9 @@ class SampleMaker {
  private:
   class Row;
 
+  absl::Status Decode(const PendingSample& pending,
+                      absl::Span<const std::uint8_t> read,
+                      pipeline::Workspace& workspace) const;
   pipeline::SampleKey KeyOf(const PendingSample& pending) const;
 
   const StreamSpec* const spec_;

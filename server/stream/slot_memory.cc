@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
+#include "server/base/duplicate.h"
 #include "server/base/status.h"
 
 namespace forebay::stream {
@@ -47,6 +48,9 @@ absl::StatusOr<HostPart> Finished(
 void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
   room.ShrinkTo(std::min(room.bytes(), bytes));
 }
+
+// Descriptors that go with one message: the kernel takes 253.
+constexpr std::uint32_t kMaxDescriptors = 250;
 
 }  // namespace
 
@@ -196,6 +200,23 @@ std::vector<DevicePtr> SlotMemory::attached() const {
     if (on.parts.size() == hosts_.size()) devices.push_back(on.device);
   }
   return devices;
+}
+
+absl::StatusOr<std::vector<base::Fd>> SlotMemory::DescriptorsFor(
+    const device::Device* device, std::uint32_t first) const {
+  std::vector<base::Fd> fds;
+  const std::size_t each = device == nullptr ? 1 : 2;
+  if (device != nullptr && !IsAttached(device)) return fds;
+  for (std::uint32_t slot = first;
+       slot < slots() && fds.size() + each <= kMaxDescriptors; ++slot) {
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, base::Duplicate(host(slot).fd()));
+    fds.push_back(std::move(fd));
+    if (device == nullptr) continue;
+    FOREBAY_ASSIGN_OR_RETURN(base::Fd on_device,
+                             base::Duplicate(part(device, slot)->fd()));
+    fds.push_back(std::move(on_device));
+  }
+  return fds;
 }
 
 bool SlotMemory::Add(std::vector<SlotParts>* slots) {

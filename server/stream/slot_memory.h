@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "cuda/gpu.h"
 #include "server/arena/shared_memory.h"
+#include "server/base/fd.h"
 #include "server/base/memory_budget.h"
 #include "server/device/device.h"
 #include "server/producer/producer_set.h"
@@ -90,6 +91,12 @@ class SlotMemory {
   std::vector<DevicePtr> attached() const;
 
   // --- Slots.
+  // Returns descriptors of the slots from number `first` on, in order, as many
+  // as one message takes; each followed by that of its part on the GPU, unless
+  // null. None if the GPU is not attached. RESOURCE_EXHAUSTED: no descriptors
+  // are left.
+  absl::StatusOr<std::vector<base::Fd>> DescriptorsFor(
+      const device::Device* device, std::uint32_t first) const;
   // Takes slots. Returns false, and takes none, if one lacks a part on a GPU
   // that was attached since it was made.
   bool Add(std::vector<SlotParts>* slots);

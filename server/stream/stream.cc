@@ -8,16 +8,13 @@
 #include "server/stream/stream.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "proto/shm_layout.h"
 #include "proto/shm_ring.h"
 #include "server/base/clock.h"
-#include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/stream/batch_upload.h"
 
@@ -26,21 +23,6 @@ namespace {
 
 // MemberId of the lease under which Peek copies; members count from 1.
 constexpr arena::MemberId kPeeker = 0;
-// Descriptors that go with one message: the kernel takes 253.
-constexpr std::uint32_t kMaxDescriptors = 250;
-
-// Makes a copy of a slot look as if all of it lay on the host: its device part
-// stands behind its `host_bytes`.
-void JoinParts(std::uint64_t host_bytes, std::uint8_t* slot) {
-  proto::BatchHeader header;
-  std::memcpy(&header, slot, sizeof(header));
-  for (proto::FieldLayout& field : header.fields) {
-    if (field.place == proto::Place::kHost) continue;
-    field.place = proto::Place::kHost;
-    field.offset += host_bytes;
-  }
-  std::memcpy(slot, &header, sizeof(header));
-}
 
 }  // namespace
 
@@ -89,9 +71,10 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       scheduler_(sharing_mode, &members_, &batch_cache_, &staging_, &in_flight_,
                  spec_.dataset->is_live()),
       publisher_(&members_, &batch_cache_),
-      decode_queues_(deps_.executor->workers()),
-      cost_(produced_ == nullptr ? SampleCost::kDecodedNanos
-                                 : SampleCost::kProducedNanos) {}
+      tasks_(deps_.executor->workers(), produced_.get(),
+             spec_.dataset->lanes() > 0, &members_, &in_flight_),
+      slot_maker_(layout_.slot_size(), Producers(), spec_.producers_stage(),
+                  &mutex_, &batch_cache_, &staging_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   if (!spec_.sampler.is_listed()) return spec_.sampler.samples_per_epoch();
@@ -208,80 +191,6 @@ bool Stream::Holds(arena::MemberId member) {
   return batch_cache_.pool().Leases(member) > 0;
 }
 
-absl::Status Stream::MakeSlots(std::uint32_t slots) {
-  std::vector<DevicePtr> devices;
-  {
-    base::MutexLock lock(&mutex_);
-    used_at_nanos_ = Now();
-    if (batch_cache_.pool().slots() > 0) return absl::OkStatus();
-    devices = batch_cache_.memory().attached();
-  }
-  // Several members may do this at once: only the first one's slots count.
-  FOREBAY_ASSIGN_OR_RETURN(
-      std::vector<SlotParts> made,
-      SlotMemory::Make(slots, layout_.slot_size(), devices, Producers()));
-  base::MutexLock lock(&mutex_);
-  batch_cache_.AddFirst(&made);
-  return absl::OkStatus();
-}
-
-absl::Status Stream::PrepareDevice(const DevicePtr& device) {
-  FOREBAY_RETURN_IF_ERROR(device->ForJobs(device->copier().health()));
-  std::uint32_t missing;
-  {
-    base::MutexLock lock(&mutex_);
-    missing = staging_.missing();
-  }
-  std::vector<StagingPool::Memory> staging;
-  while (staging.size() < missing) {
-    FOREBAY_ASSIGN_OR_RETURN(StagingPool::Memory memory,
-                             MakeStagingBy(*device));
-    staging.push_back(std::move(memory));
-  }
-  {
-    base::MutexLock lock(&mutex_);
-    staging_.Add(&staging);
-  }
-  return AttachDevice(device);
-}
-
-absl::StatusOr<StagingPool::Memory> Stream::MakeStagingBy(
-    device::Device& device) {
-  device::StagingMemory::Share share;
-  if (spec_.producers_stage()) {
-    share = [producers = Producers()](int fd, const std::uint8_t* data,
-                                      std::uint64_t bytes) {
-      return producer::ProducerSet::Share(producers, fd, data, bytes);
-    };
-  }
-  return device.MakeStaging(slot_size().device, share);
-}
-
-absl::Status Stream::AttachDevice(const DevicePtr& device) {
-  std::vector<DevicePart> parts;
-  for (;;) {
-    std::uint32_t slots;
-    {
-      base::MutexLock lock(&mutex_);
-      SlotMemory& memory = batch_cache_.memory();
-      // Another member may have done it meanwhile, and slots come or go.
-      slots = memory.slots();
-      if (!memory.IsAttached(device.get()) && parts.size() == slots)
-        memory.Attach(device.get(), std::exchange(parts, {}));
-      if (memory.IsAttached(device.get())) {
-        batch_cache_.ForgetUnlessOn(device.get());
-        return absl::OkStatus();
-      }
-    }
-    if (parts.size() > slots) parts.resize(slots);
-    FOREBAY_ASSIGN_OR_RETURN(
-        std::vector<DevicePart> more,
-        SlotMemory::MakeParts(slots - static_cast<std::uint32_t>(parts.size()),
-                              layout_.slot_size(), *device));
-    std::move(more.begin(), more.end(), std::back_inserter(parts));
-  }
-}
-
 absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
                                                     const EpochStart& start) {
   FOREBAY_RETURN_IF_ERROR(sampler::Sampler::CheckEpoch(start.epoch));
@@ -311,20 +220,21 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
           "a member takes nothing of what is published");
     }
     ++starting_;
+    used_at_nanos_ = Now();
   }
   const absl::Cleanup started = [this] {
     base::MutexLock lock(&mutex_);
     --starting_;
   };
-  FOREBAY_RETURN_IF_ERROR(MakeSlots(terms.slots));
+  FOREBAY_RETURN_IF_ERROR(slot_maker_.AddFirstSlots(terms.slots));
   if (terms.device != nullptr)
-    FOREBAY_RETURN_IF_ERROR(PrepareDevice(terms.device));
+    FOREBAY_RETURN_IF_ERROR(slot_maker_.PrepareDevice(terms.device));
   absl::StatusOr<std::vector<base::Fd>> fds;
   Freed freed;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // Slots that no member pays for can go while no client maps them.
     if (members_.Running() == 0) TrimLocked(&freed);
-    fds = SlotsFromLocked(terms.device.get(), 0);
+    fds = batch_cache_.memory().DescriptorsFor(terms.device.get(), 0);
     if (!fds.ok()) return false;
     // From here on, nothing fails.
     if (seen.has_value())
@@ -366,26 +276,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(
   base::MutexLock lock(&mutex_);
   const Member* const m = members_.Find(member);
   if (m == nullptr) return std::vector<base::Fd>();
-  return SlotsFromLocked(m->device(), first);
-}
-
-absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFromLocked(
-    const device::Device* device, std::uint32_t first) const {
-  std::vector<base::Fd> fds;
-  const SlotMemory& memory = batch_cache_.memory();
-  const std::size_t each = device == nullptr ? 1 : 2;
-  if (device != nullptr && !memory.IsAttached(device)) return fds;
-  for (std::uint32_t slot = first;
-       slot < memory.slots() && fds.size() + each <= kMaxDescriptors; ++slot) {
-    FOREBAY_ASSIGN_OR_RETURN(base::Fd fd,
-                             base::Duplicate(memory.host(slot).fd()));
-    fds.push_back(std::move(fd));
-    if (device == nullptr) continue;
-    FOREBAY_ASSIGN_OR_RETURN(base::Fd part,
-                             base::Duplicate(memory.part(device, slot)->fd()));
-    fds.push_back(std::move(part));
-  }
-  return fds;
+  return batch_cache_.memory().DescriptorsFor(m->device(), first);
 }
 
 void Stream::Stop(arena::MemberId member) {
@@ -475,9 +366,7 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
   FOREBAY_ASSIGN_OR_RETURN(
       copy.reservation,
       deps_.budget->Reserve(size.host + size.device, "a peek"));
-  const std::uint8_t* host;
-  DevicePtr device;
-  DevicePart part;
+  SlotSource source;
   std::uint32_t slot;
   std::uint32_t generation;
   {
@@ -485,30 +374,23 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
     const CompletedBatch* const last = batch_cache_.Find(publisher_.last());
     for (const DevicePtr& on : batch_cache_.memory().attached()) {
       if (last == nullptr || !last->StatusOn(on.get()).ok()) continue;
-      device = on;
-      part = batch_cache_.memory().part(on.get(), last->slot);
+      source.device = on;
+      source.part = batch_cache_.memory().part(on.get(), last->slot);
     }
     if (last == nullptr || !last->status.ok() ||
-        (size.device > 0 && device == nullptr))
+        (size.device > 0 && source.device == nullptr))
       return absl::UnavailableError("no batch to see just now: try again");
     slot = last->slot;
     batch_cache_.pool().Lease(slot, kPeeker);
-    host = batch_cache_.memory().host(slot).data();
+    source.host = batch_cache_.memory().host(slot).data();
     generation = batch_cache_.pool().generation(slot);
   }
-  absl::Status read;
-  copy.bytes.assign(host, host + size.host);
-  if (device != nullptr) {
-    copy.bytes.resize(size.host + size.device);
-    read = device->ForJobs(device->gpu()->Read(
-        *part, 0, copy.bytes.data() + size.host, size.device));
-    JoinParts(size.host, copy.bytes.data());
-  }
+  auto bytes = CopySlot(source, size);
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     batch_cache_.pool().Release(slot, generation, kPeeker);
     return true;
   });
-  if (!read.ok()) return read;
+  FOREBAY_ASSIGN_OR_RETURN(copy.bytes, std::move(bytes));
   return copy;
 }
 
@@ -518,12 +400,8 @@ Stream::Plan Stream::PlanLocked() {
   Plan plan;
   AdvanceLocked(&plan);
   TellLookingLocked(&plan);
-  if (produced_ == nullptr) return plan;
-  while (const auto flows = FlowsToProduceLocked()) {
-    auto task = NextTaskLocked(*flows);
-    if (!task.has_value()) break;
+  while (auto task = tasks_.NextProduced())
     plan.tasks.push_back(*std::move(task));
-  }
   return plan;
 }
 
@@ -585,40 +463,25 @@ void Stream::Execute(Plan plan) {
     });
   }
   if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
-  for (Task& task : plan.tasks) Submit(std::move(task));
-}
-
-void Stream::MakeStaging() {
-  std::vector<DevicePtr> devices;
-  {
-    base::MutexLock lock(&mutex_);
-    devices = batch_cache_.memory().attached();
-  }
-  std::vector<StagingPool::Memory> made;
-  for (const DevicePtr& device : devices) {
-    if (!made.empty() || !device->copier().health().ok()) continue;
-    auto memory = MakeStagingBy(*device);
-    if (memory.ok()) made.push_back(*std::move(memory));
-  }
-  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    staging_.Grown(&made);
-    return true;
-  });
+  for (SampleTask& task : plan.tasks) Submit(std::move(task));
 }
 
 void Stream::MakeSlot() {
-  std::vector<DevicePtr> devices;
-  {
-    base::MutexLock lock(&mutex_);
-    devices = batch_cache_.memory().attached();
-  }
-  auto made = SlotMemory::Make(1, slot_size(), devices, Producers());
+  auto made = slot_maker_.MakeSlot();
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (made.ok()) {
       batch_cache_.Grown(&*made);
     } else {
       batch_cache_.NotGrown();
     }
+    return true;
+  });
+}
+
+void Stream::MakeStaging() {
+  std::vector<StagingPool::Memory> made = slot_maker_.MakeStaging();
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    staging_.Grown(&made);
     return true;
   });
 }
@@ -650,8 +513,8 @@ void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
   const Flows before = std::exchange(batch.charged, charged);
   if (before.empty()) return;  // none of its samples was requested
   large_->Charge(&batch, charged);
-  decode_queues_.Move(batch, before, charged);
-  while (auto task = NextTaskLocked(charged))
+  tasks_.Move(batch, before, charged);
+  while (auto task = tasks_.Next(charged))
     plan->tasks.push_back(*std::move(task));
   if (members_.AnyUncapped(before)) return;
   // A cap may hold up reads of the batch. A second request for the same bytes
@@ -693,25 +556,9 @@ void Stream::ReadLocked(Plan* plan) {
     plan->requests.push_back(std::move(read->request));
   }
   for (const auto& member : members_) {
-    if (member->cursor().running()) member->Asked(AskedForLocked(*member), now);
+    if (member->cursor().running())
+      member->Asked(scheduler_.AskedFor(*member), now);
   }
-}
-
-std::uint64_t Stream::AskedForLocked(const Member& member) const {
-  // Enough: next uses further away than this evict nothing.
-  constexpr int kMaxBatches = 64;
-  const Cursor& cursor = member.cursor();
-  BatchKey key = cursor.next();
-  for (int i = 0; i < kMaxBatches && cursor.SamplesOf(key) > 0; ++i) {
-    if (batch_cache_.Find(key) == nullptr) {
-      const Batch* const batch = in_flight_.Find(key);
-      if (batch == nullptr) break;
-      if (batch->handed_out < batch->samples.size())
-        return key.first_sample + batch->handed_out;
-    }
-    key = cursor.After(key);
-  }
-  return key.first_sample;
 }
 
 // --- From bytes to pixels.
@@ -720,7 +567,7 @@ void Stream::OnRead(PendingSample* pending,
                     absl::StatusOr<storage::ReadResult> result) {
   const absl::Status status = result.status();
   std::shared_ptr<Stream> self;  // keeps the stream alive until the end
-  std::optional<Task> task;
+  std::optional<SampleTask> task;
   {
     base::MutexLock lock(&mutex_);
     self = alive_;
@@ -732,11 +579,10 @@ void Stream::OnRead(PendingSample* pending,
       pending->variant = result->variant;
       pending->revision = result->revision;
       ProductionOfLocked(*pending)->bytes_read += pending->length;
-      const Flows& charged = pending->batch->charged;
-      decode_queues_.Add(charged, {.pending = pending,
-                                   .bytes = std::move(result->bytes),
-                                   .status = {}});
-      task = NextTaskLocked(charged);
+      tasks_.Add({.pending = pending,
+                  .bytes = std::move(result->bytes),
+                  .status = {}});
+      task = tasks_.Next(pending->batch->charged);
     } else {
       EnterLocked();
     }
@@ -751,124 +597,51 @@ void Stream::OnRead(PendingSample* pending,
   Finish({&failed, 1}, 0);
 }
 
-std::optional<Stream::Task> Stream::NextTaskLocked(const Flows& charged) {
-  if (produced_ != nullptr) return NextProduceTaskLocked(charged);
-  const std::uint32_t samples = cost_.task_samples();
-  const PendingSample* const first = decode_queues_.NextTask(charged, samples);
-  if (first == nullptr) return std::nullopt;
-  return Task{DemandLocked(*first, samples), charged};
-}
-
-std::optional<Stream::Task> Stream::NextProduceTaskLocked(
-    const Flows& charged) {
-  if (produce_tasks_ >= produced_->producers()->most()) return std::nullopt;
-  const bool has_lanes = spec_.dataset->lanes() > 0;
-  const std::uint32_t samples = has_lanes ? 1 : cost_.task_samples();
-  const PendingSample* const first =
-      has_lanes ? decode_queues_.NextTaskOf(
-                      charged, [this](const PendingSample& one)
-                                   ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                                       mutex_) { return IsNextInLane(one); })
-                : decode_queues_.NextTask(charged, samples);
-  if (first == nullptr) return std::nullopt;
-  ++produce_tasks_;
-  if (has_lanes) busy_lanes_.insert(*produced_->LaneOf(*first));
-  return Task{DemandLocked(*first, samples), charged,
-              has_lanes ? first : nullptr};
-}
-
-bool Stream::IsNextInLane(const PendingSample& pending) const {
-  const auto lane = produced_->LaneOf(pending);
-  if (busy_lanes_.contains(*lane)) return false;
-  // Samples arrive in any order.
-  return std::none_of(in_flight_.batches().begin(), in_flight_.batches().end(),
-                      [&](const std::unique_ptr<Batch>& batch) {
-                        return batch->key < pending.batch->key &&
-                               produced_->LaneOf(batch->samples.front()) ==
-                                   lane;
-                      });
-}
-
-std::optional<Stream::Flows> Stream::FlowsToProduceLocked() const {
-  if (spec_.dataset->lanes() == 0)
-    return decode_queues_.Wanting(cost_.task_samples());
-  return decode_queues_.FlowsOf(
-      [this](const PendingSample& one)
-          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IsNextInLane(one); });
-}
-
-executor::Demand Stream::DemandLocked(const PendingSample& first,
-                                      std::uint32_t samples) const {
-  const Batch& batch = *first.batch;
-  const Member* const sponsor = members_.Find(batch.sponsor);
-  return {.cpu_nanos = cost_.cpu_nanos() * samples,
-          .urgency = sponsor == nullptr
-                         ? 0
-                         : sponsor->UrgencyAt(batch.key.first_sample)};
-}
-
-void Stream::Submit(std::optional<Task> task) {
+void Stream::Submit(std::optional<SampleTask> task) {
   if (!task.has_value()) return;
   const absl::Span<const schedule::Flow> flows = task->flows;
   deps_.executor->SubmitFor(
       flows, task->demand,
       [self = shared_from_this(), task = *task](int worker) {
         if (self->produced_ == nullptr) {
-          self->RunTask(worker, task.flows);
+          self->RunTask(worker, task);
         } else {
           self->Produce(worker, task);
         }
       });
 }
 
-void Stream::Produce(int worker, const Task& task) {
+void Stream::Produce(int worker, const SampleTask& task) {
   std::vector<ReadSample> samples;
-  std::optional<std::uint32_t> lane;
   {
     base::MutexLock lock(&mutex_);
-    if (task.in_lane == nullptr) {
-      samples = decode_queues_.Take(task.flows, cost_.task_samples());
-    } else {
-      lane = produced_->LaneOf(*task.in_lane);
-      const auto is_it = [&](const PendingSample& one) {
-        return &one == task.in_lane;
-      };
-      samples = decode_queues_.TakeOne(task.flows, is_it);
-    }
+    samples = tasks_.Take(task);
   }
   const std::int64_t own_nanos =
       spec_.user_code() == nullptr ? 0 : LayOnDesks(worker, &samples);
   // The thread polls for no releases meanwhile: that may take long.
-  produced_->Make(worker, std::move(samples),
-                  [self = shared_from_this(), lane, own_nanos, began = Now()](
-                      std::vector<ReadSample> made, std::int64_t cpu_nanos,
-                      std::optional<int> kept_worker) {
-                    const auto count = static_cast<std::int64_t>(made.size());
-                    if (count > 0)
-                      self->NoteTime((self->Now() - began) / count);
-                    self->OnProduced(std::move(made), lane,
-                                     own_nanos + cpu_nanos, kept_worker);
-                  });
+  produced_->Make(
+      worker, std::move(samples),
+      [self = shared_from_this(), lane = task.lane, own_nanos, began = Now()](
+          std::vector<ReadSample> made, std::int64_t cpu_nanos,
+          std::optional<int> kept_worker) {
+        const auto count = static_cast<std::int64_t>(made.size());
+        if (count > 0) self->NoteTime((self->Now() - began) / count);
+        self->OnProduced(std::move(made), lane, own_nanos + cpu_nanos,
+                         kept_worker);
+      });
 }
 
 void Stream::NoteTime(std::int64_t nanos) {
   base::MutexLock lock(&mutex_);
-  cost_.Took(nanos);
+  tasks_.cost().Took(nanos);
 }
 
 std::int64_t Stream::LayOnDesks(int worker, std::vector<ReadSample>* samples) {
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-  for (ReadSample& sample : *samples) {
-    if (sample.laid) continue;
-    Make(&sample, *(*deps_.workspaces)[worker]);
-    sample.laid = sample.made && sample.status.ok();
-  }
-  const auto large = std::partition(
-      samples->begin(), samples->end(),
-      [](const ReadSample& sample) { return !sample.too_large; });
-  std::for_each(large, samples->end(),
-                [this](ReadSample& sample) { MakeInTurn(std::move(sample)); });
-  samples->erase(large, samples->end());
+  for (ReadSample& sample : *samples)
+    maker_.LayOnDesk(&sample, *(*deps_.workspaces)[worker]);
+  MakeLargeInTurn(samples);
   for (ReadSample& sample : *samples) sample.bytes = {};
   return base::Clock::ThreadCpu()->NowNanos() - started;
 }
@@ -876,11 +649,8 @@ std::int64_t Stream::LayOnDesks(int worker, std::vector<ReadSample>* samples) {
 std::int64_t Stream::TakeFromDesks(int worker,
                                    std::vector<ReadSample>* samples) {
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-  for (ReadSample& sample : *samples) {
-    if (sample.asked && sample.status.ok())
-      sample.status =
-          maker_.Finish(*sample.pending, *(*deps_.workspaces)[worker]);
-  }
+  for (ReadSample& sample : *samples)
+    maker_.TakeFromDesk(&sample, *(*deps_.workspaces)[worker]);
   return base::Clock::ThreadCpu()->NowNanos() - started;
 }
 
@@ -897,8 +667,7 @@ void Stream::OnProduced(std::vector<ReadSample> samples,
   {
     base::MutexLock lock(&mutex_);
     EnterLocked();
-    --produce_tasks_;
-    if (lane.has_value()) busy_lanes_.erase(*lane);
+    tasks_.EndProduced(lane);
     for (auto sample = lost; sample != samples.end(); ++sample)
       MakeAgainLocked(std::move(*sample));
   }
@@ -917,8 +686,7 @@ void Stream::MakeAgainLocked(ReadSample sample) {
     prefetcher_.Leave(*sample.pending);
     return;
   }
-  const Flows& charged = sample.pending->batch->charged;
-  decode_queues_.AddAgain(charged, std::move(sample));
+  tasks_.AddAgain(std::move(sample));
 }
 
 void Stream::TakeLater(std::vector<ReadSample> samples,
@@ -929,7 +697,7 @@ void Stream::TakeLater(std::vector<ReadSample> samples,
     base::MutexLock lock(&mutex_);
     const PendingSample& first = *samples.front().pending;
     flows = first.batch->charged;
-    demand = DemandLocked(first, /*samples=*/1);
+    demand = tasks_.DemandOf(first, /*samples=*/1);
   }
   // A function must be copyable.
   const auto shared =
@@ -942,38 +710,33 @@ void Stream::TakeLater(std::vector<ReadSample> samples,
       });
 }
 
-void Stream::RunTask(int worker, const Flows& charged) {
+void Stream::RunTask(int worker, const SampleTask& task) {
   std::vector<ReadSample> samples;
-  std::optional<Task> task;
+  std::optional<SampleTask> next;
   {
     base::MutexLock lock(&mutex_);
     EnterLocked();
-    samples = decode_queues_.Take(charged, cost_.task_samples());
-    task = NextTaskLocked(charged);
+    samples = tasks_.Take(task);
+    next = tasks_.Next(task.flows);
   }
-  Submit(std::move(task));
+  Submit(std::move(next));
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
   for (ReadSample& sample : samples)
-    Make(&sample, *(*deps_.workspaces)[worker]);
+    maker_.Make(&sample, *(*deps_.workspaces)[worker]);
   const std::int64_t cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
-  const auto large = std::partition(
-      samples.begin(), samples.end(),
-      [](const ReadSample& sample) { return !sample.too_large; });
-  std::for_each(large, samples.end(),
-                [this](ReadSample& sample) { MakeInTurn(std::move(sample)); });
-  samples.erase(large, samples.end());
+  MakeLargeInTurn(&samples);
   // Freed before their part of the read window is given back.
   for (ReadSample& sample : samples) sample.bytes = {};
   Finish(samples, cpu_nanos);
 }
 
-void Stream::Make(ReadSample* sample, pipeline::Workspace& workspace) const {
-  if (sample->pending->batch->abandoned.load(std::memory_order_relaxed)) return;
-  sample->status =
-      maker_.Make(*sample->pending, sample->bytes.span(), workspace);
-  sample->made = true;
-  sample->too_large =
-      absl::IsResourceExhausted(sample->status) && workspace.WantsLarger();
+void Stream::MakeLargeInTurn(std::vector<ReadSample>* samples) {
+  const auto large = std::partition(
+      samples->begin(), samples->end(),
+      [](const ReadSample& sample) { return !sample.too_large; });
+  std::for_each(large, samples->end(),
+                [this](ReadSample& sample) { MakeInTurn(std::move(sample)); });
+  samples->erase(large, samples->end());
 }
 
 void Stream::MakeInTurn(ReadSample sample) {
@@ -992,7 +755,7 @@ void Stream::MakeInTurn(ReadSample sample) {
     ReadSample again{
         .pending = pending, .bytes = std::move(bytes), .status = {}};
     const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-    self->Make(&again, shared);
+    self->maker_.Make(&again, shared);
     again.bytes = {};
     const bool made = again.made;
     again.laid = made && again.status.ok();
@@ -1004,14 +767,13 @@ void Stream::MakeInTurn(ReadSample sample) {
     return made;
   };
   base::MutexLock lock(&mutex_);
-  large.demand = DemandLocked(*pending, /*samples=*/1);
+  large.demand = tasks_.DemandOf(*pending, /*samples=*/1);
   large_->Add(pending->batch->charged, std::move(large));
 }
 
 void Stream::QueueAgain(ReadSample sample) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const Flows& charged = sample.pending->batch->charged;
-    decode_queues_.AddAgain(charged, std::move(sample));
+    tasks_.AddAgain(std::move(sample));
     return true;
   });
   Leave();
@@ -1041,7 +803,7 @@ void Stream::BookLocked(absl::Span<const ReadSample> samples,
       std::count_if(samples.begin(), samples.end(),
                     [](const ReadSample& sample) { return sample.made; });
   if (made == 0) return;
-  cost_.Measured(cpu_nanos / made);
+  tasks_.cost().Measured(cpu_nanos / made);
   for (const ReadSample& sample : samples) {
     if (!sample.made) continue;
     Production* const production = ProductionOfLocked(*sample.pending);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -23,16 +22,18 @@
 #include "server/stream/batch_scheduler.h"
 #include "server/stream/batch_upload.h"
 #include "server/stream/cached_decoder.h"
-#include "server/stream/decode_queue.h"
 #include "server/stream/in_flight_batches.h"
 #include "server/stream/member.h"
 #include "server/stream/member_set.h"
 #include "server/stream/prefetcher.h"
 #include "server/stream/produced_samples.h"
 #include "server/stream/publisher.h"
-#include "server/stream/sample_cost.h"
+#include "server/stream/read_sample.h"
 #include "server/stream/sample_maker.h"
+#include "server/stream/sample_tasks.h"
 #include "server/stream/sharing_mode.h"
+#include "server/stream/slot_copy.h"
+#include "server/stream/slot_maker.h"
 #include "server/stream/slot_memory.h"
 #include "server/stream/slot_reservation.h"
 #include "server/stream/staging_pool.h"
@@ -51,12 +52,6 @@ struct EpochStart {
   // The samples of the epoch that the member has seen (null for none), if the
   // order is coordinated; else null.
   std::shared_ptr<const base::IndexList> seen = nullptr;
-};
-
-// A copy of a published slot, and its part of the memory budget.
-struct SlotCopy {
-  base::MemoryReservation reservation;
-  std::vector<std::uint8_t> bytes;
 };
 
 // Makes the batches of one order for all of its members, each batch once for
@@ -154,19 +149,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::StatusOr<SlotCopy> Peek();
 
  private:
-  using Flows = DecodeQueues::Flows;
+  using Flows = SampleTasks::Flows;
   using Payers = std::shared_ptr<const Flows>;  // at least one
-  // A task of the executor, to be submitted.
-  struct Task {
-    executor::Demand demand;
-    Flows flows;
-    // The one sample that it takes, if samples have lanes; else null.
-    const PendingSample* in_lane = nullptr;
-  };
   // The work that follows from a change, to be done without the mutex.
   struct Plan {
     std::vector<storage::ReadRequest> requests;
-    std::vector<Task> tasks;
+    std::vector<SampleTask> tasks;
     bool grows = false;   // one more slot is to be made
     bool stages = false;  // one more piece of staging memory is
   };
@@ -180,18 +168,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::shared_ptr<producer::ProducerSet> Producers() const {
     return produced_ == nullptr ? nullptr : produced_->producers();
   }
-  // Makes so many slots if there are none.
-  absl::Status MakeSlots(std::uint32_t slots);
-  // Gives each slot a part on the GPU, and makes the staging memory that is
-  // missing.
-  absl::Status PrepareDevice(const DevicePtr& device);
-  // Makes staging memory for one batch, which producers can write if they make
-  // the samples.
-  absl::StatusOr<StagingPool::Memory> MakeStagingBy(device::Device& device);
-  absl::Status AttachDevice(const DevicePtr& device);
-  absl::StatusOr<std::vector<base::Fd>> SlotsFromLocked(
-      const device::Device* device, std::uint32_t first) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const EpochPair> EpochsLocked(const EpochStart& start)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the member's part in the batches in flight: they go on for others that
@@ -235,37 +211,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void TrimLocked(Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseIfNobodyPaysLocked(Freed* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The position in the epoch up to which the member's samples were requested.
-  std::uint64_t AskedForLocked(const Member& member) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Execute(Plan plan);
   void MakeSlot();
   void MakeStaging();
 
   void OnRead(PendingSample* pending,
               absl::StatusOr<storage::ReadResult> result);
-  // Returns one more task for samples that are charged to these flows, if their
-  // queue wants one.
-  std::optional<Task> NextTaskLocked(const Flows& charged)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // As NextTaskLocked, where producers make the samples.
-  std::optional<Task> NextProduceTaskLocked(const Flows& charged)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The flows of a queue that has a sample for such a task.
-  std::optional<Flows> FlowsToProduceLocked() const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether the sample is the next one of its lane, where nothing is made now.
-  bool IsNextInLane(const PendingSample& pending) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The demand of a task for so many samples, of which `first` is first.
-  executor::Demand DemandLocked(const PendingSample& first,
-                                std::uint32_t samples) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Submit(std::optional<Task> task);
-  void RunTask(int worker, const Flows& charged);
+  void Submit(std::optional<SampleTask> task);
+  void RunTask(int worker, const SampleTask& task);
   // Has the samples made by a producer, or the user's code run; OnProduced goes
   // on. If that has no worker, it is called again when it has one.
-  void Produce(int worker, const Task& task);
+  void Produce(int worker, const SampleTask& task);
   void OnProduced(std::vector<ReadSample> samples,
                   std::optional<std::uint32_t> lane, std::int64_t cpu_nanos,
                   std::optional<int> worker);
@@ -279,7 +235,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::int64_t LayOnDesks(int worker, std::vector<ReadSample>* samples);
   std::int64_t TakeFromDesks(int worker, std::vector<ReadSample>* samples);
   void QueueAgain(ReadSample sample);
-  void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
+  // Takes out those that are too large for a worker; queues them.
+  void MakeLargeInTurn(std::vector<ReadSample>* samples);
   // Queues the sample for the shared workspace.
   void MakeInTurn(ReadSample sample);
   void Finish(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
@@ -312,7 +269,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   InFlightBatches in_flight_ ABSL_GUARDED_BY(mutex_);
   BatchScheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   Publisher publisher_ ABSL_GUARDED_BY(mutex_);
-  DecodeQueues decode_queues_ ABSL_GUARDED_BY(mutex_);
+  SampleTasks tasks_ ABSL_GUARDED_BY(mutex_);
+  SlotMaker slot_maker_;  // takes the mutex
   // Keeps the stream alive while reads are in flight, for their callbacks.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
@@ -320,13 +278,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::vector<std::shared_ptr<const EpochPair>> epoch_pairs_
       ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of producers, submitted or under way.
-  std::uint32_t produce_tasks_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<std::uint32_t> busy_lanes_ ABSL_GUARDED_BY(mutex_);
   std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that poll
   // MemberSet::Heard when the last plan was made.
   std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;
-  SampleCost cost_ ABSL_GUARDED_BY(mutex_);
   Production unpaid_ ABSL_GUARDED_BY(mutex_);  // of members that are gone
   std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t starting_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Start
