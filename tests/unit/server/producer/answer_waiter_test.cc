@@ -54,22 +54,30 @@ TEST(AnswerWaiterTest, CallsWhenTheProcessIsGone) {
   EXPECT_TRUE(absl::IsUnavailable(waited.answer.get().status()));
 }
 
+// Waits for the end of a producer, whose sockets `pair` are.
+void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
+  std::promise<void> done;
+  waiter.Wait(
+      std::make_shared<Producer>(Producer{.socket = std::move(pair.ours)}),
+      [&done](const std::shared_ptr<Producer>&, const absl::StatusOr<Answer>&) {
+        done.set_value();
+      });
+  shutdown(pair.theirs.get(), SHUT_RDWR);
+  done.get_future().wait();
+}
+
 // Waits for an answer where no more descriptors can be had.
 [[noreturn]] void WaitWithoutDescriptors() {
   {
     AnswerWaiter waiter;
+    // UBSan opens a pipe when it first sees a type.
+    AwaitEnd(waiter, *TaskSocket::Create());
     TaskSocket::Pair pair = *TaskSocket::Create();
     const struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
     if (setrlimit(RLIMIT_NOFILE, &few) != 0) std::exit(2);
     while (dup(pair.theirs.get()) >= 0) {
     }
-    std::promise<void> done;
-    waiter.Wait(
-        std::make_shared<Producer>(Producer{.socket = std::move(pair.ours)}),
-        [&done](const std::shared_ptr<Producer>&,
-                const absl::StatusOr<Answer>&) { done.set_value(); });
-    shutdown(pair.theirs.get(), SHUT_RDWR);
-    done.get_future().wait();
+    AwaitEnd(waiter, std::move(pair));
   }
   std::exit(0);
 }
