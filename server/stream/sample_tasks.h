@@ -22,7 +22,7 @@ struct SampleTask {
   DecodeQueues::Flows flows;  // the payers
   // The one sample that it takes, and its lane, if samples have lanes.
   const PendingSample* in_lane = nullptr;
-  std::optional<std::uint32_t> lane;
+  std::optional<std::uint32_t> lane = std::nullopt;
 };
 
 // Decides which samples that were read make one task of the executor, and when
