@@ -1,49 +1,170 @@
 """forebay.share of a torch DataLoader with two workers: to one trainer, beside that
-trainer's own DataLoader; to four; and while one of four is stopped.
+trainer's own DataLoader; to four; and while one of four is stopped. All of it beside
+TensorSocket (Robroek et al., 2024).
+
+TensorSocket 0.0.5 pickles batches through TCP as it is shipped. It is also measured
+with functions that pass the names of shared memory instead. In both forms it waits
+up to 10 s for a consumer's acknowledgement, so one that is stopped holds all up.
 """
 
+import contextlib
+import json
 import os
+import re
+import select
 import signal
+import socket
 import statistics
+import subprocess
 import time
 
 import photos
 from bench_sharing import images_between, together
-from daemon import daemon
+from daemon import ROOT, daemon
 from figures import in_turns, row
+from readers import FOLDER
 
+PEER = ROOT / ".cache" / "tensorsocket"
 ROUNDS = 3
 WORKERS = 2
+BATCH = 64
 SECONDS = 12.0
 STOPPED_SECONDS = 10.0
+PATIENCE = 60.0  # until processes count as hanging
+# As shared_loader.py calls them, and as the rows do.
+SHARE, OWN = "forebay", "own"
+RIVALS = {"tensorsocket by name": "TensorSocket, shared memory by name",
+          "tensorsocket": "TensorSocket as shipped"}
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def run():
-    """Rows: four trainers, one, what an image costs, and three beside one that is
-    stopped."""
+    """Rows: four trainers, one, what an image costs; the same beside TensorSocket;
+    and three beside one that is stopped."""
     uri = str(photos.make())
-    spent = {}
+    rivals = RIVALS if _install() else {}
+    four = _measured(uri, [SHARE, *rivals], 4)
+    one = _measured(uri, [SHARE, *rivals, OWN], 1)
+    rows = [
+        row("share", "4 jobs / 4 x one", four[SHARE][0], 4 * one[SHARE][0],
+            "images/s"),
+        row("share", "one job / torch DataLoader in the trainer", one[SHARE][0],
+            one[OWN][0], "images/s"),
+        row("share", "CPU of an image, one job / torch DataLoader", one[SHARE][1],
+            one[OWN][1], "ms")]
+    for jobs, found in (("4 jobs", four), ("1 job", one)):
+        for rival, name in rivals.items():
+            if rival not in found:
+                continue
+            (rate, cpu), (their_rate, their_cpu) = found[SHARE], found[rival]
+            rows += [row("share", f"{jobs} / {name}", rate, their_rate, "images/s"),
+                     row("share", f"CPU of an image, {jobs} / {name}", cpu, their_cpu,
+                         "ms")]
+    rows += _while_stopped(uri, "", SHARE)
+    for rival, name in rivals.items():
+        with _reported(f"{name}, one of 4 jobs stopped"):
+            rows += _while_stopped(uri, f"{name}: ", rival)
+    return rows
 
-    def rate(name, count, **options):
-        images, cpu = _read(uri, count, options)
-        spent.setdefault(name, []).append(cpu * 1e3)
+
+def _install():
+    """Installs TensorSocket as tools/peers.txt has it; tells whether it is there."""
+    listed = re.search(r"^tensorsocket==(\S+) \\\n +--hash=\S+$",
+                       (ROOT / "tools" / "peers.txt").read_text(), re.MULTILINE)
+    if (PEER / f"tensorsocket-{listed[1]}.dist-info").is_dir():
+        return True
+    PEER.parent.mkdir(exist_ok=True)
+    wanted = PEER.with_suffix(".txt")
+    wanted.write_text(listed[0] + "\n")
+    done = subprocess.run(
+        ["/usr/bin/python3", "-m", "pip", "install", "--quiet", "--upgrade",
+         "--no-deps", "--require-hashes", "--disable-pip-version-check",
+         "--root-user-action=ignore", f"--requirement={wanted}",
+         f"--target={PEER}"], stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        print("  TensorSocket cannot be installed (above): its rows are left out")
+    return done.returncode == 0
+
+
+@contextlib.contextmanager
+def _reported(what):
+    """Tells of a failure of TensorSocket's, and goes on."""
+    try:
+        yield
+    except (RuntimeError, OSError) as error:
+        print(f"  {what}: no figure: {error}", flush=True)
+
+
+def _measured(uri, kinds, count):
+    """Returns, by kind, the images a second of so many trainers and the CPU
+    milliseconds of an image: medians. A kind of which a median is of no image is
+    left out."""
+    cpu = {kind: [] for kind in kinds}
+
+    def rate(kind):
+        images, seconds = 0.0, float("inf")
+        with contextlib.ExitStack() as stack:
+            if kind in RIVALS:
+                stack.enter_context(_reported(f"{RIVALS[kind]}, jobs: {count}"))
+            images, seconds = _read(uri, kind, count)
+        cpu[kind].append(seconds * 1e3)
         return images
 
-    four, one, own = in_turns(
-        ROUNDS, lambda: rate("four", 4, shared=True),
-        lambda: rate("one", 1, shared=True),
-        lambda: rate("own", 1, counter=os.devnull, kind="torch"))
-    shared_cpu, own_cpu = (statistics.median(spent[name]) for name in ("one", "own"))
-    before, during = _stopped(uri)
-    return [
-        row("share", "4 jobs / 4 x one", four, 4 * one, "images/s"),
-        row("share", "one job / torch DataLoader in the trainer", one, own,
-            "images/s"),
-        row("share", "CPU of an image, one job / torch DataLoader", shared_cpu,
-            own_cpu, "ms"),
-        row("share", f"3 jobs while a 4th is stopped for {STOPPED_SECONDS:.0f} s / "
-            "before", during, before, "images/s")]
+    rates = in_turns(ROUNDS, *[lambda kind=kind: rate(kind) for kind in kinds])
+    return {kind: (median, statistics.median(cpu[kind]))
+            for kind, median in zip(kinds, rates) if median}
+
+
+@contextlib.contextmanager
+def _served(uri, kind, count):
+    """Runs what serves so many trainers of a kind.
+
+    Yields:
+      (their environment, options of bench_sharing.together).
+
+    Raises:
+      RuntimeError: TensorSocket's producer does not start.
+    """
+    options = {"uri": uri, "batch_size": BATCH, "workers": WORKERS}
+    with daemon() as server:
+        environment = dict(server.environment, OMP_NUM_THREADS="1")
+        if kind == OWN:
+            yield environment, dict(options, counter=os.devnull, kind="torch")
+        elif kind == SHARE:
+            yield environment, dict(options, shared=kind)
+        else:
+            environment["PYTHONPATH"] += f":{PEER}"
+            ports = _free_ports(4)
+            with _producer(environment, dict(options, kind=kind, ports=ports,
+                                             jobs=count)):
+                yield environment, dict(options, shared=kind, ports=ports)
+
+
+@contextlib.contextmanager
+def _producer(environment, options):
+    """Runs TensorSocket's producer; `options` are of shared_loader.serve."""
+    with subprocess.Popen(
+            ["/usr/bin/python3", str(FOLDER / "shared_loader.py"),
+             json.dumps(options)], env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            if not select.select([process.stdout], [], [], PATIENCE)[0]:
+                raise RuntimeError("its producer hangs before it is ready")
+            if process.stdout.readline() != b"ready\n":
+                raise RuntimeError("its producer failed (above)")
+            yield
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _free_ports(count):
+    """Returns ports of this host that no process listens on."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in found:
+            each.bind(("", 0))
+        return [each.getsockname()[1] for each in found]
 
 
 def _busy():
@@ -54,8 +175,12 @@ def _busy():
     return (user + nice + system + irq + soft) / _TICK
 
 
-def _read(uri, count, options):
-    """Images a second of so many trainers, and CPU seconds of each image."""
+def _read(uri, kind, count):
+    """Images a second of so many trainers, and CPU seconds of each image.
+
+    Raises:
+      RuntimeError: a process failed or hangs, or there was no image.
+    """
     spent = []
 
     def watch(_, begin):
@@ -63,16 +188,22 @@ def _read(uri, count, options):
             time.sleep(max(0.0, moment - time.monotonic()))
             spent.append(_busy())
 
-    with daemon() as server:
-        results, begin = together(server.environment, count, SECONDS, during=watch,
-                                  uri=uri, workers=WORKERS, **options)
+    with _served(uri, kind, count) as (environment, options):
+        results, begin = together(environment, count, SECONDS, during=watch,
+                                  patience=PATIENCE, **options)
     images = images_between(results, begin + 2, begin + SECONDS)
+    if not images:
+        raise RuntimeError(f"no image within {SECONDS - 2:.0f} s")
     return images / (SECONDS - 2), (spent[1] - spent[0]) / images
 
 
-def _stopped(uri):
-    """Images a second of three trainers: before a fourth is stopped, and while it
-    is."""
+def _while_stopped(uri, whose, kind):
+    """Returns a row: images a second of three trainers while a fourth is stopped,
+    beside those before.
+
+    Raises:
+      RuntimeError: a process failed or hangs, or there was no image.
+    """
     found = {}
 
     def stop_one(trainers, begin):
@@ -83,12 +214,16 @@ def _stopped(uri):
         trainers[3].signal(signal.SIGCONT)
         found["to"] = time.monotonic()
 
-    with daemon() as server:
+    with _served(uri, kind, 4) as (environment, options):
         results, begin = together(
-            server.environment, 4, 2 * STOPPED_SECONDS + 4, during=stop_one,
-            uri=uri, workers=WORKERS, shared=True)
+            environment, 4, 2 * STOPPED_SECONDS + 4, during=stop_one,
+            patience=PATIENCE, **options)
     others = results[:3]
-    return (images_between(others, begin + 2, found["from"]) /
-            (found["from"] - begin - 2),
-            images_between(others, found["from"], found["to"]) /
-            (found["to"] - found["from"]))
+    before = images_between(others, begin + 2, found["from"]) / (
+        found["from"] - begin - 2)
+    during = images_between(others, found["from"], found["to"]) / (
+        found["to"] - found["from"])
+    if not before:
+        raise RuntimeError("no image before one is stopped")
+    return [row("share", f"{whose}3 jobs while a 4th is stopped for "
+                f"{STOPPED_SECONDS:.0f} s / before", during, before, "images/s")]

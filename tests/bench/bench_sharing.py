@@ -12,6 +12,7 @@ import csv
 import json
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import tempfile
@@ -28,6 +29,7 @@ APART, APART_EPOCH = 10.0, 60.0        # seconds; of one job
 PACED_EPOCH, PACED_APART = 24_000, 0.05  # samples; of an epoch
 STOPPED_SECONDS = 10.0
 LEAD_SECONDS = 0.5                     # from all being ready to the begin
+PATIENCE = 600.0                       # until a trainer counts as hanging
 
 
 class Trainer:
@@ -42,9 +44,15 @@ class Trainer:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             start_new_session=True, universal_newlines=True)
 
-    def wait_ready(self):
-        """Returns when it waits to be told its begin, however long it takes
-        until then."""
+    def wait_ready(self, deadline):
+        """Returns when it waits to be told its begin.
+
+        Raises:
+          RuntimeError: it failed, or is not ready at this time of time.monotonic().
+        """
+        if not select.select([self._process.stdout], [], [],
+                             max(0.0, deadline - time.monotonic()))[0]:
+            raise RuntimeError("a trainer hangs before it is ready to read")
         if self._process.stdout.readline() != "ready\n":
             raise RuntimeError("a trainer failed (above)")
 
@@ -58,15 +66,27 @@ class Trainer:
         """Sends it a signal."""
         self._process.send_signal(number)
 
-    def result(self):
-        """Returns its findings."""
-        found, _ = self._process.communicate(timeout=600)
+    def result(self, deadline):
+        """Returns its findings.
+
+        Raises:
+          RuntimeError: it failed, or has not ended at this time of time.monotonic().
+        """
+        try:
+            found, _ = self._process.communicate(
+                timeout=max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            raise RuntimeError("a trainer hangs after its time to read") from error
+        if not found:
+            raise RuntimeError("a trainer failed (above)")
         return json.loads(found.splitlines()[-1])
 
     def close(self):
-        """Ends it, whatever it does."""
+        """Ends it, whatever it does, and what it started."""
         self.signal(signal.SIGCONT)
         stop(self._process)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.stdin.close()
         self._process.stdout.close()
 
@@ -78,7 +98,7 @@ def images_between(results, begin, end):
 
 
 def together(environment, count, seconds, offsets=None, during=None,
-             **options):
+             patience=PATIENCE, **options):
     """Runs equal trainers.
 
     Args:
@@ -87,25 +107,30 @@ def together(environment, count, seconds, offsets=None, during=None,
       seconds: that all of them read at least.
       offsets: when each begins, in seconds after the first.
       during: called with the trainers and the time of the first begin.
+      patience: seconds that all may take to be ready, and after their end.
       **options: of read_together.measure.
 
     Returns:
       Their results, and when the last one began.
+
+    Raises:
+      RuntimeError: a trainer failed, or hangs.
     """
     offsets = offsets or [0.0] * count
     with contextlib.ExitStack() as stack:
         trainers = [stack.enter_context(contextlib.closing(Trainer(
             environment, f"job-{number}", **options)))
             for number in range(len(offsets))]
+        deadline = time.monotonic() + patience
         for trainer in trainers:
-            trainer.wait_ready()
+            trainer.wait_ready(deadline)
         begin = time.monotonic() + LEAD_SECONDS
         end = begin + offsets[-1] + seconds
         for trainer, offset in zip(trainers, offsets):
             trainer.agree(begin + offset, end)
         if during is not None:
             during(trainers, begin)
-        results = [trainer.result() for trainer in trainers]
+        results = [trainer.result(end + patience) for trainer in trainers]
     return results, begin + offsets[-1]
 
 

@@ -5,6 +5,7 @@ Says "ready" when its loader is there, and waits for a line of JSON on standard
 input that names the moments: "begin" and "end", seconds of time.monotonic().
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -13,6 +14,11 @@ import time
 
 # As one value of every sample.
 VALUES = (slice(None), 0, 0, 0)
+LATE_SECONDS = 2.0  # after the end, until no batch of TensorSocket's is awaited
+
+
+class _Late(Exception):
+    """The time to read is over."""
 
 
 def _forebay(uri, batch_size, manifest, dtype):
@@ -38,9 +44,24 @@ def _torch(uri, batch_size, workers):
         dataset, batch_size=batch_size, shuffle=True, num_workers=workers)
 
 
+@contextlib.contextmanager
+def _ends_at(moment):
+    """Leaves its block at a moment of time.monotonic(), even while it waits."""
+    def leave(*_):
+        raise _Late
+
+    signal.signal(signal.SIGALRM, leave)
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, moment - time.monotonic()))
+    with contextlib.suppress(_Late):
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
             epochs=None, workers=None, counter=None, kind="forebay",
-            stage=None, shared=False):
+            stage=None, shared=None, ports=None):
     """Reads epochs from the agreed begin until the agreed end.
 
     Args:
@@ -55,19 +76,17 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
         file; with it, `kind` says whose DataLoader reads, and `workers` is both's.
       stage: of python_stage.folder, if that is read, or "waiting", if
         python_stage.Waiting is; likewise.
-      shared: whether one process makes these samples for all trainers, by
-        forebay.share of torch's DataLoader, whose num_workers is `workers`.
+      shared: by which one process makes these samples for all trainers, with
+        torch's DataLoader of `workers`: "forebay", or a kind of shared_loader.py's.
+      ports: of TensorSocket's producer, if it makes them.
 
     Returns:
       A dict: "taken", pairs of a time and the images taken then; "stats", of
       Forebay's loader.
     """
-    if shared:
-        import forebay
-        import python_stage
-        loader = forebay.share(lambda: python_stage.loader(
-            python_stage.Photos(uri, os.devnull), "torch", batch_size, workers),
-            key="bench")
+    if shared is not None:
+        import shared_loader
+        loader = shared_loader.join(shared, uri, batch_size, workers, ports)
     elif counter is not None or stage is not None:
         import python_stage
         dataset = (python_stage.Photos(uri, counter) if stage is None else
@@ -77,15 +96,23 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
     else:
         loader = (_forebay(uri, batch_size, manifest, dtype) if workers is None
                   else _torch(uri, batch_size, workers))
-    taken, total, epoch = [], 0, 0
     print("ready", flush=True)
     agreed = json.loads(sys.stdin.readline())
-    begin, end = agreed["begin"], agreed["end"]
+    taken, sums = [], []
+    # TensorSocket may never give another batch.
+    with contextlib.nullcontext() if ports is None else _ends_at(
+            agreed["end"] + LATE_SECONDS):
+        _read(loader, agreed["begin"], agreed["end"], period, epochs, taken, sums)
+    stats = dict(loader.stats()) if workers is None or shared == "forebay" else {}
+    return {"taken": taken, "stats": stats, "sum": sum(sums)}
+
+
+def _read(loader, begin, end, period, epochs, taken, sums):
     time.sleep(max(0.0, begin - time.monotonic()))
-    due = begin
+    due, epoch = begin, 0
     while time.monotonic() < end and epoch != epochs:
         for images, labels in loader:
-            total += float(images[VALUES].sum())
+            sums.append(float(images[VALUES].sum()))
             taken.append((time.monotonic(), len(labels)))
             if taken[-1][0] >= end:
                 break
@@ -93,8 +120,6 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
             if due > taken[-1][0]:
                 time.sleep(due - taken[-1][0])
         epoch += 1
-    stats = dict(loader.stats()) if workers is None or shared else {}
-    return {"taken": taken, "stats": stats, "sum": total}
 
 
 if __name__ == "__main__":
