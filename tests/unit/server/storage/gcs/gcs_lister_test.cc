@@ -93,7 +93,7 @@ TEST_F(GcsListerTest, AFlakyServerChangesNothing) {
   const auto expected = List(*root_);
   ASSERT_TRUE(expected.ok()) << expected.status();
   std::atomic<unsigned> asked = 0;
-  server_.SetFaults([&asked](const GcsServer::Asked&) {
+  const auto faults = server_.SetFaults([&asked](const GcsServer::Asked&) {
     constexpr http::Fault kFaults[] = {http::Fault::kNone, http::Fault::k503,
                                        http::Fault::kNone,
                                        http::Fault::kTruncate};
@@ -138,21 +138,20 @@ TEST_F(GcsListerTest, SaysWhatIsWrong) {
 
 TEST_F(GcsListerTest, StopsWhileItWaits) {
   server_.Put("p/a/1", "x");
-  // The server shares these latches, because it outlives the test's body.
-  const auto asked = std::make_shared<std::latch>(1);
-  const auto over = std::make_shared<std::latch>(1);
-  server_.SetFaults([asked, over](const GcsServer::Asked&) {
-    asked->count_down();
-    over->wait();
+  std::latch asked(1);
+  std::latch over(1);
+  const auto faults = server_.SetFaults([&](const GcsServer::Asked&) {
+    asked.count_down();
+    over.wait();
     return http::Fault::kNone;
   });
   std::stop_source stop;
   std::thread stopper([&] {
-    asked->wait();
+    asked.wait();
     stop.request_stop();
   });
   EXPECT_TRUE(absl::IsCancelled(List(*root_, stop.get_token()).status()));
-  over->count_down();
+  over.count_down();
   stopper.join();
 }
 

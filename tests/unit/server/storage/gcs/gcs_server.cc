@@ -76,24 +76,17 @@ void GcsServer::SetToken(const std::string& token) {
   token_ = token;
 }
 
-void GcsServer::SetFaults(std::function<http::Fault(const Asked&)> faults) {
-  base::MutexLock lock(&mutex_);
-  faults_ = std::move(faults);
-}
-
 int GcsServer::asked() const {
   base::MutexLock lock(&mutex_);
   return asked_;
 }
 
 void GcsServer::Handle(const Asked& asked, http::HttpServer::Peer& peer) {
-  std::function<http::Fault(const Asked&)> faults;
   {
     base::MutexLock lock(&mutex_);
     ++asked_;
-    faults = faults_;
   }
-  const http::Fault fault = faults ? faults(asked) : http::Fault::kNone;
+  const http::Fault fault = faults_.For(asked);
   http::SendWith(fault, ReplyTo(asked), peer);
 }
 

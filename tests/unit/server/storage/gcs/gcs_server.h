@@ -2,13 +2,14 @@
 #define FOREBAY_TESTS_UNIT_SERVER_STORAGE_GCS_GCS_SERVER_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
+#include "tests/unit/server/storage/http/fault_choice.h"
 #include "tests/unit/server/storage/http/faults.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
@@ -29,7 +30,10 @@ class GcsServer {
   void Remove(const std::string& name);
   // Requests need this token from now on; "": none.
   void SetToken(const std::string& token);
-  void SetFaults(std::function<http::Fault(const Asked&)> faults);
+  // Spoils answers while the result lives.
+  http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
+    return faults_.Set(std::move(choose));
+  }
   int asked() const;
 
  private:
@@ -50,9 +54,9 @@ class GcsServer {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::size_t page_size_;
+  http::FaultChoice faults_;
   mutable base::Mutex mutex_;
   std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mutex_);
-  std::function<http::Fault(const Asked&)> faults_ ABSL_GUARDED_BY(mutex_);
   std::string token_ ABSL_GUARDED_BY(mutex_);
   std::int64_t last_generation_ ABSL_GUARDED_BY(mutex_) = 1'700'000'000'000'000;
   int asked_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -116,18 +116,19 @@ TEST_F(GcsSourceTest, WhatCameSpoiltIsReadAgain) {
   for (const std::size_t size : {900, 9000}) {
     const std::string content(size, 'x');
     const ReadRequest request = Put("a", content);
-    std::atomic<int> left = 1;
-    server_.SetFaults([&](const GcsServer::Asked&) {
-      return left-- == 1 ? http::Fault::kBitFlip : http::Fault::kNone;
-    });
-    EXPECT_EQ(*Read(request), content);
-    EXPECT_LT(left, 0);
-    server_.SetFaults(
+    {
+      std::atomic<int> left = 1;
+      const auto once = server_.SetFaults([&](const GcsServer::Asked&) {
+        return left-- == 1 ? http::Fault::kBitFlip : http::Fault::kNone;
+      });
+      EXPECT_EQ(*Read(request), content);
+      EXPECT_LT(left, 0);
+    }
+    const auto always = server_.SetFaults(
         [](const GcsServer::Asked&) { return http::Fault::kBitFlip; });
     EXPECT_EQ(Read(request).status(),
               absl::DataLossError(
                   "a: its bytes do not have its checksum, in 3 reads"));
-    server_.SetFaults(nullptr);
   }
 }
 
@@ -138,7 +139,7 @@ TEST_F(GcsSourceTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
   request.purpose.job = 1;
   source_->SetCap(1, 1);  // its first read is paid in 15 minutes
   std::atomic<int> left = 1;
-  server_.SetFaults([&](const GcsServer::Asked&) {
+  const auto faults = server_.SetFaults([&](const GcsServer::Asked&) {
     if (left-- < 1) return http::Fault::kNone;
     source_->Share(7, {.job = 2});
     return http::Fault::kBitFlip;
@@ -149,7 +150,7 @@ TEST_F(GcsSourceTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
 TEST_F(GcsSourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
   const ReadRequest request = Put("a", std::string(9000, 'a'));
   std::atomic<int> asked = 0;
-  server_.SetFaults([&](const GcsServer::Asked&) {
+  const auto faults = server_.SetFaults([&](const GcsServer::Asked&) {
     if (asked++ == 4) server_.Put("p/a", std::string(9000, 'b'));
     return http::Fault::kNone;
   });

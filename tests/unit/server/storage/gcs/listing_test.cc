@@ -125,7 +125,7 @@ TEST_F(ListObjectsTest, GoesThroughAllPages) {
 TEST_F(ListObjectsTest, BrokenPagesAreAskedForAgain) {
   for (int i = 0; i < 10; ++i) server_.Put("p/" + std::to_string(i), "x");
   std::atomic<int> asked = 0;
-  server_.SetFaults([&asked](const GcsServer::Asked&) {
+  const auto faults = server_.SetFaults([&asked](const GcsServer::Asked&) {
     constexpr http::Fault kFaults[] = {
         http::Fault::kNoRange,  // the page, and then more: no JSON
         http::Fault::kTruncate, http::Fault::k503, http::Fault::kNone};

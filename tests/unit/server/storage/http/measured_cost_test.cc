@@ -57,12 +57,13 @@ class RequestCostTest : public ::testing::Test {
         done.count_down();
       };
     }
-    server_.SetFaults([this](const HttpServer::Asked& asked) {
-      const std::int64_t size =
-          std::stoll(asked.target.substr(asked.target.rfind('/') + 1));
-      clock_.Advance((kWaitNanos + size * kNanosAByte) / kAtOnce);
-      return Fault::kNone;
-    });
+    const auto faults =
+        server_.SetFaults([this](const HttpServer::Asked& asked) {
+          const std::int64_t size =
+              std::stoll(asked.target.substr(asked.target.rfind('/') + 1));
+          clock_.Advance((kWaitNanos + size * kNanosAByte) / kAtOnce);
+          return Fault::kNone;
+        });
     source.Read(absl::MakeSpan(requests));
     done.wait();
     std::promise<void> settled;  // the last answer is accounted for

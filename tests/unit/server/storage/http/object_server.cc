@@ -38,12 +38,6 @@ void ObjectServer::Remove(const std::string& path) {
   objects_.erase("/data/" + path);
 }
 
-void ObjectServer::SetFaults(
-    std::function<Fault(const HttpServer::Asked&)> faults) {
-  base::MutexLock lock(&mutex_);
-  faults_ = std::move(faults);
-}
-
 int ObjectServer::asked() const {
   base::MutexLock lock(&mutex_);
   return asked_;
@@ -51,13 +45,11 @@ int ObjectServer::asked() const {
 
 void ObjectServer::Handle(const HttpServer::Asked& asked,
                           HttpServer::Peer& peer) {
-  std::function<Fault(const HttpServer::Asked&)> faults;
   {
     base::MutexLock lock(&mutex_);
     ++asked_;
-    faults = faults_;
   }
-  const Fault fault = faults ? faults(asked) : Fault::kNone;
+  const Fault fault = faults_.For(asked);
   const Reply reply = ReplyTo(asked);
   if (asked.method == "HEAD" && fault == Fault::kNone) {
     peer.Send(absl::StrCat("HTTP/1.1 ", reply.status, " Answer\r\n",

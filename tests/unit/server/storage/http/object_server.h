@@ -1,12 +1,13 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_OBJECT_SERVER_H_
 #define FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_OBJECT_SERVER_H_
 
-#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
+#include "tests/unit/server/storage/http/fault_choice.h"
 #include "tests/unit/server/storage/http/faults.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
@@ -23,8 +24,10 @@ class ObjectServer {
   void Put(const std::string& path, std::string content);
   void Remove(const std::string& path);
 
-  // Asked before each answer; may block.
-  void SetFaults(std::function<Fault(const HttpServer::Asked&)> faults);
+  // Spoils answers while the result lives.
+  FaultChoice::Scope SetFaults(FaultChoice::Choose choose) {
+    return faults_.Set(std::move(choose));
+  }
   // Requests so far.
   int asked() const;
 
@@ -37,10 +40,9 @@ class ObjectServer {
   void Handle(const HttpServer::Asked& asked, HttpServer::Peer& peer);
   Reply ReplyTo(const HttpServer::Asked& asked);
 
+  FaultChoice faults_;
   mutable base::Mutex mutex_;
   std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mutex_);
-  std::function<Fault(const HttpServer::Asked&)> faults_
-      ABSL_GUARDED_BY(mutex_);
   int last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   int asked_ ABSL_GUARDED_BY(mutex_) = 0;
   HttpServer server_;

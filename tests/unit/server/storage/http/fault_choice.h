@@ -1,0 +1,69 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_FAULT_CHOICE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_FAULT_CHOICE_H_
+
+#include <functional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "tests/unit/server/storage/http/faults.h"
+#include "tests/unit/server/storage/http/http_server.h"
+
+namespace forebay::storage::http {
+
+// Chooses the fault of each answer by a function of a test's, which may block.
+// Thread-safe. Outlives its scopes.
+class FaultChoice {
+ public:
+  using Choose = std::function<Fault(const HttpServer::Asked&)>;
+
+  // While it lives, the function is called. Its end waits for calls under way:
+  // clients may have given up their answers, and the test its variables.
+  class [[nodiscard]] Scope {
+   public:
+    explicit Scope(FaultChoice* choice) : choice_(choice) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { choice_->Clear(); }
+
+   private:
+    FaultChoice* const choice_;
+  };
+
+  // There is one scope at a time.
+  Scope Set(Choose choose) {
+    base::MutexLock lock(&mutex_);
+    choose_ = std::move(choose);
+    return Scope(this);
+  }
+
+  Fault For(const HttpServer::Asked& asked) {
+    Choose choose;
+    {
+      base::MutexLock lock(&mutex_);
+      choose = choose_;
+      ++calls_;
+    }
+    const Fault fault = choose ? choose(asked) : Fault::kNone;
+    base::MutexLock lock(&mutex_);
+    --calls_;
+    done_.NotifyAll();
+    return fault;
+  }
+
+ private:
+  void Clear() {
+    base::MutexLock lock(&mutex_);
+    choose_ = nullptr;
+    while (calls_ > 0) done_.Wait(&mutex_);
+  }
+
+  base::Mutex mutex_;
+  base::CondVar done_;
+  Choose choose_ ABSL_GUARDED_BY(mutex_);
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // under way
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_FAULT_CHOICE_H_
