@@ -27,6 +27,11 @@ Member* MemberSet::Find(arena::MemberId member) const {
   return found == members_.end() ? nullptr : found->get();
 }
 
+Production& MemberSet::ProductionOf(const PendingSample& pending) {
+  Member* const payer = Find(PayerOf(pending));
+  return payer == nullptr ? of_gone_ : payer->production();
+}
+
 void MemberSet::Start(Member& member, std::shared_ptr<const EpochPair> epochs,
                       std::uint64_t first_sample, std::int64_t now_nanos) {
   // A member that was away has no claim to batches made meanwhile.

@@ -27,6 +27,8 @@ class MemberSet {
   void Remove(arena::MemberId member);
   // Returns null if there is no such member, or it was removed.
   Member* Find(arena::MemberId member) const;
+  // The account of the member that the sample is booked to, present or gone.
+  Production& ProductionOf(const PendingSample& pending);
   // The member starts an epoch, as Member::Start.
   void Start(Member& member, std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample, std::int64_t now_nanos);
@@ -77,6 +79,7 @@ class MemberSet {
   std::vector<std::unique_ptr<Member>> members_;
   arena::MemberId last_ = 0;
   bool was_shared_ = false;
+  Production of_gone_;
 };
 
 }  // namespace forebay::stream

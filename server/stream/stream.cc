@@ -16,7 +16,6 @@
 #include "proto/shm_ring.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
-#include "server/stream/batch_upload.h"
 
 namespace forebay::stream {
 namespace {
@@ -71,15 +70,16 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       scheduler_(sharing_mode, &members_, &batch_cache_, &staging_, &in_flight_,
                  spec_.dataset->is_live()),
       publisher_(&members_, &batch_cache_),
+      completion_(&layout_, &members_, &batch_cache_, &in_flight_),
+      epochs_(&spec_.sampler),
       tasks_(deps_.executor->workers(), produced_.get(),
              spec_.dataset->lanes() > 0, &members_, &in_flight_),
       slot_maker_(layout_.slot_size(), Producers(), spec_.producers_stage(),
                   &mutex_, &batch_cache_, &staging_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
-  if (!spec_.sampler.is_listed()) return spec_.sampler.samples_per_epoch();
   base::MutexLock lock(&mutex_);
-  return epoch_pairs_.empty() ? 0 : epoch_pairs_.back()->samples();
+  return epochs_.samples_per_epoch();
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
@@ -240,35 +240,16 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     if (seen.has_value())
       spec_.order_member->Start(start.first_sample, *std::move(seen));
     if (members_.Running() == 0) prefetcher_.StartEpoch();
-    EpochStart from = start;
     const BatchKey first =
         scheduler_.StartFor({start.epoch, start.first_sample});
-    from.epoch = first.epoch;
-    from.first_sample = first.first_sample;
-    members_.Start(*members_.Find(member), EpochsLocked(from),
-                   from.first_sample, Now());
+    if (epochs_.vary()) batch_cache_.Forget(first.epoch);
+    members_.Start(*members_.Find(member),
+                   epochs_.Of(first.epoch, start.samples), first.first_sample,
+                   Now());
     flows_ = members_.Flows();
     return true;
   });
   return fds;
-}
-
-std::shared_ptr<const EpochPair> Stream::EpochsLocked(const EpochStart& start) {
-  if (spec_.sampler.is_listed() || spec_.sampler.is_coordinated()) {
-    // An epoch of this number may have another order now.
-    batch_cache_.Forget(start.epoch);
-    epoch_pairs_ = {EpochPair::Of(spec_.sampler, start.epoch, start.samples)};
-    return epoch_pairs_.back();
-  }
-  std::erase_if(
-      epoch_pairs_, [&](const std::shared_ptr<const EpochPair>& epochs) {
-        return epochs.use_count() == 1 && epochs->epoch() != start.epoch;
-      });
-  for (const std::shared_ptr<const EpochPair>& epochs : epoch_pairs_) {
-    if (epochs->epoch() == start.epoch) return epochs;
-  }
-  epoch_pairs_.push_back(EpochPair::Of(spec_.sampler, start.epoch));
-  return epoch_pairs_.back();
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(
@@ -578,7 +559,7 @@ void Stream::OnRead(PendingSample* pending,
     if (status.ok()) {
       pending->variant = result->variant;
       pending->revision = result->revision;
-      ProductionOfLocked(*pending)->bytes_read += pending->length;
+      members_.ProductionOf(*pending).bytes_read += pending->length;
       tasks_.Add({.pending = pending,
                   .bytes = std::move(result->bytes),
                   .status = {}});
@@ -806,16 +787,11 @@ void Stream::BookLocked(absl::Span<const ReadSample> samples,
   tasks_.cost().Measured(cpu_nanos / made);
   for (const ReadSample& sample : samples) {
     if (!sample.made) continue;
-    Production* const production = ProductionOfLocked(*sample.pending);
+    Production& production = members_.ProductionOf(*sample.pending);
     if (sample.pending->variant == storage::kEncoded)
-      ++production->samples_decoded;
-    production->cpu_nanos += static_cast<std::uint64_t>(cpu_nanos / made);
+      ++production.samples_decoded;
+    production.cpu_nanos += static_cast<std::uint64_t>(cpu_nanos / made);
   }
-}
-
-Production* Stream::ProductionOfLocked(const PendingSample& pending) {
-  Member* const payer = members_.Find(PayerOf(pending));
-  return payer == nullptr ? &unpaid_ : &payer->production();
 }
 
 void Stream::FinishSampleLocked(const ReadSample& sample,
@@ -826,72 +802,28 @@ void Stream::FinishSampleLocked(const ReadSample& sample,
   prefetcher_.Leave(*sample.pending);
   if (!sample.status.ok() &&
       in_flight_.Substitute(*sample.pending, sample.status)) {
-    ++ProductionOfLocked(*sample.pending)->samples_substituted;
+    ++members_.ProductionOf(*sample.pending).samples_substituted;
     return;
   }
   Batch* const batch =
       in_flight_.Finish(*sample.pending, sample.status, batch_cache_.pool());
-  if (batch != nullptr) CompleteLocked(*batch);
+  if (batch != nullptr)
+    completion_.Complete(*batch, CopiedOf(batch), now_nanos);
 }
 
 // --- From pixels to completed batches.
 
-void Stream::CompleteLocked(Batch& batch) {
-  if (!batch.status.ok()) {
-    StoreLocked(batch);
-    return;
-  }
-  batch.bytes = layout_.Complete(
-      batch.memory, {.generation = batch_cache_.pool().generation(batch.slot),
-                     .sample_count = batch.samples.size(),
-                     .epoch = batch.key.epoch,
-                     .first_sample = batch.key.first_sample});
-  UploadOrStoreLocked(batch);
-}
-
-void Stream::UploadOrStoreLocked(Batch& batch) {
-  if (slot_size().device == 0) {
-    StoreLocked(batch);
-    return;
-  }
-  const Member* const sponsor = members_.Find(batch.sponsor);
-  const std::uint64_t urgency =
-      sponsor == nullptr ? 0 : sponsor->UrgencyAt(batch.key.first_sample);
-  const auto done = [self = shared_from_this(), &batch](const CopyEnd& copy) {
-    self->OnCopied(&batch, copy);
+BatchCompletion::Copied Stream::CopiedOf(Batch* batch) {
+  return [self = shared_from_this(), batch](const CopyEnd& copy) {
+    self->OnCopied(batch, copy);
   };
-  if (!StartCopies(batch, urgency, batch_cache_.memory(), done))
-    StoreLocked(batch);
 }
 
 void Stream::OnCopied(Batch* batch, const CopyEnd& copy) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    batch->copies[copy.number].status = copy.status;
-    batch->moved_at_nanos = Now();
-    // A copy that was given up may still read its memory.
-    if (copy.given_up) batch->staging.Discard();
-    if (!in_flight_.FinishCopy(batch, batch_cache_.pool())) return true;
-    // A GPU may have been attached meanwhile.
-    if (batch->copying == 0) UploadOrStoreLocked(*batch);
+    completion_.EndCopy(*batch, copy, CopiedOf(batch), Now());
     return true;
   });
-}
-
-void Stream::StoreLocked(Batch& batch) {
-  const auto failed = [](const BatchCopy& copy) { return !copy.status.ok(); };
-  if (batch.status.ok() && !batch.copies.empty() &&
-      std::all_of(batch.copies.begin(), batch.copies.end(), failed))
-    batch.status = batch.copies.front().status;
-  CompletedBatch completed{.key = batch.key,
-                           .slot = batch.slot,
-                           .samples = batch.samples.size(),
-                           .bytes = batch.bytes,
-                           .made_nanos = Now() - batch.asked_at_nanos,
-                           .status = batch.status,
-                           .copies = std::move(batch.copies)};
-  if (!batch.status.ok()) batch_cache_.pool().Abandon(batch.slot);
-  in_flight_.Remove(&batch);
-  batch_cache_.Put(std::move(completed));
 }
 
 }  // namespace forebay::stream

@@ -17,11 +17,12 @@
 #include "server/sample/large_samples.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_cache.h"
+#include "server/stream/batch_completion.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/batch_policy.h"
 #include "server/stream/batch_scheduler.h"
-#include "server/stream/batch_upload.h"
 #include "server/stream/cached_decoder.h"
+#include "server/stream/epoch_pairs.h"
 #include "server/stream/in_flight_batches.h"
 #include "server/stream/member.h"
 #include "server/stream/member_set.h"
@@ -168,8 +169,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::shared_ptr<producer::ProducerSet> Producers() const {
     return produced_ == nullptr ? nullptr : produced_->producers();
   }
-  std::shared_ptr<const EpochPair> EpochsLocked(const EpochStart& start)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the member's part in the batches in flight: they go on for others that
   // want them, or are abandoned.
   void RetireLocked(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -242,17 +241,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Finish(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
   void BookLocked(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The account that pays for the sample.
-  Production* ProductionOfLocked(const PendingSample& pending)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishSampleLocked(const ReadSample& sample, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The samples of the batch are done: completes it.
-  void CompleteLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Copies the batch to the GPUs that lack it; else stores it.
-  void UploadOrStoreLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls OnCopied, and keeps the stream alive until then.
+  BatchCompletion::Copied CopiedOf(Batch* batch);
   void OnCopied(Batch* batch, const CopyEnd& copy);
-  void StoreLocked(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const StreamSpec spec_;
   const StreamDeps deps_;
@@ -269,19 +262,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
   InFlightBatches in_flight_ ABSL_GUARDED_BY(mutex_);
   BatchScheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   Publisher publisher_ ABSL_GUARDED_BY(mutex_);
+  BatchCompletion completion_ ABSL_GUARDED_BY(mutex_);
+  EpochPairs epochs_ ABSL_GUARDED_BY(mutex_);
   SampleTasks tasks_ ABSL_GUARDED_BY(mutex_);
   SlotMaker slot_maker_;  // takes the mutex
   // Keeps the stream alive while reads are in flight, for their callbacks.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
   Flows flows_ ABSL_GUARDED_BY(mutex_);  // of the members that run, or ran last
-  std::vector<std::shared_ptr<const EpochPair>> epoch_pairs_
-      ABSL_GUARDED_BY(mutex_);
   std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that poll
   // MemberSet::Heard when the last plan was made.
   std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;
-  Production unpaid_ ABSL_GUARDED_BY(mutex_);  // of members that are gone
   std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t starting_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Start
 };
