@@ -145,6 +145,23 @@ def test_a_crash_is_said_to_be_one():
         assert [batch[1][0].item() for batch in batches] == [24, 32]
 
 
+@pytest.mark.parametrize("deaths", [2, 3])
+def test_a_first_sample_that_is_killed_is_made_again(tmp_path, deaths):
+    def die_of_it():
+        died = len(list(tmp_path.iterdir()))
+        if died == deaths:
+            return torch.zeros(2), 0
+        (tmp_path / str(died)).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    with forebay.DataLoader(Faulty(die_of_it, at=0), batch_size=8,
+                            num_workers=1) as loader:
+        if deaths == 2:
+            assert len(list(loader)) == SAMPLES // 8
+        else:
+            with pytest.raises(RuntimeError, match=r"made sample 0 \(killed by SIGKILL"):
+                list(loader)
+
+
 def test_a_crash_names_the_batch():
     with loader_of(lambda: os.kill(os.getpid(), signal.SIGSEGV),
                    collate_fn=len) as loader:

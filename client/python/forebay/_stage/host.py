@@ -28,6 +28,7 @@ from .workers import Workers, reason
 
 _GRACE_SECONDS = 1.0  # that workers have to end by themselves
 _REAP_MILLISECONDS = 1000
+_MOST_DEATHS = 3  # of one sample, as the daemon counts them
 _PR_SET_NAME = 15
 
 
@@ -144,11 +145,15 @@ class _Host:
 
     def _probe(self, kind: str, which: int, seed: int) -> None:
         """Makes a sample in a process of its own: what the user's code opens on
-        the way must not be shared by the workers."""
-        pid = os.fork()
-        if pid == 0:
-            _in_child(lambda: self._describe(kind, which, seed))
-        _, status = os.waitpid(pid, 0)
+        the way must not be shared by the workers. One that is killed is made again,
+        as workers' are."""
+        for _ in range(_MOST_DEATHS):
+            pid = os.fork()
+            if pid == 0:
+                _in_child(lambda: self._describe(kind, which, seed))
+            _, status = os.waitpid(pid, 0)
+            if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
+                break
         if status != 0:
             made = f"sample {which}" if kind == "probe" else "the first image"
             self._trainer.send((
