@@ -38,9 +38,7 @@ void BatchCompletion::CopyOrStore(Batch& batch, const Copied& copied,
 
 bool BatchCompletion::StartCopies(Batch& batch, const Copied& copied) const {
   const SlotMemory& memory = batch_cache_->memory();
-  const Member* const sponsor = members_->Find(batch.sponsor);
-  const std::uint64_t urgency =
-      sponsor == nullptr ? 0 : sponsor->UrgencyAt(batch.key.first_sample);
+  const std::uint64_t urgency = members_->UrgencyOf(batch);
   bool started = false;
   for (const DevicePtr& device : memory.attached()) {
     const auto has = [&](const BatchCopy& copy) {

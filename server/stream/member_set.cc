@@ -27,6 +27,11 @@ Member* MemberSet::Find(arena::MemberId member) const {
   return found == members_.end() ? nullptr : found->get();
 }
 
+std::uint64_t MemberSet::UrgencyOf(const Batch& batch) const {
+  const Member* const sponsor = Find(batch.sponsor);
+  return sponsor == nullptr ? 0 : sponsor->UrgencyAt(batch.key.first_sample);
+}
+
 Production& MemberSet::ProductionOf(const PendingSample& pending) {
   Member* const payer = Find(PayerOf(pending));
   return payer == nullptr ? of_gone_ : payer->production();

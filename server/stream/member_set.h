@@ -27,6 +27,9 @@ class MemberSet {
   void Remove(arena::MemberId member);
   // Returns null if there is no such member, or it was removed.
   Member* Find(arena::MemberId member) const;
+  // How soon a trainer needs the batch, as Member::UrgencyAt; 0 if the member
+  // that it is made for is gone.
+  std::uint64_t UrgencyOf(const Batch& batch) const;
   // The account of the member that the sample is booked to, present or gone.
   Production& ProductionOf(const PendingSample& pending);
   // The member starts an epoch, as Member::Start.

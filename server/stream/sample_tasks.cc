@@ -81,12 +81,8 @@ void SampleTasks::EndProduced(std::optional<std::uint32_t> lane) {
 
 executor::Demand SampleTasks::DemandOf(const PendingSample& first,
                                        std::uint32_t samples) const {
-  const Batch& batch = *first.batch;
-  const Member* const sponsor = members_->Find(batch.sponsor);
   return {.cpu_nanos = cost_.cpu_nanos() * samples,
-          .urgency = sponsor == nullptr
-                         ? 0
-                         : sponsor->UrgencyAt(batch.key.first_sample)};
+          .urgency = members_->UrgencyOf(*first.batch)};
 }
 
 }  // namespace forebay::stream

@@ -13,12 +13,12 @@ import os
 import re
 import select
 import signal
-import socket
 import statistics
 import subprocess
 import time
 
 import photos
+import ports
 from bench_sharing import images_between, together
 from daemon import ROOT, daemon
 from figures import in_turns, row
@@ -134,10 +134,9 @@ def _served(uri, kind, count):
             yield environment, dict(options, shared=kind)
         else:
             environment["PYTHONPATH"] += f":{PEER}"
-            ports = _free_ports(4)
-            with _producer(environment, dict(options, kind=kind, ports=ports,
-                                             jobs=count)):
-                yield environment, dict(options, shared=kind, ports=ports)
+            options["ports"] = ports.free(4)
+            with _producer(environment, dict(options, kind=kind, jobs=count)):
+                yield environment, dict(options, shared=kind)
 
 
 @contextlib.contextmanager
@@ -156,15 +155,6 @@ def _producer(environment, options):
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-
-
-def _free_ports(count):
-    """Returns ports of this host that no process listens on."""
-    with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in found:
-            each.bind(("", 0))
-        return [each.getsockname()[1] for each in found]
 
 
 def _busy():

@@ -7,10 +7,10 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
+import ports
 from daemon import ENCODED_ONLY, ROOT, daemon
 from figures import CORES
 from peers import environment
@@ -119,10 +119,8 @@ def served(form, uri, batch_size):
     if form.serve is None:
         yield variables, {}, set()
         return
-    with _free_ports(4) as ports:
-        pass
     options = {"uri": uri, "batch_size": batch_size, "threads": CORES,
-               "ports": ports}
+               "ports": ports.free(4)}
     with subprocess.Popen(
             [str(environment.PYTHON), str(FOLDER / form.serve), json.dumps(options)],
             env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -134,7 +132,7 @@ def served(form, uri, batch_size):
                     break
             else:
                 raise RuntimeError(f"{form.serve} ended at once")
-            yield (variables, {"ports": ports, "service": line.strip()},
+            yield (variables, {"ports": options["ports"], "service": line.strip()},
                    {server.pid})
         finally:
             end(server)
@@ -145,13 +143,3 @@ def end(process):
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-@contextlib.contextmanager
-def _free_ports(count):
-    """Yields ports of this host that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in found:
-            each.bind(("", 0))
-        yield [each.getsockname()[1] for each in found]
