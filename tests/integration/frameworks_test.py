@@ -168,6 +168,8 @@ def measure(kind):
 if __name__ == "__main__":
     for kind in (forebay.huggingface.Trainer, transformers.Trainer):
         print(*measure(kind))
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 """, *launch)
     ours = set(re.findall(r"PreparedLoader (\[.*\])", said))
     theirs = set(re.findall(r"DataLoader\w* (\[.*\])", said))

@@ -32,10 +32,7 @@ def parse():
     return parser.parse_args()
 
 
-def main():
-    args = parse()
-    accelerator = accelerate.Accelerator(
-        gradient_accumulation_steps=args.accumulate)
+def train(accelerator, args):
     loader = forebay.DataLoader(
         args.train, args.batch_size, shuffle=True, drop_last=True,
         transform=AUGMENTED, rank=accelerator.process_index,
@@ -63,6 +60,15 @@ def main():
                 return
         accelerator.print(f"epoch {epoch}: loss {sum(losses) / len(losses):.6f}, "
                           f"{steps} steps")
+
+
+def main():
+    args = parse()
+    accelerator = accelerate.Accelerator(
+        gradient_accumulation_steps=args.accumulate)
+    train(accelerator, args)
+    # Else torch's threads may outlive the interpreter, and abort the process.
+    accelerator.end_training()
 
 
 if __name__ == "__main__":
