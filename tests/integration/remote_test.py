@@ -275,7 +275,9 @@ def test_a_daemon_that_reads_leaves_when_told_to(daemon, bucket, proxy):
         del iterator
 
 
-def test_a_daemon_that_lists_leaves_when_told_to(daemon, bucket, proxy):
+def test_a_daemon_that_lists_leaves_when_told_to(daemon, bucket, proxy, monkeypatch):
+    # The trainer waits for the next daemon if it finds its socket closed by then.
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     held, go = threading.Event(), threading.Event()
 
     def hold(target):

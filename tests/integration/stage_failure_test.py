@@ -158,7 +158,7 @@ def test_a_first_sample_that_is_killed_is_made_again(tmp_path, deaths):
         if deaths == 2:
             assert len(list(loader)) == SAMPLES // 8
         else:
-            with pytest.raises(RuntimeError, match=r"made sample 0 \(killed by SIGKILL"):
+            with pytest.raises(RuntimeError, match=r"sample 0 \(killed by SIGKILL"):
                 list(loader)
 
 
