@@ -198,7 +198,7 @@ bool BatchScheduler::WantsMoreFor(const CompletedBatch& batch,
                                   std::int64_t now_nanos) const {
   // A batch of a live dataset cannot be made again. So a member that stands
   // still has some kept, but not so many that others notice what slots cost.
-  constexpr std::uint32_t kSome = 32;
+  constexpr std::uint32_t kSome = 16;
   return members_->AwaitsSoon(batch.key, now_nanos) ||
          (is_live_ && batch_cache_->pool().slots() < kSome &&
           members_->NanosUntil(batch.key, now_nanos) != cache::kNever);
