@@ -70,6 +70,12 @@ void Member::Close(const absl::Status& status) {
                      .epoch = cursor_.epoch()});
 }
 
+std::uint32_t Member::PayAtMost(std::uint32_t slots) {
+  const std::uint32_t ended = terms_.slots - std::min(terms_.slots, slots);
+  terms_.slots -= ended;
+  return ended;
+}
+
 absl::Status Member::TakeReleases(arena::SlotPool& pool) {
   // Before what it took is looked up: then that is all that it ever takes.
   const bool left = channel_->client_report().left;

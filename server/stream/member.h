@@ -53,9 +53,11 @@ class Member {
   arena::Channel* channel() const { return channel_; }
   const Terms& terms() const { return terms_; }
   const device::Device* device() const { return terms_.device.get(); }
-  // Says that it starts no more epochs and pays for no slots. Returns the slots
-  // that it paid for.
-  std::uint32_t EndPaying() { return std::exchange(terms_.slots, 0); }
+  // Says that it starts no more epochs.
+  void Close() { closed_ = true; }
+  bool closed() const { return closed_; }
+  // Pays for no more slots than that. Returns how many it ceases to pay for.
+  std::uint32_t PayAtMost(std::uint32_t slots);
   // Entries published and not taken.
   std::size_t untaken() const { return untaken_.size(); }
 
@@ -153,6 +155,7 @@ class Member {
   std::uint64_t released_ = 0;  // leases that it ended
   std::uint64_t taken_ = 0;     // ready entries accounted for
   std::deque<PublishedEntry> untaken_;
+  bool closed_ = false;
   bool left_ = false;  // the client takes no more
   MemberCounters counters_;
   absl::Status releases_;  // an error once the client cannot be believed

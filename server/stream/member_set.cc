@@ -57,10 +57,9 @@ std::size_t MemberSet::Running() const {
       [](const auto& member) { return member->cursor().running(); }));
 }
 
-bool MemberSet::AnyPaying() const {
-  return std::any_of(members_.begin(), members_.end(), [](const auto& member) {
-    return member->terms().slots > 0;
-  });
+bool MemberSet::AnyOpen() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const auto& member) { return !member->closed(); });
 }
 
 template <typename Is>

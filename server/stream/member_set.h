@@ -43,7 +43,7 @@ class MemberSet {
   // Members whose epoch is under way.
   std::size_t Running() const;
   // Whether any may still start one.
-  bool AnyPaying() const;
+  bool AnyOpen() const;
   // Whether the stream ever had two members at once. Then more may join, and
   // read cached batches.
   bool was_shared() const { return was_shared_; }

@@ -144,7 +144,7 @@ void Stream::Forfeit(arena::MemberId member) {
     staging_.EndPay(terms.slots);
     if (terms.device != nullptr) LeaveDeviceLocked(*terms.device, &freed);
     // Reads that a cap holds up may keep the stream alive for long.
-    CloseIfNobodyPaysLocked(&freed);
+    CloseIfNoneIsOpenLocked(&freed);
     return true;
   });
 }
@@ -164,11 +164,17 @@ void Stream::Close(arena::MemberId member) {
   base::MutexLock lock(&mutex_);
   Member* const m = members_.Find(member);
   if (m != nullptr) {
-    const std::uint32_t slots = m->EndPaying();
-    batch_cache_.EndPay(slots);
-    staging_.EndPay(slots);
+    m->Close();
+    PayForHeldLocked(*m);
   }
-  CloseIfNobodyPaysLocked(&freed);
+  CloseIfNoneIsOpenLocked(&freed);
+}
+
+void Stream::PayForHeldLocked(Member& member) {
+  const std::uint32_t ended =
+      member.PayAtMost(batch_cache_.pool().Leases(member.id()));
+  batch_cache_.EndPay(ended);
+  staging_.EndPay(ended);
 }
 
 void Stream::TrimLocked(Freed* freed) {
@@ -177,8 +183,8 @@ void Stream::TrimLocked(Freed* freed) {
   std::move(staging.begin(), staging.end(), std::back_inserter(freed->staging));
 }
 
-void Stream::CloseIfNobodyPaysLocked(Freed* freed) {
-  if (members_.AnyPaying()) return;
+void Stream::CloseIfNoneIsOpenLocked(Freed* freed) {
+  if (members_.AnyOpen()) return;
   TrimLocked(freed);
   prefetcher_.Close();
   if (produced_ != nullptr) produced_->producers()->End();
@@ -289,7 +295,7 @@ void Stream::Rest() {
     prefetcher_.Rest();
     batch_cache_.TryAgain();
     staging_.TryAgain();
-    CloseIfNobodyPaysLocked(&freed);
+    CloseIfNoneIsOpenLocked(&freed);
     return true;
   });
 }
@@ -315,6 +321,7 @@ absl::Status Stream::TakeReleases(arena::MemberId member) {
     Member* const m = members_.Find(member);
     if (m == nullptr) return false;
     status = m->TakeReleases(batch_cache_.pool());
+    if (m->closed()) PayForHeldLocked(*m);
     return true;
   });
   return status;

@@ -207,8 +207,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   };
   void LeaveDeviceLocked(const device::Device& device, Freed* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A closed member pays for the slots that it holds: others have theirs all
+  // the same.
+  void PayForHeldLocked(Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TrimLocked(Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CloseIfNobodyPaysLocked(Freed* freed)
+  void CloseIfNoneIsOpenLocked(Freed* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Execute(Plan plan);
   void MakeSlot();

@@ -106,6 +106,36 @@ TEST_F(StreamReleasesTest, WhatWasReleasedBeforeTheMembersKnewIsFound) {
   EXPECT_TRUE(stream_->Reclaim(0));
 }
 
+TEST_F(StreamReleasesTest, WhatAClosedMemberHoldsIsNoneOfTheNextOnesSlots) {
+  Make(1);
+  FakeClient closed(stream_.get(), 1);
+  ASSERT_TRUE(closed.Start(0, 0).ok());
+  std::vector<proto::ReadyEntry> held;
+  production_->RunAll();
+  while (const auto entry = closed.Take()) {
+    held.push_back(*entry);
+    production_->RunAll();
+  }
+  ASSERT_GE(held.size(), 2u);
+  stream_->Close(closed.member());
+  {
+    // It gets as many as it may hold.
+    FakeClient next(stream_.get(), 2);
+    ASSERT_TRUE(next.Start(1, 0).ok());
+    std::size_t taken = 0;
+    production_->RunAll();
+    while (next.Take().has_value()) {
+      ++taken;
+      production_->RunAll();
+    }
+    EXPECT_EQ(taken, held.size());
+  }
+  for (const proto::ReadyEntry& entry : held)
+    ASSERT_TRUE(closed.Release(entry).ok());
+  stream_->Rest();
+  EXPECT_EQ(production_->budget().used(), 0u) << "nobody pays any more";
+}
+
 // The member closes at a different moment of its epoch each time.
 TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
