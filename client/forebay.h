@@ -137,7 +137,8 @@ typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_TEXT = 4, /* UTF-8 */
   FOREBAY_JSON = 5, /* UTF-8; not parsed */
   FOREBAY_BYTES = 6,
-  /* A whole .npy file; of one type and shape in all samples. */
+  /* A whole .npy file; of one type and shape in all samples, or of one type and
+   * a shape that differs in the first axis alone: see row_splits. */
   FOREBAY_ARRAY = 7
 } forebay_field_kind;
 
@@ -152,8 +153,8 @@ typedef struct forebay_field {
    * write, until the batch is released. */
   void* data;
   uint64_t bytes; /* of data */
-  /* Samples + 1 offsets into the elements for a field of varying length; NULL
-   * if every sample has the same shape. */
+  /* Samples + 1 offsets into the first axis, for a field of varying length;
+   * NULL if every sample has the same shape. */
   const int64_t* row_splits;
 } forebay_field;
 
@@ -254,11 +255,39 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_pad(
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_normalize(
     forebay_pipeline* pipeline, const double* mean, size_t mean_count,
     const double* std, size_t std_count);
-/* `scale`: whether 0..255 becomes 0..1 in a floating type. */
+/* The same of arrays: with several values, one for each index of an axis;
+ * negative axes count from the last. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_normalize_axis(
+    forebay_pipeline* pipeline, const double* mean, size_t mean_count,
+    const double* std, size_t std_count, int32_t axis);
+/* `scale`: whether 0..255 becomes 0..1 in a floating type; of arrays, whether
+ * integers are divided by the largest one of their type. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
     forebay_pipeline* pipeline, forebay_dtype dtype, int scale);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
+
+/* Of arrays alone, before their normalize and to_dtype. Negative axes count
+ * from the last. */
+/* The elements [start, stop) of an axis, as Python's slice of step 1; `stop`
+ * NULL: to the end. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_slice(forebay_pipeline* pipeline, int64_t start,
+                           const int64_t* stop, int32_t axis);
+/* Successive elements of an axis, from a random place on: one place for all
+ * arrays of a sample that are of one length. Shorter arrays are an error, or,
+ * with pad_if_needed, get zeros at their end. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_random_window(forebay_pipeline* pipeline, uint64_t length,
+                                   int32_t axis, int pad_if_needed);
+/* Axis number i becomes what was axis number order[i]. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_transpose(
+    forebay_pipeline* pipeline, const uint32_t* order, size_t rank);
+/* The transforms of the field of that name, which is an array. The library
+ * copies `transforms`. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_array(forebay_pipeline* pipeline, const char* field,
+                           const forebay_pipeline* transforms);
 
 /* ---- Loader options ---- */
 

@@ -57,7 +57,8 @@ enum class FieldKind : std::uint32_t {
   kText = 4,  // UTF-8
   kJson = 5,  // UTF-8; not parsed
   kBytes = 6,
-  // All of a .npy file, of one type and shape in all samples.
+  // All of a .npy file, of one type and shape in all samples; or of one type,
+  // and a shape that differs in the first axis alone.
   kArray = 7,
 };
 
@@ -96,8 +97,9 @@ struct FieldLayout {
   DType dtype;
   std::uint32_t rank;  // dimensions in use, the batch's included
   Place place;         // of the data; row splits always lie on the host
-  std::uint64_t shape[kMaxRank];  // shape[0] counts samples, or elements where
-                                  // row splits are used
+  std::uint64_t shape[kMaxRank];  // shape[0] counts samples; where row splits
+                                  // are used, what these divide: the first
+                                  // axes of all samples together
   std::uint64_t offset;           // bytes, from the start of its place
   std::uint64_t bytes;            // of data
   // Where samples + 1 int64 row splits lie, for a field of varying length; 0:

@@ -1,12 +1,14 @@
 #include "client/wire/pipeline_codec.h"
 
 #include <protozero/pbf_builder.hpp>
+#include <protozero/pbf_message.hpp>
 
 namespace forebay::client::wire {
 namespace {
 
 // Field numbers of proto/job.proto.
-enum class PipelineTag : protozero::pbf_tag_type { kOps = 1 };
+enum class PipelineTag : protozero::pbf_tag_type { kOps = 1, kArrays = 2 };
+enum class ArrayTag : protozero::pbf_tag_type { kField = 1, kOps = 2 };
 
 enum class OpTag : protozero::pbf_tag_type {
   kResize = 1,
@@ -22,6 +24,9 @@ enum class OpTag : protozero::pbf_tag_type {
   kToDtype = 11,
   kToImage = 12,
   kUserCode = 13,
+  kSlice = 14,
+  kRandomWindow = 15,
+  kTranspose = 16,
 };
 
 enum class ResizeTag : protozero::pbf_tag_type {
@@ -69,8 +74,23 @@ enum class ColorJitterTag : protozero::pbf_tag_type {
 
 enum class GrayscaleTag : protozero::pbf_tag_type { kChannels = 1 };
 enum class PadTag : protozero::pbf_tag_type { kPadding = 1 };
-enum class NormalizeTag : protozero::pbf_tag_type { kMean = 1, kStd = 2 };
+enum class NormalizeTag : protozero::pbf_tag_type {
+  kMean = 1,
+  kStd = 2,
+  kAxis = 3,
+};
 enum class ToDtypeTag : protozero::pbf_tag_type { kDtype = 1, kScale = 2 };
+enum class SliceTag : protozero::pbf_tag_type {
+  kStart = 1,
+  kStop = 2,
+  kAxis = 3,
+};
+enum class RandomWindowTag : protozero::pbf_tag_type {
+  kLength = 1,
+  kAxis = 2,
+  kPadIfNeeded = 3,
+};
+enum class TransposeTag : protozero::pbf_tag_type { kOrder = 1 };
 enum class ToImageTag : protozero::pbf_tag_type { kLayout = 1 };
 
 enum class UserCodeTag : protozero::pbf_tag_type {
@@ -227,17 +247,71 @@ Status PipelineEncoder::AddPad(const forebay_padding* padding) {
 
 Status PipelineEncoder::AddNormalize(const double* mean, size_t mean_count,
                                      const double* std, size_t std_count) {
+  return AppendNormalize(mean, mean_count, std, std_count, nullptr);
+}
+
+Status PipelineEncoder::AddNormalize(const double* mean, size_t mean_count,
+                                     const double* std, size_t std_count,
+                                     int32_t axis) {
+  return AppendNormalize(mean, mean_count, std, std_count, &axis);
+}
+
+Status PipelineEncoder::AppendNormalize(const double* mean, size_t mean_count,
+                                        const double* std, size_t std_count,
+                                        const int32_t* axis) {
   if (mean == nullptr || std == nullptr || mean_count == 0 || std_count == 0)
     return BadArgument("normalize: mean and std each need a value");
   AppendOp<NormalizeTag>(&bytes_, OpTag::kNormalize, [&](auto& op) {
     op.add_packed_double(NormalizeTag::kMean, mean, mean + mean_count);
     op.add_packed_double(NormalizeTag::kStd, std, std + std_count);
+    if (axis != nullptr) op.add_sint32(NormalizeTag::kAxis, *axis);
   });
   return Status();
 }
 
+void PipelineEncoder::AddSlice(int64_t start, const int64_t* stop,
+                               int32_t axis) {
+  AppendOp<SliceTag>(&bytes_, OpTag::kSlice, [&](auto& op) {
+    op.add_sint64(SliceTag::kStart, start);
+    if (stop != nullptr) op.add_sint64(SliceTag::kStop, *stop);
+    op.add_sint32(SliceTag::kAxis, axis);
+  });
+}
+
+Status PipelineEncoder::AddRandomWindow(uint64_t length, int32_t axis,
+                                        bool pad_if_needed) {
+  if (length == 0) return BadArgument("random window: its length is 0");
+  AppendOp<RandomWindowTag>(&bytes_, OpTag::kRandomWindow, [&](auto& op) {
+    op.add_uint64(RandomWindowTag::kLength, length);
+    op.add_sint32(RandomWindowTag::kAxis, axis);
+    op.add_bool(RandomWindowTag::kPadIfNeeded, pad_if_needed);
+  });
+  return Status();
+}
+
+Status PipelineEncoder::AddTranspose(const uint32_t* order, size_t rank) {
+  if (order == nullptr || rank == 0)
+    return BadArgument("transpose: there are no axes");
+  AppendOp<TransposeTag>(&bytes_, OpTag::kTranspose, [&](auto& op) {
+    op.add_packed_uint32(TransposeTag::kOrder, order, order + rank);
+  });
+  return Status();
+}
+
+void PipelineEncoder::AddArray(std::string_view field,
+                               const PipelineEncoder& ops) {
+  protozero::pbf_builder<PipelineTag> pipeline(bytes_);
+  protozero::pbf_builder<ArrayTag> array(pipeline, PipelineTag::kArrays);
+  array.add_bytes(ArrayTag::kField, field.data(), field.size());
+  protozero::pbf_message<PipelineTag> all(ops.bytes_.data(), ops.bytes_.size());
+  while (all.next(PipelineTag::kOps)) {
+    const protozero::data_view op = all.get_view();
+    array.add_message(ArrayTag::kOps, op.data(), op.size());
+  }
+}
+
 Status PipelineEncoder::AddToDtype(forebay_dtype dtype, bool scale) {
-  if (dtype < FOREBAY_UINT8 || dtype > FOREBAY_INT64)
+  if (dtype < FOREBAY_UINT8 || dtype > FOREBAY_UINT64)
     return BadArgument("to dtype: unknown dtype");
   AppendOp<ToDtypeTag>(&bytes_, OpTag::kToDtype, [&](auto& op) {
     op.add_enum(ToDtypeTag::kDtype, dtype);

@@ -31,8 +31,17 @@ class PipelineEncoder {
   Status AddPad(const forebay_padding* padding);
   Status AddNormalize(const double* mean, size_t mean_count, const double* std,
                       size_t std_count);
+  // Of arrays, the values are of an axis.
+  Status AddNormalize(const double* mean, size_t mean_count, const double* std,
+                      size_t std_count, int32_t axis);
   Status AddToDtype(forebay_dtype dtype, bool scale);
   Status AddToImage(forebay_layout layout);
+  // `stop`: null for the axis's end.
+  void AddSlice(int64_t start, const int64_t* stop, int32_t axis);
+  Status AddRandomWindow(uint64_t length, int32_t axis, bool pad_if_needed);
+  Status AddTranspose(const uint32_t* order, size_t rank);
+  // The ops of a field of arrays.
+  void AddArray(std::string_view field, const PipelineEncoder& ops);
   void AddUserCode(std::string_view identity, forebay_dtype dtype,
                    const uint64_t* shape, size_t rank, bool finished);
 
@@ -40,6 +49,11 @@ class PipelineEncoder {
   const std::string& bytes() const { return bytes_; }
 
  private:
+  // `axis`: null for none.
+  Status AppendNormalize(const double* mean, size_t mean_count,
+                         const double* std, size_t std_count,
+                         const int32_t* axis);
+
   std::string bytes_;
 };
 

@@ -40,6 +40,15 @@ struct Field {
   std::optional<ArrayType> array = {};
   // Whether it lies on the host even for loaders on GPUs.
   bool on_host = false;
+  // Bytes of the shortest value, of .npy files.
+  std::uint64_t shortest = 0;
+
+  // Whether its arrays differ in length: .npy files of one type and shape have
+  // equal sizes.
+  bool ragged() const {
+    return kind == proto::FieldKind::kArray && !array.has_value() &&
+           shortest < longest;
+  }
 };
 
 // A batch has one field more: its samples' numbers.

@@ -46,11 +46,12 @@ class Measurement final : public sample::FieldTarget {
          .shape = {bytes.size()},
          .bytes = bytes.size()});
   }
-  void SetElements(std::size_t field,
-                   absl::Span<const std::uint8_t> elements) override {
+  absl::Status SetElements(std::size_t field,
+                           absl::Span<const std::uint8_t> elements) override {
     const dataset::ArrayType& type = *spec_->dataset->fields()[field].array;
     Set(field, elements,
         {.dtype = type.dtype, .shape = type.shape, .bytes = elements.size()});
+    return absl::OkStatus();
   }
   absl::Status SetArray(std::size_t field,
                         const pipeline::Array& array) override {

@@ -59,7 +59,8 @@ std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
 // from its bytes alone.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const pipeline::Pipeline* pipeline,
-    storage::ByteSource& source, JobId job, const std::stop_token& stop) {
+    const stream::ArrayPipelines& array_pipelines, storage::ByteSource& source,
+    JobId job, const std::stop_token& stop) {
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
     storage::ReadRequest request =
@@ -75,7 +76,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   }
   auto types = stream::TypesOf(
       dataset, pipeline == nullptr ? nullptr : &pipeline->output(),
-      first.span());
+      array_pipelines, first.span());
   if (!types.ok()) return base::Annotate(types.status(), dataset.uri());
   return types;
 }
@@ -123,7 +124,8 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
       PipelineFor(*dataset, spec.pipeline(), std::move(compiled)));
   FOREBAY_ASSIGN_OR_RETURN(
       std::vector<stream::FieldType> fields,
-      TypesOf(*dataset, pipeline.get(), *deps_.source, job.id(), stop));
+      TypesOf(*dataset, pipeline.get(), spec.pipeline().arrays(), *deps_.source,
+              job.id(), stop));
   if (placement.device != nullptr)
     FOREBAY_RETURN_IF_ERROR(CheckForDevice(*dataset, fields));
   if (spec.name().empty()) spec.set_name(job.NextLoaderName());
@@ -157,6 +159,9 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
     const dataset::composed::DatasetInputs& inputs, bool decode,
     const std::stop_token& stop) {
   PipelinePtr pipeline;
+  if (!spec.pipeline().arrays().empty())
+    return absl::InvalidArgumentError(
+        "single samples' arrays have no transforms");
   if (!spec.pipeline().ops().empty()) {
     if (!decode)
       return absl::InvalidArgumentError("a transform is for decoded images");

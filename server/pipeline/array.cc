@@ -1,7 +1,9 @@
 #include "server/pipeline/array.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -72,15 +74,20 @@ absl::StatusOr<Array> ReadArray(absl::Span<const std::uint8_t> file) {
   return array;
 }
 
-std::string Describe(const TensorType& type) {
+std::string Describe(const TensorType& type,
+                     std::optional<std::size_t> ragged_axis) {
   const auto* const number =
       std::find_if(std::begin(kNumberTypes), std::end(kNumberTypes),
                    [&](const NumberType& candidate) {
                      return candidate.dtype == type.dtype;
                    });
+  std::vector<std::string> axes;
+  for (const std::uint64_t length : type.shape)
+    axes.push_back(absl::StrCat(length));
+  if (ragged_axis.has_value()) axes[*ragged_axis] = "n";
   return absl::StrCat(
       number == std::end(kNumberTypes) ? "bfloat16" : number->name, " (",
-      absl::StrJoin(type.shape, ", "), type.shape.size() == 1 ? ",)" : ")");
+      absl::StrJoin(axes, ", "), axes.size() == 1 ? ",)" : ")");
 }
 
 }  // namespace forebay::pipeline

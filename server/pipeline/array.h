@@ -1,7 +1,9 @@
 #ifndef FOREBAY_SERVER_PIPELINE_ARRAY_H_
 #define FOREBAY_SERVER_PIPELINE_ARRAY_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,8 +24,10 @@ struct Array {
 // dimensions. Errors give the reason alone. Thread-safe; never blocks.
 absl::StatusOr<Array> ReadArray(absl::Span<const std::uint8_t> file);
 
-// For people, as NumPy writes a type: "float32 (3, 5)".
-std::string Describe(const TensorType& type);
+// For people, as NumPy writes a type: "float32 (3, 5)"; or "float32 (n, 5)" if
+// that axis may have any length.
+std::string Describe(const TensorType& type,
+                     std::optional<std::size_t> ragged_axis = std::nullopt);
 
 }  // namespace forebay::pipeline
 

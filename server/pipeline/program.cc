@@ -1,7 +1,6 @@
 #include "server/pipeline/program.h"
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,6 +8,7 @@
 #include "proto/shm_layout.h"
 #include "server/base/status.h"
 #include "server/pipeline/op_reader.h"
+#include "server/pipeline/op_title.h"
 
 namespace forebay::pipeline {
 namespace {
@@ -17,40 +17,6 @@ using transform::Extent;
 using KindCase = proto::Op::KindCase;
 
 constexpr int kMaxOps = 64;
-
-std::string_view Name(KindCase kind) {
-  switch (kind) {
-    case KindCase::kResize:
-      return "Resize";
-    case KindCase::kCenterCrop:
-      return "CenterCrop";
-    case KindCase::kRandomCrop:
-      return "RandomCrop";
-    case KindCase::kRandomResizedCrop:
-      return "RandomResizedCrop";
-    case KindCase::kRandomHorizontalFlip:
-      return "RandomHorizontalFlip";
-    case KindCase::kRandomVerticalFlip:
-      return "RandomVerticalFlip";
-    case KindCase::kColorJitter:
-      return "ColorJitter";
-    case KindCase::kGrayscale:
-      return "Grayscale";
-    case KindCase::kPad:
-      return "Pad";
-    case KindCase::kNormalize:
-      return "Normalize";
-    case KindCase::kToDtype:
-      return "ToDtype";
-    case KindCase::kToImage:
-      return "ToImage";
-    case KindCase::kUserCode:
-      return "user code";
-    case KindCase::KIND_NOT_SET:
-      break;
-  }
-  return "unknown";
-}
 
 // Whether the op runs on uint8 only, as all that make new pixel values.
 bool NeedsUint8(KindCase kind) {
@@ -76,7 +42,7 @@ class Builder {
           absl::StrCat("transform ", index + 1,
                        " is of a kind that this daemon does not know"));
     }
-    const std::string name = Title(index, kind);
+    const std::string name = OpTitle(index, op);
     if (converted_ >= 0 && NeedsUint8(kind)) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, " works on uint8 pixels: put it before transform ",
@@ -104,12 +70,6 @@ class Builder {
     FillValues values;
     std::size_t step;  // index of the next of values_
   };
-
-  static std::string Title(int index, KindCase kind) {
-    const std::string_view name = Name(kind);
-    return absl::StrCat("transform ", index + 1, " (",
-                        absl::string_view(name.data(), name.size()), ")");
-  }
 
   absl::Status AddKind(const proto::Op& op) {
     switch (op.kind_case()) {
@@ -150,6 +110,11 @@ class Builder {
         return AddPad(op.pad());
       case KindCase::kUserCode:
         return absl::InvalidArgumentError("a pipeline has it once at most");
+      case KindCase::kSlice:
+      case KindCase::kRandomWindow:
+      case KindCase::kTranspose:
+        return absl::InvalidArgumentError(
+            "is for arrays: give it to a field by name");
       default:
         return AddValueOp(op);
     }
@@ -208,6 +173,8 @@ class Builder {
           "needs floating-point pixels: put ToDtype(float32, scale=True) "
           "before it");
     }
+    if (op.normalize().has_axis())
+      return absl::InvalidArgumentError("axis is for arrays, not for images");
     FOREBAY_ASSIGN_OR_RETURN(const auto normalize,
                              Read(op.normalize(), program_.channels));
     for (const double std : normalize.std) {

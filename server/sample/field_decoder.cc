@@ -42,10 +42,7 @@ absl::Status DecodeRange(const dataset::Field& type, std::size_t field,
       target.SetBytes(field, bytes);
       return absl::OkStatus();
     case FieldKind::kArray: {
-      if (type.array.has_value()) {
-        target.SetElements(field, bytes);
-        return absl::OkStatus();
-      }
+      if (type.array.has_value()) return target.SetElements(field, bytes);
       FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array array,
                                pipeline::ReadArray(bytes));
       return target.SetArray(field, array);

@@ -24,8 +24,8 @@ class FieldTarget {
   virtual void SetBytes(std::size_t field,
                         absl::Span<const std::uint8_t> bytes) = 0;
   // The elements of an array whose type the dataset says.
-  virtual void SetElements(std::size_t field,
-                           absl::Span<const std::uint8_t> elements) = 0;
+  virtual absl::Status SetElements(std::size_t field,
+                                   absl::Span<const std::uint8_t> elements) = 0;
   // An array that says its type itself.
   virtual absl::Status SetArray(std::size_t field,
                                 const pipeline::Array& array) = 0;

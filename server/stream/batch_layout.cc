@@ -26,7 +26,7 @@ constexpr std::uint64_t WholePages(std::uint64_t bytes) {
 }
 
 // The row splits of a field that varies. While a batch is made, the one behind
-// a sample's own is the sample's length.
+// a sample's own is the sample's length in bytes.
 class RowSplits {
  public:
   RowSplits(std::uint8_t* slot, const FieldLayout& field)
@@ -45,9 +45,17 @@ class RowSplits {
   std::uint8_t* at_;
 };
 
+// Bytes of what lies at one index of the first axis.
+std::uint64_t ElementBytes(const FieldLayout& field) {
+  std::uint64_t bytes = proto::SizeOf(field.dtype);
+  for (std::uint32_t i = 1; i < field.rank; ++i) bytes *= field.shape[i];
+  return bytes;
+}
+
 // Moves the samples together, so that nothing is between them.
 void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
              std::uint64_t sample_count, FieldLayout& field) {
+  const std::uint64_t element_bytes = ElementBytes(field);
   RowSplits splits(slot, field);
   std::uint8_t* const begin = slot + field.offset;
   std::uint64_t end = 0;
@@ -55,12 +63,14 @@ void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
   for (std::uint64_t i = 0; i < sample_count; ++i) {
     // Producers can write there, too.
     const std::uint64_t length =
-        std::min(static_cast<std::uint64_t>(splits.Get(i + 1)), bytes_each);
+        std::min(static_cast<std::uint64_t>(splits.Get(i + 1)), bytes_each) /
+        element_bytes * element_bytes;
     std::memmove(begin + end, begin + i * bytes_each, length);
     end += length;
-    splits.Set(i + 1, static_cast<std::int64_t>(end));
+    splits.Set(i + 1, static_cast<std::int64_t>(end / element_bytes));
   }
-  field.shape[0] = field.bytes = end;
+  field.bytes = end;
+  field.shape[0] = end / element_bytes;
 }
 
 }  // namespace
@@ -116,8 +126,10 @@ BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
   field.bytes = range.bytes_each * batch_size;
   end += Aligned(field.bytes);
   if (type.varies()) {
-    field.rank = 1;
-    field.shape[0] = field.bytes;
+    FOREBAY_CHECK(!shape.empty());
+    field.rank = static_cast<std::uint32_t>(shape.size());
+    std::copy(shape.begin(), shape.end(), field.shape);
+    field.shape[0] *= batch_size;
     field.row_splits_offset = end;
     end += Aligned((batch_size + std::uint64_t{1}) * 8);
   } else {
@@ -148,14 +160,6 @@ absl::Span<std::uint8_t> BatchLayout::Desk(const BatchMemory& slot,
           desks_.bytes_each};
 }
 
-void BatchLayout::SetElements(const BatchMemory& slot, std::size_t field,
-                              std::uint32_t row,
-                              absl::Span<const std::uint8_t> elements) const {
-  const absl::Span<std::uint8_t> room = Room(slot, field, row);
-  FOREBAY_CHECK(room.size() == elements.size());
-  std::copy(elements.begin(), elements.end(), room.begin());
-}
-
 void BatchLayout::SetInteger(const BatchMemory& slot, std::size_t field,
                              std::uint32_t row, std::int64_t value) const {
   const absl::Span<std::uint8_t> room = Room(slot, field, row);
@@ -169,8 +173,13 @@ void BatchLayout::SetBytes(const BatchMemory& slot, std::size_t field,
   const absl::Span<std::uint8_t> room = Room(slot, field, row);
   FOREBAY_CHECK(bytes.size() <= room.size());
   std::copy(bytes.begin(), bytes.end(), room.begin());
+  SetLength(slot, field, row, bytes.size());
+}
+
+void BatchLayout::SetLength(const BatchMemory& slot, std::size_t field,
+                            std::uint32_t row, std::uint64_t bytes) const {
   RowSplits(slot.host, ranges_[field].layout)
-      .Set(row + std::uint64_t{1}, static_cast<std::int64_t>(bytes.size()));
+      .Set(row + std::uint64_t{1}, static_cast<std::int64_t>(bytes));
 }
 
 void BatchLayout::SetSampleId(const BatchMemory& slot, std::uint32_t row,

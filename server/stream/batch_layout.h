@@ -49,22 +49,21 @@ class BatchLayout {
   Rows RowsOf(std::size_t field) const;
   Rows desks() const { return desks_; }
 
-  // The memory of field number `field`, which does not vary, of sample number
-  // `row` of the batch.
+  // The memory of field number `field` of sample number `row` of the batch; of
+  // the longest value, if the field varies.
   absl::Span<std::uint8_t> Room(const BatchMemory& slot, std::size_t field,
                                 std::uint32_t row) const;
   // The desk of sample number `row`.
   absl::Span<std::uint8_t> Desk(const BatchMemory& slot,
                                 std::uint32_t row) const;
-  // Writes all elements of an array.
-  void SetElements(const BatchMemory& slot, std::size_t field,
-                   std::uint32_t row,
-                   absl::Span<const std::uint8_t> elements) const;
   void SetInteger(const BatchMemory& slot, std::size_t field, std::uint32_t row,
                   std::int64_t value) const;
   // Writes a field that varies; `bytes` are no more than its longest value.
   void SetBytes(const BatchMemory& slot, std::size_t field, std::uint32_t row,
                 absl::Span<const std::uint8_t> bytes) const;
+  // Says how many bytes of its Room a field that varies has.
+  void SetLength(const BatchMemory& slot, std::size_t field, std::uint32_t row,
+                 std::uint64_t bytes) const;
   void SetSampleId(const BatchMemory& slot, std::uint32_t row,
                    std::int64_t id) const;
 

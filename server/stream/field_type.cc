@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -36,6 +38,62 @@ absl::StatusOr<pipeline::TensorType> FirstArray(
   return std::move(array->type);
 }
 
+// The pipeline of that field; null if it has none.
+const proto::ArrayPipeline* PipelineOf(const ArrayPipelines& pipelines,
+                                       std::string_view field) {
+  const auto found =
+      std::find_if(pipelines.begin(), pipelines.end(),
+                   [field](const proto::ArrayPipeline& pipeline) {
+                     return pipeline.field() == field;
+                   });
+  return found == pipelines.end() ? nullptr : &*found;
+}
+
+absl::Status CheckPipelines(const ArrayPipelines& pipelines,
+                            const dataset::Dataset& dataset) {
+  const std::vector<Field>& fields = dataset.fields();
+  if (!pipelines.empty() && dataset.is_produced()) {
+    return absl::InvalidArgumentError(
+        "transform: the user's code makes the samples, and transforms them");
+  }
+  for (const proto::ArrayPipeline& pipeline : pipelines) {
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& candidate) {
+          return candidate.name == pipeline.field();
+        });
+    if (field == fields.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transform: there is no field ", pipeline.field()));
+    }
+    if (field->kind != FieldKind::kArray) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transform: ", pipeline.field(),
+                       " is no array, which alone has transforms by name"));
+    }
+    if (PipelineOf(pipelines, pipeline.field()) != &pipeline) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transform: ", pipeline.field(), " has two of them"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Makes the pipeline of an array, and with it the field's type.
+absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
+                      const ArrayPipelines& pipelines, FieldType* type) {
+  static const google::protobuf::RepeatedPtrField<proto::Op> none;
+  const proto::ArrayPipeline* const wanted = PipelineOf(pipelines, field.name);
+  const std::optional<std::uint64_t> longest =
+      field.ragged() ? std::optional(field.longest) : std::nullopt;
+  auto made = pipeline::ArrayPipeline::Create(
+      wanted == nullptr ? none : wanted->ops(), first, longest);
+  if (!made.ok()) return base::Annotate(made.status(), field.name);
+  type->value = (*made)->output().tensor;
+  type->ragged = (*made)->output().ragged_axis.has_value();
+  type->pipeline = *std::move(made);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool HasField(const dataset::Dataset& dataset, FieldKind kind) {
@@ -52,9 +110,11 @@ bool NeedsFirstSample(const dataset::Dataset& dataset) {
 
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const pipeline::TensorType* image,
+    const ArrayPipelines& array_pipelines,
     absl::Span<const std::uint8_t> first_sample) {
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
+  FOREBAY_RETURN_IF_ERROR(CheckPipelines(array_pipelines, dataset));
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
   if (NeedsFirstSample(dataset)) {
     dataset.ValuesOf(0, absl::MakeSpan(values.data(), fields.size()));
@@ -76,13 +136,19 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
       FOREBAY_CHECK(image != nullptr);
       pictured = &field;
       type.value = *image;
-    } else if (field.array.has_value()) {
+    } else if (dataset.is_produced()) {
       type.value = {.dtype = field.array->dtype,
                     .shape = field.array->shape,
                     .bytes = field.longest};
+    } else if (field.array.has_value()) {
+      const pipeline::TensorType value = {.dtype = field.array->dtype,
+                                          .shape = field.array->shape,
+                                          .bytes = field.longest};
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, array_pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
-      FOREBAY_ASSIGN_OR_RETURN(type.value,
+      FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,
                                FirstArray(field, values[i], first_sample));
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, array_pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;

@@ -2,13 +2,16 @@
 #define FOREBAY_SERVER_STREAM_FIELD_TYPE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "proto/job.pb.h"
 #include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
+#include "server/pipeline/array_pipeline.h"
 #include "server/pipeline/pipeline.h"
 
 namespace forebay::stream {
@@ -21,11 +24,16 @@ struct FieldType {
   pipeline::TensorType value;
   // Whether it lies on the host even for members on GPUs.
   bool on_host = false;
+  // Whether it is an array whose first axis differs from sample to sample.
+  bool ragged = false;
+  // Makes each value of an array that is read. Null: it is no array, or its
+  // values are made elsewhere.
+  std::shared_ptr<const pipeline::ArrayPipeline> pipeline = nullptr;
 
-  // Whether samples are bytes of different lengths.
+  // Whether samples differ in length.
   bool varies() const {
-    return kind == proto::FieldKind::kText || kind == proto::FieldKind::kJson ||
-           kind == proto::FieldKind::kBytes;
+    return ragged || kind == proto::FieldKind::kText ||
+           kind == proto::FieldKind::kJson || kind == proto::FieldKind::kBytes;
   }
   // Where it lies for members at `place`.
   proto::Place PlaceFor(proto::Place place) const {
@@ -40,14 +48,18 @@ bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 // is an array whose own header says its type.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
+using ArrayPipelines = google::protobuf::RepeatedPtrField<proto::ArrayPipeline>;
+
 // Returns the types of all fields of `dataset`. `image` is the type of its
 // image in a batch, or null if it has none. `first_sample` is the bytes of
 // sample 0, or nothing if NeedsFirstSample is false. UNIMPLEMENTED: it has
 // several images, or pipeline::ReadArray says so of sample 0's arrays.
-// DATA_LOSS: ReadArray says so. Errors name the field. Thread-safe; never
-// blocks.
+// DATA_LOSS: ReadArray says so. INVALID_ARGUMENT: a pipeline is of no field
+// that is an array, or cannot be made of it. Errors name the field.
+// Thread-safe; never blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const pipeline::TensorType* image,
+    const ArrayPipelines& array_pipelines,
     absl::Span<const std::uint8_t> first_sample);
 
 }  // namespace forebay::stream

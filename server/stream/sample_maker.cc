@@ -1,6 +1,7 @@
 #include "server/stream/sample_maker.h"
 
-#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
 #include "server/sample/annotate_error.h"
 #include "server/sample/field_decoder.h"
 
@@ -20,20 +21,21 @@ class SampleMaker::Row final : public sample::FieldTarget {
                 absl::Span<const std::uint8_t> bytes) override {
     layout().SetBytes(slot(), field, pending_->index, bytes);
   }
-  void SetElements(std::size_t field,
-                   absl::Span<const std::uint8_t> elements) override {
-    layout().SetElements(slot(), field, pending_->index, elements);
+  absl::Status SetElements(std::size_t field,
+                           absl::Span<const std::uint8_t> elements) override {
+    const pipeline::TensorType& type = TypeOf(field).pipeline->input().tensor;
+    FOREBAY_CHECK(elements.size() == type.bytes);
+    return SetArray(field, {.type = type, .items = elements});
   }
   absl::Status SetArray(std::size_t field,
                         const pipeline::Array& array) override {
-    const pipeline::TensorType& type = maker_->spec_->fields[field].value;
-    if (array.type.dtype != type.dtype || array.type.shape != type.shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("is an array of ", pipeline::Describe(array.type),
-                       ", but that of sample 0 is of ",
-                       pipeline::Describe(type), ", as all must be"));
-    }
-    SetElements(field, array.items);
+    FOREBAY_ASSIGN_OR_RETURN(
+        const std::uint64_t bytes,
+        TypeOf(field).pipeline->Run(
+            array, maker_->KeyOf(*pending_),
+            layout().Room(slot(), field, pending_->index)));
+    if (TypeOf(field).ragged)
+      layout().SetLength(slot(), field, pending_->index, bytes);
     return absl::OkStatus();
   }
   absl::Status SetImage(std::size_t field,
@@ -50,6 +52,9 @@ class SampleMaker::Row final : public sample::FieldTarget {
                : code->Input(layout().Desk(slot(), pending_->index));
   }
 
+  const FieldType& TypeOf(std::size_t field) const {
+    return maker_->spec_->fields[field];
+  }
   const BatchLayout& layout() const { return *maker_->layout_; }
   const BatchMemory& slot() const { return pending_->batch->memory; }
 

@@ -56,9 +56,11 @@ def make_dictionaries(session):
     request = session.ClientMessage.DESCRIPTOR
     loader = request.fields_by_name["open_loader"].message_type
     spec = loader.fields_by_name["spec"].message_type
+    pipeline = spec.fields_by_name["pipeline"].message_type
     messages = {"session": request,
                 "dataset": spec.fields_by_name["dataset"].message_type,
-                "pipeline": spec.fields_by_name["pipeline"].message_type}
+                "pipeline": pipeline,
+                "array_pipeline": pipeline.fields_by_name["arrays"].message_type}
     for name, message in messages.items():
         found = {"}", "[", "]", ",", "\\n--\\n", "0", "-1", "nan", "inf", "1e308",
                  str(2**31), str(2**32 - 1), str(2**63 - 1), str(2**63),

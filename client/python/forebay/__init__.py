@@ -18,6 +18,7 @@ from ._manifest import Manifest, manifest
 from ._map_style import Dataset
 from ._native import lib as _lib
 from ._open import File, open
+from ._ragged import Padded, Ragged
 from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
                      InvalidArgument, IsADirectory, NotFound,
                      PermissionDenied, ResourceExhausted, SourceUnavailable,
@@ -30,7 +31,7 @@ __version__ = _lib.forebay_version().decode()
 __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
     "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory",
-    "Manifest", "NotFound", "PermissionDenied", "ResourceExhausted",
-    "Shared", "SourceUnavailable", "StateError", "Unsupported", "errors", "manifest",
-    "open", "share", "transforms",
+    "Manifest", "NotFound", "Padded", "PermissionDenied", "Ragged",
+    "ResourceExhausted", "Shared", "SourceUnavailable", "StateError", "Unsupported",
+    "errors", "manifest", "open", "share", "transforms",
 ]

@@ -11,7 +11,7 @@ import re
 import sys
 from typing import Any, Callable, List, NamedTuple, Optional
 
-from . import _native, _varying, errors
+from . import _native, _ragged, _varying, errors
 
 # Formats that a loader remembers: of whole batches, of last ones, and spare.
 _MAX_FORMATS = 64
@@ -204,16 +204,19 @@ class Wrapper:
     used by several threads, each with a view of its own.
     """
 
-    def __init__(self, framework, gpu=None):
+    def __init__(self, framework, gpu=None, ragged=None):
         """
         Args:
           framework: "torch", "numpy" or "dlpack"; of the last, NumPy's arrays lie
             on the host.
           gpu: a _gpu.Gpu for images, labels and arrays; None leaves them on the
             host.
+          ragged: a _ragged.Form, of arrays that differ in length; None: as
+            DataLoader's default.
         """
         self._maker = _framework(framework)
         self._gpu = gpu
+        self._ragged = ragged or _ragged.form(None, 0, framework)
         self._formats = {}
 
     def warn_of_refusal(self, why, stacklevel):
@@ -285,12 +288,16 @@ class Wrapper:
             if field.kind == _native.IMAGE:
                 images = len(names)
             names.append(field.name.decode(errors="replace"))
-            if field.row_splits_offset:
-                makers.append((_varying.maker(
+            if field.row_splits_offset and field.kind == _native.ARRAY:
+                make = _ragged.maker(
+                    self._ragged, self._maker, field.dtype, shape[1:],
+                    numbers.shape[0], field.row_splits_offset, self._gpu)
+            elif field.row_splits_offset:
+                make = _varying.maker(
                     field.kind, names[-1], numbers.shape[0],
-                    field.row_splits_offset, numbers.offset), field.offset))
-                continue
-            makers.append((self._number_maker(index, field, shape),
-                           field.offset))
+                    field.row_splits_offset, numbers.offset)
+            else:
+                make = self._number_maker(index, field, shape)
+            makers.append((make, field.offset))
         return _Format(_tuple_type(_identifiers(names), images), makers, ids,
                        make_ids)

@@ -201,26 +201,29 @@ _PROTOTYPES = {
     "forebay_pipeline_free": (None, [_PTR]),
     "forebay_pipeline_add_resize": (_INT, [_PTR, _U32, _U32, _U32, _INT]),
     "forebay_pipeline_add_center_crop": (_INT, [_PTR, _U32, _U32]),
-    "forebay_pipeline_add_random_crop":
-        (_INT, [_PTR, _U32, _U32, _PADDING, _INT]),
+    "forebay_pipeline_add_random_crop": (_INT, [_PTR, _U32, _U32, _PADDING, _INT]),
     "forebay_pipeline_add_random_resized_crop":
         (_INT, [_PTR, _U32, _U32, Range, Range, _INT]),
     "forebay_pipeline_add_random_horizontal_flip": (_INT, [_PTR, _F64]),
     "forebay_pipeline_add_random_vertical_flip": (_INT, [_PTR, _F64]),
-    "forebay_pipeline_add_color_jitter":
-        (_INT, [_PTR, _RANGE, _RANGE, _RANGE, _RANGE]),
+    "forebay_pipeline_add_color_jitter": (_INT, [_PTR, _RANGE, _RANGE, _RANGE, _RANGE]),
     "forebay_pipeline_add_grayscale": (_INT, [_PTR, _U32]),
     "forebay_pipeline_add_pad": (_INT, [_PTR, _PADDING]),
     "forebay_pipeline_add_normalize":
         (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t]),
+    "forebay_pipeline_add_normalize_axis":
+        (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t, c.c_int32]),
+    "forebay_pipeline_add_slice":
+        (_INT, [_PTR, c.c_int64, c.POINTER(c.c_int64), c.c_int32]),
+    "forebay_pipeline_add_random_window": (_INT, [_PTR, c.c_uint64, c.c_int32, _INT]),
+    "forebay_pipeline_add_transpose": (_INT, [_PTR, c.POINTER(c.c_uint32), c.c_size_t]),
+    "forebay_pipeline_add_array": (_INT, [_PTR, c.c_char_p, _PTR]),
     "forebay_pipeline_add_to_dtype": (_INT, [_PTR, _INT, _INT]),
     "forebay_pipeline_add_to_image": (_INT, [_PTR, _INT]),
     "forebay_pipeline_add_user_code":
         (_INT, [_PTR, c.c_char_p, _INT, c.POINTER(c.c_uint64), c.c_size_t, _INT]),
-    "forebay_loader_options_init":
-        (None, [c.POINTER(LoaderOptions), c.c_size_t]),
-    "forebay_loader_create":
-        (_INT, [c.POINTER(LoaderOptions), _PTR, c.POINTER(_PTR)]),
+    "forebay_loader_options_init": (None, [c.POINTER(LoaderOptions), c.c_size_t]),
+    "forebay_loader_create": (_INT, [c.POINTER(LoaderOptions), _PTR, c.POINTER(_PTR)]),
     "forebay_loader_open": (_INT, [_PTR, _F64]),
     "forebay_loader_get_info": (_INT, [_PTR, c.POINTER(LoaderInfo)]),
     "forebay_loader_class_name":
@@ -238,8 +241,7 @@ _PROTOTYPES = {
     "forebay_loader_close": (None, [_PTR]),
     "forebay_loader_free": (None, [_PTR]),
     "forebay_batch_put": (_INT, [_PTR, _U32, _PTR, _PTR]),
-    "forebay_batch_put_part":
-        (_INT, [_PTR, _U32, c.c_uint64, c.c_uint64, _PTR, _PTR]),
+    "forebay_batch_put_part": (_INT, [_PTR, _U32, c.c_uint64, c.c_uint64, _PTR, _PTR]),
     "forebay_batch_release": (None, [_PTR]),
     "forebay_tensor_pool_open": (_INT, [c.c_int32, c.POINTER(_PTR)]),
     "forebay_tensor_pool_close": (None, [_PTR]),
@@ -250,14 +252,12 @@ _PROTOTYPES = {
     "forebay_tensor_from_host":
         (_INT, [_PTR, _PTR, c.POINTER(TensorType), c.POINTER(_PTR)]),
     "forebay_tensor_copy": (_INT, [_PTR, c.POINTER(_PTR)]),
-    "forebay_tensor_export":
-        (_INT, [_PTR, _INT, c.c_ssize_t, c.POINTER(_PTR)]),
+    "forebay_tensor_export": (_INT, [_PTR, _INT, c.c_ssize_t, c.POINTER(_PTR)]),
     "forebay_tensor_use_anywhere": (_INT, [_PTR]),
     "forebay_tensor_release": (None, [_PTR]),
     "forebay_capsule_name": (_PTR, [_INT]),
     "forebay_capsule_get_destructor": (_PTR, [_PTR, _PTR]),
-    "forebay_dataset_from_place":
-        (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
+    "forebay_dataset_from_place": (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
     "forebay_dataset_from_arrays":
         (_INT, [c.c_char_p, c.POINTER(Array), c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_from_producers":
@@ -274,8 +274,7 @@ _PROTOTYPES = {
     "forebay_dataset_concatenate":
         (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_free": (None, [_PTR]),
-    "forebay_object_reader_open":
-        (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
+    "forebay_object_reader_open": (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
     "forebay_object_ask": (_INT, [_PTR, c.POINTER(ObjectRange)]),
     "forebay_object_await": (_INT, [_PTR, _F64, c.POINTER(ObjectPart)]),
     "forebay_object_reader_free": (None, [_PTR]),
@@ -285,8 +284,7 @@ _PROTOTYPES = {
     "forebay_reader_get_info": (_INT, [_PTR, c.POINTER(ReaderInfo)]),
     "forebay_reader_class_name":
         (_INT, [_PTR, c.c_uint64, c.POINTER(_PTR), c.POINTER(c.c_size_t)]),
-    "forebay_reader_field_name":
-        (_INT, [_PTR, _U32, c.POINTER(c.c_char_p)]),
+    "forebay_reader_field_name": (_INT, [_PTR, _U32, c.POINTER(c.c_char_p)]),
     "forebay_reader_ask": (_INT, [_PTR, c.POINTER(c.c_int64), c.c_size_t]),
     "forebay_reader_await": (_INT, [_PTR, _F64]),
     "forebay_reader_field": (_INT, [_PTR, c.c_size_t, _U32, c.POINTER(Field)]),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import collections.abc
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
 
-from . import (_batch, _device, _gpu, _job, _options, _sampling, _stage,
-               _torch_arguments, _torch_data, _translate, errors)
+from . import (_batch, _device, _field_transforms, _gpu, _job, _options, _ragged,
+               _sampling, _stage, _torch_arguments, _torch_data, _translate, errors)
 from ._post_processing import PostProcessing
 from ._sampling import Sampling
 from ._source import Folder
@@ -32,6 +33,7 @@ class Plan(NamedTuple):
       transform: for the daemon, or None.
       framework: "torch", "numpy" or "dlpack".
       gpu: on which batches lie; None: on the host.
+      ragged: the form of arrays that differ in length.
       post_processing: of each batch; None leaves batches as they are.
       sampling: the order.
       coded: the pipeline, if workers run some of its ops; else None.
@@ -44,6 +46,7 @@ class Plan(NamedTuple):
     transform: Optional[Transform]
     framework: str
     gpu: Optional[_gpu.Gpu]
+    ragged: _ragged.Form
     post_processing: Optional[PostProcessing]
     sampling: Sampling
     coded: Any
@@ -57,6 +60,7 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
          generator: Any, transform: Any, batch_transform: Optional[Callable],
          pin_memory: bool, batch_size: int, batch_sampler: Any, collate_fn: Any,
          seed: int, rank: int, world_size: int, distributed: bool, pad: str,
+         ragged: Optional[str], padding_value: float,
          **others: Any) -> Union[Plan, NeedsWorkers]:
     """Makes a plan of a DataLoader's arguments, or says that the daemon cannot do
     it, but worker processes can.
@@ -80,8 +84,12 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     if batch_transform is not None and not callable(batch_transform):
         raise errors.InvalidArgument(
             f"batch_transform must be a function, not {batch_transform!r}")
+    arrays: Dict[str, Transform] = {}
+    if isinstance(transform, collections.abc.Mapping):
+        transform, arrays = _field_transforms.split(transform)
     kind = _batch.resolve_framework(framework)
     gpu = _device.choose(device, static_buffers, kind)
+    form = _ragged.form(ragged, padding_value, kind)
     data, size, is_own = None, None, False
     if _torch_data.is_object(dataset):
         try:
@@ -104,6 +112,13 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         if is_own:
             return NeedsWorkers(str(error), False)
         raise
+    for_daemon = split.transform
+    if arrays:
+        if coded is not None:
+            raise errors.Unsupported(
+                "transform: ops of arrays do not go with Python code between those of "
+                "the image")
+        for_daemon = _field_transforms.FieldTransforms(for_daemon, arrays)
     timeout = others["timeout"]
     others = _torch_arguments.without_unnecessary(
         others, coded is not None, stacklevel + 1)
@@ -122,11 +137,11 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         seed, rank, world_size, pad)
     options = _options.build(
         dataset, batch_size=batch_size, shuffle=sampling.shuffle,
-        seed=sampling.seed, transform=split.transform, rank=sampling.rank,
+        seed=sampling.seed, transform=for_daemon, rank=sampling.rank,
         world_size=sampling.world_size, pad=sampling.pad,
         listed=sampling.listed, coordinated=order == "coordinated",
         device=None if gpu is None else gpu.ordinal, **others)
-    return Plan(options, split.transform, kind, gpu,
+    return Plan(options, for_daemon, kind, gpu, form,
                 None if processing.is_empty else processing, sampling, coded,
                 timeout, size, None if data is None else data.classes)
 

@@ -144,6 +144,8 @@ def _pinned(made: Any) -> Any:
         return made.pin_memory()
     if hasattr(made, "with_values"):
         return made.with_values([_pinned(value) for value in made])
+    if hasattr(made, "_make"):  # a named tuple
+        return made._make(map(_pinned, made))
     if isinstance(made, (tuple, list)):
         return type(made)([_pinned(value) for value in made])
     return made

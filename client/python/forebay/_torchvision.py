@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Dict, List, Sequence
 
-from . import transforms as T
+from . import _transform_values, transforms as T
 from ._counterpart import NoCounterpart, check_jitter, comes_from
 
 _PACKAGE = "torchvision.transforms"
@@ -136,7 +136,7 @@ def _to_image(op: Any, pixels: Pixels) -> List[T.Transform]:
 def _dtype(dtype: Any, scale: bool, pixels: Pixels) -> List[T.Transform]:
     if not pixels.tensor:
         return []  # torchvision leaves PIL images as they are, too
-    made = T.ToDtype(dtype, scale)
+    made = T.ToDtype(_transform_values.image_dtype(dtype), scale)
     pixels.dtype = made.dtype
     return [made]
 

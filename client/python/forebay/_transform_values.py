@@ -14,10 +14,16 @@ Fill = Union[None, float, Sequence[float]]
 JitterValue = Union[None, float, Sequence[float]]
 
 PADDING_MODES = {"constant": 1, "edge": 2, "reflect": 3, "symmetric": 4}
-DTYPES = {
+_IMAGE_DTYPES = {
     "uint8": _native.UINT8, "float16": _native.FLOAT16,
     "half": _native.FLOAT16, "bfloat16": _native.BFLOAT16,
     "float32": _native.FLOAT32, "float": _native.FLOAT32,
+}
+DTYPES = {
+    **_IMAGE_DTYPES, "float64": _native.FLOAT64, "double": _native.FLOAT64,
+    "int8": _native.INT8, "int16": _native.INT16, "int32": _native.INT32,
+    "int64": _native.INT64, "long": _native.INT64, "uint16": _native.UINT16,
+    "uint32": _native.UINT32, "uint64": _native.UINT64,
 }
 
 
@@ -153,6 +159,33 @@ def dtype_name(dtype: Any) -> str:
         dtype, "name", getattr(dtype, "__name__", str(dtype)))
     name = name.rpartition(".")[2]
     if name not in DTYPES:
+        raise ValueError("dtype should be a type of numbers, such as float32, "
+                         f"not {dtype!r}")
+    return name
+
+
+def image_dtype(dtype: Any) -> str:
+    """As dtype_name, of images."""
+    name = dtype_name(dtype)
+    if name not in _IMAGE_DTYPES:
         raise ValueError("dtype should be uint8, float16, bfloat16 or float32, "
                          f"not {dtype!r}")
     return name
+
+
+def index(value: Any, name: str) -> int:
+    """An integer that fits in 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} should be an integer, not {value!r}")
+    number = int(value)
+    if not -1 << 63 <= number < 1 << 63:
+        raise ValueError(f"{name} should fit in 64 bits, not {value!r}")
+    return number
+
+
+def axis(value: Any) -> int:
+    """The number of an axis."""
+    number = index(value, "axis")
+    if not -8 <= number < 8:
+        raise ValueError(f"axis should be the number of an axis, not {value!r}")
+    return number

@@ -24,11 +24,10 @@ class DataLoader:
     dataset's fields, with the attribute `sample_ids`. A folder of class folders has
     the fields `image` and `label`; of tar shards and manifests you choose them.
     Field names become identifiers: other characters become "_" ("left.png" is
-    `left_png`), "jpg;png" is named after the first, and a name that is taken or
-    does not begin with a letter is prefixed by "f_". Images and arrays are the
-    memory that the daemon wrote, without a copy: writable, private to this process,
-    and valid as long as something refers to it. Texts, JSON and bytes are lists: of
-    str, of `json.loads`'s results, of bytes.
+    `left_png`), "jpg;png" is named after the first, and a name that is taken or does
+    not begin with a letter is prefixed by "f_". Images and arrays are the memory that
+    the daemon wrote: writable, private to this process, and valid as long as something
+    refers to it. Texts, JSON and bytes are lists of str, `json.loads`'s results, bytes.
 
     The daemon may restart at any moment. Batches in use keep their content, and the
     loader goes on with the next sample once a daemon is back; the log ("forebay")
@@ -52,19 +51,18 @@ class DataLoader:
         it as it is at iter(); batches are as torch's. An object is split among ranks
         only if its sampler, or rank=, says so.
       fields: of tar shards, the fields of a batch, in this order: members'
-        extensions, such as ("jpg", "cls"). Several with semicolons between
-        ("jpg;png") stand for the first that a sample has. The part after the
-        last dot says how a field is decoded: jpg, jpeg and png as images, of
-        which there may be one; cls, cls2, class, count, index, inx and id as
-        integers; txt, text and transcript as texts; json and jsn as JSON; npy
-        as arrays, which must all have one type and shape; all else stays bytes.
+        extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
+        stand for the first that a sample has. The part after the last dot says how a
+        field is decoded: jpg, jpeg and png as images, of which there may be one; cls,
+        cls2, class, count, index, inx and id as integers; txt, text and transcript as
+        texts; json and jsn as JSON; npy as arrays, which must all have one type, and
+        one shape but for the first axis (see ragged); all else stays bytes.
       batch_size: samples, 1 to 65536; None: see collate_fn.
       shuffle: whether each epoch has a new random order, keyed by the seed.
         "block" puts blocks of some megabytes of consecutive samples in random
         order, and then shuffles the samples of every 32 successive blocks. If the
-        cache has room for these (about 170 MiB), each block is read as a whole, a
-        group ahead of the trainer: for shards that are too large for the cache
-        and far away, or on disks that are bad at random reads.
+        cache has room for these (about 170 MiB), each block is read as a whole: for
+        large shards far away, or on disks that are bad at random reads.
       sampler: instead of shuffle. DistributedSampler sets rank, world size, seed
         and pad, and which epoch `iter()` begins (its set_epoch). RandomSampler
         and SequentialSampler stand for Forebay's own orders. Of any other, the
@@ -88,6 +86,7 @@ class DataLoader:
         image, if they come last, else in processes of this user's (a warning names
         them). A pipeline that ends with PIL images delivers uint8 NCHW; one with
         Albumentations' arrays, NHWC. None only decodes, to uint8 NCHW.
+        Or a dict by field: {"jpg": ..., "npy": forebay.transforms.Slice(0, 100)}.
       rank, world_size: which part of each epoch this process sees.
       distributed: whether to take both from torch.distributed if that runs, else
         from Ray Train, or torchrun's, SLURM's or Horovod's variables. Hosts do not
@@ -104,10 +103,9 @@ class DataLoader:
       order: "exact" is the seed's order, whatever other loaders do. With
         "coordinated", the daemon picks an order in which this user's loaders
         want an image at about the same time: those that read the dataset so, and
-        whose transforms are equal up to the first random one. Each sees each
-        sample exactly once an epoch, in a uniformly random order, augmented as its
-        seed says. But the order differs in each run, and depends on those of
-        others. Needs shuffle=True, one rank and on_error="raise".
+        whose transforms are equal up to the first random one. Each sees each sample
+        once an epoch, in a uniformly random order that differs in each run. Needs
+        shuffle=True, one rank and on_error="raise".
       sharing: whether the daemon makes the batches of equal loaders once for all:
         "elastic", each at its own pace; "lockstep", all at the slowest's; "off".
       share_key: of code of this user's: says by hand that loaders with this key,
@@ -118,6 +116,11 @@ class DataLoader:
       framework: "torch", "numpy", "dlpack" or None: torch if it was imported yet.
         NumPy has no bfloat16: such batches come as uint16. With "dlpack", tensors
         on a GPU are `forebay.DeviceTensor`, which CuPy, JAX and others take.
+      ragged: the form of arrays whose first axis differs from sample to sample:
+        "offsets" (`forebay.Ragged`), "pad" (`forebay.Padded`), "nested" (a jagged
+        tensor; torch 2.1 or newer) or "list". None: "offsets" for torch, else "list".
+        With device=, torch's tensors are copied there by this process.
+      padding_value: of "pad".
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
@@ -156,12 +159,10 @@ class DataLoader:
         fields: Optional[Sequence[str]] = None,
         seed: int = 0,
         transform: Any = None,
-        rank: int = 0,
-        world_size: int = 1,
+        rank: int = 0, world_size: int = 1,
         distributed: bool = False,
         pad: str = "wrap",
-        device: Any = "cpu",
-        static_buffers: bool = False,
+        device: Any = "cpu", static_buffers: bool = False,
         order: str = "exact",
         sharing: str = "elastic",
         share_key: Optional[str] = None,
@@ -169,6 +170,7 @@ class DataLoader:
         name: Optional[str] = None,
         depth: Optional[int] = None,
         framework: Optional[str] = None,
+        ragged: Optional[str] = None, padding_value: float = 0,
         on_error: str = "raise",
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
@@ -182,7 +184,7 @@ class DataLoader:
             self.__init__(autostart=autostart, **arguments)  # type: ignore[misc]
             return
         self._options = plan.options
-        self._wrapper = _batch.Wrapper(plan.framework, plan.gpu)
+        self._wrapper = _batch.Wrapper(plan.framework, plan.gpu, plan.ragged)
         self._post_processing = plan.post_processing
         # Decided once: a client of the machine's daemon waits for that daemon.
         directory = _native.runtime_dir()

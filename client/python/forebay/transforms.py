@@ -1,7 +1,8 @@
 """Transforms with the names, defaults and numerics of torchvision.transforms.v2.
 
 They are data, which the daemon executes. Sizes are pixels; images are H x W
-pixels of C channels.
+pixels of C channels. Slice, RandomWindow, Transpose, ToDtype and Normalize are for
+arrays: DataLoader's transform={"npy": ...}. A negative axis counts from the last.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from ._transform_values import Fill, InterpolationMode, JitterValue, Size
 __all__ = [
     "CenterCrop", "ColorJitter", "Compose", "Grayscale", "InterpolationMode",
     "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip",
-    "RandomResizedCrop", "RandomVerticalFlip", "Resize", "ToDtype", "ToImage",
-    "Transform",
+    "RandomResizedCrop", "RandomVerticalFlip", "RandomWindow", "Resize", "Slice",
+    "ToDtype", "ToImage", "Transform", "Transpose",
 ]
 
 _LAYOUTS = {"NCHW": 1, "NHWC": 2}
@@ -225,10 +226,13 @@ class Grayscale(Transform):
 
 
 class Normalize(Transform):
-    """Computes (x - mean) / std per channel; needs a floating type."""
+    """Computes (x - mean) / std per channel; needs a floating type.
+
+    Of arrays, mean and std have one value, or one for each index of `axis`.
+    """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float],
-                 inplace: bool = False) -> None:
+                 inplace: bool = False, *, axis: Optional[int] = None) -> None:
         del inplace  # the daemon writes each pixel once anyway
         self.mean = [float(v) for v in mean]
         self.std = [float(v) for v in std]
@@ -236,12 +240,63 @@ class Normalize(Transform):
             raise ValueError("mean and std should each have a value")
         if 0.0 in self.std:
             raise ValueError("std should not be 0: that would divide by zero")
+        self.axis = None if axis is None else _values.axis(axis)
 
     def _append(self, lib: Any, pipeline: Any) -> int:
         mean = (_c.c_double * len(self.mean))(*self.mean)
         std = (_c.c_double * len(self.std))(*self.std)
+        if self.axis is not None:
+            return lib.forebay_pipeline_add_normalize_axis(
+                pipeline, mean, len(mean), std, len(std), self.axis)
         return lib.forebay_pipeline_add_normalize(
             pipeline, mean, len(mean), std, len(std))
+
+
+class Slice(Transform):
+    """Takes the elements [start, stop) of an array's axis, as Python's slices do."""
+
+    def __init__(self, start: int = 0, stop: Optional[int] = None,
+                 axis: int = 0) -> None:
+        self.start = _values.index(start, "start")
+        self.stop = None if stop is None else _values.index(stop, "stop")
+        self.axis = _values.axis(axis)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        stop = None if self.stop is None else _c.byref(_c.c_int64(self.stop))
+        return lib.forebay_pipeline_add_slice(pipeline, self.start, stop, self.axis)
+
+
+class RandomWindow(Transform):
+    """Takes `length` successive elements of an array's axis, from a random place on.
+
+    The place is uniform, and one for all arrays of a sample that are of one length.
+    Shorter arrays are an error; with pad_if_needed, they get zeros at their end.
+    """
+
+    def __init__(self, length: int, axis: int = 0,
+                 pad_if_needed: bool = False) -> None:
+        self.length = _values.index(length, "length")
+        if self.length < 1:
+            raise ValueError(f"length should be at least 1, not {length!r}")
+        self.axis = _values.axis(axis)
+        self.pad_if_needed = bool(pad_if_needed)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_random_window(
+            pipeline, self.length, self.axis, self.pad_if_needed)
+
+
+class Transpose(Transform):
+    """Reorders an array's axes, as numpy.transpose."""
+
+    def __init__(self, axes: Sequence[int]) -> None:
+        self.axes = tuple(_values.index(axis, "an axis") for axis in axes)
+        if sorted(self.axes) != list(range(len(self.axes))) or not self.axes:
+            raise ValueError(f"axes should be 0, 1, ... in some order, not {axes!r}")
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        axes = (_c.c_uint32 * len(self.axes))(*self.axes)
+        return lib.forebay_pipeline_add_transpose(pipeline, axes, len(axes))
 
 
 class ToImage(Transform):
@@ -259,7 +314,11 @@ class ToImage(Transform):
 
 class ToDtype(Transform):
     """Converts to uint8, float16, bfloat16 or float32, given as a string, a NumPy
-    or a torch dtype; with scale, 0..255 becomes 0..1."""
+    or a torch dtype; with scale, 0..255 becomes 0..1.
+
+    Arrays become any type of numbers, but those with a fraction no integers. With
+    scale, integers are divided by the largest one of their type.
+    """
 
     def __init__(self, dtype: Any, scale: bool = False) -> None:
         self.dtype = _values.dtype_name(dtype)

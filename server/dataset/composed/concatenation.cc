@@ -72,8 +72,10 @@ Concatenation::Concatenation(std::vector<std::shared_ptr<const Dataset>> parts)
     first_sources_.push_back(sources);
     sources += part->sources().size();
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      fields_[i].longest =
-          std::max(fields_[i].longest, part->fields()[i].longest);
+      Field& field = fields_[i];
+      const Field& other = part->fields()[i];
+      field.longest = std::max(field.longest, other.longest);
+      field.shortest = std::min(field.shortest, other.shortest);
     }
     largest_sample_ = std::max(largest_sample_, part->largest_sample());
     if (part->classes() != *classes_) classes_ = &NoClasses();

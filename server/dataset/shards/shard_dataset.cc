@@ -16,7 +16,8 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     fields_.push_back({.name = chosen.alternatives(i).front(),
                        .kind = chosen.kind(i),
-                       .longest = index_->LongestOf(i)});
+                       .longest = index_->LongestOf(i),
+                       .shortest = index_->ShortestOf(i)});
   }
 }
 

@@ -113,11 +113,13 @@ void ShardIndex::Summarize() {
   digest.AddItems(parts_.alternatives.data(), parts_.alternatives.size());
   version_ = digest.Get();
   longest_.resize(fields_.size());
+  shortest_.resize(fields_.size(), UINT64_MAX);
   for (std::uint64_t sample = 0; sample < size_; ++sample) {
     largest_extent_ = std::max(largest_extent_, ExtentOf(sample).length);
     for (std::size_t field = 0; field < fields_.size(); ++field) {
-      longest_[field] =
-          std::max(longest_[field], MemberOf(sample, field).length);
+      const std::uint64_t length = MemberOf(sample, field).length;
+      longest_[field] = std::max(longest_[field], length);
+      shortest_[field] = std::min(shortest_[field], length);
     }
   }
 }

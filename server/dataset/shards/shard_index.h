@@ -94,8 +94,9 @@ class ShardIndex {
   std::uint64_t size() const { return size_; }
   const FieldChoice& fields() const { return fields_; }
   std::size_t shard_count() const { return parts_.shards.size(); }
-  // Bytes of the longest value of `field`.
+  // Bytes of the longest and of the shortest value of `field`.
   std::uint64_t LongestOf(std::size_t field) const { return longest_[field]; }
+  std::uint64_t ShortestOf(std::size_t field) const { return shortest_[field]; }
   // Bytes of the longest extent.
   std::uint64_t largest_extent() const { return largest_extent_; }
   // A digest (XXH3) of the fields, the shards with their sizes and times, and
@@ -149,7 +150,8 @@ class ShardIndex {
   std::vector<std::size_t> alternative_places_;
   std::size_t alternatives_each_ = 0;
   std::uint64_t size_ = 0;
-  std::vector<std::uint64_t> longest_;  // by field
+  std::vector<std::uint64_t> longest_;   // by field
+  std::vector<std::uint64_t> shortest_;  // by field
   std::uint64_t largest_extent_ = 0;
   Version version_ = {};
   // By shard: the ctime of the file that was last found to be as indexed.

@@ -3,48 +3,14 @@
 #include <bit>
 #include <cmath>
 
+#include "server/pipeline/transform/half_floats.h"
+
 namespace forebay::pipeline::transform {
 namespace {
 
 using proto::DType;
 
 std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-
-std::uint16_t HalfBits(float value) {
-  const std::uint32_t bits = Bits(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
-  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
-  if (magnitude > 0x7F800000) return sign | 0x7E00;   // NaN
-  if (magnitude >= 0x477FF000) return sign | 0x7C00;  // rounds to infinity
-  if (magnitude < 0x38800000) {  // subnormal: a multiple of 2^-24
-    const float steps = std::bit_cast<float>(magnitude) * 0x1p24F;
-    return sign | static_cast<std::uint16_t>(std::lrint(steps));
-  }
-  const std::uint32_t odd = (magnitude >> 13) & 1;
-  return sign |
-         static_cast<std::uint16_t>(
-             (magnitude + 0xFFF + odd - (std::uint32_t{112} << 23)) >> 13);
-}
-
-float FromHalfBits(std::uint16_t half) {
-  const int exponent = (half >> 10) & 31;
-  const int fraction = half & 1023;
-  float value;
-  if (exponent == 31) {
-    value = fraction != 0 ? NAN : INFINITY;
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<float>(fraction), -24);
-  } else {
-    value = std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-  }
-  return (half & 0x8000) != 0 ? -value : value;
-}
-
-std::uint16_t BfloatBits(float value) {
-  const std::uint32_t bits = Bits(value);
-  if ((bits & 0x7FFFFFFF) > 0x7F800000) return 0x7FC0;
-  return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
 
 std::uint32_t Encode(DType dtype, float value) {
   switch (dtype) {
@@ -154,7 +120,7 @@ float RoundTo(DType dtype, float value) {
     case DType::kFloat16:
       return FromHalfBits(HalfBits(value));
     case DType::kBfloat16:
-      return std::bit_cast<float>(std::uint32_t{BfloatBits(value)} << 16);
+      return FromBfloatBits(BfloatBits(value));
     default:
       return value;
   }

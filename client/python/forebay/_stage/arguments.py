@@ -66,6 +66,10 @@ def check(given: Dict[str, Any]) -> None:
         raise errors.Unsupported(
             f"{name} makes its samples by code of its own, where its transforms "
             "belong: transform= is for files that the daemon decodes")
+    if given["ragged"] is not None:
+        raise errors.Unsupported(
+            "ragged= is for arrays that the daemon reads itself: of the samples that "
+            f"{name} makes, collate_fn makes batches")
     if given["order"] != "exact" or given["shuffle"] == "block":
         raise errors.Unsupported(
             'order="coordinated" and shuffle="block" are for datasets that the '

@@ -16,7 +16,10 @@ SAME = ["CenterCrop", "Grayscale", "Normalize", "Pad", "RandomCrop",
 
 @pytest.mark.parametrize("name", SAME)
 def test_arguments_and_defaults_are_torchvisions(name):
-    ours = inspect.signature(getattr(T, name)).parameters
+    # But for what is of arrays alone.
+    ours = {key: parameter for key, parameter in inspect.signature(
+        getattr(T, name)).parameters.items()
+            if parameter.kind is not parameter.KEYWORD_ONLY}
     theirs = inspect.signature(
         getattr(torchvision.transforms, name)).parameters
     assert list(ours) == list(theirs)
@@ -73,7 +76,7 @@ def test_dtypes_are_strings_or_numpys_or_torchs(dtype):
     assert T.ToDtype(dtype).dtype == "float32"
 
 
-@pytest.mark.parametrize("dtype", ["float64", torch.int64, "image", None])
+@pytest.mark.parametrize("dtype", ["bool", torch.complex64, "image", None])
 def test_other_dtypes_are_refused(dtype):
     with pytest.raises(ValueError, match="dtype should be"):
         T.ToDtype(dtype)

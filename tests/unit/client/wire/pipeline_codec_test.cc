@@ -123,6 +123,43 @@ TEST(PipelineCodecTest, UserCodeArrives) {
   EXPECT_EQ(spec.ops(1).user_code().shape_size(), 0);
 }
 
+TEST(PipelineCodecTest, OpsOfArraysArrive) {
+  PipelineEncoder array;
+  const int64_t stop = -3;
+  const uint32_t order[] = {2, 0, 1};
+  const double numbers[] = {1, 2};
+  array.AddSlice(-70000000000, &stop, -1);
+  array.AddSlice(4, nullptr, 0);
+  ASSERT_TRUE(array.AddRandomWindow(1ULL << 40, 1, true).ok());
+  ASSERT_TRUE(array.AddTranspose(order, 3).ok());
+  ASSERT_TRUE(array.AddToDtype(FOREBAY_UINT64, false).ok());
+  ASSERT_TRUE(array.AddNormalize(numbers, 2, numbers, 1, -2).ok());
+  PipelineEncoder encoder;
+  encoder.AddArray("npy", array);
+  ASSERT_TRUE(encoder.AddCenterCrop(2, 3).ok());
+  encoder.AddArray("x.npy", PipelineEncoder());
+
+  const proto::PipelineSpec spec = Parse(encoder);
+  EXPECT_EQ(spec.ops_size(), 1);
+  ASSERT_EQ(spec.arrays_size(), 2);
+  EXPECT_EQ(spec.arrays(1).field(), "x.npy");
+  EXPECT_EQ(spec.arrays(1).ops_size(), 0);
+  const proto::ArrayPipeline& ops = spec.arrays(0);
+  EXPECT_EQ(ops.field(), "npy");
+  ASSERT_EQ(ops.ops_size(), 6);
+  EXPECT_EQ(ops.ops(0).slice().start(), -70000000000);
+  EXPECT_EQ(ops.ops(0).slice().stop(), -3);
+  EXPECT_EQ(ops.ops(0).slice().axis(), -1);
+  EXPECT_FALSE(ops.ops(1).slice().has_stop());
+  EXPECT_EQ(ops.ops(2).random_window().length(), 1ULL << 40);
+  EXPECT_EQ(ops.ops(2).random_window().axis(), 1);
+  EXPECT_TRUE(ops.ops(2).random_window().pad_if_needed());
+  EXPECT_THAT(ops.ops(3).transpose().order(), ElementsAre(2, 0, 1));
+  EXPECT_EQ(ops.ops(4).to_dtype().dtype(), proto::UINT64);
+  EXPECT_EQ(ops.ops(5).normalize().axis(), -2);
+  EXPECT_THAT(ops.ops(5).normalize().mean(), ElementsAre(1, 2));
+}
+
 TEST(PipelineCodecTest, RefusesWhatItCannotWrite) {
   PipelineEncoder encoder;
   const double one = 1;
@@ -138,6 +175,9 @@ TEST(PipelineCodecTest, RefusesWhatItCannotWrite) {
             FOREBAY_INVALID_ARGUMENT);
   EXPECT_EQ(encoder.AddToImage(static_cast<forebay_layout>(3)).code,
             FOREBAY_INVALID_ARGUMENT);
+  EXPECT_EQ(encoder.AddRandomWindow(0, 0, false).code,
+            FOREBAY_INVALID_ARGUMENT);
+  EXPECT_EQ(encoder.AddTranspose(nullptr, 2).code, FOREBAY_INVALID_ARGUMENT);
   EXPECT_TRUE(encoder.bytes().empty());
 }
 

@@ -75,6 +75,9 @@ TEST(ArrayTest, ShapesMayBeNoneOrEmpty) {
   const auto row = ReadArray(File(Dictionary("<i8", "(1,)", true), 8));
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ(Describe(row->type), "int64 (1,)");
+  EXPECT_EQ(Describe(row->type, 0), "int64 (n,)");
+  EXPECT_EQ(Describe(none->type, 0), "float32 (n, 7)");
+  EXPECT_EQ(Describe(none->type, 1), "float32 (0, n)");
 }
 
 TEST(ArrayTest, RefusesWhatABatchCannotHave) {

@@ -32,9 +32,10 @@ class Notes final : public FieldTarget {
                 absl::Span<const std::uint8_t> bytes) override {
     taken.push_back(absl::StrCat(field, " bytes ", TextOf(bytes)));
   }
-  void SetElements(std::size_t field,
-                   absl::Span<const std::uint8_t> elements) override {
+  absl::Status SetElements(std::size_t field,
+                           absl::Span<const std::uint8_t> elements) override {
     taken.push_back(absl::StrCat(field, " elements ", TextOf(elements)));
+    return absl::OkStatus();
   }
   absl::Status SetArray(std::size_t field,
                         const pipeline::Array& array) override {

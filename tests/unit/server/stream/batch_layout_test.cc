@@ -162,6 +162,36 @@ TEST(BatchLayoutTest, ClosesUpWhatVaries) {
   EXPECT_EQ(Int64At(slot, field.row_splits_offset + 6 * 8), at);
 }
 
+TEST(BatchLayoutTest, ClosesUpArraysThatDifferInLength) {
+  const FieldType ragged{
+      .name = "npy",
+      .kind = FieldKind::kArray,
+      .value = {.dtype = DType::kInt16, .shape = {4, 3}, .bytes = 24},
+      .ragged = true};
+  const BatchLayout layout({ragged, Label()}, 4, proto::Place::kDevice);
+  std::vector<std::uint8_t> slot(layout.slot_size().host);
+  std::vector<std::uint8_t> device(layout.slot_size().device);
+  const BatchMemory memory{.host = slot.data(), .device = device.data()};
+  const std::string elements = "aaaaaabbbbbbccccccdddddd";
+  const std::vector<std::uint64_t> lengths = {2, 0, 4};
+  for (std::uint32_t i = 0; i < lengths.size(); ++i)
+    layout.SetBytes(memory, 0, i, BytesOf(elements.substr(0, lengths[i] * 6)));
+  layout.Complete(memory, {.sample_count = 3});
+  const proto::BatchHeader header = HeaderOf(slot);
+  const proto::FieldLayout& field = header.fields[0];
+  EXPECT_EQ(field.place, proto::Place::kHost);
+  EXPECT_EQ(field.rank, 2u);
+  EXPECT_EQ(field.shape[0], 6u);
+  EXPECT_EQ(field.shape[1], 3u);
+  EXPECT_EQ(field.bytes, 36u);
+  EXPECT_EQ(std::string(
+                reinterpret_cast<const char*>(slot.data() + field.offset), 36),
+            elements.substr(0, 12) + elements);
+  const std::vector<std::int64_t> splits = {0, 2, 2, 6};
+  for (std::size_t i = 0; i < splits.size(); ++i)
+    EXPECT_EQ(Int64At(slot, field.row_splits_offset + i * 8), splits[i]);
+}
+
 TEST(BatchLayoutTest, FieldsLieOnTheHostForGpusIfTheySaySo) {
   FieldType label = Label();
   label.on_host = true;

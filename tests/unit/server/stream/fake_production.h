@@ -295,7 +295,7 @@ inline StreamSpec FakeStreamSpec(
   return {.dataset = dataset,
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),
           .pipeline = pipeline,
-          .fields = *TypesOf(*dataset, &pipeline->output(), {}),
+          .fields = *TypesOf(*dataset, &pipeline->output(), {}, {}),
           .batch = {.size = spec.batch().batch_size(),
                     .drop_last = spec.batch().drop_last(),
                     .substitute = spec.batch().on_error() ==

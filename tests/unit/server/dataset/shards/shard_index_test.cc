@@ -118,13 +118,15 @@ TEST(ShardIndexTest, AnExtentHoldsAllFields) {
   EXPECT_EQ(index->largest_extent(), 3584u + 3 - 512);
 }
 
-TEST(ShardIndexTest, KnowsKeysAndTheLongestOfEachField) {
+TEST(ShardIndexTest, KnowsKeysAndTheLengthsOfEachField) {
   const auto index = Index();
   EXPECT_EQ(index->KeyOf(0), "a/0.tar/9");
   EXPECT_EQ(index->KeyOf(1), "a/0.tar/11");
   EXPECT_EQ(index->KeyOf(2), "b.tar/9");
   EXPECT_EQ(index->LongestOf(0), 700u);
   EXPECT_EQ(index->LongestOf(1), 3u);
+  EXPECT_EQ(index->ShortestOf(0), 9u);
+  EXPECT_EQ(index->ShortestOf(1), 1u);
 }
 
 TEST(ShardIndexTest, KnowsWhatItIsOf) {

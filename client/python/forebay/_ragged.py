@@ -1,0 +1,148 @@
+"""Arrays of a batch whose first axis differs from sample to sample."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+
+from . import _gpu, _native, errors
+
+
+class Ragged(NamedTuple):
+    """Arrays that differ in length, one behind the other.
+
+    Attributes:
+      values: (sum of lengths, ...).
+      offsets: int64 (N + 1,). Sample i is values[offsets[i]:offsets[i + 1]].
+    """
+
+    values: Any
+    offsets: Any
+
+
+class Padded(NamedTuple):
+    """Arrays that differ in length, each padded at its end to the longest.
+
+    Attributes:
+      values: (N, the greatest length, ...).
+      lengths: int64 (N,).
+    """
+
+    values: Any
+    lengths: Any
+
+
+class Form(NamedTuple):
+    """The form in which a loader gives such arrays.
+
+    Attributes:
+      name: "list", "offsets", "nested" or "pad".
+      padding: the value of what is added.
+    """
+
+    name: str
+    padding: float
+
+
+def form(name: Optional[str], padding: float, framework: str) -> Form:
+    """Checks DataLoader's arguments `ragged` and `padding_value`.
+
+    Raises:
+      errors.InvalidArgument: one of them is none.
+      errors.Unsupported: this framework has no such form.
+    """
+    if isinstance(padding, bool) or not isinstance(padding, (int, float)):
+        raise errors.InvalidArgument(
+            f"padding_value must be a number, not {padding!r}")
+    if name is None:
+        return Form("offsets" if framework == "torch" else "list", padding)
+    if name not in ("list", "offsets", "nested", "pad"):
+        raise errors.InvalidArgument(
+            'ragged must be "offsets", "nested", "pad", "list" or None, not '
+            f"{name!r}")
+    if name == "nested":
+        _check_nested(framework)
+    return Form(name, padding)
+
+
+def _check_nested(framework: str) -> None:
+    if framework != "torch":
+        raise errors.Unsupported('ragged="nested" needs framework="torch"')
+    import torch
+    if not hasattr(torch, "jagged"):
+        raise errors.Unsupported(
+            f'ragged="nested" needs torch 2.1 or newer, and this is '
+            f'{torch.__version__}: use "offsets" or "pad"')
+
+
+def maker(way: Form, view: Callable, dtype: int, shape: tuple, count: int,
+          splits_offset: int, gpu: Optional[_gpu.Gpu]) -> Callable:
+    """A function of (memory, offset) that makes a batch's arrays of a field.
+
+    Unless they are padded, they are the batch's memory.
+
+    Args:
+      way: how.
+      view: the framework: see _batch.py.
+      dtype: of the arrays.
+      shape: of what lies at one index of the first axis.
+      count: of samples.
+      splits_offset: of the row splits in the memory.
+      gpu: to which torch's tensors go; None leaves them on the host.
+    """
+    move = _same if gpu is None else gpu.move
+    unpack = struct.Struct(f"={count + 1}q").unpack
+    view_splits = view(_native.INT64, (count + 1,), True)
+    make = {"list": _list, "offsets": _offsets, "nested": _nested,
+            "pad": _padded}[way.name]
+
+    def made(memory: Any, offset: int) -> Any:
+        bounds = unpack(memory.read(splits_offset, 8 * (count + 1)))
+        values = view(dtype, (bounds[-1], *shape), False)(memory, offset)
+        splits = view_splits(memory, splits_offset)
+        return make(move(values), move(splits), bounds, way.padding)
+
+    return made
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+# Each makes what a loader gives of the values, of the splits as an array, and of
+# the splits as numbers.
+
+
+def _list(values: Any, splits: Any, bounds: Tuple[int, ...],
+          padding: float) -> List[Any]:
+    return [values[begin:end] for begin, end in zip(bounds, bounds[1:])]
+
+
+def _offsets(values: Any, splits: Any, bounds: Tuple[int, ...],
+             padding: float) -> Ragged:
+    return Ragged(values, splits)
+
+
+def _nested(values: Any, splits: Any, bounds: Tuple[int, ...],
+            padding: float) -> Any:
+    import torch
+    module: Any = torch  # whose checked version is older
+    if hasattr(module.nested, "nested_tensor_from_jagged"):
+        return module.nested.nested_tensor_from_jagged(values, splits)
+    return module.nested.as_nested_tensor(
+        _list(values, splits, bounds, padding), layout=module.jagged)
+
+
+def _padded(values: Any, splits: Any, bounds: Tuple[int, ...],
+            padding: float) -> Padded:
+    lengths = splits[1:] - splits[:-1]
+    longest = max((end - begin for begin, end in zip(bounds, bounds[1:])), default=0)
+    shape = (len(bounds) - 1, longest, *values.shape[1:])
+    if hasattr(values, "new_full"):  # torch's
+        rows = values.new_full(shape, padding)
+    else:
+        import numpy
+        rows = numpy.full(shape, padding, values.dtype)
+    for row, begin, end in zip(rows, bounds, bounds[1:]):
+        row[:end - begin] = values[begin:end]
+    return Padded(rows, lengths)

@@ -1,0 +1,92 @@
+#ifndef FOREBAY_SERVER_PIPELINE_ARRAY_PIPELINE_H_
+#define FOREBAY_SERVER_PIPELINE_ARRAY_PIPELINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/job.pb.h"
+#include "server/pipeline/array.h"
+#include "server/pipeline/array_view.h"
+#include "server/pipeline/element_steps.h"
+#include "server/pipeline/pipeline.h"
+
+namespace forebay::pipeline {
+
+// The type of arrays that may differ in one axis.
+struct ArrayType {
+  // Of the longest, if they differ.
+  TensorType tensor;
+  std::optional<std::size_t> ragged_axis = std::nullopt;
+};
+
+// Turns one array into another, straight in its place: it takes a part,
+// reorders axes, casts and normalises. All random windows of a sample's arrays
+// are at one place, if the arrays are of one length.
+//
+// Immutable and thread-safe. Does not block. Create fails with
+// INVALID_ARGUMENT, naming the op.
+class ArrayPipeline {
+ public:
+  using Ops = google::protobuf::RepeatedPtrField<proto::Op>;
+
+  // `first` is the type of the first sample's array. If the arrays differ, that
+  // is in the axis that a RandomWindow takes a part of, else in the one that
+  // becomes the first; `longest` bounds the bytes of each then. Else it is
+  // nullopt.
+  static absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Create(
+      const Ops& ops, const TensorType& first,
+      std::optional<std::uint64_t> longest);
+
+  // Of arrays that Run takes.
+  const ArrayType& input() const { return input_; }
+  // Of what Run makes: if that differs, in the first axis.
+  const ArrayType& output() const { return output_; }
+
+  // Writes what becomes of `array` into `out`, which has room for
+  // output().tensor. Returns how many bytes. INVALID_ARGUMENT: it is not of
+  // input(), or shorter than a window.
+  absl::StatusOr<std::uint64_t> Run(const Array& array, const SampleKey& key,
+                                    absl::Span<std::uint8_t> out) const;
+
+ private:
+  struct Slice {
+    std::size_t axis;
+    std::int64_t start;  // as Python's: negative ones count from the end
+    std::optional<std::int64_t> stop;
+  };
+  struct Window {
+    std::size_t axis;
+    std::uint64_t length;
+    bool pads;
+  };
+  struct Transpose {
+    std::vector<std::uint8_t> order;
+  };
+  using Op = std::variant<Slice, Window, Transpose>;
+  class Builder;
+
+  explicit ArrayPipeline(proto::DType dtype) : steps_(dtype) {}
+
+  static std::pair<std::uint64_t, std::uint64_t> PartOf(const Slice& slice,
+                                                        std::uint64_t length);
+  absl::Status CheckInput(const TensorType& type) const;
+  absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
+  void Write(const ArrayView& view, std::uint8_t* out) const;
+
+  ArrayType input_;
+  ArrayType output_;
+  std::vector<Op> ops_;
+  ElementSteps steps_;
+};
+
+}  // namespace forebay::pipeline
+
+#endif  // FOREBAY_SERVER_PIPELINE_ARRAY_PIPELINE_H_

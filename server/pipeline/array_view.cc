@@ -1,0 +1,66 @@
+#include "server/pipeline/array_view.h"
+
+#include <algorithm>
+
+#include "server/base/check.h"
+
+namespace forebay::pipeline {
+
+ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items)
+    : rank_(type.shape.size()), data_(items) {
+  FOREBAY_CHECK(rank_ < axes_.size());
+  auto stride = static_cast<std::int64_t>(proto::SizeOf(type.dtype));
+  for (std::size_t i = rank_; i-- > 0;) {
+    const std::uint64_t length = type.shape[i];
+    axes_[i] = {.length = length, .present = length, .stride = stride};
+    // Of an array without elements, the product may be of any size.
+    stride = type.bytes == 0 ? 0 : stride * static_cast<std::int64_t>(length);
+  }
+}
+
+std::uint64_t ArrayView::elements() const {
+  std::uint64_t product = 1;
+  for (const Axis& axis : axes()) {
+    if (axis.length == 0) return 0;
+    product *= axis.length;
+  }
+  return product;
+}
+
+void ArrayView::Cut(std::size_t axis, std::uint64_t begin,
+                    std::uint64_t length) {
+  Axis& cut = axes_[axis];
+  FOREBAY_CHECK(begin <= cut.length);
+  const std::uint64_t skipped = std::min(begin, cut.present);
+  data_ += static_cast<std::int64_t>(skipped) * cut.stride;
+  cut.present = std::min(cut.present - skipped, length);
+  cut.length = length;
+}
+
+void ArrayView::Permute(absl::Span<const std::uint8_t> order) {
+  FOREBAY_CHECK(order.size() == rank_);
+  const std::array<Axis, proto::kMaxRank> before = axes_;
+  for (std::size_t i = 0; i < rank_; ++i) axes_[i] = before[order[i]];
+}
+
+void ArrayView::Merge() {
+  if (rank_ == 0) return;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < rank_; ++i) {
+    Axis& outer = axes_[last];
+    const Axis& inner = axes_[i];
+    const bool whole =
+        inner.present == inner.length &&
+        outer.stride == inner.stride * static_cast<std::int64_t>(inner.length);
+    if (whole) {
+      outer = {.length = outer.length * inner.length,
+               .present = outer.present * inner.length,
+               .stride = inner.stride};
+    } else {
+      axes_[++last] = inner;
+    }
+  }
+  rank_ = last + 1;
+}
+
+}  // namespace forebay::pipeline

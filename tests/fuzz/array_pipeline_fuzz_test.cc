@@ -1,0 +1,88 @@
+// The pipeline of an array as a client describes it: whatever it says, it is
+// refused, or it makes arrays of the type that it promises.
+
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "proto/job.pb.h"
+#include "server/pipeline/array_pipeline.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/text_message.h"
+
+namespace {
+
+using forebay::fuzz::Require;
+using forebay::pipeline::Array;
+using forebay::pipeline::ArrayPipeline;
+using forebay::pipeline::TensorType;
+using forebay::proto::DType;
+
+using Bytes = std::vector<std::uint8_t>;
+
+// More would take long to fill.
+constexpr std::uint64_t kMaxOutput = 1 << 18;
+// Of a file of a longest array.
+constexpr std::uint64_t kLongest = 4096;
+
+std::uint64_t BytesOf(const TensorType& type) {
+  std::uint64_t bytes = forebay::proto::SizeOf(type.dtype);
+  for (const std::uint64_t length : type.shape) bytes *= length;
+  return bytes;
+}
+
+TensorType TypeOf(DType dtype, std::vector<std::uint64_t> shape) {
+  TensorType type{.dtype = dtype, .shape = std::move(shape)};
+  type.bytes = BytesOf(type);
+  return type;
+}
+
+void Run(const ArrayPipeline& pipeline, TensorType type) {
+  Require(pipeline.output().tensor.bytes == BytesOf(pipeline.output().tensor));
+  if (pipeline.output().tensor.bytes > kMaxOutput) return;
+  Bytes items(type.bytes);
+  std::iota(items.begin(), items.end(), 0);
+  // Of exactly the size that is promised, for the sanitizers.
+  Bytes out(pipeline.output().tensor.bytes);
+  const auto bytes =
+      pipeline.Run({.type = std::move(type), .items = items},
+                   {.seed = 1, .epoch = 2, .sample = 3}, absl::MakeSpan(out));
+  if (!bytes.ok()) return Require(absl::IsInvalidArgument(bytes.status()));
+  Require(pipeline.output().ragged_axis.has_value() ? *bytes <= out.size()
+                                                    : *bytes == out.size());
+}
+
+void Try(const ArrayPipeline::Ops& ops, const TensorType& first,
+         const TensorType& other, std::optional<std::uint64_t> longest) {
+  const auto pipeline = ArrayPipeline::Create(ops, first, longest);
+  if (!pipeline.ok())
+    return Require(absl::IsInvalidArgument(pipeline.status()));
+  Run(**pipeline, first);
+  Run(**pipeline, other);
+}
+
+}  // namespace
+
+// An ArrayPipeline as text.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  forebay::proto::ArrayPipeline spec;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (!forebay::fuzz::ReadMessage(text, &spec)) return 0;
+  const ArrayPipeline::Ops& ops = spec.ops();
+  const TensorType row = TypeOf(DType::kInt16, {9});
+  Try(ops, row, TypeOf(DType::kInt16, {2040}), std::nullopt);
+  Try(ops, row, TypeOf(DType::kInt16, {2040}), kLongest);
+  Try(ops, TypeOf(DType::kFloat16, {4, 3, 5}),
+      TypeOf(DType::kFloat16, {60, 3, 5}), kLongest);
+  Try(ops, TypeOf(DType::kBool, {3, 7}), TypeOf(DType::kBool, {3, 900}),
+      kLongest);
+  Try(ops, TypeOf(DType::kFloat64, {}), row, kLongest);
+  Try(ops, TypeOf(DType::kUint32, {0, 1ULL << 40}),
+      TypeOf(DType::kUint32, {0, 2}), kLongest);
+  Try(ops, TypeOf(DType::kInt8, {2, 0, 2, 1, 3}), row, std::nullopt);
+  return 0;
+}

@@ -1,0 +1,121 @@
+#include "server/stream/field_type.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/unit/server/dataset/fake_dataset.h"
+
+namespace forebay::stream {
+namespace {
+
+using proto::DType;
+using proto::FieldKind;
+
+// One .npy file a sample, of which the first has that type and shape.
+class Arrays final : public dataset::FakeDataset {
+ public:
+  Arrays(std::string_view dtype, std::string_view shape,
+         std::uint64_t data_bytes, std::uint64_t shortest,
+         std::uint64_t longest)
+      : FakeDataset({.size = 2,
+                     .fields = {{.name = "npy",
+                                 .kind = FieldKind::kArray,
+                                 .longest = longest,
+                                 .shortest = shortest}}}) {
+    const std::string dictionary =
+        "{'descr': '" + std::string(dtype) +
+        "', 'fortran_order': False, 'shape': " + std::string(shape) + "}";
+    first_ = std::string("\x93NUMPY\x01\0", 8);
+    first_ += static_cast<char>(dictionary.size());
+    first_ += '\0';
+    first_ += dictionary + std::string(data_bytes, '\0');
+  }
+
+  dataset::Sample At(std::uint64_t) const override { return {}; }
+  void ValuesOf(std::uint64_t,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = dataset::FieldRange{0, first_.size()};
+  }
+  absl::Span<const std::uint8_t> first() const {
+    return {reinterpret_cast<const std::uint8_t*>(first_.data()),
+            first_.size()};
+  }
+
+ private:
+  std::string first_;
+};
+
+FieldType TypeOf(const Arrays& arrays) {
+  const auto types = TypesOf(arrays, nullptr, {}, arrays.first());
+  EXPECT_TRUE(types.ok()) << types.status();
+  return types->front();
+}
+
+using Shape = std::vector<std::uint64_t>;
+
+TEST(FieldTypeTest, ArraysOfOneSizeAreOfOneShape) {
+  const FieldType type = TypeOf({"<i2", "(4, 3)", 24, 100, 100});
+  EXPECT_FALSE(type.varies());
+  EXPECT_EQ(type.value.shape, (Shape{4, 3}));
+  EXPECT_EQ(type.value.bytes, 24u);
+}
+
+TEST(FieldTypeTest, ArraysOfOtherSizesDifferInTheFirstAxis) {
+  const FieldType type = TypeOf({"<i2", "(0, 3)", 0, 76, 1005});
+  EXPECT_TRUE(type.ragged);
+  EXPECT_TRUE(type.varies());
+  EXPECT_EQ(type.PlaceFor(proto::Place::kDevice), proto::Place::kHost);
+  // As many as the longest file can have.
+  EXPECT_EQ(type.value.shape, (Shape{167, 3}));
+  EXPECT_EQ(type.value.bytes, 1002u);
+}
+
+ArrayPipelines WindowOf(std::string_view field, std::uint64_t length) {
+  ArrayPipelines pipelines;
+  proto::ArrayPipeline* const pipeline = pipelines.Add();
+  pipeline->set_field(std::string(field));
+  pipeline->add_ops()->mutable_random_window()->set_length(length);
+  return pipelines;
+}
+
+TEST(FieldTypeTest, APipelineMakesTheType) {
+  const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
+  const auto types =
+      TypesOf(arrays, nullptr, WindowOf("npy", 5), arrays.first());
+  ASSERT_TRUE(types.ok()) << types.status();
+  EXPECT_FALSE(types->front().varies());
+  EXPECT_EQ(types->front().value.shape, (Shape{5, 3}));
+}
+
+TEST(FieldTypeTest, RefusesPipelinesOfNoArray) {
+  const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
+  const auto refusal = [&](const ArrayPipelines& pipelines) {
+    const auto types = TypesOf(arrays, nullptr, pipelines, arrays.first());
+    return std::string(types.status().message());
+  };
+  EXPECT_EQ(refusal(WindowOf("mel", 5)), "transform: there is no field mel");
+  EXPECT_EQ(refusal(WindowOf("npy", 0)),
+            "npy: transform 1 (RandomWindow): length is 0, not 1 to "
+            "1099511627776");
+  ArrayPipelines two = WindowOf("npy", 5);
+  *two.Add() = two[0];
+  EXPECT_EQ(refusal(two), "transform: npy has two of them");
+}
+
+TEST(FieldTypeTest, ArraysWithoutElementsToCountAreOfOneShape) {
+  for (const char* shape : {"()", "(5, 0)", "(0, 0)"}) {
+    const FieldType type =
+        TypeOf({"|u1", shape, shape == std::string("()") ? 1u : 0u, 60, 99});
+    EXPECT_FALSE(type.varies()) << shape;
+  }
+  // So many bytes that nobody can count them.
+  const Arrays hostile("<f8", "(0, 4294967296, 4294967296)", 0, 60, 99);
+  const auto types = TypesOf(hostile, nullptr, {}, hostile.first());
+  if (types.ok()) EXPECT_FALSE(types->front().varies());
+}
+
+}  // namespace
+}  // namespace forebay::stream
