@@ -9,12 +9,14 @@ namespace forebay::pipeline {
 ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items)
     : rank_(type.shape.size()), data_(items) {
   FOREBAY_CHECK(rank_ < axes_.size());
-  auto stride = static_cast<std::int64_t>(proto::SizeOf(type.dtype));
+  // An array without elements has nothing to step over.
+  auto stride = type.bytes == 0
+                    ? std::int64_t{0}
+                    : static_cast<std::int64_t>(proto::SizeOf(type.dtype));
   for (std::size_t i = rank_; i-- > 0;) {
     const std::uint64_t length = type.shape[i];
     axes_[i] = {.length = length, .present = length, .stride = stride};
-    // Of an array without elements, the product may be of any size.
-    stride = type.bytes == 0 ? 0 : stride * static_cast<std::int64_t>(length);
+    stride *= static_cast<std::int64_t>(length);
   }
 }
 
@@ -32,8 +34,9 @@ void ArrayView::Cut(std::size_t axis, std::uint64_t begin,
   Axis& cut = axes_[axis];
   FOREBAY_CHECK(begin <= cut.length);
   const std::uint64_t skipped = std::min(begin, cut.present);
-  data_ += static_cast<std::int64_t>(skipped) * cut.stride;
   cut.present = std::min(cut.present - skipped, length);
+  // Where nothing is left, there is no place to point to.
+  if (cut.present > 0) data_ += static_cast<std::int64_t>(skipped) * cut.stride;
   cut.length = length;
 }
 

@@ -162,7 +162,7 @@ absl::Status CheckValues(const proto::Normalize& op, std::size_t wanted) {
   for (const auto* const values : {&op.mean(), &op.std()}) {
     const char* const name = values == &op.mean() ? "mean" : "std";
     const auto count = static_cast<std::size_t>(values->size());
-    if (count != 1 && count != wanted) {
+    if (count == 0 || (count != 1 && count != wanted)) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, " has ", count, " values for an axis of length ", wanted));
     }

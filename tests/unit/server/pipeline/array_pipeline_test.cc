@@ -252,8 +252,8 @@ TEST(ArrayPipelineTest, LongRowsGoThroughBlocks) {
   const auto items = ItemsOf<float>(*pipeline, numbers.array);
   ASSERT_EQ(items.size(), 9998u);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    ASSERT_EQ(items[i],
-              static_cast<float>(i / 4999 * 5000 + i % 4999 + 1 - 1) / 2);
+    const std::size_t number = i / 4999 * 5000 + i % 4999;
+    ASSERT_EQ(items[i], static_cast<float>(number) / 2);
   }
 }
 
@@ -300,6 +300,12 @@ TEST(ArrayPipelineTest, SaysWhichOpIsWrong) {
                         .Window(std::uint64_t{1} << 40, 1, true),
                     type),
             "makes larger arrays than there can be");
+  // An axis without indices has no values, but the op needs one.
+  EXPECT_EQ(
+      Refusal(Spec().Slice(0, 0).ToDtype(proto::FLOAT32).Normalize({1}, {}, 0),
+              type),
+      "transform 3 (Normalize): std has 0 values for an axis of length "
+      "0");
   ArrayPipeline::Ops ops;
   ops.Add()->mutable_grayscale();
   EXPECT_EQ(ArrayPipeline::Create(ops, type, std::nullopt).status().message(),

@@ -11,7 +11,6 @@
 namespace forebay::stream {
 namespace {
 
-using proto::DType;
 using proto::FieldKind;
 
 // One .npy file a sample, of which the first has that type and shape.
