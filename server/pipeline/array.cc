@@ -1,93 +1,36 @@
 #include "server/pipeline/array.h"
 
-#include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "server/array/npy_array.h"
 #include "server/base/status.h"
-#include "server/pipeline/decode/npy_header.h"
 
 namespace forebay::pipeline {
-namespace {
-
-using decode::NpyHeader;
-using decode::NpyKind;
-using proto::DType;
-
-struct NumberType {
-  NpyKind kind;
-  std::uint64_t bytes;
-  DType dtype;
-  const char* name;
-};
-constexpr NumberType kNumberTypes[] = {
-    {NpyKind::kBool, 1, DType::kBool, "bool"},
-    {NpyKind::kSigned, 1, DType::kInt8, "int8"},
-    {NpyKind::kSigned, 2, DType::kInt16, "int16"},
-    {NpyKind::kSigned, 4, DType::kInt32, "int32"},
-    {NpyKind::kSigned, 8, DType::kInt64, "int64"},
-    {NpyKind::kUnsigned, 1, DType::kUint8, "uint8"},
-    {NpyKind::kUnsigned, 2, DType::kUint16, "uint16"},
-    {NpyKind::kUnsigned, 4, DType::kUint32, "uint32"},
-    {NpyKind::kUnsigned, 8, DType::kUint64, "uint64"},
-    {NpyKind::kFloat, 2, DType::kFloat16, "float16"},
-    {NpyKind::kFloat, 4, DType::kFloat32, "float32"},
-    {NpyKind::kFloat, 8, DType::kFloat64, "float64"},
-};
-
-}  // namespace
 
 absl::StatusOr<Array> ReadArray(absl::Span<const std::uint8_t> file) {
-  FOREBAY_ASSIGN_OR_RETURN(NpyHeader header, decode::ParseNpyHeader(file));
-  const auto* const type =
-      std::find_if(std::begin(kNumberTypes), std::end(kNumberTypes),
-                   [&](const NumberType& candidate) {
-                     return candidate.kind == header.kind &&
-                            candidate.bytes == header.item_bytes;
-                   });
-  if (type == std::end(kNumberTypes)) {
-    return absl::UnimplementedError(
-        "is a .npy file of complex numbers, which cannot be read");
+  FOREBAY_ASSIGN_OR_RETURN(array::NpyArray found, array::ReadNpyArray(file));
+  const std::uint64_t there = file.size() - found.offset;
+  if (found.bytes > there) {
+    return absl::DataLossError(absl::StrCat(
+        "is truncated: it has ", there, " of ", found.bytes, " bytes of data"));
   }
-  if (header.big_endian) {
-    return absl::UnimplementedError(
-        "is a big-endian .npy file, of which only little-endian ones can be "
-        "read");
-  }
-  if (header.fortran_order && header.shape.size() > 1) {
-    return absl::UnimplementedError(
-        "is a .npy file in Fortran's order, of which only C's can be read");
-  }
-  if (header.shape.size() + 1 > proto::kMaxRank) {
+  if (found.shape.size() + 1 > proto::kMaxRank) {
     return absl::UnimplementedError(absl::StrCat(
-        "is a .npy file of ", header.shape.size(),
+        "is a .npy file of ", found.shape.size(),
         " dimensions, of which at most ", proto::kMaxRank - 1, " can be read"));
   }
   Array array;
-  array.type.dtype = type->dtype;
-  array.type.shape = std::move(header.shape);
-  array.type.bytes = header.data_bytes;
-  array.items = file.subspan(header.data_offset, header.data_bytes);
+  array.type.dtype = found.dtype;
+  array.type.shape = std::move(found.shape);
+  array.type.bytes = found.bytes;
+  array.items = file.subspan(found.offset, found.bytes);
   return array;
 }
 
 std::string Describe(const TensorType& type,
                      std::optional<std::size_t> ragged_axis) {
-  const auto* const number =
-      std::find_if(std::begin(kNumberTypes), std::end(kNumberTypes),
-                   [&](const NumberType& candidate) {
-                     return candidate.dtype == type.dtype;
-                   });
-  std::vector<std::string> axes;
-  for (const std::uint64_t length : type.shape)
-    axes.push_back(absl::StrCat(length));
-  if (ragged_axis.has_value()) axes[*ragged_axis] = "n";
-  return absl::StrCat(
-      number == std::end(kNumberTypes) ? "bfloat16" : number->name, " (",
-      absl::StrJoin(axes, ", "), axes.size() == 1 ? ",)" : ")");
+  return array::DescribeArray(type.dtype, type.shape, ragged_axis);
 }
 
 }  // namespace forebay::pipeline

@@ -1,11 +1,14 @@
 // The header of a .npy file: whatever its bytes, reading it gives an error or
-// an array that lies within the file.
+// an array, of which it knows the size and where it begins.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
-#include "server/pipeline/decode/npy_header.h"
+#include "proto/shm_layout.h"
+#include "server/array/npy_array.h"
+#include "server/array/npy_header.h"
 
 namespace {
 
@@ -17,10 +20,16 @@ void Require(bool condition) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  const auto header = forebay::pipeline::decode::ParseNpyHeader({data, size});
-  if (!header.ok()) return 0;
-  Require(header->data_offset <= size &&
-          header->data_bytes <= size - header->data_offset);
+  const auto header = forebay::array::ParseNpyHeader({data, size});
+  const auto array = forebay::array::ReadNpyArray({data, size});
+  if (!header.ok()) {
+    Require(!array.ok());
+    return 0;
+  }
+  const auto header_bytes = forebay::array::NpyHeaderBytes(
+      {data, std::min<std::size_t>(size, forebay::array::kNpyStartBytes)});
+  Require(header_bytes.ok() && *header_bytes == header->data_offset);
+  Require(header->data_offset <= size);
   Require(header->shape.size() <= 32);
   std::uint64_t items = 1;
   bool empty = false;
@@ -29,5 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     if (!empty) items *= extent;
   }
   Require(header->data_bytes == (empty ? 0 : items * header->item_bytes));
+  if (!array.ok()) return 0;
+  Require(array->offset == header->data_offset &&
+          array->bytes == header->data_bytes && array->shape == header->shape &&
+          forebay::proto::SizeOf(array->dtype) == header->item_bytes);
   return 0;
 }

@@ -89,8 +89,9 @@ TEST(ArrayTest, RefusesWhatABatchCannotHave) {
               absl::StatusCode::kUnimplemented)
         << dictionary;
   }
-  EXPECT_EQ(ReadArray(File(Dictionary("<f4", "(5,)"), 16)).status().code(),
-            absl::StatusCode::kDataLoss);
+  const auto cut = ReadArray(File(Dictionary("<f4", "(5,)"), 16)).status();
+  EXPECT_EQ(cut.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(cut.message(), "is truncated: it has 16 of 20 bytes of data");
   EXPECT_EQ(ReadArray({}).status().code(), absl::StatusCode::kDataLoss);
 }
 

@@ -1,4 +1,4 @@
-#include "server/pipeline/decode/npy_header.h"
+#include "server/array/npy_header.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,13 +15,17 @@
 //
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 
-namespace forebay::pipeline::decode {
+namespace forebay::array {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMaxDimensions = 32;       // NumPy's bound
-constexpr std::uint64_t kLongestText = 1 << 16;  // bytes
+constexpr std::size_t kMaxDimensions = 32;  // NumPy's bound
+constexpr std::uint64_t kLongestText = kLongestNpyHeader - kNpyStartBytes;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
+
+std::string_view AsText(absl::Span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 absl::Status Damaged() {
   return absl::DataLossError("has a damaged .npy header");
@@ -187,46 +191,58 @@ absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
   return empty ? 0 : bytes;
 }
 
-}  // namespace
+// Where the text lies in the file.
+struct TextRange {
+  std::size_t offset = 0;    // bytes
+  std::uint64_t length = 0;  // bytes
+};
 
-absl::StatusOr<NpyHeader> ParseNpyHeader(absl::Span<const std::uint8_t> file) {
-  const std::string_view text(reinterpret_cast<const char*>(file.data()),
-                              file.size());
-  if (!text.starts_with(kMagic)) {
+absl::StatusOr<TextRange> FindText(absl::Span<const std::uint8_t> start) {
+  if (!AsText(start).starts_with(kMagic)) {
     return absl::DataLossError("is no .npy file");
   }
   const std::size_t version_at = kMagic.size();
-  if (file.size() < version_at + 2) return Damaged();
-  const std::uint8_t version = file[version_at];
-  if (version < 1 || version > 3 || file[version_at + 1] != 0) {
+  if (start.size() < version_at + 2) return Damaged();
+  const std::uint8_t version = start[version_at];
+  if (version < 1 || version > 3 || start[version_at + 1] != 0) {
     return absl::UnimplementedError(
         absl::StrCat("is a .npy file of the unknown version ", version, ".",
-                     file[version_at + 1]));
+                     start[version_at + 1]));
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
-  const std::size_t text_at = version_at + 2 + length_bytes;
-  if (file.size() < text_at) return Damaged();
-  std::uint64_t text_bytes = 0;  // little-endian
-  for (std::size_t i = length_bytes; i > 0; --i) {
-    text_bytes = text_bytes << 8 | file[version_at + 1 + i];
+  TextRange text{.offset = version_at + 2 + length_bytes};
+  if (start.size() < text.offset) return Damaged();
+  for (std::size_t i = length_bytes; i > 0; --i) {  // little-endian
+    text.length = text.length << 8 | start[version_at + 1 + i];
   }
-  if (text_bytes > kLongestText || text_bytes > file.size() - text_at) {
-    return Damaged();
+  if (text.length > kLongestText) {
+    return absl::DataLossError(
+        absl::StrCat("has a .npy header of ", text.length,
+                     " bytes, of which at most ", kLongestText, " are read"));
   }
-  FOREBAY_ASSIGN_OR_RETURN(Entries entries,
-                           ParseEntries(text.substr(text_at, text_bytes)));
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::uint64_t> NpyHeaderBytes(
+    absl::Span<const std::uint8_t> start) {
+  FOREBAY_ASSIGN_OR_RETURN(const TextRange text, FindText(start));
+  return text.offset + text.length;
+}
+
+absl::StatusOr<NpyHeader> ParseNpyHeader(absl::Span<const std::uint8_t> start) {
+  FOREBAY_ASSIGN_OR_RETURN(const TextRange text, FindText(start));
+  if (text.length > start.size() - text.offset) return Damaged();
+  FOREBAY_ASSIGN_OR_RETURN(Entries entries, ParseEntries(AsText(start).substr(
+                                                text.offset, text.length)));
   NpyHeader header;
   FOREBAY_RETURN_IF_ERROR(ApplyType(entries.type, header));
   header.fortran_order = entries.fortran_order;
   header.shape = std::move(entries.shape);
-  header.data_offset = text_at + text_bytes;
+  header.data_offset = text.offset + text.length;
   FOREBAY_ASSIGN_OR_RETURN(header.data_bytes, DataBytes(header));
-  if (header.data_bytes > file.size() - header.data_offset) {
-    return absl::DataLossError(
-        absl::StrCat("is truncated: it has ", file.size() - header.data_offset,
-                     " of ", header.data_bytes, " bytes of data"));
-  }
   return header;
 }
 
-}  // namespace forebay::pipeline::decode
+}  // namespace forebay::array

@@ -1,4 +1,4 @@
-#include "server/pipeline/decode/npy_header.h"
+#include "server/array/npy_header.h"
 
 #include <string>
 #include <string_view>
@@ -7,8 +7,12 @@
 #include "gtest/gtest.h"
 #include "tests/unit/server/pipeline/decode/golden_values.h"
 
-namespace forebay::pipeline::decode {
+namespace forebay::array {
 namespace {
+
+using pipeline::decode::AsBytes;
+using pipeline::decode::GoldenValueFile;
+using pipeline::decode::GoldenValues;
 
 constexpr std::string_view kKinds = "biufc";  // NumPy's letters, as NpyKind
 
@@ -17,7 +21,10 @@ TEST(NpyHeaderTest, ReadsAsNumpyDoes) {
     const std::string file = GoldenValueFile(row.at(0));
     const auto header = ParseNpyHeader(AsBytes(file));
     if (row.at(1) == "error") {
-      EXPECT_FALSE(header.ok()) << row.at(0);
+      // Whether the data are there is for others to check.
+      EXPECT_TRUE(!header.ok() ||
+                  header->data_bytes > file.size() - header->data_offset)
+          << row.at(0);
       continue;
     }
     ASSERT_TRUE(header.ok()) << row.at(0) << ": " << header.status();
@@ -33,6 +40,11 @@ TEST(NpyHeaderTest, ReadsAsNumpyDoes) {
       found.push_back(std::to_string(extent));
     }
     EXPECT_EQ(found, row);
+    // The start alone tells how long the header is.
+    EXPECT_EQ(*NpyHeaderBytes(AsBytes(file.substr(0, kNpyStartBytes))),
+              header->data_offset);
+    EXPECT_TRUE(
+        ParseNpyHeader(AsBytes(file.substr(0, header->data_offset))).ok());
   }
 }
 
@@ -53,12 +65,25 @@ TEST(NpyHeaderTest, RefusesOtherTypesByName) {
 
 TEST(NpyHeaderTest, EveryTruncationIsNoticed) {
   const std::string file = GoldenValueFile("float32.npy");
-  for (std::size_t length = 0; length < file.size(); ++length) {
-    EXPECT_EQ(ParseNpyHeader(AsBytes(file.substr(0, length))).status().code(),
+  const std::uint64_t header = *NpyHeaderBytes(AsBytes(file));
+  for (std::size_t length = 0; length < header; ++length) {
+    const std::string cut = file.substr(0, length);
+    EXPECT_EQ(ParseNpyHeader(AsBytes(cut)).status().code(),
               absl::StatusCode::kDataLoss)
         << length;
+    // A file of version 1 says it in ten bytes.
+    EXPECT_EQ(NpyHeaderBytes(AsBytes(cut)).ok(), length >= 10) << length;
   }
 }
 
+TEST(NpyHeaderTest, RefusesHeadersOfGigabytesWithoutReadingThem) {
+  const std::string start("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12);
+  EXPECT_EQ(std::string(NpyHeaderBytes(AsBytes(start)).status().message()),
+            "has a .npy header of 4294967295 bytes, of which at most 65536 are "
+            "read");
+  EXPECT_EQ(ParseNpyHeader(AsBytes(start)).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
 }  // namespace
-}  // namespace forebay::pipeline::decode
+}  // namespace forebay::array
