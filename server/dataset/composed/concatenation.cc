@@ -53,9 +53,15 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Concatenation::Create(
   if (parts.empty()) {
     return absl::InvalidArgumentError("a concatenation has no parts");
   }
+  std::uint64_t samples = parts[0]->size();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const absl::Status status = CheckFields(*parts[0], *parts[i], i);
     if (!status.ok()) return status;
+    if (__builtin_add_overflow(samples, parts[i]->size(), &samples)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("with part ", i, " (", parts[i]->uri(),
+                       ") there are more samples than can be counted"));
+    }
   }
   return std::shared_ptr<const Dataset>(new Concatenation(std::move(parts)));
 }

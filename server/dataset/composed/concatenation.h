@@ -18,8 +18,8 @@ namespace forebay::dataset::composed {
 // says; shares the parts.
 class Concatenation final : public Dataset {
  public:
-  // INVALID_ARGUMENT: there are no parts; or their fields differ, which names
-  // the part.
+  // INVALID_ARGUMENT: there are no parts; or, naming the part, their fields
+  // differ, or their samples are 2^64 or more.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       std::vector<std::shared_ptr<const Dataset>> parts);
 

@@ -160,5 +160,14 @@ TEST_F(ComposedTest, PartsHaveEqualFields) {
   EXPECT_EQ(Concatenated({Plain("a", 2), longer})->fields()[0].longest, 99);
 }
 
+TEST_F(ComposedTest, RefusesMoreSamplesThanCanBeCounted) {
+  const DatasetPtr half = Plain("a", std::uint64_t{1} << 63);
+  EXPECT_EQ(Concatenated({half, Plain("b", INT64_MAX)})->size(), UINT64_MAX);
+  const absl::Status refused = Concatenation::Create({half, half}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.message(),
+            "with part 1 (a) there are more samples than can be counted");
+}
+
 }  // namespace
 }  // namespace forebay::dataset::composed
