@@ -16,6 +16,7 @@
 #include "server/dataset/shards/shard_list.h"
 #include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
+#include "server/storage/object_lister.h"
 
 namespace forebay::dataset {
 namespace {
@@ -24,13 +25,18 @@ using storage::local::LocalRoot;
 
 // A request to a bucket takes as long as reading a megabyte does. Small files
 // are therefore read with what is between their headers.
-constexpr std::size_t kRemoteShardsAtOnce = 32;
+constexpr std::size_t kRemoteFilesAtOnce = 32;
 constexpr shards::ReadSizes kRemoteReadSizes = {.min = 256 << 10,
                                                 .max = 2 << 20};
 
 // Returns null if `root` is no folder of this host.
 const LocalRoot* AsFolder(const storage::Root& root) {
   return dynamic_cast<const LocalRoot*>(&root);
+}
+
+// Tells apart the sets of files of one root.
+std::string NameOf(const std::vector<std::string>& patterns) {
+  return absl::StrJoin(patterns, std::string(1, '\0'));
 }
 
 absl::StatusOr<storage::ObjectVersion> StatRegularFile(
@@ -50,7 +56,8 @@ Catalog::Catalog(CatalogOptions options)
     : options_(std::move(options)),
       folders_(options_),
       shards_(options_.index_directory, options_.budget),
-      manifests_(options_.budget) {
+      manifests_(options_.budget),
+      npy_files_(options_.budget) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
 }
@@ -70,11 +77,22 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
       return OpenShards(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::MANIFEST:
       return OpenManifest(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::NPY:
+      return OpenNpyFiles(std::move(root), spec, source, stop);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(root->uri(), ": dataset format ",
                        static_cast<int>(spec.format()), " is not known"));
   }
+}
+
+absl::StatusOr<std::vector<shards::Shard>> Catalog::ListFiles(
+    const storage::Root& root, const std::vector<std::string>& patterns,
+    base::WorkingMemory& memory, const std::stop_token& stop) const {
+  const auto* const folder = AsFolder(root);
+  return folder != nullptr ? shards::ListShards(*folder, patterns, memory, stop)
+                           : shards::ListRemoteShards(*options_.lister, root,
+                                                      patterns, memory, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
@@ -91,19 +109,15 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
   std::vector<std::string> patterns(spec.shards().begin(), spec.shards().end());
   shards::ShardRequest request{
       .root = root,
-      .name = absl::StrJoin(patterns, std::string(1, '\0')),
+      .name = NameOf(patterns),
       .fields = *std::move(fields),
       .list =
           [&](base::WorkingMemory& memory, const std::stop_token& search) {
-            const auto* const folder = AsFolder(*root);
-            return folder != nullptr
-                       ? shards::ListShards(*folder, patterns, memory, search)
-                       : shards::ListRemoteShards(*options_.lister, *root,
-                                                  patterns, memory, search);
+            return ListFiles(*root, patterns, memory, search);
           },
       .source = &source};
   if (AsFolder(*root) == nullptr) {
-    request.shards_at_once = kRemoteShardsAtOnce;
+    request.shards_at_once = kRemoteFilesAtOnce;
     request.read_sizes = kRemoteReadSizes;
   }
   return shards_.Open(request, warnings, stop);
@@ -139,6 +153,36 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
       .max_stats = max_stats,
       .source = &source};
   return manifests_.Open(request, warnings, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, const std::stop_token& stop) {
+  if (spec.shards().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": no files were named"));
+  }
+  const std::vector<std::string> patterns(spec.shards().begin(),
+                                          spec.shards().end());
+  using Objects = std::vector<storage::ListedObject>;
+  const npy::NpyRequest request{
+      .root = root,
+      .name = NameOf(patterns),
+      .list = [&](base::WorkingMemory& memory,
+                  const std::stop_token& search) -> absl::StatusOr<Objects> {
+        FOREBAY_ASSIGN_OR_RETURN(std::vector<shards::Shard> files,
+                                 ListFiles(*root, patterns, memory, search));
+        Objects objects;
+        FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(objects, files.size()));
+        for (shards::Shard& file : files)
+          objects.push_back({std::move(file.path), file.version});
+        return objects;
+      },
+      .source = &source,
+      .files_at_once = AsFolder(*root) != nullptr
+                           ? static_cast<std::size_t>(options_.scan_threads)
+                           : kRemoteFilesAtOnce};
+  return npy_files_.Open(request, stop);
 }
 
 absl::StatusOr<storage::ObjectVersion> Catalog::FindVersion(

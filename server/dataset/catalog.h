@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/catalog_options.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_catalog.h"
 #include "server/dataset/manifest/manifest_catalog.h"
+#include "server/dataset/npy/npy_catalog.h"
+#include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_catalog.h"
 #include "server/storage/byte_source.h"
 
@@ -37,7 +40,7 @@ class Catalog {
   // name the path: INVALID_ARGUMENT: an unknown format, or fields that are
   // none; CANCELLED: stopped; others: those of the lister and of the format
   // (folder/image_folder.h, shards/shard_catalog.h,
-  // manifest/manifest_catalog.h).
+  // manifest/manifest_catalog.h, npy/npy_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -58,6 +61,9 @@ class Catalog {
   void MarkStale(const Dataset& dataset);
 
  private:
+  absl::StatusOr<std::vector<shards::Shard>> ListFiles(
+      const storage::Root& root, const std::vector<std::string>& patterns,
+      base::WorkingMemory& memory, const std::stop_token& stop) const;
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -67,10 +73,15 @@ class Catalog {
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
 
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpyFiles(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, const std::stop_token& stop);
+
   const CatalogOptions options_;
   folder::FolderCatalog folders_;
   shards::ShardCatalog shards_;
   manifest::ManifestCatalog manifests_;
+  npy::NpyCatalog npy_files_;
 };
 
 }  // namespace forebay::dataset

@@ -65,6 +65,14 @@ std::string Member(const std::string& name, const std::string& content) {
   return member;
 }
 
+// A .npy file of five rows of two bytes.
+std::string Rows() {
+  const std::string text =
+      "{'descr': '|u1', 'fortran_order': False, 'shape': (5, 2), }\n";
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size()) +
+         '\0' + text + "0123456789";
+}
+
 }  // namespace
 
 std::string MakeSmallDatasets() {
@@ -92,6 +100,7 @@ std::string MakeSmallDatasets() {
   Write("t.csv", csv);
   Write("t.jsonl", rows);
   Write("a.tar", shard + std::string(1024, '\0'));
+  Write("a.npy", Rows());
   return Folder();
 }
 

@@ -306,6 +306,20 @@ TEST_F(CatalogTest, RefusesWhatItDoesNotKnow) {
   }
 }
 
+TEST_F(CatalogTest, NpyFilesMustBeNamedAndBeThere) {
+  Catalog catalog(Options());
+  proto::DatasetSpec spec;
+  spec.set_format(proto::DatasetSpec::NPY);
+  const auto refusal = [&] {
+    return catalog.Open(tree_.Root("data"), spec, source_, &warnings_).status();
+  };
+  EXPECT_EQ(refusal().code(), absl::StatusCode::kInvalidArgument);
+  spec.add_shards("{a,b}/*.npy");
+  EXPECT_EQ(refusal().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(refusal().message(),
+            tree_.path() + "/data: a/*.npy: no file fits this pattern");
+}
+
 TEST_F(CatalogTest, AScanEndsWhenNobodyWantsIt) {
   std::stop_source stop;
   on_scan_ = [&] { stop.request_stop(); };

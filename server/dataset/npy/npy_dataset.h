@@ -1,0 +1,50 @@
+#ifndef FOREBAY_SERVER_DATASET_NPY_NPY_DATASET_H_
+#define FOREBAY_SERVER_DATASET_NPY_NPY_DATASET_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/npy/npy_index.h"
+#include "server/dataset/npy/npy_layout.h"
+
+namespace forebay::dataset::npy {
+
+// A dataset of .npy files: each row is a sample, with the one field "array". It
+// may share its index with others, and has a root of its own to read through.
+class NpyDataset final : public Dataset {
+ public:
+  // The budget outlives it.
+  NpyDataset(std::shared_ptr<const NpyIndex> index,
+             std::shared_ptr<const storage::Root> root,
+             base::MemoryBudget* budget);
+
+  std::uint64_t size() const override { return index_->size(); }
+  const std::vector<Field>& fields() const override { return fields_; }
+  Sample At(std::uint64_t id) const override;
+  void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
+  std::string NameOf(std::uint64_t id) const override;
+  std::uint64_t largest_sample() const override {
+    return size() == 0 ? 0 : index_->row_bytes();
+  }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const Version& version() const override { return index_->version(); }
+  const void* index() const override { return index_.get(); }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::shared_ptr<const NpyIndex> index_;
+  const std::shared_ptr<const NpyLayout> layout_;
+  const std::shared_ptr<const storage::Root> root_;
+  const std::vector<Field> fields_;
+  const std::vector<std::string> classes_;  // empty
+};
+
+}  // namespace forebay::dataset::npy
+
+#endif  // FOREBAY_SERVER_DATASET_NPY_NPY_DATASET_H_

@@ -1,0 +1,37 @@
+#ifndef FOREBAY_SERVER_DATASET_NPY_NPY_LAYOUT_H_
+#define FOREBAY_SERVER_DATASET_NPY_NPY_LAYOUT_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/npy/npy_index.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::dataset::npy {
+
+// The layout of an index's files. Reads the header of a file again after it was
+// touched. If its rows are where they were, the index knows it by its new ctime
+// from then on.
+//
+// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
+// in the budget, which outlives it.
+class NpyLayout final : public storage::ObjectLayout {
+ public:
+  NpyLayout(std::shared_ptr<const NpyIndex> index, base::MemoryBudget* budget)
+      : index_(std::move(index)), budget_(budget) {}
+
+  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
+                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+      const override;
+
+ private:
+  const std::shared_ptr<const NpyIndex> index_;
+  base::MemoryBudget* const budget_;
+};
+
+}  // namespace forebay::dataset::npy
+
+#endif  // FOREBAY_SERVER_DATASET_NPY_NPY_LAYOUT_H_

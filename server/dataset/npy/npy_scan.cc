@@ -1,0 +1,167 @@
+#include "server/dataset/npy/npy_scan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "server/array/npy_array.h"
+#include "server/array/npy_header.h"
+#include "server/base/check.h"
+#include "server/base/mutex.h"
+#include "server/base/status.h"
+#include "server/base/worker_threads.h"
+#include "server/dataset/npy/npy_rows.h"
+#include "server/storage/read_now.h"
+
+namespace forebay::dataset::npy {
+namespace {
+
+using storage::ListedObject;
+
+// A read of so many bytes finds most headers: NumPy's have 128, most often.
+constexpr std::uint64_t kFirstRead = 4096;
+
+class Scan {
+ public:
+  Scan(storage::ByteSource& source,
+       const std::shared_ptr<const storage::Root>& root,
+       absl::Span<const ListedObject> files, const NpyScanOptions& options,
+       base::WorkingMemory& memory)
+      : source_(source),
+        root_(root),
+        files_(files),
+        stop_(options.stop),
+        threads_(options.files_at_once),
+        memory_(memory),
+        end_(files.size()) {
+    FOREBAY_CHECK(threads_ >= 1);
+  }
+
+  absl::StatusOr<std::shared_ptr<const NpyIndex>> Run() {
+    if (files_.empty()) return absl::NotFoundError("no file was named");
+    const std::uint64_t read_bytes =
+        std::min(threads_, files_.size()) *
+        storage::HeldBytes(array::kLongestNpyHeader);
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(read_bytes));
+    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(rows_, files_.size()));
+    rows_.resize(files_.size());
+    // The others are compared with it.
+    FOREBAY_ASSIGN_OR_RETURN(first_, ReadRows(files_[0]));
+    rows_[0] = {first_.count, first_.data_offset};
+    if (files_.size() > 1) {
+      base::RunOnThreads(std::min(threads_, files_.size() - 1),
+                         [this] { Work(); });
+    }
+    FOREBAY_RETURN_IF_ERROR(error());
+    memory_.Shrink(read_bytes);
+    return NpyIndex::Create(files_, first_.type, first_.row_bytes, rows_,
+                            memory_);
+  }
+
+ private:
+  void Work() {
+    for (;;) {
+      const std::size_t number = NextFile();
+      if (number == 0) return;
+      const auto rows = ReadRows(files_[number]);
+      const absl::Status status =
+          rows.ok() ? CheckType(number, *rows) : rows.status();
+      if (status.ok()) {
+        rows_[number] = {rows->count, rows->data_offset};
+      } else {
+        Report(number, status);
+      }
+    }
+  }
+
+  // Returns 0 if there is none.
+  std::size_t NextFile() {
+    base::MutexLock lock(&mutex_);
+    return next_ < end_ ? next_++ : 0;
+  }
+
+  // The first file that fails counts, and those behind it need not be read.
+  void Report(std::size_t number, const absl::Status& status) {
+    base::MutexLock lock(&mutex_);
+    if (number >= end_) return;
+    end_ = number;
+    error_ = status;
+  }
+
+  absl::Status error() {
+    base::MutexLock lock(&mutex_);
+    return error_;
+  }
+
+  absl::Status CheckType(std::size_t number, const NpyRows& rows) const {
+    if (rows.type == first_.type) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        files_[number].name, ": has rows of ", Describe(rows),
+        ", but those of ", files_[0].name, " are ", Describe(first_)));
+  }
+
+  static std::string Describe(const NpyRows& rows) {
+    return array::DescribeArray(rows.type.dtype, rows.type.shape);
+  }
+
+  absl::StatusOr<NpyRows> ReadRows(const ListedObject& file) const {
+    const std::uint64_t size = file.version.size;
+    FOREBAY_ASSIGN_OR_RETURN(base::Bytes start,
+                             ReadStart(file, std::min(size, kFirstRead)));
+    const auto header = array::NpyHeaderBytes(start.span());
+    if (header.ok() && *header > start.size() && start.size() < size) {
+      start = {};
+      FOREBAY_ASSIGN_OR_RETURN(start, ReadStart(file, std::min(size, *header)));
+    }
+    auto rows = ReadNpyRows(start.span(), size);
+    if (!rows.ok()) return base::Annotate(rows.status(), file.name);
+    return rows;
+  }
+
+  // Returns the file's first bytes.
+  absl::StatusOr<base::Bytes> ReadStart(const ListedObject& file,
+                                        std::uint64_t length) const {
+    if (length == 0) return base::Bytes();
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = file.name;
+    request.version = file.version;
+    request.length = length;
+    FOREBAY_ASSIGN_OR_RETURN(
+        storage::ReadResult result,
+        storage::ReadNow(source_, std::move(request), stop_));
+    if (result.bytes.size() == length) return std::move(result.bytes);
+    return absl::DataLossError(absl::StrCat(file.name, ": a read gave ",
+                                            result.bytes.size(),
+                                            " bytes instead of ", length));
+  }
+
+  storage::ByteSource& source_;
+  const std::shared_ptr<const storage::Root>& root_;
+  const absl::Span<const ListedObject> files_;
+  const std::stop_token stop_;
+  const std::size_t threads_;
+  base::WorkingMemory& memory_;
+  NpyRows first_;               // of the first file
+  std::vector<FileRows> rows_;  // each written by one thread
+  base::Mutex mutex_;
+  std::size_t next_ ABSL_GUARDED_BY(mutex_) = 1;
+  // Before the first file that failed.
+  std::size_t end_ ABSL_GUARDED_BY(mutex_);
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const NpyIndex>> ScanNpyFiles(
+    storage::ByteSource& source,
+    const std::shared_ptr<const storage::Root>& root,
+    absl::Span<const ListedObject> files, const NpyScanOptions& options,
+    base::WorkingMemory& memory) {
+  return Scan(source, root, files, options, memory).Run();
+}
+
+}  // namespace forebay::dataset::npy
