@@ -137,8 +137,9 @@ typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_TEXT = 4, /* UTF-8 */
   FOREBAY_JSON = 5, /* UTF-8; not parsed */
   FOREBAY_BYTES = 6,
-  /* A whole .npy file; of one type and shape in all samples, or of one type and
-   * a shape that differs in the first axis alone: see row_splits. */
+  /* A whole .npy file, or a row of one; of one type and shape in all samples, or
+   * of one type and a shape that differs in the first axis alone: see
+   * row_splits. */
   FOREBAY_ARRAY = 7
 } forebay_field_kind;
 
@@ -298,7 +299,11 @@ typedef enum forebay_format FOREBAY_INT {
   FOREBAY_WEBDATASET = 2,
   /* A table of samples, with an image's path in each row: CSV with a line of
    * names, or, if its name ends in .jsonl, lines of JSON objects. */
-  FOREBAY_MANIFEST = 3
+  FOREBAY_MANIFEST = 3,
+  /* NumPy's .npy files, one behind the other. Each row (what an array has at an
+   * index of its first axis) is a sample, with the one field "array". All files
+   * have one type, and rows of one shape. */
+  FOREBAY_NPY = 9
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -356,11 +361,11 @@ typedef struct forebay_loader_options {
   /* The dataset's name for people, at most 4096 bytes; required, unless there
    * is a `dataset`. */
   const char* uri;
-  /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * `uri` is then the path of the shards, with braces ("{00..12}.tar",
-   * "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST, the path of the
-   * manifest. The daemon reads "gs://bucket/...", "http://..." and
-   * "https://..." as itself. */
+  /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET and
+   * FOREBAY_NPY, `uri` is then the path of the files, with braces
+   * ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST,
+   * the path of the manifest. The daemon reads "gs://bucket/...", "http://..."
+   * and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8. None
@@ -380,8 +385,8 @@ typedef struct forebay_loader_options {
   uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
                    * while the trainer is so slow that they would only wait */
 
-  /* For FOREBAY_WEBDATASET with a `root`: the shards' paths below it, likewise
-   * with braces and wildcards. */
+  /* For FOREBAY_WEBDATASET and FOREBAY_NPY with a `root`: the files' paths
+   * below it, likewise with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's

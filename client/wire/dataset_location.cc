@@ -19,12 +19,12 @@ void Split(std::string_view path, size_t end, DatasetLocation* location,
   location->folder = location->uri;
 }
 
-Status FindShards(const forebay_loader_options& options,
-                  DatasetLocation* location) {
+Status FindFiles(const forebay_loader_options& options,
+                 DatasetLocation* location) {
   if (options.root == nullptr) {
     if (options.shard_count > 0)
       return Status(FOREBAY_INVALID_ARGUMENT,
-                    "shards need the folder that they lie in");
+                    "shards and files need the folder that they lie in");
     const std::string_view uri = options.uri;
     // The folder ends before the first component that has a pattern.
     const size_t special = uri.find_first_of("{*?[");
@@ -35,7 +35,8 @@ Status FindShards(const forebay_loader_options& options,
   }
   for (size_t i = 0; i < options.shard_count; ++i) {
     if (options.shards == nullptr || options.shards[i] == nullptr)
-      return Status(FOREBAY_INVALID_ARGUMENT, "the name of a shard is null");
+      return Status(FOREBAY_INVALID_ARGUMENT,
+                    "the name of a shard or a file is null");
     location->shards.emplace_back(options.shards[i]);
   }
   return Status();
@@ -54,7 +55,8 @@ Status LocateDataset(const forebay_loader_options& options,
   }
   switch (options.format) {
     case FOREBAY_WEBDATASET:
-      return FindShards(options, location);
+    case FOREBAY_NPY:
+      return FindFiles(options, location);
     case FOREBAY_MANIFEST:
       for (size_t i = 0; i < options.field_count; ++i) {
         if (options.columns == nullptr || options.columns[i] == nullptr)

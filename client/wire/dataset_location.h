@@ -13,8 +13,8 @@ namespace forebay::client::wire {
 struct DatasetLocation {
   std::string uri;     // the folder's name for people
   std::string folder;  // the path at which to open it
-  // The part of the folder that makes the dataset, if not all of it: shards'
-  // patterns, or a manifest.
+  // The part of the folder that makes the dataset, if not all of it: patterns
+  // of shards or other files, or a manifest.
   std::vector<std::string> shards;
   std::string manifest;
 };

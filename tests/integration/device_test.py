@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 import gpus
+import numpy
 import pytest
 
 import trouble
@@ -240,6 +241,25 @@ try:
 except forebay.errors.InvalidArgument as error:
     print(json.dumps(str(error)))
 """).endswith("has no numbers, which alone lie on a GPU")
+
+
+def test_rows_of_npy_files_lie_on_the_gpu(host, tmp_path):
+    for name, dtype in (("float32", "float32"), ("int64", "int64"), ("bool", "?")):
+        numpy.save(tmp_path / f"{name}.npy",
+                   numpy.arange(30).reshape(10, 3).astype(dtype) % 2)
+    assert host.run("""
+import numpy
+for name in ("float32", "int64", "bool"):
+    path = f"{sys.argv[1]}/{name}.npy"
+    rows = torch.from_numpy(numpy.load(path))
+    with forebay.DataLoader(path, batch_size=4, shuffle=True,
+                            device="cuda:0") as loader:
+        for batch in loader:
+            assert str(batch.array.device) == "cuda:0", batch.array.device
+            assert batch.array.dtype == rows.dtype
+            assert torch.equal(batch.array.cpu(), rows[batch.sample_ids.tolist()])
+print(json.dumps("done"))
+""", tmp_path) == "done"
 
 
 def test_the_per_thread_stream_is_refused(host, photos):

@@ -6,7 +6,7 @@ import ctypes as c
 import os
 
 from . import _native, errors
-from ._source import Arrays, Concat, Folder, Subset
+from ._source import Arrays, Concat, Folder, Rows, Subset
 
 _KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
           "array": _native.ARRAY}
@@ -36,7 +36,7 @@ class NativeDataset:
 
 def describe(source):
     """A source's location, for messages."""
-    if isinstance(source, Folder):
+    if isinstance(source, (Folder, Rows)):
         return os.fsdecode(source.path)
     if isinstance(source, Subset):
         return describe(source.source)
@@ -48,26 +48,26 @@ def describe(source):
                                                else "")
 
 
-def build(source, folder_options):
+def build(source, place_options):
     """The NativeDataset of a source.
 
     Args:
-      folder_options: a function of a folder's path that returns the
+      place_options: a function of a Folder or of Rows that returns the
         _native.LoaderOptions describing it.
     """
     lib = _native.lib
-    if isinstance(source, Folder):
+    if isinstance(source, (Folder, Rows)):
         return NativeDataset(lib.forebay_dataset_from_place,
-                             c.byref(folder_options(source.path)))
+                             c.byref(place_options(source)))
     if isinstance(source, Arrays):
         return _build_arrays(source)
     if isinstance(source, Subset):
-        whole = build(source.source, folder_options)
+        whole = build(source.source, place_options)
         indices = _int64(source.indices, "indices")
         return NativeDataset(lib.forebay_dataset_subset, whole.handle,
                              indices.ctypes.data, len(indices))
     if isinstance(source, Concat):
-        parts = [build(part, folder_options) for part in source.parts]
+        parts = [build(part, place_options) for part in source.parts]
         handles = (c.c_void_p * len(parts))(*(p.handle for p in parts))
         return NativeDataset(lib.forebay_dataset_concatenate, handles,
                              len(parts))

@@ -9,7 +9,7 @@ import urllib.parse
 
 from . import _job, _native, _native_dataset, errors, transforms
 from ._manifest import Manifest
-from ._source import Arrays, Concat, Folder, Produced, Subset
+from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
 
 
 def _integer(value, name, low, high):
@@ -89,6 +89,34 @@ def _is_shards(path):
         not os.path.isdir(path))
 
 
+def _alternatives(pattern):
+    """Returns the parts between the commas of the braces at a pattern's end, or
+    none if the braces are not balanced."""
+    found, end, depth = [], len(pattern) - 1, 0
+    for at in range(end, -1, -1):
+        depth += {"}": 1, "{": -1}.get(pattern[at], 0)
+        if depth == 0 or depth == 1 and pattern[at] == ",":
+            found.append(pattern[at + 1:end])
+            end = at
+        if depth == 0:
+            return found
+    return []
+
+
+def _ends_in_npy(pattern):
+    """Whether all names that a pattern stands for end in ".npy"."""
+    if not pattern.endswith("}"):
+        return pattern.endswith(".npy")
+    names = _alternatives(pattern)
+    # Braces without a comma stand for themselves.
+    return len(names) > 1 and all(map(_ends_in_npy, names))
+
+
+def _is_npy(path):
+    """Whether a path stands for .npy files."""
+    return _ends_in_npy(os.fsdecode(path)) and not os.path.isdir(path)
+
+
 def _is_table(path):
     """Whether a path stands for a table, which only forebay.manifest describes."""
     return os.fsdecode(path).endswith((".csv", ".jsonl", ".json")) and (
@@ -110,15 +138,16 @@ def _check_fields(fields):
     return names
 
 
-def _folder_options(path, extra_roots):
-    return {"format": _native.IMAGE_FOLDER,
-            "uri": os.fsencode(path_of(path)), "extra_roots": extra_roots}
+def _place_options(place, extra_roots):
+    return {"format": (_native.NPY if isinstance(place, Rows) else
+                       _native.IMAGE_FOLDER),
+            "uri": os.fsencode(path_of(place.path)), "extra_roots": extra_roots}
 
 
 def _source_options(source, extra_roots):
     dataset = _native_dataset.build(
-        source, lambda path: _native.loader_options(
-            _folder_options(path, extra_roots)))
+        source, lambda place: _native.loader_options(
+            _place_options(place, extra_roots)))
     return {"dataset": dataset, "fields": [], "columns": [],
             "uri": os.fsencode(_native_dataset.describe(source))}
 
@@ -127,7 +156,7 @@ def dataset_options(dataset, fields, extra_roots=()):
     """The options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, Produced):
         return {"fields": [], "columns": [], "uri": dataset.name.encode()}
-    if isinstance(dataset, (Arrays, Concat, Folder, Subset)):
+    if isinstance(dataset, (Arrays, Concat, Folder, Rows, Subset)):
         if fields is not None:
             raise errors.InvalidArgument(
                 "fields are of tar shards; a dataset object has its own")
@@ -144,6 +173,13 @@ def dataset_options(dataset, fields, extra_roots=()):
             "columns": [name.encode() for name in dataset.columns.values()],
         }
     path = path_of(dataset)
+    if _is_npy(path):
+        if fields is not None:
+            raise errors.InvalidArgument(
+                "fields are of tar shards; samples of .npy files have the one "
+                'field "array"')
+        return {"format": _native.NPY, "uri": os.fsencode(path),
+                "fields": [], "columns": []}
     if fields is None:
         if not _is_shards(path):
             if _is_table(path):

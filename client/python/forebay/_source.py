@@ -1,7 +1,7 @@
 """The sources of a dataset's samples, as data for the daemon.
 
-A source is a tree: its leaves are folders and arrays, the nodes above them
-concatenations and subsets. Sample numbers are those of torch's datasets of the
+A source is a tree: its leaves are folders, .npy files and arrays, the nodes above
+them concatenations and subsets. Sample numbers are those of torch's datasets of the
 same kind.
 """
 
@@ -16,6 +16,17 @@ class Folder(NamedTuple):
     Attributes:
       path: str or os.PathLike, the folder, or a URI that the daemon reads
         itself ("gs://bucket/...").
+    """
+
+    path: Any
+
+
+class Rows(NamedTuple):
+    """The rows of .npy files, one file behind the other.
+
+    Attributes:
+      path: str or os.PathLike, with braces and wildcards, or a URI that the
+        daemon reads itself.
     """
 
     path: Any
@@ -66,4 +77,4 @@ class Produced(NamedTuple):
     name: str
 
 
-Source = Union[Folder, Arrays, Concat, Subset, Produced]
+Source = Union[Folder, Rows, Arrays, Concat, Subset, Produced]

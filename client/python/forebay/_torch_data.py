@@ -11,9 +11,9 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 from . import errors
 from ._counterpart import is_plainly
 from ._manifest import Manifest
-from ._source import Arrays, Concat, Folder, Source, Subset
+from ._source import Arrays, Concat, Folder, Rows, Source, Subset
 
-_OURS = (str, bytes, os.PathLike, Manifest, Arrays, Concat, Folder, Subset)
+_OURS = (str, bytes, os.PathLike, Manifest, Arrays, Concat, Folder, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (

@@ -22,12 +22,13 @@ class DataLoader:
     Each `iter()` starts the next epoch and abandons the one before (one that was
     dropped before it gave a batch begins again). A batch is a named tuple of the
     dataset's fields, with the attribute `sample_ids`. A folder of class folders has
-    the fields `image` and `label`; of tar shards and manifests you choose them.
-    Field names become identifiers: other characters become "_" ("left.png" is
-    `left_png`), "jpg;png" is named after the first, and a name that is taken or does
-    not begin with a letter is prefixed by "f_". Images and arrays are the memory that
-    the daemon wrote: writable, private to this process, and valid as long as something
-    refers to it. Texts, JSON and bytes are lists of str, `json.loads`'s results, bytes.
+    the fields `image` and `label`, .npy files have `array`; of tar shards and manifests
+    you choose them. Field names become identifiers: other characters become "_"
+    ("left.png" is `left_png`), "jpg;png" is named after the first, and a name that is
+    taken or does not begin with a letter is prefixed by "f_". Images and arrays are the
+    memory that the daemon wrote: writable, private to this process, and valid as long as
+    something refers to it. Texts, JSON and bytes are lists of str, `json.loads`'s
+    results, bytes.
 
     The daemon may restart at any moment. Batches in use keep their content, and the
     loader goes on with the next sample once a daemon is back; the log ("forebay")
@@ -39,17 +40,19 @@ class DataLoader:
 
     Args:
       dataset: a path or file:// URI, or a URI that the daemon reads as itself:
-        "gs://bucket/...", or (shards and manifests) "https://...". A folder has the
-        semantics of torchvision's ImageFolder. A name that ends in ".tar" or has braces
-        or wildcards ("/data/{00000..00127}.tar", "/data/*.tar"), and is no folder,
-        means tar shards as webdataset writes them. Or a `forebay.manifest`. Or a
-        dataset object: torchvision's ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST
-        and those like MNIST, each with its transform and target_transform (which runs
-        in the trainer, on every label); torch's TensorDataset (fields `tensor0`,
-        `tensor1`, ...), and its Subset and ConcatDataset of these. The code of any
-        other, also of an IterableDataset, runs in processes of this user's, which have
-        it as it is at iter(); batches are as torch's. An object is split among ranks
-        only if its sampler, or rank=, says so.
+        "gs://bucket/...", or (all but folders) "https://...". A folder has the
+        semantics of torchvision's ImageFolder. A name that ends in ".npy", also with
+        braces or wildcards ("/data/{00..12}.npy", "/data/*.npy"), means NumPy's files,
+        one behind the other: each row (an index of the first axis) is a sample, all of
+        one type and shape. Another that ends in ".tar" or has braces or wildcards
+        ("/data/{00000..00127}.tar"), and is no folder, means tar shards as webdataset
+        writes them. Or a `forebay.manifest`. Or a dataset object: torchvision's
+        ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with
+        its transform and target_transform (which runs in the trainer, on every label);
+        torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and
+        ConcatDataset of these. The code of any other, also of an IterableDataset, runs
+        in processes of this user's, which have it as it is at iter(); batches are as
+        torch's. An object is split among ranks only if its sampler, or rank=, says so.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
         stand for the first that a sample has. The part after the last dot says how a

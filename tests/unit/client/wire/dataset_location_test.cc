@@ -71,6 +71,22 @@ TEST(DatasetLocationTest, ShardsMayBeNamedBelowARoot) {
   EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
 }
 
+TEST(DatasetLocationTest, NpyFilesAreNamedAsShardsAre) {
+  DatasetLocation location =
+      Found(Options("/data/{00..12}/x-*.npy", FOREBAY_NPY));
+  EXPECT_EQ(location.folder, "/data");
+  EXPECT_EQ(location.shards, std::vector<std::string>{"{00..12}/x-*.npy"});
+  const char* const files[] = {"a.npy", "b.npy"};
+  forebay_loader_options options = Options("mine", FOREBAY_NPY);
+  options.shards = files;
+  options.shard_count = 2;
+  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  options.root = "/data";
+  location = Found(options);
+  EXPECT_EQ(location.uri, "mine");
+  EXPECT_EQ(location.shards, (std::vector<std::string>{"a.npy", "b.npy"}));
+}
+
 TEST(DatasetLocationTest, AManifestLiesInItsFolder) {
   const char* const names[] = {"image"};
   forebay_loader_options options =
