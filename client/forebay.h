@@ -137,8 +137,8 @@ typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_TEXT = 4, /* UTF-8 */
   FOREBAY_JSON = 5, /* UTF-8; not parsed */
   FOREBAY_BYTES = 6,
-  /* A whole .npy file, or a row of one; of one type and shape in all samples, or
-   * of one type and a shape that differs in the first axis alone: see
+  /* A whole .npy file, or a row of one; of one type and shape in all samples,
+   * or of one type and a shape that differs in the first axis alone: see
    * row_splits. */
   FOREBAY_ARRAY = 7
 } forebay_field_kind;

@@ -57,8 +57,8 @@ enum class FieldKind : std::uint32_t {
   kText = 4,  // UTF-8
   kJson = 5,  // UTF-8; not parsed
   kBytes = 6,
-  // All of a .npy file, of one type and shape in all samples; or of one type,
-  // and a shape that differs in the first axis alone.
+  // All of a .npy file, or a row of one: of one type and shape in all samples;
+  // or of one type, and a shape that differs in the first axis alone.
   kArray = 7,
 };
 

@@ -114,6 +114,23 @@ def test_an_axis_may_differ_that_is_not_the_first(shared_daemon, tmp_path):
     assert {row.shape for row in rows} == {(5, 30)}
 
 
+def test_rows_of_npy_files(shared_daemon, tmp_path):
+    rows = numpy.random.default_rng(3).integers(0, 99, (30, 8, 2)).astype("i2")
+    numpy.save(tmp_path / "rows.npy", rows)
+    transform = T.Compose([T.Transpose((1, 0)), T.ToDtype("float32"),
+                           T.Normalize([1, 2], [3, 4], axis=0)])
+    with forebay.DataLoader(tmp_path / "rows.npy", batch_size=30, framework="numpy",
+                            transform={"array": transform}) as loader:
+        batch, = loader
+    wanted = (rows.transpose(0, 2, 1).astype("f4") - numpy.float32([[1], [2]])) / (
+        numpy.float32([[3], [4]]))
+    numpy.testing.assert_array_equal(batch.array, wanted)
+    with forebay.DataLoader(tmp_path / "rows.npy", batch_size=30, framework="numpy",
+                            transform={"array": T.RandomWindow(3)}) as loader:
+        batch, = loader
+    assert batch.array.shape == (30, 3, 2)
+
+
 def test_short_arrays(shared_daemon, tmp_path):
     path = write_tar(tmp_path / "a.tar", arrays_of([9, 3]))
     assert refusal(forebay.InvalidArgument, path, T.RandomWindow(5)) == (

@@ -26,9 +26,8 @@ class DataLoader:
     you choose them. Field names become identifiers: other characters become "_"
     ("left.png" is `left_png`), "jpg;png" is named after the first, and a name that is
     taken or does not begin with a letter is prefixed by "f_". Images and arrays are the
-    memory that the daemon wrote: writable, private to this process, and valid as long as
-    something refers to it. Texts, JSON and bytes are lists of str, `json.loads`'s
-    results, bytes.
+    memory that the daemon wrote: writable, private to this process, and valid while
+    something refers to it. Texts, JSON and bytes are lists.
 
     The daemon may restart at any moment. Batches in use keep their content, and the
     loader goes on with the next sample once a daemon is back; the log ("forebay")
@@ -166,12 +165,10 @@ class DataLoader:
         distributed: bool = False,
         pad: str = "wrap",
         device: Any = "cpu", static_buffers: bool = False,
-        order: str = "exact",
-        sharing: str = "elastic",
+        order: str = "exact", sharing: str = "elastic",
         share_key: Optional[str] = None,
         weight: float = 1.0,
-        name: Optional[str] = None,
-        depth: Optional[int] = None,
+        name: Optional[str] = None, depth: Optional[int] = None,
         framework: Optional[str] = None,
         ragged: Optional[str] = None, padding_value: float = 0,
         on_error: str = "raise",
