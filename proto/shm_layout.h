@@ -14,11 +14,12 @@
 namespace forebay::proto {
 
 // Version of the session's messages. A daemon accepts clients of this version
-// and of the one before. Each message that an older side would refuse makes
-// another version:
+// and of the one before. Each message that an older side would refuse or
+// overlook makes another version:
 //   1  the first
 //   2  a greeting may bring a pipe beside the pidfd
-inline constexpr std::uint32_t kProtocolVersion = 2;
+//   3  arrays have pipelines, and may differ in length
+inline constexpr std::uint32_t kProtocolVersion = 3;
 // Version of all that lies in shared memory, slots and rings. It changes far
 // more rarely: a client of another layout can read nothing.
 inline constexpr std::uint32_t kLayoutVersion = 1;

@@ -132,7 +132,8 @@ forebay_status forebay_pipeline_add_transpose(forebay_pipeline* pipeline,
 forebay_status forebay_pipeline_add_array(forebay_pipeline* pipeline,
                                           const char* field,
                                           const forebay_pipeline* transforms) {
-  return Guard(pipeline != nullptr && field != nullptr && transforms != nullptr,
+  return Guard(pipeline != nullptr && field != nullptr &&
+                   transforms != nullptr && transforms != pipeline,
                [&] {
                  pipeline->encoder.AddArray(field, transforms->encoder);
                  return Status();

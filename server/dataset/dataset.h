@@ -43,8 +43,8 @@ struct Field {
   // Bytes of the shortest value, of .npy files.
   std::uint64_t shortest = 0;
 
-  // Whether its arrays differ in length: .npy files of one type and shape have
-  // equal sizes.
+  // Whether its arrays may differ in length: of one writer, .npy files of one
+  // type and shape have equal sizes.
   bool ragged() const {
     return kind == proto::FieldKind::kArray && !array.has_value() &&
            shortest < longest;

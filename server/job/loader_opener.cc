@@ -49,8 +49,8 @@ std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
       std::max<std::uint64_t>(dataset.size() / kProbes, 1);
   std::uint64_t bytes = 1;
   std::uint64_t probes = 1;
-  for (std::uint64_t id = 0; id < dataset.size(); id += step, ++probes) {
-    bytes += dataset.At(id).length;
+  for (; probes <= kProbes && (probes - 1) * step < dataset.size(); ++probes) {
+    bytes += dataset.At((probes - 1) * step).length;
   }
   return std::max<std::uint64_t>(kBlockBytes / (bytes / probes + 1), 1);
 }

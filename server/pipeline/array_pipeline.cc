@@ -18,8 +18,9 @@ using KindCase = proto::Op::KindCase;
 
 constexpr int kMaxOps = 64;
 constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 40;
-// The draws of windows, which those of images' ops never have.
-constexpr std::uint16_t kWindowDraws = 0xFFF0;
+// The draws of the first window, which those of images' ops never have. Each
+// further one of a pipeline has draws of its own.
+constexpr std::uint16_t kWindowDraws = 0xFF00;
 
 // Bytes of an array of that shape; nullopt: nobody can count them.
 std::optional<std::uint64_t> BytesOf(proto::DType dtype,
@@ -37,6 +38,11 @@ absl::StatusOr<std::size_t> AxisOf(std::int64_t axis, std::size_t rank) {
     return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
   return absl::InvalidArgumentError(
       absl::StrCat("axis is ", axis, ", but the array has ", rank, " axes"));
+}
+
+// Whether what lies at one index of the first axis has no elements.
+bool HasNoElements(absl::Span<const std::uint64_t> shape) {
+  return std::find(shape.begin() + 1, shape.end(), 0) != shape.end();
 }
 
 bool IsViewOp(KindCase kind) {
@@ -72,6 +78,7 @@ class ArrayPipeline::Builder {
   absl::Status AddNormalize(const proto::Normalize& op);
 
   std::unique_ptr<ArrayPipeline> pipeline_;
+  std::uint16_t windows_ = 0;
   // After the ops so far:
   std::vector<std::uint64_t> shape_;
   std::optional<std::size_t> ragged_;
@@ -156,7 +163,10 @@ absl::Status ArrayPipeline::Builder::AddSlice(const proto::Slice& op) {
 }
 
 absl::Status ArrayPipeline::Builder::AddWindow(const proto::RandomWindow& op) {
-  Window window{.axis = 0, .length = op.length(), .pads = op.pad_if_needed()};
+  Window window{.axis = 0,
+                .length = op.length(),
+                .pads = op.pad_if_needed(),
+                .number = windows_++};
   FOREBAY_ASSIGN_OR_RETURN(window.axis, AxisOf(op.axis(), shape_.size()));
   if (window.length == 0 || window.length > kMaxLength) {
     return absl::InvalidArgumentError(
@@ -221,6 +231,10 @@ ArrayPipeline::Builder::Finish() {
   if (!bytes.has_value())
     return absl::InvalidArgumentError("makes larger arrays than there can be");
   output.bytes = *bytes;
+  if (ragged_ == 0 && HasNoElements(shape_)) {
+    return absl::InvalidArgumentError(
+        "leaves nothing of another axis than the one in which arrays differ");
+  }
   if (ragged_.has_value() && *ragged_ != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("arrays differ in axis ", *ragged_,
@@ -287,7 +301,9 @@ absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
           absl::StrCat("has length ", length, ", less than a RandomWindow of ",
                        window.length, ": set pad_if_needed"));
     }
-    transform::PhiloxDraws draws(key.seed, key.epoch, key.sample, kWindowDraws);
+    transform::PhiloxDraws draws(
+        key.seed, key.epoch, key.sample,
+        static_cast<std::uint16_t>(kWindowDraws + window.number));
     const std::uint64_t begin =
         length <= window.length ? 0 : draws.Below(length - window.length + 1);
     view.Cut(window.axis, begin, window.length);

@@ -28,8 +28,9 @@ struct ArrayType {
 };
 
 // Turns one array into another, straight in its place: it takes a part,
-// reorders axes, casts and normalises. All random windows of a sample's arrays
-// are at one place, if the arrays are of one length.
+// reorders axes, casts and normalises. The first random windows of a sample's
+// arrays are at one place, if the arrays are of one length; so are the second
+// ones, and so on.
 //
 // Immutable and thread-safe. Does not block. Create fails with
 // INVALID_ARGUMENT, naming the op.
@@ -66,6 +67,7 @@ class ArrayPipeline {
     std::size_t axis;
     std::uint64_t length;
     bool pads;
+    std::uint16_t number;  // among the windows
   };
   struct Transpose {
     std::vector<std::uint8_t> order;

@@ -126,7 +126,8 @@ BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
   field.bytes = range.bytes_each * batch_size;
   end += Aligned(field.bytes);
   if (type.varies()) {
-    FOREBAY_CHECK(!shape.empty());
+    FOREBAY_CHECK(!shape.empty() &&
+                  std::find(shape.begin() + 1, shape.end(), 0) == shape.end());
     field.rank = static_cast<std::uint32_t>(shape.size());
     std::copy(shape.begin(), shape.end(), field.shape);
     field.shape[0] *= batch_size;

@@ -118,6 +118,8 @@ Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,
 // Counts the samples drawn, and a bit for each sample seen: in two sets with
 // their counts, while an epoch starts.
 std::uint64_t Coordinator::BytesOfMember(std::uint64_t size) {
+  // More than any budget has.
+  if (size > UINT64_MAX / 16) return UINT64_MAX;
   return size * sizeof(std::uint64_t) + size / 2 + 4096;
 }
 

@@ -176,7 +176,10 @@ def test_refusals(shared_daemon, tmp_path):
     assert refusal(forebay.InvalidArgument, path, T.Transpose((1, 0, 2))) == (
         where + "1 (Transpose): axes must be 0 to 2 - 1 in some order")
     assert refusal(forebay.InvalidArgument, path, T.Slice(1), fields=("txt",)) == (
-        f"{tmp_path}: transform: there is no field npy")
+        "transform: there is no field npy")
+    assert refusal(forebay.InvalidArgument, path, T.Slice(2, axis=1)) == (
+        f"{tmp_path}: npy: leaves nothing of another axis than the one in which "
+        "arrays differ")
     for transform, said in (
             ({"txt": T.Slice(1)},
              f"{tmp_path}: transform: txt is no array, which alone has transforms by "
@@ -185,7 +188,10 @@ def test_refusals(shared_daemon, tmp_path):
              "name"),
             ({"npy": abs}, "transform: that of npy must come from forebay.transforms, "
              "not <built-in function abs>"),
-            ({3: T.Slice(1)}, "transform: 3 is no name of a field")):
+            ({3: T.Slice(1)}, "transform: 3 is no name of a field"),
+            ({"jpg": T.CenterCrop(3)}, "transform: there is no field jpg"),
+            ({"npy": T.Slice(1), "npy;x": T.Slice(1)},
+             "transform: npy has two of them")):
         with pytest.raises(forebay.InvalidArgument) as caught:
             forebay.DataLoader(path, fields=("npy", "txt"), transform=transform)
         assert str(caught.value) == said

@@ -89,12 +89,12 @@ def test_an_older_daemon_is_said_to_be_one(first_daemon, photos, open_it):
 
 
 def test_an_older_client_is_served(connect, photos):
-    """A client of version 1 sends only its pidfd."""
+    """A client of version 2, which sends only its pidfd."""
     session = connect()
     pidfd = os.pidfd_open(os.getpid())
-    welcome, _ = session.call([pidfd], hello=session.hello(version=1))
+    welcome, _ = session.call([pidfd], hello=session.hello(version=2))
     os.close(pidfd)
-    assert welcome.protocol_version == 1
+    assert welcome.protocol_version == 2
     opened, fds = session.open_loader(loader_spec(), photos)
     assert opened.dataset_size == SAMPLES
     started, slots = session.start_epoch(opened.loader_id)

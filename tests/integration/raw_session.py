@@ -16,7 +16,7 @@ import traceback
 
 from trouble import PATIENCE, ROOT
 
-VERSION = 2  # of the protocol
+VERSION = 3  # of the protocol
 MAX_MESSAGE = 64 * 1024
 RING_BYTES = 8192
 RELEASE_ENTRIES = 64  # where the releases lie in their ring

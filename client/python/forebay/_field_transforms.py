@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from . import _native, errors
 from .transforms import Transform
@@ -37,22 +37,37 @@ class FieldTransforms(Transform):
         return status
 
 
-def split(transforms: Mapping[Any, Any]) -> Tuple[Any, Dict[str, Transform]]:
+def split(transforms: Mapping[Any, Any],
+          fields: Optional[Sequence[str]]) -> Tuple[Any, Dict[str, Transform]]:
     """The transforms of images, or None, and those of arrays by their fields.
 
     Args:
-      transforms: by field, as DataLoader takes them.
+      transforms: by field, as DataLoader takes them; None has no effect.
+      fields: the argument of DataLoader's.
 
     Raises:
-      errors.InvalidArgument: one of them is none, or there are two of images.
+      errors.InvalidArgument: one of them is none, or is of no field.
     """
-    image, arrays = None, {}
+    image: Any = None
+    arrays: Dict[str, Transform] = {}
+    known = {"image"} if fields is None else {
+        str(field).split(";")[0] for field in fields}
+    seen = set()
     for name, transform in transforms.items():
         if not isinstance(name, str):
             raise errors.InvalidArgument(
                 f"transform: {name!r} is no name of a field")
         field = name.split(";")[0]
-        if field.rpartition(".")[2] in _IMAGES:
+        is_image = field.rpartition(".")[2] in _IMAGES
+        # Without `fields`, only the daemon knows those of arrays.
+        if field not in known and (is_image or fields is not None):
+            raise errors.InvalidArgument(f"transform: there is no field {field}")
+        if field in seen:
+            raise errors.InvalidArgument(f"transform: {field} has two of them")
+        seen.add(field)
+        if transform is None:
+            continue
+        if is_image:
             if image is not None:
                 raise errors.InvalidArgument(
                     "transform: two fields are images, of which a batch can have one")

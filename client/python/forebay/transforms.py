@@ -269,7 +269,8 @@ class Slice(Transform):
 class RandomWindow(Transform):
     """Takes `length` successive elements of an array's axis, from a random place on.
 
-    The place is uniform, and one for all arrays of a sample that are of one length.
+    The place is uniform, and one for all arrays of a sample that are of one length;
+    of several windows of an array, each has a place of its own.
     Shorter arrays are an error; with pad_if_needed, they get zeros at their end.
     """
 

@@ -22,7 +22,9 @@ absl::StatusOr<std::uint64_t> BytesOf(const proto::ArrayField& field,
                                       std::uint64_t bytes_each) {
   std::uint64_t bytes = bytes_each;
   for (const std::uint64_t extent : field.shape()) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kMaxBytes) {
+    // Of no elements, too, axes are such that others can count with them.
+    if (extent > kMaxBytes || __builtin_mul_overflow(bytes, extent, &bytes) ||
+        bytes > kMaxBytes) {
       return absl::InvalidArgumentError("its shape is too large");
     }
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -167,6 +168,17 @@ TEST(ArrayPipelineTest, WindowsAreUniformAndOneForAllArraysOfALength) {
   for (const int count : begun) EXPECT_NEAR(count, 1000, 176);
 }
 
+TEST(ArrayPipelineTest, WindowsOfTwoAxesAreDrawnApart) {
+  const Numbers<std::int16_t> numbers({8, 8});
+  const auto pipeline =
+      Made(Spec().Window(1, 0).Window(1, 1), numbers.array.type);
+  std::vector<int> found(64);
+  for (std::uint64_t sample = 0; sample < 2000; ++sample)
+    ++found.at(
+        ItemsOf<std::int16_t>(*pipeline, numbers.array, {.sample = sample})[0]);
+  EXPECT_GT(*std::min_element(found.begin(), found.end()), 0);
+}
+
 TEST(ArrayPipelineTest, WindowsPadWithZeros) {
   const Numbers<std::int16_t> numbers({2, 2});
   const auto pipeline = Made(
@@ -306,6 +318,9 @@ TEST(ArrayPipelineTest, SaysWhichOpIsWrong) {
               type),
       "transform 3 (Normalize): std has 0 values for an axis of length "
       "0");
+  EXPECT_EQ(Refusal(Spec().Slice(3, std::nullopt, 1), type, 90),
+            "leaves nothing of another axis than the one in which arrays "
+            "differ");
   ArrayPipeline::Ops ops;
   ops.Add()->mutable_grayscale();
   EXPECT_EQ(ArrayPipeline::Create(ops, type, std::nullopt).status().message(),

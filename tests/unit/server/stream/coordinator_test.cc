@@ -34,6 +34,12 @@ class CoordinatorTest : public testing::Test {
       std::make_shared<Coordinator>(kSize, kRoom, kSeed, &budget_);
 };
 
+TEST_F(CoordinatorTest, NoBudgetHasTheBytesOfVeryManySamples) {
+  EXPECT_LT(Coordinator::BytesOfMember(1000), 20000u);
+  // So many need 17 / 2 bytes each, which wraps around.
+  EXPECT_EQ(Coordinator::BytesOfMember(2170205185142300188), UINT64_MAX);
+}
+
 TEST_F(CoordinatorTest, WhatOneHasMadeTheOthersTakeNext) {
   const auto first = Join();
   const auto second = Join();

@@ -152,6 +152,8 @@ TEST_F(ArrayDatasetTest, RefusesFieldsThatAreNone) {
   EXPECT_NE(refusal(image, {std::uint64_t{1} << 33, 4, 3}), "");
   EXPECT_EQ(refusal(array, {std::uint64_t{1} << 40, std::uint64_t{1} << 40}),
             "mine: x: its shape is too large");
+  EXPECT_EQ(refusal(array, {0, std::uint64_t{1} << 63}),
+            "mine: x: its shape is too large");
   EXPECT_EQ(refusal(array, {1, 1, 1, 1, 1, 1}),
             "mine: x: a sample has at most 5 dimensions");
   EXPECT_EQ(refusal(array, {1}, static_cast<proto::DataType>(99)),
