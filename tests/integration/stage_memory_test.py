@@ -150,7 +150,8 @@ def test_a_sample_that_alone_takes_too_much_is_an_error(limited, collate_fn, nam
                 r"\(producer.memory\)")):
             next(batches)
         assert 24 in next(batches)[0].tolist()
-    assert ended(limited) == 3
+    # The other worker, too, if the memory of one that is ended still counts.
+    assert ended(limited) in (3, 4)
 
 
 class Held(Leaky):
