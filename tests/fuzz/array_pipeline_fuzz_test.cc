@@ -16,7 +16,6 @@
 namespace {
 
 using forebay::fuzz::Require;
-using forebay::pipeline::Array;
 using forebay::pipeline::ArrayPipeline;
 using forebay::pipeline::TensorType;
 using forebay::proto::DType;
