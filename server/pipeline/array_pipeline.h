@@ -46,9 +46,10 @@ class ArrayPipeline {
       const Ops& ops, const TensorType& first,
       std::optional<std::uint64_t> longest);
 
-  // Of arrays that Run takes.
+  // The type of the arrays that Run takes.
   const ArrayType& input() const { return input_; }
-  // Of what Run makes: if that differs, in the first axis.
+  // The type of the arrays that Run makes. They may differ in the first axis
+  // alone.
   const ArrayType& output() const { return output_; }
 
   // Writes what becomes of `array` into `out`, which has room for
