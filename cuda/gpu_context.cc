@@ -141,7 +141,7 @@ PluginResult GpuContext::StartCopy(std::uint64_t to, const void* from,
     pending_[*copy] = std::move(event);
   }
   event.reset();  // under the mutex
-  return Explain(api_, "a copy to the GPU failed", error, why);
+  return ExplainCopy(error, why);
 }
 
 PluginResult GpuContext::Wait(std::uint64_t copy, std::string* why) {
@@ -159,15 +159,19 @@ PluginResult GpuContext::Wait(std::uint64_t copy, std::string* why) {
   }
   if (error == CUDA_SUCCESS && event != nullptr)
     error = api_.synchronize_event(event.get());
-  // Of a copy under way, that is a GPU which has left the bus.
-  const bool lost = error == CUDA_ERROR_UNKNOWN;
   const std::lock_guard lock(mutex_);
   if (error == CUDA_SUCCESS)
     pending_.erase(pending_.begin(), pending_.upper_bound(copy));
   event.reset();  // under the mutex
+  return ExplainCopy(error, why);
+}
+
+PluginResult GpuContext::ExplainCopy(CUresult error, std::string* why) const {
   const PluginResult told =
       Explain(api_, "a copy to the GPU failed", error, why);
-  return lost ? PluginResult::kLost : told;
+  // A GPU has left the bus. The copy's start hears of it, too, where the copy
+  // fails before its event is recorded.
+  return error == CUDA_ERROR_UNKNOWN ? PluginResult::kLost : told;
 }
 
 PluginResult GpuContext::Read(std::uint64_t from, void* to, std::uint64_t bytes,

@@ -43,6 +43,9 @@ class GpuContext {
                     std::string* why);
 
  private:
+  // Explains the result of a copy to the GPU.
+  PluginResult ExplainCopy(CUresult error, std::string* why) const;
+
   // Recorded after a copy; goes back to `spare_` with its last user.
   using Event = std::shared_ptr<CUevent_st>;
 
