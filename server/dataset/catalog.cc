@@ -9,11 +9,11 @@
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/folder/revalidation.h"
+#include "server/dataset/listing/file_list.h"
+#include "server/dataset/listing/remote_file_list.h"
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
-#include "server/dataset/shards/remote_shard_list.h"
-#include "server/dataset/shards/shard_list.h"
 #include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/object_lister.h"
@@ -26,7 +26,7 @@ using storage::local::LocalRoot;
 // A request to a bucket takes as long as reading a megabyte does. Small files
 // are therefore read with what is between their headers.
 constexpr std::size_t kRemoteFilesAtOnce = 32;
-constexpr shards::ReadSizes kRemoteReadSizes = {.min = 256 << 10,
+constexpr ReadSizes kRemoteReadSizes = {.min = 256 << 10,
                                                 .max = 2 << 20};
 
 // Returns null if `root` is no folder of this host.
@@ -86,12 +86,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
   }
 }
 
-absl::StatusOr<std::vector<shards::Shard>> Catalog::ListFiles(
+absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListFiles(
     const storage::Root& root, const std::vector<std::string>& patterns,
     base::WorkingMemory& memory, const std::stop_token& stop) const {
   const auto* const folder = AsFolder(root);
-  return folder != nullptr ? shards::ListShards(*folder, patterns, memory, stop)
-                           : shards::ListRemoteShards(*options_.lister, root,
+  return folder != nullptr ? listing::ListFiles(*folder, patterns, memory, stop)
+                           : listing::ListRemoteFiles(*options_.lister, root,
                                                       patterns, memory, stop);
 }
 
@@ -164,20 +164,13 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
   }
   const std::vector<std::string> patterns(spec.shards().begin(),
                                           spec.shards().end());
-  using Objects = std::vector<storage::ListedObject>;
   const npy::NpyRequest request{
       .root = root,
       .name = NameOf(patterns),
-      .list = [&](base::WorkingMemory& memory,
-                  const std::stop_token& search) -> absl::StatusOr<Objects> {
-        FOREBAY_ASSIGN_OR_RETURN(std::vector<shards::Shard> files,
-                                 ListFiles(*root, patterns, memory, search));
-        Objects objects;
-        FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(objects, files.size()));
-        for (shards::Shard& file : files)
-          objects.push_back({std::move(file.path), file.version});
-        return objects;
-      },
+      .list =
+          [&](base::WorkingMemory& memory, const std::stop_token& search) {
+            return ListFiles(*root, patterns, memory, search);
+          },
       .source = &source,
       .files_at_once = AsFolder(*root) != nullptr
                            ? static_cast<std::size_t>(options_.scan_threads)

@@ -13,9 +13,9 @@
 #include "server/dataset/folder/folder_catalog.h"
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/npy/npy_catalog.h"
-#include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_catalog.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/object_lister.h"
 
 namespace forebay::proto {
 class DatasetSpec;
@@ -61,7 +61,7 @@ class Catalog {
   void MarkStale(const Dataset& dataset);
 
  private:
-  absl::StatusOr<std::vector<shards::Shard>> ListFiles(
+  absl::StatusOr<std::vector<storage::ListedObject>> ListFiles(
       const storage::Root& root, const std::vector<std::string>& patterns,
       base::WorkingMemory& memory, const std::stop_token& stop) const;
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
 #include "server/storage/byte_source.h"
@@ -28,6 +29,13 @@ struct ArrayType {
   bool operator==(const ArrayType&) const = default;
 };
 
+// Bytes of one. Its size does not overflow.
+inline std::uint64_t BytesOf(const ArrayType& type) {
+  std::uint64_t bytes = proto::SizeOf(type.dtype);
+  for (const std::uint64_t extent : type.shape) bytes *= extent;
+  return bytes;
+}
+
 // A field that every sample of a dataset has.
 struct Field {
   std::string name;  // see IsFieldName
@@ -42,12 +50,15 @@ struct Field {
   bool on_host = false;
   // Bytes of the shortest value, of .npy files.
   std::uint64_t shortest = 0;
+  // Whether a value is any number of such arrays, one behind the other: `array`
+  // is what it has at each index of its first axis.
+  bool has_rows = false;
 
   // Whether its arrays may differ in length: of one writer, .npy files of one
   // type and shape have equal sizes.
   bool ragged() const {
-    return kind == proto::FieldKind::kArray && !array.has_value() &&
-           shortest < longest;
+    return kind == proto::FieldKind::kArray &&
+           (has_rows || (!array.has_value() && shortest < longest));
   }
 };
 
@@ -66,10 +77,31 @@ struct FieldRange {
   std::uint64_t length = 0;  // bytes
 };
 
+// Bytes that were made of a sample's own, such as numbers that it packs.
+struct MadeBytes {
+  absl::Span<const std::uint8_t> bytes;
+};
+
 // A sample's value of a field: bytes to be read and decoded, or a value that
 // the index knows. That is an integer, or a text that lives as long as the
-// dataset.
-using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view>;
+// dataset. Or bytes that ReadValues has made.
+using FieldValue =
+    std::variant<FieldRange, std::int64_t, std::string_view, MadeBytes>;
+
+// Keeps the bytes that are made of one sample's. Not thread-safe; owns them;
+// never blocks; has no errors.
+class MadeValues {
+ public:
+  // Returns room for so many, which lives as long as this, and is aligned for
+  // any number.
+  absl::Span<std::uint8_t> Add(std::size_t bytes) {
+    auto& made = made_.emplace_back(std::make_unique<std::uint8_t[]>(bytes));
+    return {made.get(), bytes};
+  }
+
+ private:
+  std::vector<std::unique_ptr<std::uint8_t[]>> made_;
+};
 
 // Where a sample's bytes lie. A sample is read as one extent.
 struct Sample {
@@ -90,8 +122,8 @@ struct SourceSample {
 // and have some of their samples. Caches know a sample by the dataset that it
 // comes from, so that all such datasets share what is cached of it.
 //
-// Immutable and thread-safe; shared by all jobs that read it. Never blocks and
-// has no errors; only building a dataset may block or fail.
+// Immutable and thread-safe; shared by all jobs that read it. Never blocks and,
+// but for ReadValues, has no errors; only building a dataset may block or fail.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -102,8 +134,19 @@ class Dataset {
   // In all calls below, `id` is less than size().
   virtual Sample At(std::uint64_t id) const = 0;
   // Fills `values`, fields().size() long, with what the sample has of each.
+  // Not to be called if is_self_describing().
   virtual void ValuesOf(std::uint64_t id,
                         absl::Span<FieldValue> values) const = 0;
+  // Whether a sample's bytes alone say what it has of each field.
+  virtual bool is_self_describing() const { return false; }
+  // As ValuesOf. `read` is all that was read of the sample, and `made` gets
+  // what is made of that; values point into both. DATA_LOSS: it is damaged;
+  // INVALID_ARGUMENT: it lacks a field, or has another type of it. Errors give
+  // the reason alone; only those of samples that are self-describing.
+  virtual absl::Status ReadValues(std::uint64_t id,
+                                  absl::Span<const std::uint8_t> read,
+                                  absl::Span<FieldValue> values,
+                                  MadeValues* made) const;
   // Whether its samples are made by producers, and have no bytes to read.
   virtual bool is_produced() const { return false; }
   // Then: if not 0, sample number k is made by producer k % lanes().
@@ -137,6 +180,13 @@ class Dataset {
                            std::vector<std::uint64_t>* ids) const;
 };
 
+inline absl::Status Dataset::ReadValues(std::uint64_t id,
+                                        absl::Span<const std::uint8_t>,
+                                        absl::Span<FieldValue> values,
+                                        MadeValues*) const {
+  ValuesOf(id, values);
+  return absl::OkStatus();
+}
 inline std::string Dataset::NameOf(std::uint64_t) const { return {}; }
 inline const void* Dataset::index() const { return nullptr; }
 inline std::string Dataset::uri() const { return root()->uri(); }

@@ -92,10 +92,11 @@ class Measurement final : public sample::FieldTarget {
 
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
-    absl::Span<const std::uint8_t> read, pipeline::Workspace& workspace) {
+    absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
+    pipeline::Workspace& workspace) {
   Measurement measurement(&spec, read, &workspace);
   FOREBAY_RETURN_IF_ERROR(
-      sample::DecodeFields(*spec.dataset, id, read, measurement));
+      sample::DecodeFields(*spec.dataset, id, read, made, measurement));
   return measurement.Take();
 }
 

@@ -34,12 +34,14 @@ struct Content {
   std::int64_t number = 0;
 };
 
-// Measures each field of sample `id`; `read` is all that was read of it.
+// Measures each field of sample `id`; `read` is all that was read of it. Keeps
+// in `made` what contents point to besides that.
 // Thread-safe, each caller with a workspace of its own; does not block. Errors:
 // those of sample::DecodeFields.
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
-    absl::Span<const std::uint8_t> read, pipeline::Workspace& workspace);
+    absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
+    pipeline::Workspace& workspace);
 
 // Whether MakeContent takes the time of decoding.
 bool IsDecoded(const ReaderSpec& spec, const Content& content);

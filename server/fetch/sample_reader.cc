@@ -44,6 +44,7 @@ struct SampleReader::Work {
     base::Bytes bytes;
     absl::Status status;
     std::vector<Content> contents;
+    dataset::MadeValues made = {};  // that contents point to
   };
 
   std::shared_ptr<const ReaderSpec> spec;
@@ -52,7 +53,10 @@ struct SampleReader::Work {
   std::shared_ptr<arena::SharedMemory> window;
 
   void GiveBack() {
-    for (Piece& piece : pieces) piece.bytes = {};
+    for (Piece& piece : pieces) {
+      piece.bytes = {};
+      piece.made = {};
+    }
     reservation.Release();
   }
   // Returns false if it needs a larger workspace.
@@ -161,8 +165,8 @@ std::uint64_t SampleReader::LayOut(Work* work) {
       Aligned(proto::FetchedFieldOffset(work->pieces.size(), 0, fields));
   for (Work::Piece& piece : work->pieces) {
     if (!piece.status.ok()) continue;
-    auto contents =
-        MeasureSample(*spec_, piece.id, piece.bytes.span(), measuring_);
+    auto contents = MeasureSample(*spec_, piece.id, piece.bytes.span(),
+                                  piece.made, measuring_);
     if (!contents.ok()) {
       piece.status = contents.status();
       continue;

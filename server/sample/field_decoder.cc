@@ -22,12 +22,24 @@ absl::Status DecodeText(std::size_t field, absl::Span<const std::uint8_t> bytes,
   return absl::OkStatus();
 }
 
-absl::Status DecodeRange(const dataset::Field& type, std::size_t field,
-                         const dataset::FieldRange& range,
-                         absl::Span<const std::uint8_t> read,
+// An array whose bytes are elements alone.
+absl::Status DecodeElements(const dataset::Field& type, std::size_t field,
+                            absl::Span<const std::uint8_t> elements,
+                            FieldTarget& target) {
+  if (!type.has_rows) return target.SetElements(field, elements);
+  pipeline::Array array;
+  array.type = {.dtype = type.array->dtype,
+                .shape = type.array->shape,
+                .bytes = elements.size()};
+  array.type.shape.insert(array.type.shape.begin(),
+                          elements.size() / dataset::BytesOf(*type.array));
+  array.items = elements;
+  return target.SetArray(field, array);
+}
+
+absl::Status DecodeBytes(const dataset::Field& type, std::size_t field,
+                         absl::Span<const std::uint8_t> bytes,
                          FieldTarget& target) {
-  if (type.kind == FieldKind::kImage) return target.SetImage(field, range);
-  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, range));
   switch (type.kind) {
     case FieldKind::kLabel: {
       FOREBAY_ASSIGN_OR_RETURN(const std::int64_t number,
@@ -42,7 +54,8 @@ absl::Status DecodeRange(const dataset::Field& type, std::size_t field,
       target.SetBytes(field, bytes);
       return absl::OkStatus();
     case FieldKind::kArray: {
-      if (type.array.has_value()) return target.SetElements(field, bytes);
+      if (type.array.has_value())
+        return DecodeElements(type, field, bytes, target);
       FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array array,
                                pipeline::ReadArray(bytes));
       return target.SetArray(field, array);
@@ -68,8 +81,12 @@ absl::Status DecodeField(const dataset::Field& type, std::size_t field,
         {reinterpret_cast<const std::uint8_t*>(text->data()), text->size()},
         target);
   }
-  return DecodeRange(type, field, std::get<dataset::FieldRange>(value), read,
-                     target);
+  if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
+    return DecodeBytes(type, field, made->bytes, target);
+  const auto& range = std::get<dataset::FieldRange>(value);
+  if (type.kind == FieldKind::kImage) return target.SetImage(field, range);
+  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, range));
+  return DecodeBytes(type, field, bytes, target);
 }
 
 }  // namespace
@@ -86,10 +103,15 @@ absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
 
 absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
                           absl::Span<const std::uint8_t> read,
-                          FieldTarget& target) {
+                          dataset::MadeValues& made, FieldTarget& target) {
   const std::vector<dataset::Field>& fields = dataset.fields();
   std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
-  dataset.ValuesOf(id, absl::MakeSpan(values.data(), fields.size()));
+  const absl::Status found = dataset.ReadValues(
+      id, read, absl::MakeSpan(values.data(), fields.size()), &made);
+  if (!found.ok()) {
+    return AnnotateSampleError(dataset, id,
+                               base::Annotate(found, dataset.At(id).object));
+  }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const absl::Status status =
         DecodeField(fields[i], i, values[i], read, target);

@@ -14,7 +14,7 @@ namespace forebay::sample {
 
 // Takes the fields of one sample, by their number in the dataset, as they are
 // decoded. Used by one thread. The bytes that it gets belong to what was read,
-// or to the dataset. Errors give the reason alone.
+// to what was made of that, or to the dataset. Errors give the reason alone.
 class FieldTarget {
  public:
   virtual ~FieldTarget() = default;
@@ -40,12 +40,13 @@ absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
     absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
 
 // Decodes all fields of sample `id` in their order into `target`, from `read`,
-// all that was read of the sample. Stops at the first error. Thread-safe; takes
-// as long as the target's images do. Errors name sample, object and field:
-// those of BytesOf, the target and the fields' decoders.
+// all that was read of the sample. Keeps in `made` what the target gets besides
+// that, as Dataset::ReadValues says. Stops at the first error. Thread-safe;
+// takes as long as the target's images do. Errors name sample, object and
+// field: those of BytesOf, the target and the fields' decoders.
 absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
                           absl::Span<const std::uint8_t> read,
-                          FieldTarget& target);
+                          dataset::MadeValues& made, FieldTarget& target);
 
 }  // namespace forebay::sample
 

@@ -18,8 +18,9 @@ namespace {
 
 std::int64_t CpuNanos() { return base::Clock::ThreadCpu()->NowNanos(); }
 
-// Whether a field besides the image is read from a sample's bytes.
+// Whether more than the image is read from a sample's bytes.
 bool HasOtherParts(const StreamSpec& spec) {
+  if (spec.dataset->is_self_describing()) return true;
   std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
   const std::size_t fields = spec.fields.size();
   spec.dataset->ValuesOf(0, absl::MakeSpan(values.data(), fields));

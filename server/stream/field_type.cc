@@ -78,6 +78,18 @@ absl::Status CheckPipelines(const ArrayPipelines& pipelines,
   return absl::OkStatus();
 }
 
+// The longest array of a field whose bytes are elements alone.
+pipeline::TensorType ElementsOf(const Field& field) {
+  pipeline::TensorType type = {.dtype = field.array->dtype,
+                               .shape = field.array->shape,
+                               .bytes = field.longest};
+  if (field.has_rows) {
+    type.shape.insert(type.shape.begin(),
+                      field.longest / dataset::BytesOf(*field.array));
+  }
+  return type;
+}
+
 // Makes the pipeline of an array, and with it the field's type.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
                       const ArrayPipelines& pipelines, FieldType* type) {
@@ -116,8 +128,11 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
   FOREBAY_RETURN_IF_ERROR(CheckPipelines(array_pipelines, dataset));
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
+  dataset::MadeValues made;
   if (NeedsFirstSample(dataset)) {
-    dataset.ValuesOf(0, absl::MakeSpan(values.data(), fields.size()));
+    const absl::Status found = dataset.ReadValues(
+        0, first_sample, absl::MakeSpan(values.data(), fields.size()), &made);
+    if (!found.ok()) return base::Annotate(found, "sample 0");
   }
   std::vector<FieldType> types;
   const Field* pictured = nullptr;
@@ -141,9 +156,7 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
                     .shape = field.array->shape,
                     .bytes = field.longest};
     } else if (field.array.has_value()) {
-      const pipeline::TensorType value = {.dtype = field.array->dtype,
-                                          .shape = field.array->shape,
-                                          .bytes = field.longest};
+      const pipeline::TensorType value = ElementsOf(field);
       FOREBAY_RETURN_IF_ERROR(SetArray(field, value, array_pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,

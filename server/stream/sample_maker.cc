@@ -80,7 +80,8 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
   layout_->SetSampleId(pending.batch->memory, pending.index,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
-  return sample::DecodeFields(*spec_->dataset, pending.id, read, row);
+  dataset::MadeValues made;
+  return sample::DecodeFields(*spec_->dataset, pending.id, read, made, row);
 }
 
 void SampleMaker::LayOnDesk(ReadSample* sample,

@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "server/dataset/shards/brace_expansion.h"
+#include "server/dataset/listing/brace_expansion.h"
 #include "tests/fuzz/require.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
-using forebay::dataset::shards::ExpandBraces;
+using forebay::dataset::listing::ExpandBraces;
 using forebay::fuzz::Require;
 
 // Such numbers make ranges of thousands, which take long to write and show

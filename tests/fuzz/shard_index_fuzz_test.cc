@@ -35,7 +35,7 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   std::uint64_t largest = 0;
   for (std::uint64_t id = 0; id < index.size(); ++id) {
     const Shard shard = index.ShardAt(index.ShardOf(id));
-    Require(!shard.path.empty() && shard.path.find('\0') == std::string::npos);
+    Require(!shard.name.empty() && shard.name.find('\0') == std::string::npos);
     for (std::size_t field = 0; field < index.fields().size(); ++field) {
       const ChosenMember member = index.MemberOf(id, field);
       Require(member.offset <= shard.version.size &&

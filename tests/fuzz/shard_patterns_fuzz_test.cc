@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/dataset/shards/remote_shard_list.h"
+#include "server/dataset/listing/remote_file_list.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
 #include "tests/fuzz/require.h"
@@ -77,11 +77,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   }
   Bucket bucket(std::move(names));
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "names");
-  const auto shards = forebay::dataset::shards::ListRemoteShards(
+  const auto shards = forebay::dataset::listing::ListRemoteFiles(
       bucket, bucket, {std::string(parts[0])}, memory, {});
   if (!shards.ok()) return 0;
   for (const auto& shard : *shards) {
-    Require(bucket.Has(shard.path, shard.version));
+    Require(bucket.Has(shard.name, shard.version));
   }
   return 0;
 }

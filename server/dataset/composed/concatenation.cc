@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kNamedParts = 3;
 
 bool IsSame(const Field& a, const Field& b) {
-  return a.name == b.name && a.kind == b.kind && a.array == b.array;
+  return a.name == b.name && a.kind == b.kind && a.array == b.array &&
+         a.has_rows == b.has_rows;
 }
 
 std::string NamesOf(const std::vector<Field>& fields) {
@@ -105,6 +106,20 @@ void Concatenation::ValuesOf(std::uint64_t id,
                              absl::Span<FieldValue> values) const {
   const SampleInPart sample = Locate(id);
   parts_[sample.part]->ValuesOf(sample.id, values);
+}
+
+bool Concatenation::is_self_describing() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
+    return part->is_self_describing();
+  });
+}
+
+absl::Status Concatenation::ReadValues(std::uint64_t id,
+                                       absl::Span<const std::uint8_t> read,
+                                       absl::Span<FieldValue> values,
+                                       MadeValues* made) const {
+  const SampleInPart sample = Locate(id);
+  return parts_[sample.part]->ReadValues(sample.id, read, values, made);
 }
 
 std::string Concatenation::NameOf(std::uint64_t id) const {

@@ -27,6 +27,10 @@ class Concatenation final : public Dataset {
   const std::vector<Field>& fields() const override { return fields_; }
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
+  bool is_self_describing() const override;
+  absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
+                          absl::Span<FieldValue> values,
+                          MadeValues* made) const override;
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return largest_sample_; }
   const std::vector<std::string>& classes() const override { return *classes_; }

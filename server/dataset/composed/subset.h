@@ -30,6 +30,14 @@ class Subset final : public Dataset {
                 absl::Span<FieldValue> values) const override {
     whole_->ValuesOf(list_->At(id), values);
   }
+  bool is_self_describing() const override {
+    return whole_->is_self_describing();
+  }
+  absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
+                          absl::Span<FieldValue> values,
+                          MadeValues* made) const override {
+    return whole_->ReadValues(list_->At(id), read, values, made);
+  }
   std::string NameOf(std::uint64_t id) const override {
     return whole_->NameOf(list_->At(id));
   }

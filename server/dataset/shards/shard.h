@@ -1,17 +1,12 @@
 #ifndef FOREBAY_SERVER_DATASET_SHARDS_SHARD_H_
 #define FOREBAY_SERVER_DATASET_SHARDS_SHARD_H_
 
-#include <string>
-
-#include "server/storage/byte_source.h"
+#include "server/storage/object_lister.h"
 
 namespace forebay::dataset::shards {
 
 // A tar archive of a dataset, in the version that reads must find.
-struct Shard {
-  std::string path;  // below the dataset's root
-  storage::ObjectVersion version;
-};
+using Shard = storage::ListedObject;
 
 }  // namespace forebay::dataset::shards
 

@@ -24,7 +24,7 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
 Sample ShardDataset::At(std::uint64_t id) const {
   Shard shard = index_->ShardAt(index_->ShardOf(id));
   const ShardIndex::Extent extent = index_->ExtentOf(id);
-  return {.object = std::move(shard.path),
+  return {.object = std::move(shard.name),
           .version = shard.version,
           .layout = layout_,
           .offset = extent.offset,

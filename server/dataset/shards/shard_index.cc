@@ -197,7 +197,7 @@ bool ShardIndex::IsOf(const FieldChoice& fields,
     return false;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const Shard known = ShardAt(i);
-    if (known.version != shards[i].version || known.path != shards[i].path)
+    if (known.version != shards[i].version || known.name != shards[i].name)
       return false;
   }
   return true;
@@ -267,7 +267,7 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
     if (member.offset > MemberRecord::kLargestOffset ||
         member.length > MemberRecord::kLargestLength) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          shard.path, ": at byte ", member.offset, ": a field of ",
+          shard.name, ": at byte ", member.offset, ": a field of ",
           member.length, " bytes is too large, or too far behind; at most ",
           MemberRecord::kLargestLength, " bytes below byte ",
           MemberRecord::kLargestOffset, " are possible"));
@@ -299,7 +299,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     members += samples[i].members.size();
     alternatives += samples[i].alternatives.size();
     keys += samples[i].keys.packed().size();
-    names += shards[i].path.size();
+    names += shards[i].name.size();
   }
   FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(ShardIndex::Bytes(
                                                   shards.size(), members,
@@ -312,14 +312,14 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
   for (std::size_t i = 0; i < shards.size(); ++i) {
     parts.shards.push_back(
         {.path_offset = parts.names.size(),
-         .path_length = shards[i].path.size(),
+         .path_length = shards[i].name.size(),
          .first_sample = parts.members.size() / fields.size(),
          .keys_offset = parts.keys.size(),
          .size = shards[i].version.size,
          .stamp = shards[i].version.stamp,
          .inode = shards[i].version.revision.inode,
          .ctime_nanos = shards[i].version.revision.ctime_nanos});
-    parts.names += shards[i].path;
+    parts.names += shards[i].name;
     ShardSamples& some = samples[i];
     parts.members.insert(parts.members.end(), some.members.begin(),
                          some.members.end());

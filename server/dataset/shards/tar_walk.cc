@@ -35,16 +35,16 @@ absl::StatusOr<TarWalk> TarWalk::Create(std::string object,
   return TarWalk(std::move(object), size);
 }
 
-std::optional<TarWalk::Range> TarWalk::wanted() const {
+std::optional<ByteRange> TarWalk::wanted() const {
   if (over_) return std::nullopt;
-  if (open_.has_value()) return Range{at_ + kTarBlock, open_->data_bytes};
-  return Range{at_, kTarBlock};
+  if (open_.has_value()) return ByteRange{at_ + kTarBlock, open_->data_bytes};
+  return ByteRange{at_, kTarBlock};
 }
 
 absl::Status TarWalk::See(std::uint64_t offset,
                           absl::Span<const std::uint8_t> bytes,
                           std::vector<TarMember>* files) {
-  while (const std::optional<Range> next = wanted()) {
+  while (const std::optional<ByteRange> next = wanted()) {
     if (next->offset < offset || next->offset - offset > bytes.size() ||
         next->length > bytes.size() - (next->offset - offset)) {
       break;

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/dataset/object_parser.h"
 #include "server/dataset/shards/tar_header.h"
 
 namespace forebay::dataset::shards {
@@ -32,16 +33,12 @@ struct TarMember {
 // compressed archive.
 class TarWalk {
  public:
-  struct Range {
-    std::uint64_t offset = 0;  // bytes
-    std::uint64_t length = 0;  // bytes; within the archive
-  };
-
   // `object` is the archive's name, `size` its bytes.
   static absl::StatusOr<TarWalk> Create(std::string object, std::uint64_t size);
 
-  // Returns what it must see next; nothing if the walk is over.
-  std::optional<Range> wanted() const;
+  // Returns what it must see next, within the archive; nothing if the walk is
+  // over.
+  std::optional<ByteRange> wanted() const;
 
   // Takes `bytes`, which lie at `offset` in the archive. Walks on as far as
   // they reach, and appends the files on the way to `files`.

@@ -57,9 +57,11 @@ class Notes final : public FieldTarget {
 absl::Status Decode(Field field, std::string_view read) {
   const TableDataset table({std::move(field)}, {FieldRange{0, read.size()}});
   Notes notes;
+  dataset::MadeValues made;
   return DecodeFields(
       table, 5,
-      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, notes);
+      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, made,
+      notes);
 }
 
 TEST(FieldDecoderTest, DecodesEachKind) {
@@ -86,10 +88,11 @@ TEST(FieldDecoderTest, DecodesEachKind) {
        FieldRange{8, 2}, FieldRange{10, 1}, FieldRange{11, 2},
        FieldRange{small.size(), npy.size()}});
   Notes notes;
+  dataset::MadeValues made;
   EXPECT_TRUE(DecodeFields(table, 5,
                            {reinterpret_cast<const std::uint8_t*>(read.data()),
                             read.size()},
-                           notes)
+                           made, notes)
                   .ok());
   EXPECT_EQ(notes.taken,
             (std::vector<std::string>{
@@ -102,7 +105,8 @@ TEST(FieldDecoderTest, WhatTheIndexKnowsNeedsNoBytes) {
       {{"label", FieldKind::kLabel}, {"text", FieldKind::kText}},
       {std::int64_t{-3}, std::string_view("a cat")});
   Notes notes;
-  EXPECT_TRUE(DecodeFields(table, 5, {}, notes).ok());
+  dataset::MadeValues made;
+  EXPECT_TRUE(DecodeFields(table, 5, {}, made, notes).ok());
   EXPECT_EQ(notes.taken,
             (std::vector<std::string>{"0 number -3", "1 bytes a cat"}));
 }
@@ -121,7 +125,8 @@ TEST(FieldDecoderTest, ErrorsNameSampleObjectAndField) {
   const TableDataset text({{"text", FieldKind::kText}},
                           {std::string_view("\x80")});
   Notes notes;
-  EXPECT_TRUE(absl::IsDataLoss(DecodeFields(text, 5, {}, notes)));
+  dataset::MadeValues made;
+  EXPECT_TRUE(absl::IsDataLoss(DecodeFields(text, 5, {}, made, notes)));
   EXPECT_TRUE(notes.taken.empty());
 }
 
@@ -131,7 +136,8 @@ TEST(FieldDecoderTest, BytesThatWereNotReadAreAnError) {
        {FieldRange{0, 10}, FieldRange{8, 2}, FieldRange{10, 0}}) {
     const TableDataset table({{"bytes", FieldKind::kBytes}}, {range});
     Notes notes;
-    const absl::Status status = DecodeFields(table, 5, read, notes);
+    dataset::MadeValues made;
+    const absl::Status status = DecodeFields(table, 5, read, made, notes);
     EXPECT_TRUE(absl::IsDataLoss(status));
     EXPECT_EQ(status.message(),
               "sample 5 of table: photo: bytes: has only 9 of 10 bytes");
@@ -147,8 +153,9 @@ TEST(FieldDecoderTest, StopsAtTheTargetsError) {
        {"text", FieldKind::kText}},
       {std::int64_t{1}, FieldRange{0, 0}, std::string_view("a cat")});
   Notes notes;
+  dataset::MadeValues made;
   notes.image_status = absl::UnimplementedError("is no JPEG");
-  const absl::Status status = DecodeFields(table, 5, {}, notes);
+  const absl::Status status = DecodeFields(table, 5, {}, made, notes);
   EXPECT_TRUE(absl::IsUnimplemented(status));
   EXPECT_EQ(status.message(), "sample 5 of table: photo: is no JPEG");
   EXPECT_EQ(notes.taken,

@@ -50,10 +50,10 @@ class ShardCatalogTest : public testing::Test {
   void Put(const std::string& path, std::string content) {
     const storage::ObjectVersion version =
         memory_.Put(path, std::move(content));
-    std::erase_if(shards_, [&](const Shard& s) { return s.path == path; });
+    std::erase_if(shards_, [&](const Shard& s) { return s.name == path; });
     shards_.push_back({path, version});
     std::sort(shards_.begin(), shards_.end(),
-              [](const Shard& a, const Shard& b) { return a.path < b.path; });
+              [](const Shard& a, const Shard& b) { return a.name < b.name; });
   }
 
   ShardRequest Request(const std::vector<std::string>& fields = {"jpg",

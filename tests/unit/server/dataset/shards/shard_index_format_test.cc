@@ -37,7 +37,7 @@ TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_EQ(EncodeShardIndex(**index), bytes);
   EXPECT_EQ((*index)->size(), 2u);
-  EXPECT_EQ((*index)->ShardAt(1).path, "b.tar");
+  EXPECT_EQ((*index)->ShardAt(1).name, "b.tar");
   EXPECT_EQ((*index)->ShardAt(1).version,
             (storage::ObjectVersion{4096, -8, {13, 14}}));
   EXPECT_EQ((*index)->MemberOf(1, 0).offset, 2560u);

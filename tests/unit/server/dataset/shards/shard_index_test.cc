@@ -43,7 +43,7 @@ ShardSamples Packed(const Shard& shard, const FieldChoice& fields,
   ShardSamples samples;
   for (std::size_t i = 0; i < chosen.size(); i += fields.size()) {
     const absl::Status status =
-        Pack(shard, fields, absl::StrCat(shard.path, "/", 9 + i),
+        Pack(shard, fields, absl::StrCat(shard.name, "/", 9 + i),
              absl::MakeSpan(chosen).subspan(i, fields.size()), &samples);
     EXPECT_TRUE(status.ok()) << status;
   }
@@ -97,7 +97,7 @@ TEST(ShardIndexTest, FindsEachField) {
   EXPECT_EQ(index->ShardOf(0), 0u);
   EXPECT_EQ(index->ShardOf(1), 0u);
   EXPECT_EQ(index->ShardOf(2), 2u);
-  EXPECT_EQ(index->ShardAt(2).path, "b.tar");
+  EXPECT_EQ(index->ShardAt(2).name, "b.tar");
   EXPECT_EQ(index->ShardAt(0).version.size, 10240u);
   EXPECT_EQ(index->ShardAt(0).version.stamp, 7);
   const ChosenMember image = index->MemberOf(1, 0);
@@ -142,7 +142,7 @@ TEST(ShardIndexTest, KnowsWhatItIsOf) {
   shards[1].version.size = 0;
   EXPECT_FALSE(index->IsOf(fields, shards));
   shards = Shards();
-  shards[1].path = "a/other.tar";
+  shards[1].name = "a/other.tar";
   EXPECT_FALSE(index->IsOf(fields, shards));
 }
 

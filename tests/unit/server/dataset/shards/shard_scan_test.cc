@@ -121,10 +121,10 @@ TEST_F(ShardScanTest, FindsWhatWebdatasetDoes) {
       const auto field = std::find_if(
           expected[id]->fields.begin(), expected[id]->fields.end(),
           [](const auto& field) { return field.extension == "jpg"; });
-      ASSERT_EQ(image.offset, field->offset) << shard.path;
+      ASSERT_EQ(image.offset, field->offset) << shard.name;
       ASSERT_EQ(image.length, field->length);
       const std::string bytes =
-          GoldenFile(shard.path).substr(image.offset, image.length);
+          GoldenFile(shard.name).substr(image.offset, image.length);
       EXPECT_EQ(
           crc32(0, AsBytes(bytes).data(), static_cast<uInt>(bytes.size())),
           field->crc);

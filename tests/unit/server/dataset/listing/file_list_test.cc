@@ -1,4 +1,4 @@
-#include "server/dataset/shards/shard_list.h"
+#include "server/dataset/listing/file_list.h"
 
 #include <string>
 #include <string_view>
@@ -9,15 +9,15 @@
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
-namespace forebay::dataset::shards {
+namespace forebay::dataset::listing {
 namespace {
 
 using testing::HasSubstr;
 using Paths = std::vector<std::string>;
 
-class ShardListTest : public testing::Test {
+class FileListTest : public testing::Test {
  protected:
-  ShardListTest() {
+  FileListTest() {
     for (const char* path : {"train/0.tar", "train/1.tar", "train/10.tar",
                              "train/x.txt", "train/.hidden.tar", "val/a/0.tar",
                              "val/b/0.tar", "val/[1].tar", "top.tar"}) {
@@ -29,25 +29,25 @@ class ShardListTest : public testing::Test {
   }
 
   Paths List(const std::vector<std::string>& patterns) {
-    const auto shards = ListShards(*tree_.Root(), patterns, memory_);
-    EXPECT_TRUE(shards.ok()) << shards.status();
+    const auto files = ListFiles(*tree_.Root(), patterns, memory_);
+    EXPECT_TRUE(files.ok()) << files.status();
     Paths paths;
-    if (!shards.ok()) return paths;
-    for (const Shard& shard : *shards) paths.push_back(shard.path);
+    if (!files.ok()) return paths;
+    for (const storage::ListedObject& file : *files) paths.push_back(file.name);
     return paths;
   }
 
   ScratchTree tree_;
-  base::WorkingMemory memory_{base::AmpleBudget(), "shards"};
+  base::WorkingMemory memory_{base::AmpleBudget(), "files"};
 };
 
-TEST_F(ShardListTest, ExpandsBracesInTheirOrder) {
+TEST_F(FileListTest, ExpandsBracesInTheirOrder) {
   EXPECT_EQ(List({"train/{10,0,1}.tar", "top.tar", "top.tar"}),
             Paths({"train/10.tar", "train/0.tar", "train/1.tar", "top.tar",
                    "top.tar"}));
 }
 
-TEST_F(ShardListTest, FitsFilesAsGlobDoes) {
+TEST_F(FileListTest, FitsFilesAsGlobDoes) {
   EXPECT_EQ(List({"train/*.tar"}), Paths({"train/0.tar", "train/1.tar",
                                           "train/10.tar", "train/link.tar"}));
   EXPECT_EQ(List({"train/?.tar"}), Paths({"train/0.tar", "train/1.tar"}));
@@ -59,20 +59,20 @@ TEST_F(ShardListTest, FitsFilesAsGlobDoes) {
   EXPECT_EQ(List({"val/[[]1].tar"}), Paths({"val/[1].tar"}));
 }
 
-TEST_F(ShardListTest, KnowsTheirVersions) {
-  const auto shards = ListShards(*tree_.Root(), {"train/link.tar"}, memory_);
-  ASSERT_TRUE(shards.ok()) << shards.status();
+TEST_F(FileListTest, KnowsTheirVersions) {
+  const auto files = ListFiles(*tree_.Root(), {"train/link.tar"}, memory_);
+  ASSERT_TRUE(files.ok()) << files.status();
   const auto stat = tree_.Root()->Stat("train/1.tar");
   ASSERT_TRUE(stat.ok()) << stat.status();
-  EXPECT_EQ(shards->at(0).version.size, std::string_view("train/1.tar").size());
-  EXPECT_EQ(shards->at(0).version.stamp, stat->mtime_nanos);
+  EXPECT_EQ(files->at(0).version.size, std::string_view("train/1.tar").size());
+  EXPECT_EQ(files->at(0).version.stamp, stat->mtime_nanos);
 }
 
-TEST_F(ShardListTest, ErrorsNameWhatLacks) {
+TEST_F(FileListTest, ErrorsNameWhatLacks) {
   const auto expect = [&](const std::string& pattern, absl::StatusCode code,
                           const std::string& named) {
     const absl::Status status =
-        ListShards(*tree_.Root(), {pattern}, memory_).status();
+        ListFiles(*tree_.Root(), {pattern}, memory_).status();
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(named));
   };
@@ -85,14 +85,14 @@ TEST_F(ShardListTest, ErrorsNameWhatLacks) {
   expect("../*.tar", absl::StatusCode::kNotFound, "../*.tar");
 }
 
-TEST_F(ShardListTest, Stops) {
+TEST_F(FileListTest, Stops) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(ListShards(*tree_.Root(), {"*.tar"}, memory_, stop.get_token())
+  EXPECT_EQ(ListFiles(*tree_.Root(), {"*.tar"}, memory_, stop.get_token())
                 .status()
                 .code(),
             absl::StatusCode::kCancelled);
 }
 
 }  // namespace
-}  // namespace forebay::dataset::shards
+}  // namespace forebay::dataset::listing

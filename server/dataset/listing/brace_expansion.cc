@@ -1,4 +1,4 @@
-#include "server/dataset/shards/brace_expansion.h"
+#include "server/dataset/listing/brace_expansion.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
-namespace forebay::dataset::shards {
+namespace forebay::dataset::listing {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -313,4 +313,4 @@ bool HasWildcard(std::string_view text) {
   return text.find_first_of("*?[") != text.npos;
 }
 
-}  // namespace forebay::dataset::shards
+}  // namespace forebay::dataset::listing

@@ -1,4 +1,4 @@
-#include "server/dataset/shards/remote_shard_list.h"
+#include "server/dataset/listing/remote_file_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,31 +10,31 @@
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 
-namespace forebay::dataset::shards {
+namespace forebay::dataset::listing {
 namespace {
 
 using ::testing::ElementsAre;
 
-class RemoteShardListTest : public ::testing::Test {
+class RemoteFileListTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::vector<std::string>> List(
       const std::vector<std::string>& patterns) {
-    const auto shards =
-        ListRemoteShards(lister_, *lister_.root(), patterns, memory_, {});
-    if (!shards.ok()) return shards.status();
+    const auto files =
+        ListRemoteFiles(lister_, *lister_.root(), patterns, memory_, {});
+    if (!files.ok()) return files.status();
     std::vector<std::string> paths;
-    for (const Shard& shard : *shards) {
-      EXPECT_EQ(shard.version, *lister_.Stat(*lister_.root(), shard.path, {}));
-      paths.push_back(shard.path);
+    for (const storage::ListedObject& file : *files) {
+      EXPECT_EQ(file.version, *lister_.Stat(*lister_.root(), file.name, {}));
+      paths.push_back(file.name);
     }
     return paths;
   }
 
   FakeLister lister_;
-  base::WorkingMemory memory_{base::AmpleBudget(), "shards"};
+  base::WorkingMemory memory_{base::AmpleBudget(), "files"};
 };
 
-TEST_F(RemoteShardListTest, NamedOnesComeInTheirOrder) {
+TEST_F(RemoteFileListTest, NamedOnesComeInTheirOrder) {
   std::vector<std::string> expected;
   for (int i = 127; i >= 0; --i) {
     const std::string number = std::to_string(i);
@@ -46,7 +46,7 @@ TEST_F(RemoteShardListTest, NamedOnesComeInTheirOrder) {
   EXPECT_EQ(lister_.lists, 0);
 }
 
-TEST_F(RemoteShardListTest, PatternsAreMatchedAsPathsAre) {
+TEST_F(RemoteFileListTest, PatternsAreMatchedAsPathsAre) {
   for (const char* name :
        {"b-10.tar", "b-9.tar", "b-1.tgz", ".b-2.tar", "sub/b-3.tar",
         "sub/deep/b-4.tar", "c-1.tar", "c-1.tar.idx"})
@@ -59,7 +59,7 @@ TEST_F(RemoteShardListTest, PatternsAreMatchedAsPathsAre) {
   EXPECT_EQ(lister_.lists, 3);
 }
 
-TEST_F(RemoteShardListTest, SaysWhatIsMissing) {
+TEST_F(RemoteFileListTest, SaysWhatIsMissing) {
   lister_.Put("a-1.tar");
   EXPECT_EQ(List({"a-{1..2}.tar"}).status(),
             absl::NotFoundError("a-2.tar: is not there"));
@@ -72,4 +72,4 @@ TEST_F(RemoteShardListTest, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace forebay::dataset::shards
+}  // namespace forebay::dataset::listing

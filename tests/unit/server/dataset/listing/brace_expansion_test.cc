@@ -1,4 +1,4 @@
-#include "server/dataset/shards/brace_expansion.h"
+#include "server/dataset/listing/brace_expansion.h"
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,10 @@
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
-namespace forebay::dataset::shards {
+namespace forebay::dataset::listing {
 namespace {
+
+using shards::GoldenRows;
 
 using testing::HasSubstr;
 
@@ -96,4 +98,4 @@ TEST(BraceExpansionTest, StopsWhereMemoryEnds) {
 }
 
 }  // namespace
-}  // namespace forebay::dataset::shards
+}  // namespace forebay::dataset::listing

@@ -1,4 +1,4 @@
-#include "server/dataset/shards/shard_list.h"
+#include "server/dataset/listing/file_list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,12 +13,14 @@
 #include "server/base/fd.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/listing/brace_expansion.h"
 #include "server/dataset/path_order.h"
-#include "server/dataset/shards/brace_expansion.h"
 #include "server/storage/local/file_stat.h"
 
-namespace forebay::dataset::shards {
+namespace forebay::dataset::listing {
 namespace {
+
+using storage::ListedObject;
 
 using storage::local::FileStat;
 using storage::local::FileType;
@@ -66,7 +68,7 @@ class Listing {
     return absl::OkStatus();
   }
 
-  std::vector<Shard> TakeShards() { return std::move(shards_); }
+  std::vector<ListedObject> TakeFiles() { return std::move(files_); }
 
  private:
   absl::Status CheckNotStopped() const {
@@ -81,9 +83,9 @@ class Listing {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": is not a regular file"));
     }
-    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(shards_, 1));
+    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(files_, 1));
     FOREBAY_RETURN_IF_ERROR(memory_.Grow(base::HeapBytes(path.size())));
-    shards_.push_back({path, stat.version()});
+    files_.push_back({path, stat.version()});
     return absl::OkStatus();
   }
 
@@ -151,12 +153,12 @@ class Listing {
   const LocalRoot& root_;
   base::WorkingMemory& memory_;
   const std::stop_token& stop_;
-  std::vector<Shard> shards_;
+  std::vector<ListedObject> files_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Shard>> ListShards(
+absl::StatusOr<std::vector<ListedObject>> ListFiles(
     const LocalRoot& root, const std::vector<std::string>& patterns,
     base::WorkingMemory& memory, const std::stop_token& stop) {
   Listing listing(root, memory, stop);
@@ -165,7 +167,7 @@ absl::StatusOr<std::vector<Shard>> ListShards(
   for (const std::string& one : expanded) {
     FOREBAY_RETURN_IF_ERROR(listing.Add(one));
   }
-  return listing.TakeShards();
+  return listing.TakeFiles();
 }
 
-}  // namespace forebay::dataset::shards
+}  // namespace forebay::dataset::listing

@@ -1,4 +1,4 @@
-#include "server/dataset/shards/remote_shard_list.h"
+#include "server/dataset/listing/remote_file_list.h"
 
 #include <fnmatch.h>
 
@@ -14,20 +14,22 @@
 #include "server/base/status.h"
 #include "server/base/worker_threads.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/listing/brace_expansion.h"
 #include "server/dataset/object_listing.h"
 #include "server/dataset/path_order.h"
-#include "server/dataset/shards/brace_expansion.h"
 
-namespace forebay::dataset::shards {
+namespace forebay::dataset::listing {
 namespace {
+
+using storage::ListedObject;
 
 constexpr std::size_t kThreads = 16;  // each asks for one object
 
-// Finds the versions of the shards that are named.
+// Finds the versions of the files that are named.
 class VersionQuery {
  public:
   VersionQuery(storage::ObjectLister& lister, const storage::Root& root,
-               const std::stop_token& stop, std::vector<Shard>& named)
+               const std::stop_token& stop, std::vector<ListedObject>& named)
       : lister_(lister), root_(root), stop_(stop), named_(named) {}
 
   absl::Status Run() {
@@ -42,10 +44,10 @@ class VersionQuery {
     for (;;) {
       const std::size_t number = next_++;
       if (number >= named_.size()) return;
-      Shard& shard = named_[number];
-      const auto version = lister_.Stat(root_, shard.path, stop_);
+      ListedObject& file = named_[number];
+      const auto version = lister_.Stat(root_, file.name, stop_);
       if (version.ok()) {
-        shard.version = *version;
+        file.version = *version;
         continue;
       }
       next_ = named_.size();
@@ -57,60 +59,61 @@ class VersionQuery {
   storage::ObjectLister& lister_;
   const storage::Root& root_;
   const std::stop_token& stop_;
-  std::vector<Shard>& named_;  // each touched by one thread
+  std::vector<ListedObject>& named_;  // each touched by one thread
   std::atomic<std::size_t> next_ = 0;
   base::Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Counts one more shard of that name.
-absl::Status CountShard(std::vector<Shard>& shards, std::string_view name,
-                        base::WorkingMemory& memory) {
-  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(shards, 1));
+// Counts one more file of that name.
+absl::Status CountFile(std::vector<ListedObject>& files, std::string_view name,
+                       base::WorkingMemory& memory) {
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(files, 1));
   return memory.Grow(base::HeapBytes(name.size()));
 }
 
-// Finds the shards that fit each pattern, in Python's order of names.
-absl::Status FindFitting(storage::ObjectLister& lister,
-                         const storage::Root& root, base::WorkingMemory& memory,
-                         const std::stop_token& stop,
-                         std::map<std::string, std::vector<Shard>>& fitting) {
+// Finds the files that fit each pattern, in Python's order of names.
+absl::Status FindFitting(
+    storage::ObjectLister& lister, const storage::Root& root,
+    base::WorkingMemory& memory, const std::stop_token& stop,
+    std::map<std::string, std::vector<ListedObject>>& fitting) {
   const absl::Status listed =
-      TakeObjects(lister, root, stop, [&](const storage::ListedObject& object) {
-        for (auto& [pattern, shards] : fitting) {
+      TakeObjects(lister, root, stop, [&](const ListedObject& object) {
+        for (auto& [pattern, files] : fitting) {
           // A backslash is a character; a hidden name must be asked for.
           if (fnmatch(pattern.c_str(), object.name.c_str(),
                       FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) != 0)
             continue;
-          FOREBAY_RETURN_IF_ERROR(CountShard(shards, object.name, memory));
-          shards.push_back({object.name, object.version});
+          FOREBAY_RETURN_IF_ERROR(CountFile(files, object.name, memory));
+          files.push_back({object.name, object.version});
         }
         return absl::OkStatus();
       });
   FOREBAY_RETURN_IF_ERROR(listed);
-  for (auto& [pattern, shards] : fitting) {
-    if (shards.empty())
+  for (auto& [pattern, files] : fitting) {
+    if (files.empty())
       return absl::NotFoundError(
           absl::StrCat(pattern, ": no object fits this pattern"));
-    std::sort(shards.begin(), shards.end(), [](const Shard& a, const Shard& b) {
-      return PathLess(a.path, b.path);
-    });
+    std::sort(files.begin(), files.end(),
+              [](const ListedObject& a, const ListedObject& b) {
+                return PathLess(a.name, b.name);
+              });
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Shard>> ListRemoteShards(
+absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
     storage::ObjectLister& lister, const storage::Root& root,
     const std::vector<std::string>& patterns, base::WorkingMemory& memory,
     const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
                            ExpandBraces(patterns, memory));
-  std::vector<Shard> named;
-  std::map<std::string, std::vector<Shard>> fitting;
+  std::vector<ListedObject> named;
+  std::map<std::string, std::vector<ListedObject>> fitting;
   for (const std::string& one : expanded) {
-    FOREBAY_RETURN_IF_ERROR(CountShard(named, one, memory));
+    FOREBAY_RETURN_IF_ERROR(CountFile(named, one, memory));
     if (HasWildcard(one)) {
       fitting.try_emplace(one);
     } else {
@@ -121,23 +124,22 @@ absl::StatusOr<std::vector<Shard>> ListRemoteShards(
   if (!fitting.empty())
     FOREBAY_RETURN_IF_ERROR(FindFitting(lister, root, memory, stop, fitting));
   // Copies what was found, for a pattern may be named twice.
-  std::vector<Shard> shards;
+  std::vector<ListedObject> files;
   auto next_named = named.begin();
   for (const std::string& one : expanded) {
     if (HasWildcard(one)) {
-      const std::vector<Shard>& found = fitting[one];
-      FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(shards, found.size()));
-      for (const Shard& shard : found) {
-        FOREBAY_RETURN_IF_ERROR(
-            memory.Grow(base::HeapBytes(shard.path.size())));
+      const std::vector<ListedObject>& found = fitting[one];
+      FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(files, found.size()));
+      for (const ListedObject& file : found) {
+        FOREBAY_RETURN_IF_ERROR(memory.Grow(base::HeapBytes(file.name.size())));
       }
-      shards.insert(shards.end(), found.begin(), found.end());
+      files.insert(files.end(), found.begin(), found.end());
     } else {
-      FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(shards, 1));
-      shards.push_back(std::move(*next_named++));
+      FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(files, 1));
+      files.push_back(std::move(*next_named++));
     }
   }
-  return shards;
+  return files;
 }
 
-}  // namespace forebay::dataset::shards
+}  // namespace forebay::dataset::listing

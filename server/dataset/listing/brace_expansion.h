@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_SHARDS_BRACE_EXPANSION_H_
-#define FOREBAY_SERVER_DATASET_SHARDS_BRACE_EXPANSION_H_
+#ifndef FOREBAY_SERVER_DATASET_LISTING_BRACE_EXPANSION_H_
+#define FOREBAY_SERVER_DATASET_LISTING_BRACE_EXPANSION_H_
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/working_memory.h"
 
-namespace forebay::dataset::shards {
+namespace forebay::dataset::listing {
 
 // Expands a pattern such as "train-{00000..00127}.tar" or "{a,b{1..3}}.tar"
 // into all names that it stands for, in order. The rules are those of Python's
@@ -30,6 +30,6 @@ absl::StatusOr<std::vector<std::string>> ExpandBraces(
 // Whether '*', '?' or '[' stand in the text.
 bool HasWildcard(std::string_view text);
 
-}  // namespace forebay::dataset::shards
+}  // namespace forebay::dataset::listing
 
-#endif  // FOREBAY_SERVER_DATASET_SHARDS_BRACE_EXPANSION_H_
+#endif  // FOREBAY_SERVER_DATASET_LISTING_BRACE_EXPANSION_H_

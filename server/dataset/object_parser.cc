@@ -1,0 +1,18 @@
+#include "server/dataset/object_parser.h"
+
+#include <algorithm>
+
+namespace forebay::dataset {
+
+ByteRange ReadLength::For(const ByteRange& wanted, std::uint64_t size) const {
+  return {wanted.offset,
+          std::min(std::max(wanted.length, length_), size - wanted.offset)};
+}
+
+void ReadLength::Adapt(const ByteRange& last, const ByteRange& wanted) {
+  const bool near = wanted.offset <= last.offset + 2 * last.length;
+  length_ = near ? std::min(2 * length_, sizes_.max)
+                 : std::max(length_ / 2, sizes_.min);
+}
+
+}  // namespace forebay::dataset
