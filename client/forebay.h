@@ -303,7 +303,9 @@ typedef enum forebay_format FOREBAY_INT {
   /* NumPy's .npy files, one behind the other. Each row (what an array has at an
    * index of its first axis) is a sample, with the one field "array". All files
    * have one type, and rows of one shape. */
-  FOREBAY_NPY = 9
+  FOREBAY_NPY = 9,
+  /* TFRecord files, one behind the other. Each record is a sample. */
+  FOREBAY_TFRECORD = 10
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -361,11 +363,11 @@ typedef struct forebay_loader_options {
   /* The dataset's name for people, at most 4096 bytes; required, unless there
    * is a `dataset`. */
   const char* uri;
-  /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET and
-   * FOREBAY_NPY, `uri` is then the path of the files, with braces
-   * ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST,
-   * the path of the manifest. The daemon reads "gs://bucket/...", "http://..."
-   * and "https://..." as itself. */
+  /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
+   * FOREBAY_NPY and FOREBAY_TFRECORD, `uri` is then the path of the files, with
+   * braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for
+   * FOREBAY_MANIFEST, the path of the manifest. The daemon reads
+   * "gs://bucket/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8. None
@@ -385,8 +387,8 @@ typedef struct forebay_loader_options {
   uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
                    * while the trainer is so slow that they would only wait */
 
-  /* For FOREBAY_WEBDATASET and FOREBAY_NPY with a `root`: the files' paths
-   * below it, likewise with braces and wildcards. */
+  /* For FOREBAY_WEBDATASET, FOREBAY_NPY and FOREBAY_TFRECORD with a `root`: the
+   * files' paths below it, likewise with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
@@ -398,10 +400,20 @@ typedef struct forebay_loader_options {
    * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
    * `columns` with the same index. "image" is required, the image's path
    * relative to the manifest. "label" is an integer, or a class by its name.
-   * All others are integers or texts. */
+   * All others are integers or texts.
+   * For FOREBAY_TFRECORD: names of features of its tf.train.Example or
+   * SequenceExample, at most 31 bytes each; the entry of `columns` with the
+   * same index is a type. "image", "jpg" and "png" are images, of which there
+   * may be one; "int64" is an integer; "text" and "json" are UTF-8; "npy" is a
+   * .npy file; "bytes" is bytes. "float32[3,4]" is an array of that type and
+   * shape, "float32[n,4]" one of any length, "float32" a number. Arrays are
+   * lists of float32 or int64, or the bytes of their elements, little-endian
+   * and in C order. A single field with the name "" is the whole record, as the
+   * field "record". Without fields, they are guessed. */
   const char* const* fields;
   size_t field_count;
-  const char* const* columns; /* for FOREBAY_MANIFEST: field_count many */
+  /* For FOREBAY_MANIFEST and FOREBAY_TFRECORD: field_count many. */
+  const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */
   /* How long open, start_epoch and next keep trying, with growing pauses, while

@@ -86,9 +86,11 @@ std::string EncodeLocation(const forebay_loader_options& options,
     dataset.add_string(DatasetTag::kShards, shards);
   for (size_t i = 0; i < options.field_count; ++i)
     dataset.add_string(DatasetTag::kFields, options.fields[i]);
-  if (location.manifest.empty()) return bytes;
-  dataset.add_string(DatasetTag::kManifest, location.manifest);
-  for (size_t i = 0; i < options.field_count; ++i)
+  if (!location.manifest.empty())
+    dataset.add_string(DatasetTag::kManifest, location.manifest);
+  const bool has_columns =
+      options.format == FOREBAY_MANIFEST || options.format == FOREBAY_TFRECORD;
+  for (size_t i = 0; has_columns && i < options.field_count; ++i)
     dataset.add_string(DatasetTag::kColumns, options.columns[i]);
   return bytes;
 }

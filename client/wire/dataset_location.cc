@@ -42,6 +42,14 @@ Status FindFiles(const forebay_loader_options& options,
   return Status();
 }
 
+Status CheckColumns(const forebay_loader_options& options) {
+  for (size_t i = 0; i < options.field_count; ++i) {
+    if (options.columns == nullptr || options.columns[i] == nullptr)
+      return Status(FOREBAY_INVALID_ARGUMENT, "the name of a column is null");
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status LocateDataset(const forebay_loader_options& options,
@@ -57,12 +65,13 @@ Status LocateDataset(const forebay_loader_options& options,
     case FOREBAY_WEBDATASET:
     case FOREBAY_NPY:
       return FindFiles(options, location);
+    case FOREBAY_TFRECORD:
+      if (const Status checked = CheckColumns(options); !checked.ok())
+        return checked;
+      return FindFiles(options, location);
     case FOREBAY_MANIFEST:
-      for (size_t i = 0; i < options.field_count; ++i) {
-        if (options.columns == nullptr || options.columns[i] == nullptr)
-          return Status(FOREBAY_INVALID_ARGUMENT,
-                        "the name of a column is null");
-      }
+      if (const Status checked = CheckColumns(options); !checked.ok())
+        return checked;
       if (options.root != nullptr)
         return Status(
             FOREBAY_INVALID_ARGUMENT,

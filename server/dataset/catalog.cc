@@ -14,6 +14,7 @@
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
+#include "server/dataset/tfrecord/format_choice.h"
 #include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/object_lister.h"
@@ -26,12 +27,20 @@ using storage::local::LocalRoot;
 // A request to a bucket takes as long as reading a megabyte does. Small files
 // are therefore read with what is between their headers.
 constexpr std::size_t kRemoteFilesAtOnce = 32;
-constexpr ReadSizes kRemoteReadSizes = {.min = 256 << 10,
-                                                .max = 2 << 20};
+constexpr ReadSizes kRemoteReadSizes = {.min = 256 << 10, .max = 2 << 20};
 
 // Returns null if `root` is no folder of this host.
 const LocalRoot* AsFolder(const storage::Root& root) {
   return dynamic_cast<const LocalRoot*>(&root);
+}
+
+std::vector<std::string> PatternsOf(const proto::DatasetSpec& spec) {
+  return {spec.shards().begin(), spec.shards().end()};
+}
+
+absl::Status NoFiles(const storage::Root& root) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(root.uri(), ": no files were named"));
 }
 
 // Tells apart the sets of files of one root.
@@ -57,7 +66,8 @@ Catalog::Catalog(CatalogOptions options)
       folders_(options_),
       shards_(options_.index_directory, options_.budget),
       manifests_(options_.budget),
-      npy_files_(options_.budget) {
+      npy_files_(options_.budget),
+      records_(options_.index_directory, options_.budget) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
 }
@@ -79,6 +89,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
       return OpenManifest(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::NPY:
       return OpenNpyFiles(std::move(root), spec, source, stop);
+    case proto::DatasetSpec::TFRECORD:
+      return OpenTfrecords(std::move(root), spec, source, warnings, stop);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(root->uri(), ": dataset format ",
@@ -99,14 +111,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
-  if (spec.shards().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(root->uri(), ": no shards were named"));
-  }
+  const std::vector<std::string> patterns = PatternsOf(spec);
+  if (patterns.empty()) return NoFiles(*root);
   auto fields =
       shards::FieldChoice::Create({spec.fields().begin(), spec.fields().end()});
   if (!fields.ok()) return base::Annotate(fields.status(), root->uri());
-  std::vector<std::string> patterns(spec.shards().begin(), spec.shards().end());
   shards::ShardRequest request{
       .root = root,
       .name = NameOf(patterns),
@@ -158,12 +167,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, const std::stop_token& stop) {
-  if (spec.shards().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(root->uri(), ": no files were named"));
-  }
-  const std::vector<std::string> patterns(spec.shards().begin(),
-                                          spec.shards().end());
+  const std::vector<std::string> patterns = PatternsOf(spec);
+  if (patterns.empty()) return NoFiles(*root);
   const npy::NpyRequest request{
       .root = root,
       .name = NameOf(patterns),
@@ -176,6 +181,32 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
                            ? static_cast<std::size_t>(options_.scan_threads)
                            : kRemoteFilesAtOnce};
   return npy_files_.Open(request, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTfrecords(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  const std::vector<std::string> patterns = PatternsOf(spec);
+  if (patterns.empty()) return NoFiles(*root);
+  const auto choice = tfrecord::FormatChoice::Create(
+      {spec.fields().begin(), spec.fields().end()},
+      {spec.columns().begin(), spec.columns().end()});
+  if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
+  records::RecordRequest request;
+  request.root = root;
+  request.name = NameOf(patterns);
+  request.list = [&](base::WorkingMemory& memory,
+                     const std::stop_token& search) {
+    return ListFiles(*root, patterns, memory, search);
+  };
+  request.source = &source;
+  if (AsFolder(*root) == nullptr) {
+    request.files_at_once = kRemoteFilesAtOnce;
+    request.read_sizes = kRemoteReadSizes;
+  }
+  choice->Complete(&request, warnings);
+  return records_.Open(request, warnings, stop);
 }
 
 absl::StatusOr<storage::ObjectVersion> Catalog::FindVersion(

@@ -13,6 +13,7 @@
 #include "server/dataset/folder/folder_catalog.h"
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/npy/npy_catalog.h"
+#include "server/dataset/records/record_catalog.h"
 #include "server/dataset/shards/shard_catalog.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
@@ -40,7 +41,7 @@ class Catalog {
   // name the path: INVALID_ARGUMENT: an unknown format, or fields that are
   // none; CANCELLED: stopped; others: those of the lister and of the format
   // (folder/image_folder.h, shards/shard_catalog.h,
-  // manifest/manifest_catalog.h, npy/npy_catalog.h).
+  // manifest/manifest_catalog.h, npy/npy_catalog.h, records/record_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -77,11 +78,17 @@ class Catalog {
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, const std::stop_token& stop);
 
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenTfrecords(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+
   const CatalogOptions options_;
   folder::FolderCatalog folders_;
   shards::ShardCatalog shards_;
   manifest::ManifestCatalog manifests_;
   npy::NpyCatalog npy_files_;
+  records::RecordCatalog records_;
 };
 
 }  // namespace forebay::dataset

@@ -150,20 +150,20 @@ TEST(PluginFaultTest, ALostGpuSaysSoToEveryCall) {
 TEST(PluginFaultTest, AGpuThatLeftTheBusIsLostAtEachStepOfACopy) {
   for (const char* const call :
        {"cuMemcpyHtoDAsync", "cuEventRecord", "cuEventSynchronize"}) {
-    WithFaults(
-        R"({"call": ")" + std::string(call) +
-            R"(", "times": 0, "error": "CUDA_ERROR_UNKNOWN"})",
-        [call](Driver& driver) {
-          const auto gpu = driver.Open(0);
-          ASSERT_TRUE(gpu.ok()) << gpu.status();
-          const auto memory = (*gpu)->Allocate(kPiece);
-          ASSERT_TRUE(memory.ok()) << memory.status();
-          const std::vector<char> host(1000);
-          const auto copy = (*gpu)->StartCopy(**memory, 0, host.data(), 10);
-          const absl::Status lost =
-              copy.ok() ? (*gpu)->Wait(*copy) : copy.status();
-          EXPECT_TRUE(absl::IsDataLoss(lost)) << call << ": " << lost;
-        });
+    WithFaults(R"({"call": ")" + std::string(call) +
+                   R"(", "times": 0, "error": "CUDA_ERROR_UNKNOWN"})",
+               [call](Driver& driver) {
+                 const auto gpu = driver.Open(0);
+                 ASSERT_TRUE(gpu.ok()) << gpu.status();
+                 const auto memory = (*gpu)->Allocate(kPiece);
+                 ASSERT_TRUE(memory.ok()) << memory.status();
+                 const std::vector<char> host(1000);
+                 const auto copy =
+                     (*gpu)->StartCopy(**memory, 0, host.data(), 10);
+                 const absl::Status lost =
+                     copy.ok() ? (*gpu)->Wait(*copy) : copy.status();
+                 EXPECT_TRUE(absl::IsDataLoss(lost)) << call << ": " << lost;
+               });
   }
 }
 

@@ -24,6 +24,7 @@ from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
                      PermissionDenied, ResourceExhausted, SourceUnavailable,
                      StateError, Unsupported)
 from ._share.shared import Shared, share
+from ._tfrecord import TFRecords, tfrecord
 from .loader import DataLoader
 
 __version__ = _lib.forebay_version().decode()
@@ -32,6 +33,6 @@ __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
     "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory",
     "Manifest", "NotFound", "Padded", "PermissionDenied", "Ragged",
-    "ResourceExhausted", "Shared", "SourceUnavailable", "StateError", "Unsupported",
-    "errors", "manifest", "open", "share", "transforms",
+    "ResourceExhausted", "Shared", "SourceUnavailable", "StateError", "TFRecords",
+    "Unsupported", "errors", "manifest", "open", "share", "tfrecord", "transforms",
 ]

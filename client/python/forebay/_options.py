@@ -7,9 +7,11 @@ import os
 import re
 import urllib.parse
 
-from . import _job, _native, _native_dataset, errors, transforms
+from . import (_job, _native, _native_dataset, _tfrecord, errors,
+               transforms)
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
+from ._tfrecord import TFRecords
 
 
 def _integer(value, name, low, high):
@@ -103,18 +105,21 @@ def _alternatives(pattern):
     return []
 
 
-def _ends_in_npy(pattern):
-    """Whether all names that a pattern stands for end in ".npy"."""
+_TFRECORD = (".tfrecord", ".tfrecords", ".tfrec")
+
+
+def _ends_in(pattern, endings):
+    """Whether all names that a pattern stands for end in one of these."""
     if not pattern.endswith("}"):
-        return pattern.endswith(".npy")
+        return pattern.endswith(endings)
     names = _alternatives(pattern)
     # Braces without a comma stand for themselves.
-    return len(names) > 1 and all(map(_ends_in_npy, names))
+    return len(names) > 1 and all(_ends_in(name, endings) for name in names)
 
 
-def _is_npy(path):
-    """Whether a path stands for .npy files."""
-    return _ends_in_npy(os.fsdecode(path)) and not os.path.isdir(path)
+def _are_files(path, endings):
+    """Whether a path stands for files with such names."""
+    return _ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
 
 
 def _is_table(path):
@@ -152,6 +157,12 @@ def _source_options(source, extra_roots):
             "uri": os.fsencode(_native_dataset.describe(source))}
 
 
+def _tfrecord_options(dataset):
+    names, types = _tfrecord.names_and_types(dataset.fields)
+    return {"format": _native.TFRECORD, "uri": os.fsencode(path_of(dataset.path)),
+            "fields": names, "columns": types}
+
+
 def dataset_options(dataset, fields, extra_roots=()):
     """The options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, Produced):
@@ -172,8 +183,15 @@ def dataset_options(dataset, fields, extra_roots=()):
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
+    if isinstance(dataset, TFRecords):
+        if fields is not None:
+            raise errors.InvalidArgument(
+                "fields are of tar shards; forebay.tfrecord names its own")
+        return _tfrecord_options(dataset)
     path = path_of(dataset)
-    if _is_npy(path):
+    if _are_files(path, _TFRECORD):
+        return _tfrecord_options(_tfrecord.tfrecord(dataset, fields=fields))
+    if _are_files(path, (".npy",)):
         if fields is not None:
             raise errors.InvalidArgument(
                 "fields are of tar shards; samples of .npy files have the one "
@@ -204,7 +222,8 @@ def _check_extra_roots(extra_roots, dataset):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    place = dataset.path if isinstance(dataset, Manifest) else dataset
+    place = (dataset.path if isinstance(dataset, (Manifest, TFRecords))
+             else dataset)
     if roots and is_remote(place):
         raise errors.InvalidArgument(
             f"extra_roots are for links in folders; {place} has none")

@@ -12,8 +12,10 @@ from . import errors
 from ._counterpart import is_plainly
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Rows, Source, Subset
+from ._tfrecord import TFRecords
 
-_OURS = (str, bytes, os.PathLike, Manifest, Arrays, Concat, Folder, Rows, Subset)
+_OURS = (str, bytes, os.PathLike, Manifest, TFRecords, Arrays, Concat, Folder, Rows,
+         Subset)
 _SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (

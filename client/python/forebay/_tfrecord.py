@@ -1,0 +1,82 @@
+"""TFRecord files: which features of their records a batch is made of."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Mapping, Tuple, Union
+
+from . import errors
+
+
+class TFRecords:
+    """The result of `tfrecord`, for DataLoader.
+
+    Attributes:
+      path: of the files, with braces and wildcards.
+      fields: dict of str, the type of each feature; a str, the type of the whole
+        record; or None: they are guessed.
+    """
+
+    def __init__(self, path, fields):
+        self.path = path
+        self.fields: Union[None, str, Dict[str, str]] = fields
+
+    def __repr__(self) -> str:
+        fields = "" if self.fields is None else f", fields={self.fields!r}"
+        return f"tfrecord({os.fspath(self.path)!r}{fields})"
+
+
+def tfrecord(path: Union[str, "os.PathLike[str]"], *,
+             fields: Union[None, str, Mapping[str, str]] = None) -> TFRecords:
+    """A dataset of the records of TFRecord files: a DataLoader's `dataset`.
+
+    The daemon reads the files in their order; each record is a sample. It checks
+    the checksum of every record that it reads.
+
+    Args:
+      path: of the files, a path or a URI, with braces ("{000..127}") and
+        wildcards ("train-*-of-01024").
+      fields: dict of str, the type of each feature of the records'
+        tf.train.Example or SequenceExample that is wanted, by its name, of at
+        most 31 bytes. A batch has the features as fields.
+
+        - "image", "jpg", "png": a JPEG or PNG file; one field can be one
+        - "int64": an integer
+        - "text", "json": UTF-8, as str
+        - "npy": a .npy file
+        - "bytes": bytes
+        - "float32[3,4]": an array of that type and shape: a list of floats or of
+          int64, or the bytes of the elements, little-endian and in C order
+        - "float32[n]", "float32[n,4]": an array of any length. The daemon reads
+          all records once when it indexes them. A feature that lacks is empty
+        - "float32": a number
+
+        A str is the type of the whole record, as the field "record". With None,
+        fields are guessed from the first records.
+
+    Returns:
+      A TFRecords, to pass to DataLoader as `dataset`.
+    """
+    if fields is None or isinstance(fields, str):
+        return TFRecords(path, fields)
+    if not isinstance(fields, Mapping):
+        raise errors.InvalidArgument(
+            'fields must be a dict of types, such as {"image/encoded": "jpg"}, '
+            f"or the type of the whole record, not {fields!r}")
+    if not fields:
+        raise errors.InvalidArgument("fields must name at least one feature")
+    for name, kind in fields.items():
+        if not isinstance(name, str) or not isinstance(kind, str):
+            raise errors.InvalidArgument(
+                f"fields must map names to types, not {name!r} to {kind!r}")
+    return TFRecords(path, dict(fields))
+
+
+def names_and_types(fields: Any) -> Tuple[list, list]:
+    """The fields' names and types, as the native options have them."""
+    if fields is None:
+        return [], []
+    if isinstance(fields, str):
+        return [b""], [fields.encode()]
+    return ([name.encode("utf-8", "surrogateescape") for name in fields],
+            [kind.encode() for kind in fields.values()])

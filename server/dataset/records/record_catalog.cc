@@ -1,0 +1,138 @@
+#include "server/dataset/records/record_catalog.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/object_scan.h"
+#include "server/dataset/records/record_dataset.h"
+
+namespace forebay::dataset::records {
+namespace {
+
+// Files that change while they are scanned are listed so often.
+constexpr int kMaxTries = 3;
+// Reads of the scan take at most this part of the memory.
+constexpr std::uint64_t kReadsPart = 32;
+
+std::string NameOf(const RecordRequest& request) {
+  const auto identity = request.root->identity();
+  return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
+                      std::string(1, '\0'), request.name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
+    const RecordRequest& request, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  const std::string name = NameOf(request);
+  FOREBAY_ASSIGN_OR_RETURN(
+      IndexPtr index,
+      search_.Find(
+          name, request.root->uri(), stop,
+          [&](const Search::Known& known, const std::stop_token& search) {
+            return FindIndex(request, name, known.item, warnings, search);
+          }));
+  auto format = request.make_format(index->format());
+  if (!format.ok()) return base::Annotate(format.status(), request.root->uri());
+  return std::make_shared<const RecordDataset>(
+      std::move(index), *std::move(format), request.root, budget_);
+}
+
+absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindIndex(
+    const RecordRequest& request, const std::string& name,
+    const IndexPtr& known, std::vector<std::string>* warnings,
+    const std::stop_token& stop) const {
+  for (int tries = 1;; ++tries) {
+    auto index = FindOnce(request, name, known, warnings, stop);
+    if (index.ok()) return index;
+    // A file was replaced or touched between the list and the scan.
+    const bool changed = absl::IsFailedPrecondition(index.status()) ||
+                         absl::IsAborted(index.status());
+    if (!changed || tries == kMaxTries)
+      return base::Annotate(index.status(), request.root->uri());
+  }
+}
+
+absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
+    const RecordRequest& request, const std::string& name,
+    const IndexPtr& known, std::vector<std::string>* warnings,
+    const std::stop_token& stop) const {
+  base::WorkingMemory memory(budget_, "its list of files and their index");
+  FOREBAY_ASSIGN_OR_RETURN(const RecordRequest::Files files,
+                           request.list(memory, stop));
+  if (files.empty()) return absl::NotFoundError("no file was named");
+  if (known != nullptr && known->IsOf(files)) return known;
+  if (IndexPtr saved = Load(request, name, files, warnings); saved != nullptr)
+    return saved;
+  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, Scan(request, files, memory, stop));
+  if (store_.has_value()) {
+    if (const auto saved = store_->Save(name, *index); !saved.ok()) {
+      warnings->push_back(absl::StrCat(
+          request.root->uri(),
+          ": its index is kept in memory only: ", saved.message()));
+    }
+  }
+  return index;
+}
+
+absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
+    const RecordRequest& request, const RecordRequest::Files& files,
+    base::WorkingMemory& memory, const std::stop_token& stop) const {
+  FOREBAY_ASSIGN_OR_RETURN(const RecordRequest::FormatPtr format,
+                           request.find_format(files, memory, stop));
+  std::map<std::size_t, std::unique_ptr<RecordParser>> parsers;
+  std::vector<FileRecords> records;
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(records, files.size()));
+  records.resize(files.size());
+  const std::uint64_t reads =
+      budget_->limit() / kReadsPart / request.read_sizes.max;
+  ObjectScan scan{.source = request.source,
+                  .root = request.root,
+                  .objects = files,
+                  .objects_at_once = std::min<std::size_t>(
+                      request.files_at_once, std::max<std::uint64_t>(1, reads)),
+                  .purpose = {},
+                  .stop = stop,
+                  .begin = {},
+                  .end = {}};
+  scan.begin = [&](std::size_t file) -> absl::StatusOr<ObjectParser*> {
+    auto& parser = parsers[file];
+    parser = format->Parse(files[file], request.read_sizes, &memory);
+    return parser.get();
+  };
+  scan.end = [&](std::size_t file) {
+    const auto parser = parsers.find(file);
+    records[file] = parser->second->TakeRecords();
+    parsers.erase(parser);
+    return absl::OkStatus();
+  };
+  FOREBAY_RETURN_IF_ERROR(ScanObjects(scan, memory));
+  return BuildRecordIndex(format->text(), files, std::move(records), memory);
+}
+
+// Returns null if the disk has none that can still be used.
+RecordCatalog::IndexPtr RecordCatalog::Load(
+    const RecordRequest& request, const std::string& name,
+    const RecordRequest::Files& files,
+    std::vector<std::string>* warnings) const {
+  if (!store_.has_value()) return nullptr;
+  absl::Status status;
+  if (auto index = store_->Load(name, files); index.ok()) {
+    status = request.make_format((*index)->format()).status();
+    if (status.ok()) return *std::move(index);
+  } else {
+    status = index.status();
+  }
+  if (!absl::IsNotFound(status)) {
+    warnings->push_back(absl::StrCat(
+        request.root->uri(), ": its index is built anew: ", status.message()));
+  }
+  return nullptr;
+}
+
+}  // namespace forebay::dataset::records

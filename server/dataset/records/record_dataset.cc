@@ -1,0 +1,52 @@
+#include "server/dataset/records/record_dataset.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+
+namespace forebay::dataset::records {
+
+RecordDataset::RecordDataset(std::shared_ptr<const RecordIndex> index,
+                             std::shared_ptr<const RecordFormat> format,
+                             std::shared_ptr<const storage::Root> root,
+                             base::MemoryBudget* budget)
+    : index_(std::move(index)),
+      format_(std::move(format)),
+      layout_(std::make_shared<const RecordLayout>(index_, format_, budget)),
+      root_(std::move(root)),
+      fields_(format_->FieldsOf(*index_)) {}
+
+Sample RecordDataset::At(std::uint64_t id) const {
+  const RecordIndex::Extent extent = index_->ExtentOf(id);
+  storage::ListedObject file = index_->FileAt(extent.file);
+  return {.object = std::move(file.name),
+          .version = file.version,
+          .layout = layout_,
+          .offset = extent.offset,
+          .length = extent.length};
+}
+
+void RecordDataset::ValuesOf(std::uint64_t, absl::Span<FieldValue>) const {
+  FOREBAY_CHECK(!is_self_describing());
+}
+
+absl::Status RecordDataset::ReadValues(std::uint64_t id,
+                                       absl::Span<const std::uint8_t> read,
+                                       absl::Span<FieldValue> values,
+                                       MadeValues* made) const {
+  FOREBAY_CHECK(values.size() == fields_.size());
+  const std::uint64_t length = index_->ExtentOf(id).length;
+  if (read.size() < length) {
+    return absl::DataLossError(
+        absl::StrCat("has only ", read.size(), " of ", length, " bytes"));
+  }
+  // A cached variant may follow.
+  return format_->ReadValues(read.first(length), values, made);
+}
+
+std::string RecordDataset::NameOf(std::uint64_t id) const {
+  return absl::StrCat("record ", index_->ExtentOf(id).record);
+}
+
+}  // namespace forebay::dataset::records

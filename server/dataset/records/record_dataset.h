@@ -1,0 +1,57 @@
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_DATASET_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_RECORD_DATASET_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/records/record_format.h"
+#include "server/dataset/records/record_index.h"
+#include "server/dataset/records/record_layout.h"
+
+namespace forebay::dataset::records {
+
+// A dataset of files of records: each record is a sample. It may share its
+// index with others, and has a root of its own to read through.
+class RecordDataset final : public Dataset {
+ public:
+  // The budget outlives it. The index was made with that format.
+  RecordDataset(std::shared_ptr<const RecordIndex> index,
+                std::shared_ptr<const RecordFormat> format,
+                std::shared_ptr<const storage::Root> root,
+                base::MemoryBudget* budget);
+
+  std::uint64_t size() const override { return index_->size(); }
+  const std::vector<Field>& fields() const override { return fields_; }
+  Sample At(std::uint64_t id) const override;
+  void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
+  bool is_self_describing() const override { return true; }
+  absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
+                          absl::Span<FieldValue> values,
+                          MadeValues* made) const override;
+  std::string NameOf(std::uint64_t id) const override;
+  std::uint64_t largest_sample() const override { return index_->longest(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  const Version& version() const override { return index_->version(); }
+  const void* index() const override { return index_.get(); }
+  const std::shared_ptr<const storage::Root>& root() const override {
+    return root_;
+  }
+
+ private:
+  const std::shared_ptr<const RecordIndex> index_;
+  const std::shared_ptr<const RecordFormat> format_;
+  const std::shared_ptr<const RecordLayout> layout_;
+  const std::shared_ptr<const storage::Root> root_;
+  const std::vector<Field> fields_;
+  const std::vector<std::string> classes_;  // empty: records name none
+};
+
+}  // namespace forebay::dataset::records
+
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_RECORD_DATASET_H_

@@ -1,0 +1,51 @@
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_FORMAT_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_RECORD_FORMAT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/object_parser.h"
+#include "server/dataset/records/record_index.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::dataset::records {
+
+// Finds the records of one file. Is used as ObjectParser says.
+class RecordParser : public ObjectParser {
+ public:
+  // To be called once, when next_read() returns nothing.
+  virtual FileRecords TakeRecords() = 0;
+};
+
+// How a dataset's records lie in files, and what fields they have.
+//
+// Immutable and thread-safe. Shared by the datasets of that format. Never
+// blocks. Errors give the reason alone.
+class RecordFormat {
+ public:
+  virtual ~RecordFormat() = default;
+
+  // Text that tells formats apart, and that such a format can be made of again.
+  virtual const std::string& text() const = 0;
+  // Makes the parser of a file, which counts in `memory` what it finds. Both
+  // the format and `memory` outlive it.
+  virtual std::unique_ptr<RecordParser> Parse(
+      const storage::ListedObject& file, const ReadSizes& read_sizes,
+      base::WorkingMemory* memory) const = 0;
+  // The fields of an index that was made with such parsers.
+  virtual std::vector<Field> FieldsOf(const RecordIndex& index) const = 0;
+  // Finds the fields' values in a record, as Dataset::ReadValues says.
+  virtual absl::Status ReadValues(absl::Span<const std::uint8_t> record,
+                                  absl::Span<FieldValue> values,
+                                  MadeValues* made) const = 0;
+};
+
+}  // namespace forebay::dataset::records
+
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_RECORD_FORMAT_H_

@@ -1,0 +1,139 @@
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/dataset.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::dataset::records {
+
+// The lengths that a field's values have, in bytes.
+struct LengthBounds {
+  std::uint64_t shortest = UINT64_MAX;
+  std::uint64_t longest = 0;
+
+  void Add(const LengthBounds& other);
+  bool operator==(const LengthBounds&) const = default;
+};
+
+// The records of one file, which lie one behind the other.
+struct FileRecords {
+  std::uint64_t begin = 0;          // of the first one; bytes into the file
+  std::vector<std::uint64_t> ends;  // of each; bytes into the file
+  // Of each of the format's fields; empty where the format finds none.
+  std::vector<LengthBounds> bounds;
+};
+
+// A file of an index. Its records follow those of the file before it.
+struct FileRecord {
+  std::uint64_t path_offset = 0;  // bytes into the names
+  std::uint64_t path_length = 0;  // bytes
+  std::uint64_t first_record = 0;
+  std::uint64_t begin = 0;  // see FileRecords
+  std::uint64_t size = 0;   // of its version, as all below
+  std::int64_t stamp = 0;
+  std::uint64_t inode = 0;
+  std::int64_t ctime_nanos = 0;
+};
+static_assert(sizeof(FileRecord) == 64);
+
+// The parts of an index.
+struct RecordIndexParts {
+  // What its format is, for RecordFormat's makers.
+  std::string format;
+  std::vector<FileRecord> files;
+  std::vector<std::uint64_t> ends;   // of all files' records
+  std::vector<LengthBounds> bounds;  // of all files together
+  std::string names;
+  // Of at least RecordIndex::Bytes.
+  base::MemoryReservation reservation = {};
+};
+
+// Every sample of a dataset of files of records: where they lie. A sample takes
+// 8 bytes; a file 72 and its path. Holds a reservation for them. Thread-safe;
+// immutable, but for the files' ctimes. Never blocks.
+class RecordIndex {
+ public:
+  // The bytes of a record in its file.
+  struct Extent {
+    std::size_t file = 0;
+    std::uint64_t record = 0;  // in that file
+    std::uint64_t offset = 0;  // bytes
+    std::uint64_t length = 0;  // bytes
+  };
+
+  // DATA_LOSS: the parts do not fit together. They may come from a damaged
+  // file.
+  static absl::StatusOr<std::shared_ptr<const RecordIndex>> Create(
+      RecordIndexParts parts);
+
+  std::uint64_t size() const { return parts_.ends.size(); }  // records
+  const std::string& format() const { return parts_.format; }
+  const std::vector<LengthBounds>& bounds() const { return parts_.bounds; }
+  // Bytes of the longest record.
+  std::uint64_t longest() const { return longest_; }
+  // A digest (XXH3) of the format, the files with their sizes and times, and
+  // the records.
+  const Version& version() const { return version_; }
+  const RecordIndexParts& parts() const { return parts_; }
+
+  // `record` is less than size().
+  Extent ExtentOf(std::uint64_t record) const;
+  // `file` is one of the index's.
+  storage::ListedObject FileAt(std::size_t file) const;
+
+  // Whether it is of these files, in these versions.
+  bool IsOf(absl::Span<const storage::ListedObject> files) const;
+
+  // The revision by which the index knows the file of that path.
+  storage::Revision RevisionOf(std::string_view path) const;
+  // A rescan found `records` in that revision of the file. If they are what the
+  // index has, it knows the file by that revision from then on. Else returns
+  // false and changes nothing.
+  bool Accept(std::string_view path, const storage::Revision& revision,
+              const FileRecords& records) const;
+
+  // Bytes of memory.
+  std::uint64_t memory() const;
+  // The bytes of an index with so many parts, and bytes of text.
+  static std::uint64_t Bytes(std::uint64_t files, std::uint64_t records,
+                             std::uint64_t bounds, std::uint64_t text);
+
+ private:
+  explicit RecordIndex(RecordIndexParts parts);
+
+  absl::Status Check() const;
+  void Summarize();
+  std::uint64_t EndOf(std::size_t file) const;
+  std::string_view PathOf(const FileRecord& file) const;
+  bool HasRecords(std::size_t file, const FileRecords& records) const;
+
+  RecordIndexParts parts_;
+  std::uint64_t longest_ = 0;
+  Version version_ = {};
+  // By file: the ctime of the file that was last found to be as indexed.
+  mutable std::vector<std::atomic<std::int64_t>> ctimes_;
+};
+
+// Makes the index of `files`, each with its records, in this order. The index
+// keeps its part of `memory`. RESOURCE_EXHAUSTED: that of `memory`.
+absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
+    std::string format, absl::Span<const storage::ListedObject> files,
+    std::vector<FileRecords> records, base::WorkingMemory& memory);
+
+}  // namespace forebay::dataset::records
+
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_H_

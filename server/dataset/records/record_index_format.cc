@@ -1,0 +1,71 @@
+#include "server/dataset/records/record_index_format.h"
+
+#include <utility>
+
+#include "server/base/status.h"
+#include "server/dataset/index_file.h"
+
+namespace forebay::dataset::records {
+namespace {
+
+constexpr IndexFileType kType = {
+    {'F', 'B', 'Y', 'R', 'E', 'C', 'R', 'D'}, 1, 0};
+
+struct Header {
+  IndexFileType type;
+  std::uint64_t files;
+  std::uint64_t records;
+  std::uint64_t bounds;
+  std::uint64_t names_bytes;
+  std::uint64_t format_bytes;
+};
+static_assert(sizeof(Header) == 56);
+
+}  // namespace
+
+std::string EncodeRecordIndex(const RecordIndex& index) {
+  const RecordIndexParts& parts = index.parts();
+  Header header = {};
+  header.type = kType;
+  header.files = parts.files.size();
+  header.records = parts.ends.size();
+  header.bounds = parts.bounds.size();
+  header.names_bytes = parts.names.size();
+  header.format_bytes = parts.format.size();
+  std::string bytes;
+  bytes.reserve(sizeof(header) + header.files * sizeof(FileRecord) +
+                header.records * sizeof(std::uint64_t) +
+                header.bounds * sizeof(LengthBounds) + header.names_bytes +
+                header.format_bytes + kIndexFileChecksumBytes);
+  bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
+  AppendItems(bytes, parts.files);
+  AppendItems(bytes, parts.ends);
+  AppendItems(bytes, parts.bounds);
+  bytes += parts.names;
+  bytes += parts.format;
+  SealIndexFile(bytes);
+  return bytes;
+}
+
+absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
+  FOREBAY_ASSIGN_OR_RETURN(const Header header,
+                           TakeIndexFileHeader<Header>(kType, bytes));
+  RecordIndexParts parts;
+  // The parts are no longer in memory than in the file, but for the ctimes.
+  const std::uint64_t ctimes =
+      bytes.size() / sizeof(FileRecord) * sizeof(std::int64_t);
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(RecordIndex::Bytes(0, 0, 0, bytes.size() + ctimes)));
+  if (!TakeItems(bytes, header.files, &parts.files) ||
+      !TakeItems(bytes, header.records, &parts.ends) ||
+      !TakeItems(bytes, header.bounds, &parts.bounds) ||
+      !TakeItems(bytes, header.names_bytes, &parts.names) ||
+      !TakeItems(bytes, header.format_bytes, &parts.format) || !bytes.empty()) {
+    return DamagedIndexFile("has counts that do not match its length");
+  }
+  return RecordIndex::Create(std::move(parts));
+}
+
+}  // namespace forebay::dataset::records

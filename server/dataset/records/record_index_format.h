@@ -1,0 +1,40 @@
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_FORMAT_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_FORMAT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/records/record_index.h"
+
+// The file of a RecordIndex:
+//
+//   header       56 bytes: magic "FBYRECRD"; version (1) and zero as u32;
+//                numbers of files, of records and of bounds, bytes of names
+//                and of the format u64
+//   files        64 bytes each: path_offset, path_length, first_record, begin,
+//                size u64; stamp i64; inode u64; ctime i64
+//   ends         8 bytes each: u64
+//   bounds       16 bytes each: shortest, longest u64
+//   names        bytes, see FileRecord
+//   format       bytes
+//   checksum     16 bytes: XXH3-128 of all before, in its canonical form
+// See index_file.h.
+
+namespace forebay::dataset::records {
+
+// Returns the bytes of the file. Thread-safe; never blocks.
+std::string EncodeRecordIndex(const RecordIndex& index);
+
+// Reads the index in `bytes`, which keeps its part of `memory`. DATA_LOSS: the
+// file is damaged or of another version; RESOURCE_EXHAUSTED: that of `memory`.
+// Thread-safe; never blocks.
+absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory);
+
+}  // namespace forebay::dataset::records
+
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_FORMAT_H_

@@ -1,0 +1,48 @@
+#include "server/dataset/records/record_layout.h"
+
+#include "server/base/working_memory.h"
+#include "server/dataset/object_rescan.h"
+
+namespace forebay::dataset::records {
+namespace {
+
+class RecordRescan final : public ObjectRescan {
+ public:
+  RecordRescan(std::shared_ptr<const RecordIndex> index,
+               std::shared_ptr<const RecordFormat> format,
+               base::MemoryBudget* budget, const storage::ReadRequest& read,
+               storage::ByteSource& source, Done done)
+      : ObjectRescan(read, source, budget, "another look at a file of records",
+                     std::move(done)),
+        index_(std::move(index)),
+        format_(std::move(format)) {}
+
+ private:
+  absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
+    parser_ = format_->Parse({object(), version()}, {}, memory);
+    return parser_.get();
+  }
+
+  bool Accept(const storage::Revision& revision) override {
+    return index_->Accept(object(), revision, parser_->TakeRecords());
+  }
+
+  const std::shared_ptr<const RecordIndex> index_;
+  const std::shared_ptr<const RecordFormat> format_;
+  std::unique_ptr<RecordParser> parser_;
+};
+
+}  // namespace
+
+void RecordLayout::LookAgain(
+    const storage::ReadRequest& read, storage::ByteSource& source,
+    std::function<void(absl::StatusOr<storage::Revision>)> done) const {
+  const storage::Revision known = index_->RevisionOf(read.object);
+  // Another look has ended meanwhile.
+  if (known != read.version.revision) return done(known);
+  std::make_shared<RecordRescan>(index_, format_, budget_, read, source,
+                                 std::move(done))
+      ->Begin();
+}
+
+}  // namespace forebay::dataset::records

@@ -1,0 +1,115 @@
+#include "server/dataset/tfrecord/first_records.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/tfrecord/framing.h"
+#include "server/storage/read_now.h"
+
+namespace forebay::dataset::tfrecord {
+namespace {
+
+constexpr std::uint64_t kReadBytes = std::uint64_t{4} << 20;
+constexpr std::size_t kMostRecords = 64;
+
+// Reads the beginning of one file.
+class Start {
+ public:
+  Start(storage::ByteSource& source,
+        const std::shared_ptr<const storage::Root>& root,
+        const storage::ListedObject& file, base::WorkingMemory& memory,
+        const std::stop_token& stop)
+      : source_(source),
+        root_(root),
+        file_(file),
+        memory_(memory),
+        stop_(stop) {}
+
+  absl::StatusOr<FirstRecords> Read() const {
+    FOREBAY_ASSIGN_OR_RETURN(base::Bytes bytes,
+                             ReadBytes(std::min(size(), kReadBytes)));
+    auto first = FrameBytes(bytes.span());
+    if (!first.ok()) return base::Annotate(first.status(), file_.name);
+    if (*first > bytes.size()) {
+      FOREBAY_ASSIGN_OR_RETURN(bytes, ReadBytes(*first));
+    }
+    FirstRecords records;
+    const absl::Status taken = TakeRecords(bytes.span(), &records);
+    if (!taken.ok()) return base::Annotate(taken, file_.name);
+    records.read.push_back(std::move(bytes));
+    return records;
+  }
+
+ private:
+  std::uint64_t size() const { return file_.version.size; }
+
+  // Bytes of the frame that begins there, which the file has.
+  absl::StatusOr<std::uint64_t> FrameBytes(
+      absl::Span<const std::uint8_t> bytes) const {
+    if (bytes.size() < kHeaderBytes || size() < kFrameBytes)
+      return absl::DataLossError("is truncated: it has no whole record");
+    FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t length, LengthOf(bytes));
+    if (length > size() - kFrameBytes) {
+      return absl::DataLossError(
+          absl::StrCat("is truncated: its first record has ", length,
+                       " bytes, more than the file"));
+    }
+    return length + kFrameBytes;
+  }
+
+  absl::Status TakeRecords(absl::Span<const std::uint8_t> bytes,
+                           FirstRecords* records) const {
+    while (bytes.size() >= kFrameBytes &&
+           records->payloads.size() < kMostRecords) {
+      const auto length = LengthOf(bytes);
+      // The scan tells of what is damaged further behind.
+      if (!length.ok() || *length > bytes.size() - kFrameBytes) break;
+      const auto payload = PayloadOf(bytes.first(*length + kFrameBytes));
+      if (payload.ok()) records->payloads.push_back(*payload);
+      if (!payload.ok() && records->payloads.empty()) return payload.status();
+      bytes.remove_prefix(*length + kFrameBytes);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<base::Bytes> ReadBytes(std::uint64_t length) const {
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(length)));
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = file_.name;
+    request.version = file_.version;
+    request.length = length;
+    FOREBAY_ASSIGN_OR_RETURN(
+        storage::ReadResult result,
+        storage::ReadNow(source_, std::move(request), stop_));
+    if (result.bytes.size() == length) return std::move(result.bytes);
+    return absl::DataLossError(absl::StrCat(file_.name, ": a read gave ",
+                                            result.bytes.size(),
+                                            " bytes instead of ", length));
+  }
+
+  storage::ByteSource& source_;
+  const std::shared_ptr<const storage::Root>& root_;
+  const storage::ListedObject& file_;
+  base::WorkingMemory& memory_;
+  const std::stop_token& stop_;
+};
+
+}  // namespace
+
+absl::StatusOr<FirstRecords> ReadFirstRecords(
+    storage::ByteSource& source,
+    const std::shared_ptr<const storage::Root>& root,
+    absl::Span<const storage::ListedObject> files, base::WorkingMemory& memory,
+    const std::stop_token& stop) {
+  const auto* const file = std::find_if(
+      files.begin(), files.end(),
+      [](const storage::ListedObject& one) { return one.version.size > 0; });
+  if (file == files.end()) return FirstRecords();
+  return Start(source, root, *file, memory, stop).Read();
+}
+
+}  // namespace forebay::dataset::tfrecord

@@ -1,0 +1,55 @@
+#include "server/dataset/tfrecord/tfrecord_format.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "server/base/status.h"
+#include "server/dataset/tfrecord/framing.h"
+#include "server/dataset/tfrecord/tfrecord_parser.h"
+
+namespace forebay::dataset::tfrecord {
+
+std::unique_ptr<records::RecordParser> TfrecordFormat::Parse(
+    const storage::ListedObject& file, const ReadSizes& read_sizes,
+    base::WorkingMemory* memory) const {
+  return std::make_unique<TfrecordParser>(
+      file, read_sizes, measures() ? &fields_ : nullptr, memory);
+}
+
+std::vector<Field> TfrecordFormat::FieldsOf(
+    const records::RecordIndex& index) const {
+  const std::uint64_t payload =
+      std::max(index.longest(), kFrameBytes) - kFrameBytes;
+  std::vector<Field> fields;
+  for (std::size_t i = 0; i < fields_.fields().size(); ++i) {
+    const RecordField& field = fields_.fields()[i];
+    std::uint64_t longest = payload;
+    if (field.type.array.has_value()) {
+      const std::uint64_t one = BytesOf(*field.type.array);
+      if (!field.type.has_rows) longest = one;
+      if (field.type.has_rows && i < index.bounds().size())
+        longest = index.bounds()[i].longest;
+      // An array has a place even if all are empty.
+      longest = std::max(longest / one, std::uint64_t{1}) * one;
+    } else if (field.type.kind == proto::FieldKind::kLabel) {
+      longest = sizeof(std::int64_t);
+    }
+    fields.push_back({.name = field.name,
+                      .kind = field.type.kind,
+                      .longest = longest,
+                      .array = field.type.array,
+                      .has_rows = field.type.has_rows});
+  }
+  return fields;
+}
+
+absl::Status TfrecordFormat::ReadValues(absl::Span<const std::uint8_t> record,
+                                        absl::Span<FieldValue> values,
+                                        MadeValues* made) const {
+  if (record.size() < kFrameBytes)
+    return absl::DataLossError("is no TFRecord file");
+  FOREBAY_ASSIGN_OR_RETURN(const auto payload, PayloadOf(record));
+  return fields_.Read(record, payload, values, made);
+}
+
+}  // namespace forebay::dataset::tfrecord

@@ -1,0 +1,98 @@
+#include "server/dataset/tfrecord/tfrecord_parser.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/tfrecord/framing.h"
+
+namespace forebay::dataset::tfrecord {
+namespace {
+
+// The compression that TensorFlow's writer has options for.
+std::string_view CompressionOf(absl::Span<const std::uint8_t> start) {
+  if (start[0] == 0x1f && start[1] == 0x8b) return "GZIP";
+  // RFC 1950, 2.2: the method, and a checksum of the two bytes.
+  const unsigned header = (unsigned{start[0]} << 8) | start[1];
+  if ((start[0] & 0x0f) == 8 && (start[0] >> 4) <= 7 && header % 31 == 0)
+    return "ZLIB";
+  return {};
+}
+
+}  // namespace
+
+std::optional<ByteRange> TfrecordParser::wanted() const {
+  if (at_ == size()) return std::nullopt;
+  if (open_ > 0) return ByteRange{at_, open_};
+  return ByteRange{at_, std::min(kHeaderBytes, size() - at_)};
+}
+
+std::optional<ByteRange> TfrecordParser::next_read() const {
+  const auto next = wanted();
+  if (!next.has_value()) return std::nullopt;
+  return read_length_.For(*next, size());
+}
+
+absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
+  const auto read = next_read();
+  FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
+  auto next = wanted();
+  while (next.has_value() && next->offset <= read->offset + bytes.size() &&
+         next->length <= read->offset + bytes.size() - next->offset) {
+    const absl::Status seen =
+        See(bytes.subspan(next->offset - read->offset, next->length));
+    if (absl::IsResourceExhausted(seen)) return seen;
+    if (!seen.ok()) {
+      return base::Annotate(seen, absl::StrCat(file_.name, ": at byte ", at_));
+    }
+    next = wanted();
+  }
+  if (next.has_value()) read_length_.Adapt(*read, *next);
+  return absl::OkStatus();
+}
+
+absl::Status TfrecordParser::See(absl::Span<const std::uint8_t> bytes) {
+  if (open_ == 0) return SeeHeader(bytes);
+  // What is damaged will be when it is read.
+  if (const auto payload = PayloadOf(bytes); payload.ok())
+    measured_->Measure(*payload, &found_.bounds);
+  open_ = 0;
+  return Add(bytes.size());
+}
+
+absl::Status TfrecordParser::SeeHeader(absl::Span<const std::uint8_t> header) {
+  const std::uint64_t left = size() - at_;
+  if (left < kFrameBytes) {
+    return absl::DataLossError(absl::StrCat(
+        "is truncated: ", left, " bytes are left, which are no record"));
+  }
+  const auto length = LengthOf(header);
+  if (!length.ok()) {
+    const std::string_view compression =
+        at_ == 0 ? CompressionOf(header) : std::string_view();
+    if (compression.empty()) return length.status();
+    return absl::UnimplementedError(
+        absl::StrCat("is compressed (", std::string(compression),
+                     "), so that its records cannot be read singly"));
+  }
+  if (*length > left - kFrameBytes) {
+    return absl::DataLossError(absl::StrCat("is truncated: a record has ",
+                                            *length, " bytes, of which ",
+                                            left - kFrameBytes, " are there"));
+  }
+  if (measured_ == nullptr) return Add(*length + kFrameBytes);
+  open_ = *length + kFrameBytes;
+  return absl::OkStatus();
+}
+
+absl::Status TfrecordParser::Add(std::uint64_t frame_bytes) {
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, 1));
+  at_ += frame_bytes;
+  found_.ends.push_back(at_);
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::dataset::tfrecord

@@ -1,0 +1,44 @@
+#ifndef FOREBAY_SERVER_DATASET_TFRECORD_VALUE_TYPE_H_
+#define FOREBAY_SERVER_DATASET_TFRECORD_VALUE_TYPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "proto/shm_layout.h"
+#include "server/dataset/dataset.h"
+
+namespace forebay::dataset::tfrecord {
+
+// What a field's values are, as users say it:
+//
+//   "jpg", "png", "image"   an image, JPEG or PNG
+//   "int64", "cls", "label" an integer
+//   "txt", "text"           UTF-8
+//   "json"                  UTF-8
+//   "npy"                   a .npy file
+//   "bytes"                 bytes
+//   "float32[3,4]"          an array of that type and shape
+//   "float32[n]"            an array of any length; "float32[n,4]": of rows
+//   "float32"               a number
+struct ValueType {
+  proto::FieldKind kind = proto::FieldKind::kBytes;
+  // Of arrays but .npy files; see Field.
+  std::optional<ArrayType> array = std::nullopt;
+  bool has_rows = false;
+
+  bool operator==(const ValueType&) const = default;
+};
+
+// INVALID_ARGUMENT, saying what is wanted: the text is no such type. Functions
+// are thread-safe and never block.
+absl::StatusOr<ValueType> ParseValueType(std::string_view text);
+
+// Returns a text that ParseValueType makes the type of.
+std::string TextOf(const ValueType& type);
+
+}  // namespace forebay::dataset::tfrecord
+
+#endif  // FOREBAY_SERVER_DATASET_TFRECORD_VALUE_TYPE_H_
