@@ -215,9 +215,8 @@ absl::Status ZipDirectory::Begin(const ZipEnd& end,
   end_ = end;
   directory_begin_ = directory_end - end.directory_bytes;
   directory_end_ = directory_end;
-  // What lies behind the end may be the rest of an archive that was truncated,
-  // and the end that of an archive within it. Then there is something before
-  // it.
+  // An archive that was truncated may end so, if another one lies within it.
+  // Then there is something before that one.
   if (behind_ > 0 && end.directory_offset != directory_begin_) {
     return absl::DataLossError(
         absl::StrCat(behind_, " bytes follow the end record"));
