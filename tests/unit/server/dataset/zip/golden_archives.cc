@@ -1,5 +1,6 @@
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <sstream>
