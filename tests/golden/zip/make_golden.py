@@ -2,7 +2,7 @@
 """Makes the zip archives of this folder, and what Python's zipfile sees in them.
 
 Run it with Debian's own python3, python3-numpy, and zip (Info-ZIP 3.0); it writes
-beside itself. The encrypted archive comes out a little different each time.
+beside itself. Archives of zip come out a little different each time.
 
 golden.txt, by zipfile; names are percent-quoted:
     archive FILE BASE                      (FILE lies at byte BASE of the archive)
