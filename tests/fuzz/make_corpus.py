@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -200,6 +201,31 @@ def make_shards():
     put("shard_parser/two_faults", b"txt\n" + faults)
 
 
+def make_zip_members():
+    def deflated(content, level=9, strategy=zlib.Z_DEFAULT_STRATEGY):
+        packer = zlib.compressobj(level, zlib.DEFLATED, -15, 9, strategy)
+        return packer.compress(content) + packer.flush()
+
+    def member(length, name, extra, data):
+        return struct.pack("<HB4s5H3L2H", length, len(name), b"PK\3\4", 20, 0, 8,
+                           0, 0, 0, 0, 0, len(name), len(extra)
+                           ) + name + extra + data
+
+    text = b"some text, and more of the text, and more, and more"
+    for name, data in (("deflated", deflated(text)), ("empty", deflated(b"")),
+                       ("stored_blocks", deflated(text, 0)),
+                       ("fixed_codes", deflated(text, 9, zlib.Z_FIXED)),
+                       ("nothing", b"")):
+        length = 0 if name in ("empty", "nothing") else len(text)
+        put(f"zip_member/{name}", member(length, b"a/b.txt", b"", data))
+    # Codes of its own, and distances of all lengths.
+    long = b"".join(b"%d, " % (i * i % 1009) for i in range(8000))
+    put("zip_member/long", member(len(long), b"", b"", deflated(long)))
+    put("zip_member/zeros", member(65535, b"z", b"ex\0\0", deflated(bytes(65535))))
+    put("zip_member/longer", member(60000, b"z", b"", deflated(bytes(65535))))
+    put("zip_member/shorter", member(65535, b"z", b"", deflated(bytes(100))))
+
+
 def make_nested():
     arrays = "[" * DEEP + "]" * DEEP
     put("manifest/nested_arrays.jsonl",
@@ -225,6 +251,7 @@ def main():
     make_windows()
     make_rings()
     make_shards()
+    make_zip_members()
     make_nested()
 
 

@@ -1,0 +1,49 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_GOLDEN_ARCHIVES_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_GOLDEN_ARCHIVES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/dataset/zip/zip_member.h"
+
+namespace forebay::dataset::zip {
+
+// A file as zipfile reads it; see tests/golden/zip/make_golden.py.
+struct GoldenMember {
+  ZipMember member;
+  std::uint64_t data_offset = 0;  // in the archive
+  std::string sha256;             // in hex
+};
+
+struct GoldenArchive {
+  std::string name;
+  // The archive is so many zeros and the file's bytes.
+  std::uint64_t base = 0;
+  std::vector<GoldenMember> members;
+};
+
+std::vector<GoldenArchive> GoldenArchives();
+
+// The bytes of a file of tests/golden/zip.
+std::string GoldenFile(const std::string& name);
+
+absl::Span<const std::uint8_t> AsBytes(std::string_view text);
+
+// Returns the members of `archive`, which lies behind `base` zeros and is given
+// in pieces `extra` bytes longer than those wanted.
+absl::StatusOr<std::vector<ZipMember>> Members(std::string_view archive,
+                                               std::uint64_t base = 0,
+                                               std::uint64_t extra = 0);
+
+// Returns a member's bytes, which may be at most 1 MiB.
+absl::StatusOr<std::string> Content(std::string_view archive,
+                                    const ZipMember& member,
+                                    std::uint64_t base = 0);
+
+}  // namespace forebay::dataset::zip
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_GOLDEN_ARCHIVES_H_

@@ -1,0 +1,72 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_MADE_ARCHIVE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_MADE_ARCHIVE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace forebay::dataset::zip {
+
+// The records of an archive, each with numbers that no writer has to agree
+// with. By default the archive has one empty file, whose header lies at its
+// beginning.
+struct MadeEntry {
+  std::string name = "a";
+  std::string extra = {};
+  std::string comment = {};
+  std::uint8_t version = 20;
+  std::uint16_t flags = 0;
+  std::uint16_t method = 0;
+  std::uint32_t crc32 = 0;
+  std::uint32_t compressed = 0;
+  std::uint32_t length = 0;
+  std::uint16_t disk = 0;
+  std::uint32_t header_offset = 0;
+
+  std::string Bytes() const;
+};
+
+struct MadeEnd {
+  std::uint16_t disk = 0;
+  std::uint16_t directory_disk = 0;
+  std::uint16_t members_here = 1;
+  std::uint16_t members = 1;
+  std::uint32_t directory_bytes = 47;
+  std::uint32_t directory_offset = 31;
+  std::string comment = {};
+
+  std::string Bytes() const;
+};
+
+struct MadeEnd64 {
+  std::uint32_t disk = 0;
+  std::uint32_t directory_disk = 0;
+  std::uint64_t members_here = 1;
+  std::uint64_t members = 1;
+  std::uint64_t directory_bytes = 47;
+  std::uint64_t directory_offset = 31;
+  std::string extensible = {};
+
+  std::string Bytes() const;
+};
+
+struct MadeLocator {
+  std::uint32_t disk = 0;
+  std::uint64_t end64_offset = 31 + 47;
+  std::uint32_t disks = 1;
+
+  std::string Bytes() const;
+};
+
+// A number of `bytes` bytes, little-endian.
+std::string Number(std::uint64_t number, int bytes);
+
+// A member's header, with its name and extra fields.
+std::string MadeHeader(const std::string& name, const std::string& extra = {});
+
+// An archive of one member, whose data is `compressed` bytes long: its header,
+// as many zeros, its entry, and an end record that fits them.
+std::string ArchiveOf(const MadeEntry& entry);
+
+}  // namespace forebay::dataset::zip
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_MADE_ARCHIVE_H_

@@ -1,0 +1,279 @@
+#include "server/dataset/zip/zip_directory.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/dataset/zip/golden_archives.h"
+#include "tests/unit/server/dataset/zip/made_archive.h"
+
+namespace forebay::dataset::zip {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> Names(std::string_view archive) {
+  const auto members = Members(archive);
+  EXPECT_TRUE(members.ok()) << members.status();
+  std::vector<std::string> names;
+  if (!members.ok()) return names;
+  for (const ZipMember& member : *members) names.push_back(member.name);
+  return names;
+}
+
+void ExpectError(std::string_view archive, absl::StatusCode code,
+                 std::string_view reason) {
+  const absl::Status status = Members(archive).status();
+  EXPECT_EQ(status.code(), code) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("some.zip: "));
+}
+
+void ExpectDamaged(std::string_view archive, std::string_view reason) {
+  ExpectError(archive, absl::StatusCode::kDataLoss, reason);
+}
+
+void ExpectUnsupported(std::string_view archive, std::string_view reason) {
+  ExpectError(archive, absl::StatusCode::kUnimplemented, reason);
+}
+
+TEST(ZipDirectoryTest, FindsWhatZipfileFinds) {
+  for (const GoldenArchive& golden : GoldenArchives()) {
+    const std::string archive = GoldenFile(golden.name);
+    for (const std::uint64_t extra : {0, 1, 100, 4096, 1 << 20}) {
+      const auto members = Members(archive, golden.base, extra);
+      ASSERT_TRUE(members.ok()) << members.status();
+      ASSERT_EQ(members->size(), golden.members.size()) << golden.name;
+      for (std::size_t i = 0; i < members->size(); ++i) {
+        EXPECT_EQ((*members)[i], golden.members[i].member)
+            << golden.name << ": " << (*members)[i].name;
+      }
+    }
+  }
+}
+
+TEST(ZipDirectoryTest, NamesAreAsStored) {
+  EXPECT_THAT(
+      Names(GoldenFile("names.zip")),
+      testing::ElementsAre("\xc3\xa4.txt", "世/界.txt", "with blank", "../up",
+                           "/root", "back\\slash", std::string(300, 'x'),
+                           "caf\x82.txt", "twice", "twice", "extra"));
+}
+
+// One read is enough for a small archive, whatever it ends with.
+TEST(ZipDirectoryTest, ReadsTheEndOnce) {
+  for (const char* name : {"deflated.zip", "comment.zip", "zip64.zip",
+                           "zip64_prefixed.zip", "stored.zip", "savez.npz"}) {
+    const std::string archive = GoldenFile(name);
+    auto directory = ZipDirectory::Create("some.zip", archive.size());
+    ASSERT_TRUE(directory.ok()) << directory.status();
+    const auto wanted = directory->wanted();
+    ASSERT_TRUE(wanted.has_value());
+    EXPECT_LE(wanted->length, 4096u);
+    std::vector<ZipMember> members;
+    const auto tail =
+        std::string_view(archive).substr(wanted->offset, wanted->length);
+    ASSERT_TRUE(directory->See(wanted->offset, AsBytes(tail), &members).ok());
+    EXPECT_FALSE(directory->wanted().has_value()) << name;
+    EXPECT_FALSE(members.empty());
+  }
+}
+
+TEST(ZipDirectoryTest, ReadsALongDirectoryInPieces) {
+  // Three of them are more than one piece.
+  const MadeEntry entry = {
+      .name = std::string(65535, 'n'),
+      .extra = "\1\1" + Number(65531, 2) + std::string(65531, 'e'),
+      .comment = std::string(65535, 'c')};
+  std::string archive = MadeHeader(entry.name);
+  archive.resize(archive.size() * 40);
+  const std::uint64_t begin = archive.size();
+  for (int i = 0; i < 40; ++i) archive += entry.Bytes();
+  archive += MadeEnd{.members_here = 40,
+                     .members = 40,
+                     .directory_bytes =
+                         static_cast<std::uint32_t>(archive.size() - begin),
+                     .directory_offset = static_cast<std::uint32_t>(begin)}
+                 .Bytes();
+  auto directory = ZipDirectory::Create("some.zip", archive.size());
+  ASSERT_TRUE(directory.ok()) << directory.status();
+  std::vector<ZipMember> members;
+  int reads = 0;
+  for (; const auto wanted = directory->wanted(); ++reads) {
+    EXPECT_LE(wanted->length, 1u << 20);
+    const auto piece =
+        std::string_view(archive).substr(wanted->offset, wanted->length);
+    const auto status =
+        directory->See(wanted->offset, AsBytes(piece), &members);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  EXPECT_EQ(members.size(), 40u);
+  EXPECT_EQ(reads, 1 + 8);
+}
+
+TEST(ZipDirectoryTest, TakesTheEndThatEndsTheArchive) {
+  const std::string plain = GoldenFile("deflated.zip");
+  const auto names = Names(plain);
+  for (const std::string& comment :
+       {std::string(65535, 'c'), std::string("PK\5\6"),
+        MadeEnd{.comment = "x"}.Bytes() + "xy",
+        "x" + MadeEnd().Bytes() + "y"}) {
+    const std::string archive =
+        plain.substr(0, plain.size() - 2) + Number(comment.size(), 2) + comment;
+    EXPECT_EQ(Names(archive), names);
+  }
+}
+
+// As of an archive that was put behind something, or was written there.
+TEST(ZipDirectoryTest, ReadsWhatHasBytesBehindIt) {
+  const std::string plain = GoldenFile("deflated.zip");
+  EXPECT_EQ(Names(plain + "x"), Names(plain));
+  EXPECT_EQ(Names(plain + std::string(65535, '\0')), Names(plain));
+  EXPECT_EQ(Names(GoldenFile("counted_prefix.zip") + "x"), Names(plain));
+  ExpectDamaged(plain + std::string(65536, '\0'), "there is no end record");
+  // It may be an archive within an archive that was truncated.
+  ExpectDamaged(GoldenFile("prefixed.zip") + "PK",
+                "2 bytes follow the end record");
+}
+
+TEST(ZipDirectoryTest, ReadsWhatLacksItsFirstBytes) {
+  const std::string plain = GoldenFile("prefixed.zip");
+  EXPECT_EQ(Names(GoldenFile("counted_prefix.zip").substr(100)), Names(plain));
+  ExpectDamaged(plain.substr(120), "the file a.txt does not lie before");
+}
+
+TEST(ZipDirectoryTest, RefusesOtherMethods) {
+  for (const char* name : {"bzip2", "infozip_bzip2"}) {
+    ExpectUnsupported(GoldenFile(std::string(name) + ".zip"),
+                      "is compressed by bzip2, which is not supported");
+  }
+  ExpectUnsupported(GoldenFile("lzma.zip"), "a.txt is compressed by lzma");
+  ExpectUnsupported(ArchiveOf({.method = 9}), "a is compressed by deflate64");
+  ExpectUnsupported(ArchiveOf({.method = 93}), "a is compressed by zstd");
+  ExpectUnsupported(ArchiveOf({.method = 2}), "a is compressed by method 2");
+}
+
+TEST(ZipDirectoryTest, RefusesEncryptedFiles) {
+  ExpectUnsupported(GoldenFile("infozip_encrypted.zip"),
+                    "the file t/a.txt is encrypted");
+  for (const std::uint16_t flags : {1, 1 << 6, 1 << 13}) {
+    ExpectUnsupported(ArchiveOf({.flags = flags}),
+                      "some.zip: at byte 31: the file a is encrypted");
+  }
+  ExpectUnsupported(ArchiveOf({.flags = 1 << 5}), "a is a patch");
+  ExpectUnsupported(ArchiveOf({.version = 64}), "version 6.4");
+}
+
+TEST(ZipDirectoryTest, RefusesSplitArchives) {
+  ExpectUnsupported(GoldenFile("infozip_split.zip"), "the archive is split");
+  const std::string before = MadeHeader("a") + MadeEntry().Bytes();
+  for (const MadeEnd& end : {MadeEnd{.disk = 1}, MadeEnd{.directory_disk = 1},
+                             MadeEnd{.members_here = 0}}) {
+    ExpectUnsupported(before + end.Bytes(), "the archive is split");
+  }
+  for (const MadeLocator& locator :
+       {MadeLocator{.disk = 1}, MadeLocator{.disks = 2}}) {
+    ExpectUnsupported(
+        before + MadeEnd64().Bytes() + locator.Bytes() + MadeEnd().Bytes(),
+        "the archive is split");
+  }
+  for (const MadeEnd64& end :
+       {MadeEnd64{.disk = 1}, MadeEnd64{.directory_disk = 1},
+        MadeEnd64{.members_here = 0}}) {
+    ExpectUnsupported(
+        before + end.Bytes() + MadeLocator().Bytes() + MadeEnd().Bytes(),
+        "the archive is split");
+  }
+  ExpectUnsupported(ArchiveOf({.disk = 1}), "a lies in another file");
+}
+
+TEST(ZipDirectoryTest, DirectoriesMayBeAnything) {
+  EXPECT_TRUE(
+      Names(ArchiveOf({.name = "d/", .flags = 1, .method = 99})).empty());
+  EXPECT_TRUE(Names(GoldenFile("empty.zip")).empty());
+}
+
+TEST(ZipDirectoryTest, RefusesWhatIsNoArchive) {
+  ExpectDamaged("", "has only 0 bytes");
+  ExpectDamaged(std::string(21, 'x'), "has only 21 bytes");
+  ExpectDamaged(std::string(22, 'x'), "there is no end record");
+  ExpectDamaged(std::string(100000, 'P'), "there is no end record");
+}
+
+TEST(ZipDirectoryTest, RefusesNamesWithNul) {
+  ExpectDamaged(ArchiveOf({.name = std::string("a\0b", 3)}), "NUL in its name");
+}
+
+TEST(ZipDirectoryTest, RefusesMembersThatCannotLieThere) {
+  EXPECT_EQ(Names(ArchiveOf({})).size(), 1u);
+  const std::string archive = ArchiveOf({.compressed = 5, .length = 5});
+  EXPECT_EQ(Names(archive).size(), 1u);
+  const auto with = [&](const MadeEntry& entry) {
+    return archive.substr(0, 36) + entry.Bytes() + archive.substr(36 + 47);
+  };
+  ExpectDamaged(with({.compressed = 6, .length = 6}),
+                "a does not lie before the directory");
+  ExpectDamaged(with({.compressed = 5, .length = 5, .header_offset = 1}),
+                "a does not lie before the directory");
+  ExpectDamaged(with({.header_offset = 6}), "does not lie before");
+  ExpectDamaged(with({.header_offset = 36}), "does not lie before");
+  ExpectDamaged(with({.header_offset = 37}), "does not lie before");
+  ExpectDamaged(with({.header_offset = UINT32_MAX}), "does not lie before");
+}
+
+TEST(ZipDirectoryTest, RefusesMembersThatLieOverOthers) {
+  const std::string header = MadeHeader("a") + std::string(40, '\0');
+  const std::string entry = MadeEntry{.compressed = 20, .length = 20}.Bytes();
+  ExpectDamaged(header + entry + entry +
+                    MadeEnd{.members_here = 2,
+                            .members = 2,
+                            .directory_bytes = 2 * 47,
+                            .directory_offset = 31 + 40}
+                        .Bytes(),
+                "at byte 118: the file a lies over others");
+}
+
+TEST(ZipDirectoryTest, RefusesLengthsThatCannotBe) {
+  ExpectDamaged(ArchiveOf({.compressed = 5, .length = 6}),
+                "a cannot have 6 bytes, as it takes 5");
+  ExpectDamaged(ArchiveOf({.compressed = 6, .length = 5}), "cannot have");
+  // No deflated data is so short.
+  ExpectDamaged(ArchiveOf({.method = 8, .compressed = 5, .length = 5161}),
+                "a cannot have 5161 bytes, as it takes 5");
+  EXPECT_EQ(Names(ArchiveOf({.method = 8, .compressed = 5, .length = 5160})),
+            std::vector<std::string>{"a"});
+}
+
+TEST(ZipDirectoryTest, RefusesDirectoriesThatCannotBe) {
+  const std::string before = MadeHeader("a") + MadeEntry().Bytes();
+  EXPECT_EQ(Names(before + MadeEnd().Bytes()).size(), 1u);
+  ExpectDamaged(before + MadeEnd{.directory_bytes = 79}.Bytes(),
+                "the directory cannot have 79 bytes");
+  ExpectDamaged(before + MadeEnd{.directory_bytes = UINT32_MAX}.Bytes(),
+                "the directory cannot have");
+  ExpectDamaged(before + MadeEnd{.directory_bytes = 46}.Bytes(),
+                "there is no entry");
+  ExpectDamaged(before + "x" + MadeEnd{.directory_bytes = 48}.Bytes(),
+                "the directory ends within an entry");
+  ExpectDamaged(before + MadeEnd{.members_here = 2, .members = 2}.Bytes(),
+                "the directory has 1 members, but the end record says 2");
+  ExpectDamaged(before + MadeEnd{.directory_bytes = 0}.Bytes(),
+                "the directory has 0 members");
+}
+
+// Writers that know no zip64 let the number run over.
+TEST(ZipDirectoryTest, CountsMembersInSixteenBits) {
+  constexpr int kMany = 65536 + 1;
+  std::string archive(31 * kMany, '\0');
+  for (int i = 0; i < kMany; ++i) archive += MadeEntry().Bytes();
+  archive +=
+      MadeEnd{.directory_bytes = 47 * kMany, .directory_offset = 31 * kMany}
+          .Bytes();
+  EXPECT_EQ(Names(archive).size(), kMany);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::zip
