@@ -208,9 +208,12 @@ absl::Status LmdbWalk::Finish() {
         tree_.entries, " that its record speaks of"));
   }
   if (searches_) {
-    return absl::NotFoundError(absl::StrCat(
-        "has no database named ", Shown(database_),
-        database_count_ > 0 ? ", but " : " and no other", Databases()));
+    return absl::NotFoundError(
+        database_count_ == 0
+            ? absl::StrCat("has no named databases, and so none named ",
+                           Shown(database_))
+            : absl::StrCat("has no database named ", Shown(database_), ", but ",
+                           Databases()));
   }
   if (!has_values_ && database_count_ > 0) {
     return absl::InvalidArgumentError(
