@@ -32,7 +32,10 @@ struct Result {
 Result Walk(Bytes bytes, const std::string& database, bool alone) {
   Result result;
   auto walk = LmdbWalk::Create("data.mdb", bytes.size(), database);
-  if (!walk.ok()) return {walk.status().ToString(), {}};
+  if (!walk.ok()) {
+    result.error = walk.status().ToString();
+    return result;
+  }
   // Those of two trees, and the meta pages.
   std::size_t most_pieces = 2 * (bytes.size() / 512) + 2;
   while (const auto wanted = walk->wanted()) {
