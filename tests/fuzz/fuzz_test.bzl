@@ -11,7 +11,7 @@ def fuzz_test(name, deps, corpus = None, dictionary = None, largest = 4096, tags
 
     Args:
       name: what is fuzzed.
-      deps: what the test's own file includes; the driver comes with it.
+      deps: what the test's own file includes; the driver and require.h come with it.
       corpus: label of the files to begin with; by default those of corpus/NAME.
       dictionary: a file of words that inputs are made of, as libFuzzer reads it.
       largest: bytes of the largest input that coverage may lead to.
@@ -54,7 +54,7 @@ def fuzz_test(name, deps, corpus = None, dictionary = None, largest = 4096, tags
             "//conditions:default": [],
         }),
         tags = tags,
-        deps = deps + select({
+        deps = deps + [":require"] + select({
             ":by_coverage": [],
             "//conditions:default": [":driver"],
         }),

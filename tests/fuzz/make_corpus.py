@@ -226,6 +226,87 @@ def make_zip_members():
     put("zip_member/shorter", member(65535, b"z", b"", deflated(bytes(100))))
 
 
+LMDB_PAGE = 512
+BRANCH, LEAF, META, LONG, RECORD = 1, 2, 8, 1, 2
+
+
+def lmdb_page(number, flags, nodes):
+    """A page of nodes, each what stands in its header before the key's length,
+    the key, and what follows it. They lie in the page from behind."""
+    places, body = b"", b""
+    for start, key, rest in nodes:
+        node = start + struct.pack("<H", len(key)) + key + rest
+        body = node + bytes(len(node) % 2) + body
+        places += struct.pack("<H", LMDB_PAGE - len(body))
+    head = struct.pack("<QHHHH", number, 0, flags, 16 + len(places),
+                       LMDB_PAGE - len(body))
+    return head + places + bytes(LMDB_PAGE - 16 - len(places) - len(body)) + body
+
+
+def lmdb_leaf(number, *entries):
+    nodes = []
+    for key, value, flags, *length in entries:
+        length = length[0] if length else len(value)
+        nodes.append((struct.pack("<IH", length, flags), key, value))
+    return lmdb_page(number, LEAF, nodes)
+
+
+def lmdb_branch(number, *below):
+    return lmdb_page(number, BRANCH, [
+        (struct.pack("<IH", page, 0), b"k%d" % i if i else b"", b"")
+        for i, page in enumerate(below)])
+
+
+def lmdb_record(root, depth, entries, flags=0):
+    return struct.pack("<IHHQQQQQ", 0, flags, depth, 0, 0, 0, entries, root)
+
+
+def lmdb_file(record, *pages):
+    """The pages from number 2 on; `record` is that of the unnamed database."""
+    metas = b""
+    for number in (0, 1):
+        tree = record if number else lmdb_record(MOST, 0, 0)
+        metas += (struct.pack("<QHHIIIQQ", number, 0, META, 0, 0xBEEFC0DE, 1, 0,
+                              1 << 20)
+                  + struct.pack("<IHH5Q", LMDB_PAGE, 8, 0, 0, 0, 0, 0, MOST)
+                  + tree + struct.pack("<QQ", 1 + len(pages), number)
+                  ).ljust(LMDB_PAGE, b"\0")
+    return metas + b"".join(pages)
+
+
+def make_lmdb():
+    first = lmdb_leaf(3, (b"a", b"1", 0), (b"b", b"", 0))
+    second = lmdb_leaf(4, (b"k1", struct.pack("<Q", 5), LONG, 900))
+    value = [struct.pack("<QHHI", 5, 0, 4, 2).ljust(LMDB_PAGE, b"v"),
+             b"v" * LMDB_PAGE]
+    branch = lmdb_branch(2, 3, 4)
+    put("lmdb_walk/two_levels",
+        lmdb_file(lmdb_record(2, 2, 3), branch, first, second, *value))
+    put("lmdb_walk/named", lmdb_file(
+        lmdb_record(2, 1, 2),
+        lmdb_leaf(2, (b"plain", b"value", 0),
+                  (b"train", lmdb_record(3, 1, 2), RECORD)), first))
+    put("lmdb_walk/only_named", lmdb_file(
+        lmdb_record(2, 1, 3),
+        lmdb_leaf(2, (b"empty", lmdb_record(MOST, 0, 0), RECORD),
+                  (b"several", lmdb_record(3, 1, 2, 4), RECORD),
+                  (b"train", lmdb_record(3, 1, 2), RECORD)), first))
+    put("lmdb_walk/empty", lmdb_file(lmdb_record(MOST, 0, 0)))
+    put("lmdb_walk/cycle", lmdb_file(
+        lmdb_record(2, 32, MOST - 1), lmdb_branch(2, 3, 3), lmdb_branch(3, 2, 2)))
+    put("lmdb_walk/wide", lmdb_file(
+        lmdb_record(2, 24, MOST - 1),
+        *(lmdb_branch(page, *[page + 1] * 20) for page in range(2, 25)),
+        lmdb_leaf(25, (b"a", b"1", 0))))
+    put("lmdb_walk/largest", lmdb_file(
+        lmdb_record(2, 1, 1),
+        lmdb_leaf(2, (b"k", struct.pack("<Q", MOST), LONG, 2**32 - 1))))
+    put("lmdb_walk/several", lmdb_file(lmdb_record(2, 1, 2, 4), first))
+    put("lmdb_walk/version", lmdb_file(lmdb_record(MOST, 0, 0)).replace(
+        struct.pack("<II", 0xBEEFC0DE, 1), struct.pack("<II", 0xBEEFC0DE, 999)))
+    put("lmdb_walk/lock", lmdb_file(lmdb_record(MOST, 0, 0))[16:])
+
+
 def make_nested():
     arrays = "[" * DEEP + "]" * DEEP
     put("manifest/nested_arrays.jsonl",
@@ -252,6 +333,7 @@ def main():
     make_rings()
     make_shards()
     make_zip_members()
+    make_lmdb()
     make_nested()
 
 

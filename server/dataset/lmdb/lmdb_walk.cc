@@ -1,0 +1,239 @@
+#include "server/dataset/lmdb/lmdb_walk.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::lmdb {
+namespace {
+
+constexpr std::size_t kNamesTold = 8;  // in an error
+
+// Returns a key or name as an error may show it.
+std::string Shown(std::string_view name) {
+  constexpr std::size_t kLongest = 64;  // bytes
+  const std::string start(name.substr(0, kLongest));
+  return absl::StrCat(absl::Utf8SafeCHexEscape(start),
+                      name.size() > kLongest ? "..." : "");
+}
+
+}  // namespace
+
+absl::StatusOr<LmdbWalk> LmdbWalk::Create(std::string object,
+                                          std::uint64_t size,
+                                          std::string database) {
+  if (size < kLmdbMetaBytes) {
+    return absl::DataLossError(absl::StrCat(
+        object, ": is no LMDB file: it has only ", size, " bytes"));
+  }
+  return LmdbWalk(std::move(object), size, std::move(database));
+}
+
+std::optional<LmdbWalk::Range> LmdbWalk::wanted() const {
+  switch (stage_) {
+    case Stage::kFirstMeta:
+      return Range{0, kLmdbMetaBytes};
+    case Stage::kSecondMeta:
+      return Range{meta_.page_bytes, kLmdbMetaBytes};
+    case Stage::kTree:
+      return Range{page_ * meta_.page_bytes, meta_.page_bytes};
+    case Stage::kOver:
+      break;
+  }
+  return std::nullopt;
+}
+
+absl::Status LmdbWalk::See(std::uint64_t offset,
+                           absl::Span<const std::uint8_t> bytes,
+                           std::vector<LmdbEntry>* entries) {
+  while (const std::optional<Range> next = wanted()) {
+    if (next->offset < offset || next->offset - offset > bytes.size() ||
+        next->length > bytes.size() - (next->offset - offset)) {
+      break;
+    }
+    const absl::Status status =
+        SeePiece(bytes.subspan(next->offset - offset, next->length), entries);
+    if (!status.ok()) {
+      stage_ = Stage::kOver;
+      return Annotated(status, next->offset);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LmdbWalk::SeePiece(absl::Span<const std::uint8_t> bytes,
+                                std::vector<LmdbEntry>* entries) {
+  return stage_ == Stage::kTree ? SeePage(bytes, entries) : SeeMeta(bytes);
+}
+
+absl::Status LmdbWalk::SeeMeta(absl::Span<const std::uint8_t> bytes) {
+  if (stage_ == Stage::kFirstMeta) {
+    FOREBAY_ASSIGN_OR_RETURN(meta_, ParseLmdbMeta(bytes, 0));
+    if (size_ < meta_.page_bytes + kLmdbMetaBytes) {
+      return absl::DataLossError("the file is truncated: it has one page");
+    }
+    stage_ = Stage::kSecondMeta;
+    return absl::OkStatus();
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const LmdbMeta second, ParseLmdbMeta(bytes, 1));
+  FOREBAY_ASSIGN_OR_RETURN(meta_, NewestLmdbMeta(meta_, second));
+  stage_ = Stage::kTree;
+  return Start(meta_.tree);
+}
+
+absl::Status LmdbWalk::SeePage(absl::Span<const std::uint8_t> bytes,
+                               std::vector<LmdbEntry>* entries) {
+  if (path_.size() + 1 == tree_.depth) return SeeLeaf(bytes, entries);
+  Branch branch = {page_, {}, 0};
+  FOREBAY_ASSIGN_OR_RETURN(branch.below, ParseLmdbBranch(bytes, page_));
+  path_.push_back(std::move(branch));
+  return GoOn();
+}
+
+absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
+                               std::vector<LmdbEntry>* entries) {
+  FOREBAY_ASSIGN_OR_RETURN(const auto nodes, ParseLmdbLeaf(bytes, page_));
+  if (nodes.size() > tree_.entries - seen_entries_) {
+    return absl::DataLossError(
+        absl::StrCat("the database has more than the ", tree_.entries,
+                     " entries that its record speaks of"));
+  }
+  seen_entries_ += nodes.size();
+  for (const LmdbNode& node : nodes) {
+    if (node.kind == LmdbNodeKind::kDatabase) {
+      if (searches_ && node.key == database_) {
+        searches_ = false;
+        FOREBAY_ASSIGN_OR_RETURN(
+            const LmdbTree tree,
+            ParseLmdbTree(bytes.subspan(node.offset, node.length)));
+        return Start(tree);
+      }
+      FOREBAY_RETURN_IF_ERROR(SeeDatabase(node.key));
+      continue;
+    }
+    FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t offset, OffsetOf(node));
+    if (searches_) continue;
+    has_values_ = true;
+    entries->push_back({std::string(node.key), offset, node.length});
+  }
+  return GoOn();
+}
+
+absl::Status LmdbWalk::SeeDatabase(std::string_view name) {
+  if (!searches_ && !database_.empty()) {
+    return absl::DataLossError(
+        absl::StrCat("the database has another in it, named ", Shown(name)));
+  }
+  if (names_.size() < kNamesTold) names_.push_back(Shown(name));
+  ++database_count_;
+  return absl::OkStatus();
+}
+
+// Returns where the value begins. All of it lies within the file.
+absl::StatusOr<std::uint64_t> LmdbWalk::OffsetOf(const LmdbNode& node) const {
+  if (node.kind != LmdbNodeKind::kLongValue) {
+    return page_ * meta_.page_bytes + node.offset;
+  }
+  const std::uint64_t more_pages =
+      (kLmdbPageHeader - 1 + node.length) / meta_.page_bytes;
+  if (node.page < kLmdbFirstPage || node.page > meta_.last_page ||
+      more_pages > meta_.last_page - node.page) {
+    return absl::DataLossError(absl::StrCat(
+        "the value of ", Shown(node.key), ", of ", node.length,
+        " bytes at page ", node.page, ", lies outside the pages in use, ",
+        kLmdbFirstPage, " to ", meta_.last_page));
+  }
+  if (node.page >= size_ / meta_.page_bytes ||
+      node.length > size_ - node.page * meta_.page_bytes - kLmdbPageHeader) {
+    return absl::DataLossError(
+        absl::StrCat("the file is truncated: the value of ", Shown(node.key),
+                     " has ", node.length, " bytes at page ", node.page));
+  }
+  return node.page * meta_.page_bytes + kLmdbPageHeader;
+}
+
+absl::Status LmdbWalk::Start(const LmdbTree& tree) {
+  FOREBAY_RETURN_IF_ERROR(CheckLmdbTree(tree));
+  tree_ = tree;
+  path_.clear();
+  seen_pages_ = 0;
+  seen_entries_ = 0;
+  return tree.depth == 0 ? Finish() : GoTo(tree.root);
+}
+
+absl::Status LmdbWalk::GoTo(std::uint64_t page) {
+  if (page < kLmdbFirstPage || page > meta_.last_page) {
+    return absl::DataLossError(
+        absl::StrCat("page ", page,
+                     " of the tree lies outside the pages in "
+                     "use, ",
+                     kLmdbFirstPage, " to ", meta_.last_page));
+  }
+  const std::uint64_t file_pages = size_ / meta_.page_bytes;
+  if (page >= file_pages) {
+    return absl::DataLossError(
+        absl::StrCat("the file is truncated: it has ", file_pages,
+                     " pages, and the tree page ", page));
+  }
+  if (std::any_of(path_.begin(), path_.end(),
+                  [&](const Branch& branch) { return branch.page == page; })) {
+    return absl::DataLossError(
+        absl::StrCat("page ", page, " of the tree lies below itself"));
+  }
+  // So a damaged tree ends, too.
+  if (++seen_pages_ > file_pages - kLmdbFirstPage) {
+    return absl::DataLossError("the tree has pages that it reaches twice");
+  }
+  page_ = page;
+  return absl::OkStatus();
+}
+
+// Goes to the next page, in order.
+absl::Status LmdbWalk::GoOn() {
+  while (!path_.empty() && path_.back().next == path_.back().below.size()) {
+    path_.pop_back();
+  }
+  if (path_.empty()) return Finish();
+  Branch& branch = path_.back();
+  return GoTo(branch.below[branch.next++]);
+}
+
+absl::Status LmdbWalk::Finish() {
+  if (seen_entries_ != tree_.entries) {
+    return absl::DataLossError(absl::StrCat(
+        "the database has ", seen_entries_, " entries, and not the ",
+        tree_.entries, " that its record speaks of"));
+  }
+  if (searches_) {
+    return absl::NotFoundError(
+        database_count_ == 0
+            ? absl::StrCat("has no named databases, and so none named ",
+                           Shown(database_))
+            : absl::StrCat("has no database named ", Shown(database_), ", but ",
+                           Databases()));
+  }
+  if (!has_values_ && database_count_ > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has entries in its named databases alone (", Databases(),
+                     "), of which none was named"));
+  }
+  stage_ = Stage::kOver;
+  return absl::OkStatus();
+}
+
+std::string LmdbWalk::Databases() const {
+  const std::uint64_t more = database_count_ - names_.size();
+  return absl::StrCat(absl::StrJoin(names_, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
+absl::Status LmdbWalk::Annotated(const absl::Status& status,
+                                 std::uint64_t offset) const {
+  if (!absl::IsDataLoss(status)) return base::Annotate(status, object_);
+  return base::Annotate(status, absl::StrCat(object_, ": at byte ", offset));
+}
+
+}  // namespace forebay::dataset::lmdb

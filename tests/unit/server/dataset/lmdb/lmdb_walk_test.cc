@@ -1,0 +1,374 @@
+#include "server/dataset/lmdb/lmdb_walk.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/status.h"
+#include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
+
+namespace forebay::dataset::lmdb {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+
+// Returns the entries of `file`, given in pieces that are `extra` bytes longer
+// than those wanted and begin as much earlier.
+absl::StatusOr<std::vector<LmdbEntry>> Entries(std::string_view file,
+                                               std::string database = {},
+                                               std::uint64_t extra = 0) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      LmdbWalk walk,
+      LmdbWalk::Create("data.mdb", file.size(), std::move(database)));
+  std::vector<LmdbEntry> entries;
+  std::uint64_t steps = 0;
+  while (const auto wanted = walk.wanted()) {
+    EXPECT_LE(wanted->offset + wanted->length, file.size());
+    EXPECT_LE(++steps, 2 + 2 * file.size() / 512);
+    const std::uint64_t before = std::min(extra, wanted->offset);
+    const auto piece =
+        file.substr(wanted->offset - before, before + wanted->length + extra);
+    FOREBAY_RETURN_IF_ERROR(
+        walk.See(wanted->offset - before, AsBytes(piece), &entries));
+  }
+  return entries;
+}
+
+void ExpectError(const std::string& file, absl::StatusCode code,
+                 std::string_view reason, const std::string& database = {}) {
+  const absl::Status status = Entries(file, database).status();
+  EXPECT_EQ(status.code(), code) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("data.mdb: "));
+}
+
+void ExpectEqual(const std::vector<LmdbEntry>& found,
+                 const std::vector<LmdbEntry>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].key, expected[i].key);
+    EXPECT_EQ(found[i].offset, expected[i].offset);
+    EXPECT_EQ(found[i].length, expected[i].length);
+  }
+}
+
+// Where a file's newest meta page begins.
+std::uint64_t MetaOf(const std::string& file) {
+  const std::uint64_t page = Get<std::uint32_t>(file, 40);
+  return Get<std::uint64_t>(file, 144) < Get<std::uint64_t>(file, page + 144)
+             ? page
+             : 0;
+}
+
+// The root's place in deep_512.mdb, which is a branch, and its pages' places.
+std::uint64_t RootOf(const std::string& file) {
+  return 512 * Get<std::uint64_t>(file, MetaOf(file) + 128);
+}
+
+std::uint64_t NodeOf(const std::string& file, std::uint64_t page,
+                     std::size_t index) {
+  return page + Get<std::uint16_t>(file, page + 16 + 2 * index);
+}
+
+TEST(LmdbWalkTest, FindsWhatLiblmdbFinds) {
+  std::size_t entry_count = 0;
+  for (const GoldenLmdb& golden : GoldenLmdbs()) {
+    const std::string file = GoldenFile(golden.file);
+    for (const GoldenDatabase& database : golden.databases) {
+      const auto found = Entries(file, database.name);
+      ASSERT_TRUE(found.ok()) << golden.file << ": " << found.status();
+      ASSERT_EQ(found->size(), database.entries.size()) << golden.file;
+      for (std::size_t i = 0; i < found->size(); ++i) {
+        const LmdbEntry& entry = (*found)[i];
+        const GoldenEntry& expected = database.entries[i];
+        EXPECT_EQ(entry.key, expected.key) << golden.file;
+        ASSERT_EQ(entry.length, expected.length) << golden.file;
+        const auto value = AsBytes(file).subspan(entry.offset, entry.length);
+        EXPECT_EQ(crc32(0, value.data(), value.size()), expected.crc);
+      }
+      entry_count += found->size();
+    }
+  }
+  EXPECT_GT(entry_count, 1500u);
+}
+
+TEST(LmdbWalkTest, PiecesOfAnyLengthShowTheSame) {
+  for (const GoldenLmdb& golden : GoldenLmdbs()) {
+    const std::string file = GoldenFile(golden.file);
+    for (const GoldenDatabase& database : golden.databases) {
+      const auto expected = Entries(file, database.name);
+      ASSERT_TRUE(expected.ok()) << expected.status();
+      for (const std::uint64_t extra : {1, 511, 512, 1500, 8192, 1 << 20}) {
+        const auto found = Entries(file, database.name, extra);
+        ASSERT_TRUE(found.ok()) << found.status();
+        ExpectEqual(*found, *expected);
+      }
+    }
+  }
+}
+
+TEST(LmdbWalkTest, KnowsPagesAndTransaction) {
+  for (const GoldenLmdb& golden : GoldenLmdbs()) {
+    const std::string file = GoldenFile(golden.file);
+    auto walk = LmdbWalk::Create("data.mdb", file.size(),
+                                 golden.databases.front().name);
+    ASSERT_TRUE(walk.ok());
+    std::vector<LmdbEntry> entries;
+    ASSERT_TRUE(walk->See(0, AsBytes(file), &entries).ok());
+    EXPECT_FALSE(walk->wanted().has_value());
+    EXPECT_EQ(walk->page_bytes(), golden.page_bytes);
+    EXPECT_EQ(walk->transaction(), golden.transaction);
+  }
+}
+
+TEST(LmdbWalkTest, AsksForNoPagesOfValues) {
+  const std::string file = GoldenFile("long_512.mdb");
+  auto walk = LmdbWalk::Create("data.mdb", file.size());
+  ASSERT_TRUE(walk.ok());
+  std::vector<LmdbEntry> entries;
+  std::uint64_t pages = 0;
+  while (const auto wanted = walk->wanted()) {
+    const auto piece = AsBytes(file).subspan(wanted->offset, wanted->length);
+    ASSERT_TRUE(walk->See(wanted->offset, piece, &entries).ok());
+    ++pages;
+  }
+  EXPECT_EQ(pages, 8u);  // five leaves
+  EXPECT_EQ(entries.back().offset % 512, kLmdbPageHeader);
+}
+
+TEST(LmdbWalkTest, IgnoresBytesOutOfOrder) {
+  const std::string file = GoldenFile("few.mdb");
+  auto walk = LmdbWalk::Create("data.mdb", file.size());
+  ASSERT_TRUE(walk.ok());
+  std::vector<LmdbEntry> entries;
+  EXPECT_TRUE(walk->See(1, AsBytes(file).subspan(1), &entries).ok());
+  EXPECT_TRUE(walk->See(0, AsBytes(file).subspan(0, 151), &entries).ok());
+  EXPECT_TRUE(walk->See(0, {}, &entries).ok());
+  EXPECT_TRUE(walk->See(file.size(), {}, &entries).ok());
+  EXPECT_TRUE(walk->See(~std::uint64_t{0}, AsBytes(file), &entries).ok());
+  EXPECT_EQ(walk->wanted()->offset, 0u);
+  EXPECT_TRUE(entries.empty());
+}
+
+TEST(LmdbWalkTest, SeveralValuesForAKeyAreRefusedByName) {
+  const std::string file = GoldenFile("dupsort_512.mdb");
+  for (const char* name : {"fixed", "several"}) {
+    ExpectError(file, absl::StatusCode::kUnimplemented,
+                "data.mdb: the database may have several values for a key "
+                "(MDB_DUPSORT)",
+                name);
+  }
+  const auto plain = Entries(file, "plain");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->size(), 1u);
+  std::string unnamed = GoldenFile("few.mdb");
+  Put<std::uint16_t>(unnamed, MetaOf(unnamed) + 92, 0x04);
+  ExpectError(unnamed, absl::StatusCode::kUnimplemented, "MDB_DUPSORT");
+  // As if the record lacked the flag.
+  std::string damaged = file;
+  for (std::size_t at = 0; (at = damaged.find("several", at)) != file.npos;) {
+    at += 7;
+    Put<std::uint16_t>(damaged, at + 4, 0);
+  }
+  ExpectError(damaged, kDataLoss, "node 0 of page ", "several");
+}
+
+TEST(LmdbWalkTest, NamesTheDatabasesThereAre) {
+  const std::string file = GoldenFile("only_named_512.mdb");
+  ExpectError(file, absl::StatusCode::kInvalidArgument,
+              "data.mdb: has entries in its named databases alone (from "
+              "behind, part-0, part-1, part-2, part-3, part-4, part-5, part-6 "
+              "and 4 more), of which none was named");
+  ExpectError(file, absl::StatusCode::kNotFound,
+              "data.mdb: has no database named part-, but from behind, ",
+              "part-");
+  ExpectError(GoldenFile("few.mdb"), absl::StatusCode::kNotFound,
+              "data.mdb: has no named databases, and so none named nothing",
+              "nothing");
+  ExpectError(GoldenFile("empty.mdb"), absl::StatusCode::kNotFound,
+              "and so none named a\xff", "a\xff");
+  ExpectError(GoldenFile("empty.mdb"), absl::StatusCode::kNotFound,
+              "named " + std::string(64, 'a') + "...", std::string(500, 'a'));
+}
+
+TEST(LmdbWalkTest, RefusesWhatIsNoLmdbFile) {
+  ExpectError("", kDataLoss, "has only 0 bytes");
+  ExpectError("hello", kDataLoss, "has only 5 bytes");
+  ExpectError(std::string(8192, 'x'), kDataLoss,
+              "data.mdb: at byte 0: there is no meta page of LMDB");
+  std::string file = GoldenFile("few.mdb");
+  Put<std::uint32_t>(file, 20, 999);
+  ExpectError(file, absl::StatusCode::kUnimplemented,
+              "data.mdb: is an LMDB file of format version 999");
+  file = GoldenFile("few.mdb");
+  Put<std::uint32_t>(file, 4096 + 16, 0);
+  ExpectError(file, kDataLoss, "at byte 4096: there is no meta page");
+}
+
+TEST(LmdbWalkTest, IgnoresWhatLiesBehindTheEnd) {
+  const std::string file = GoldenFile("churn_512.mdb");
+  const auto expected = Entries(file);
+  const auto found = Entries(file + std::string(700, 'x'));
+  ASSERT_TRUE(found.ok() && expected.ok()) << found.status();
+  ExpectEqual(*found, *expected);
+}
+
+TEST(LmdbWalkTest, TruncationsAreNoticed) {
+  for (const GoldenLmdb& golden : GoldenLmdbs()) {
+    const std::string file = GoldenFile(golden.file);
+    const std::string name = golden.databases.back().name;
+    const auto all = Entries(file, name);
+    ASSERT_TRUE(all.ok()) << all.status();
+    for (std::size_t length = 0; length < file.size(); length += 64) {
+      const std::string_view part = std::string_view(file).substr(0, length);
+      const auto found = Entries(part, name);
+      if (!found.ok()) {
+        EXPECT_EQ(found.status().code(), kDataLoss) << found.status();
+        continue;
+      }
+      // Unless nothing in use was cut off.
+      ExpectEqual(*found, *all);
+      for (const LmdbEntry& entry : *found) {
+        EXPECT_LE(entry.offset + entry.length, length);
+      }
+    }
+    EXPECT_FALSE(Entries(file.substr(0, golden.page_bytes), name).ok());
+  }
+  ExpectError(GoldenFile("deep_512.mdb").substr(0, 10000), kDataLoss,
+              "the file is truncated: it has 19 pages, and the tree page ");
+  ExpectError(GoldenFile("long_512.mdb").substr(0, 8192), kDataLoss,
+              "the file is truncated: the value of 00000");
+}
+
+// Each byte of small files, with all or some other values.
+TEST(LmdbWalkTest, AnyDamageYieldsErrorsOrEntriesInTheFile) {
+  const struct {
+    const char* file;
+    const char* database;
+    int step;
+  } cases[] = {{"few_2048.mdb", "", 1},
+               {"named_512.mdb", "val", 15},
+               {"named_512.mdb", "", 15},
+               {"long_512.mdb", "", 15}};
+  for (const auto& [golden, database, step] : cases) {
+    std::string file = GoldenFile(golden);
+    for (std::size_t at = 0; at < file.size(); ++at) {
+      const char old = file[at];
+      for (int flip = 1; flip < 256; flip += step) {
+        file[at] = static_cast<char>(old ^ flip);
+        const auto found = Entries(file, database);
+        if (!found.ok()) continue;
+        for (const LmdbEntry& entry : *found) {
+          ASSERT_LE(entry.offset, file.size());
+          ASSERT_LE(entry.length, file.size() - entry.offset);
+        }
+      }
+      file[at] = old;
+    }
+  }
+}
+
+TEST(LmdbWalkTest, CyclesEnd) {
+  const std::string good = GoldenFile("deep_512.mdb");
+  const std::uint64_t root = RootOf(good);
+  const std::uint64_t child =
+      512 * Get<std::uint32_t>(good, NodeOf(good, root, 1));
+  for (const std::uint64_t page : {root, child}) {
+    std::string file = good;
+    Put<std::uint32_t>(file, NodeOf(file, child, 2),
+                       static_cast<std::uint32_t>(page / 512));
+    ExpectError(file, kDataLoss, "lies below itself");
+  }
+}
+
+// As wide as deep: 27 pages below each of few, 32 levels.
+TEST(LmdbWalkTest, TreesThatReachPagesTwiceEnd) {
+  std::string file = GoldenFile("deep_512.mdb");
+  const std::uint64_t meta = MetaOf(file);
+  Put<std::uint16_t>(file, meta + 94, 32);
+  Put<std::uint64_t>(file, meta + 120, ~std::uint64_t{0});
+  Put<std::uint64_t>(file, meta + 128, 2);
+  const std::string branch =
+      file.substr(RootOf(GoldenFile("deep_512.mdb")), 512);
+  for (std::uint64_t page = 2; page < 34; ++page) {
+    file.replace(512 * page, 512, branch);
+    Put<std::uint64_t>(file, 512 * page, page);
+    const std::size_t count = (Get<std::uint16_t>(branch, 12) - 16) / 2;
+    for (std::size_t i = 0; i < count; ++i) {
+      Put<std::uint32_t>(file, NodeOf(file, 512 * page, i),
+                         static_cast<std::uint32_t>(page + 1));
+    }
+  }
+  file.replace(512 * 33, 512, GoldenFile("deep_512.mdb"), 512 * 2, 512);
+  Put<std::uint64_t>(file, 512 * 33, 33);
+  ExpectError(file, kDataLoss, "the tree has pages that it reaches twice");
+}
+
+TEST(LmdbWalkTest, TheTreeIsWhatItsRecordSays) {
+  const std::string good = GoldenFile("deep_512.mdb");
+  const std::uint64_t meta = MetaOf(good);
+  for (const auto& [depth, reason] : {std::pair(2, "is no leaf of a tree"),
+                                      {4, "is no branch of a tree"},
+                                      {33, "has 33 levels, more than 32"},
+                                      {0, "contradicts itself"}}) {
+    std::string file = good;
+    Put<std::uint16_t>(file, meta + 94, static_cast<std::uint16_t>(depth));
+    ExpectError(file, kDataLoss, reason);
+  }
+  for (const auto& [entries, reason] :
+       {std::pair(1199, "has more than the 1199 entries"),
+        {1201, "has 1200 entries, and not the 1201"}}) {
+    std::string file = good;
+    Put<std::uint64_t>(file, meta + 120, entries);
+    ExpectError(file, kDataLoss, reason);
+  }
+  for (const std::uint64_t root :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 60}) {
+    std::string file = good;
+    Put<std::uint64_t>(file, meta + 128, root);
+    ExpectError(file, kDataLoss, "of the tree lies outside the pages in use");
+  }
+  // In the file, but behind the last page in use.
+  std::string file = good;
+  Put<std::uint64_t>(file, meta + 136, 10);
+  ExpectError(file, kDataLoss, "lies outside the pages in use, 2 to 10");
+}
+
+TEST(LmdbWalkTest, LongValuesLieInPagesInUse) {
+  const std::string good = GoldenFile("long_512.mdb");
+  const auto entries = Entries(good);
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  const LmdbEntry& last = entries->back();  // in several pages
+  const std::uint64_t last_page = Get<std::uint64_t>(good, MetaOf(good) + 136);
+  std::size_t node = 0;
+  for (std::size_t at = 1024; (at = good.find(last.key, at)) != good.npos;
+       ++at) {
+    if (Get<std::uint16_t>(good, at - 4) == 1) node = at - 8;
+  }
+  ASSERT_GT(node, 0u);
+  ASSERT_EQ(Get<std::uint32_t>(good, node), last.length);
+  for (const std::uint64_t page :
+       {std::uint64_t{0}, std::uint64_t{1}, last_page, last_page + 1,
+        std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
+    std::string file = good;
+    Put<std::uint64_t>(file, node + 16, page);
+    ExpectError(file, kDataLoss, "lies outside the pages in use");
+  }
+  for (const std::uint32_t length : {1u << 20, 0xffffffffu}) {
+    std::string file = good;
+    Put<std::uint32_t>(file, node, length);
+    ExpectError(file, kDataLoss, "lies outside the pages in use");
+    Put<std::uint64_t>(file, MetaOf(file) + 136, ~std::uint64_t{0});
+    ExpectError(file, kDataLoss, "the file is truncated: the value of ");
+  }
+}
+
+}  // namespace
+}  // namespace forebay::dataset::lmdb
