@@ -109,7 +109,8 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
   const std::int64_t cpu_begun = deps_.cpu_clock->NowNanos();
   for (storage::ReadRequest& taken : requests) {
     storage::ReadRequest request = std::move(taken);
-    if (request.root == nullptr || request.root->identity() == nullptr) {
+    if (request.root == nullptr || request.uncached ||
+        request.root->identity() == nullptr) {
       AddUncachedRead(std::move(request), results);
     } else {
       LookUp(request, now_nanos, results);

@@ -24,6 +24,9 @@ class ObjectLayout;
 struct Revision {
   std::uint64_t inode = 0;
   std::int64_t ctime_nanos = 0;
+  // A number in the file itself that its writers count up, which tells of
+  // changes that no time does: see ObjectLayout. 0 if it has none.
+  std::uint64_t mark = 0;
 
   bool operator==(const Revision&) const = default;
 };
@@ -129,6 +132,8 @@ struct ReadRequest {
   // The object's layout, if its version has a revision. Null if nobody can tell
   // whether the layout is the same when the ctime alone has changed.
   std::shared_ptr<const ObjectLayout> layout;
+  // Whether the bytes must come from where they lie. No cache has a part in it.
+  bool uncached = false;
   // The caller has the bytes of that revision: while the object still has it,
   // the result has no bytes. A source that cannot tell gives all bytes.
   std::optional<Revision> unless;
@@ -180,6 +185,19 @@ inline void ByteSource::Share(std::uint64_t, const ReadPurpose&) {}
 class ObjectLayout {
  public:
   virtual ~ObjectLayout() = default;
+
+  // Reads a part of an object. Returns whether it could.
+  using ReadPart =
+      std::function<bool(std::uint64_t offset, absl::Span<std::uint8_t> bytes)>;
+  // Finds the mark that an object has now, by reads of small parts. Nothing if
+  // one of them failed, or it is not there.
+  //
+  // If a version has a mark, sources of local files give bytes only if the file
+  // has that mark after they were read. Else it is FAILED_PRECONDITION. The
+  // versions of other sources have none.
+  virtual std::optional<std::uint64_t> FindMark(const ReadPart&) const {
+    return std::nullopt;
+  }
 
   // Reads the layout again through `source`, after `read` has failed for such a
   // change: one read at a time, each with the ticket of `read`, which is not in

@@ -27,7 +27,7 @@ auto ObjectOf(const ReadRequest& request) {
       std::make_tuple(PayersOf(request.purpose)),
       std::tie(request.root, version.size, version.stamp,
                version.revision.inode, version.revision.ctime_nanos,
-               request.layout, request.object));
+               version.revision.mark, request.layout, request.object));
 }
 
 bool LiesBefore(const ReadRequest* a, const ReadRequest* b) {

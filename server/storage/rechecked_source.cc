@@ -45,13 +45,7 @@ struct RecheckedSource::Look {
 };
 
 void RecheckedSource::Read(absl::Span<ReadRequest> requests) {
-  if (!Enter()) {
-    for (ReadRequest& request : requests)
-      request.done(absl::CancelledError(
-          absl::StrCat(request.object, ": the daemon is shutting down")));
-    return;
-  }
-  // The reads of checks, and repeated reads, are among these.
+  // The reads of checks are among these.
   std::vector<std::uint64_t> unwatched;
   for (ReadRequest& request : requests) {
     if (request.layout != nullptr) {
@@ -60,8 +54,19 @@ void RecheckedSource::Read(absl::Span<ReadRequest> requests) {
       unwatched.push_back(request.ticket);
     }
   }
+  ReadBelow(requests, unwatched);
+}
+
+void RecheckedSource::ReadBelow(absl::Span<ReadRequest> requests,
+                                absl::Span<const std::uint64_t> shared) {
+  if (!Enter()) {
+    for (ReadRequest& request : requests)
+      request.done(absl::CancelledError(
+          absl::StrCat(request.object, ": the daemon is shutting down")));
+    return;
+  }
   below_->Read(requests);
-  ShareAgain(unwatched);
+  ShareAgain(shared);
   Leave();
 }
 
@@ -79,7 +84,6 @@ ReadRequest RecheckedSource::Watch(ReadRequest request) {
 ReadRequest RecheckedSource::RequestFor(
     const std::shared_ptr<Watched>& watched) {
   ReadRequest request = watched->request;
-  request.layout = nullptr;
   request.done = [this, watched](absl::StatusOr<ReadResult> result) {
     Complete(watched, std::move(result));
   };
@@ -150,6 +154,7 @@ void RecheckedSource::Saw(const std::shared_ptr<Look>& look,
     for (const auto& watched : waiting) watched->look = nullptr;
   }
   std::vector<ReadRequest> again;
+  std::vector<std::uint64_t> tickets;
   for (const auto& watched : waiting) {
     if (!now.ok()) {
       Finish(*watched, now.status());
@@ -157,8 +162,9 @@ void RecheckedSource::Saw(const std::shared_ptr<Look>& look,
     }
     watched->request.version.revision = *now;
     again.push_back(RequestFor(watched));
+    if (again.back().ticket != 0) tickets.push_back(again.back().ticket);
   }
-  if (!again.empty()) Read(absl::MakeSpan(again));
+  if (!again.empty()) ReadBelow(absl::MakeSpan(again), tickets);
 }
 
 void RecheckedSource::ShareAgain(absl::Span<const std::uint64_t> tickets) {

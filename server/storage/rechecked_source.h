@@ -44,6 +44,9 @@ class RecheckedSource final : public ByteSource {
   struct Look;
   using LookKey = std::pair<const ObjectLayout*, std::string>;
 
+  // Shares the reads of those tickets, which have been shared before.
+  void ReadBelow(absl::Span<ReadRequest> requests,
+                 absl::Span<const std::uint64_t> shared);
   ReadRequest Watch(ReadRequest request);
   ReadRequest RequestFor(const std::shared_ptr<Watched>& watched);
   void Complete(const std::shared_ptr<Watched>& watched,

@@ -64,8 +64,9 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
     const auto root =
         request.root == nullptr ? nullptr : request.root->lasting_identity();
     // Some servers tell no version, and the object may change. Bytes that are
-    // at hand are hardly ever read again.
+    // at hand are hardly ever read again. A record tells no mark.
     if (root == nullptr || request.version.stamp == 0 ||
+        request.version.revision.mark != 0 || request.uncached ||
         request.unless.has_value()) {
       below.push_back(std::move(request));
       continue;

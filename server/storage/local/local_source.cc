@@ -24,6 +24,23 @@ constexpr std::int64_t kWaitNanos = 50'000;
 // The most reads of a file whose ctime changes meanwhile.
 constexpr int kMaxTries = 5;
 
+// Returns how many bytes the file has there, up to those wanted, or minus
+// errno.
+std::int64_t ReadAt(FileSystem& files, int file, std::uint64_t offset,
+                    absl::Span<std::uint8_t> bytes) {
+  std::uint64_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got =
+        files.Pread(file, bytes.data() + filled, bytes.size() - filled,
+                    static_cast<off_t>(offset + filled));
+    if (got == -EINTR) continue;
+    if (got < 0) return got;
+    if (got == 0) break;
+    filled += static_cast<std::uint64_t>(got);
+  }
+  return static_cast<std::int64_t>(filled);
+}
+
 }  // namespace
 
 LocalSource::LocalSource(const LocalSourceOptions& options)
@@ -158,21 +175,20 @@ absl::StatusOr<std::optional<ReadResult>> LocalSource::TryToRead(
 
   std::shared_ptr<std::uint8_t> buffer = buffers_->Take(request.length);
   if (buffer == nullptr) return FileError(ENOMEM, request.object);
-  std::uint64_t filled = 0;
-  while (filled < request.length) {
-    const ssize_t got =
-        files_->Pread(file.get(), buffer.get() + filled,
-                      request.length - filled, request.offset + filled);
-    if (got == -EINTR) continue;
-    if (got < 0) return FileError(-got, request.object);
-    if (got == 0) break;
-    filled += got;
-  }
+  const std::int64_t got = ReadAt(*files_, file.get(), request.offset,
+                                  {buffer.get(), request.length});
+  if (got < 0) return FileError(static_cast<int>(-got), request.object);
+  const auto filled = static_cast<std::uint64_t>(got);
   // A writer during the read would give us half of each version.
   FOREBAY_ASSIGN_OR_RETURN(const Revision after,
                            CheckFile(root, file.get(), request));
   if (after != revision) return std::nullopt;
   if (filled < request.length) return EndsEarly(request, filled);
+  FOREBAY_RETURN_IF_ERROR(CheckMark(
+      request, [&](std::uint64_t offset, absl::Span<std::uint8_t> bytes) {
+        return ReadAt(*files_, file.get(), offset, bytes) ==
+               static_cast<std::int64_t>(bytes.size());
+      }));
   const absl::Span<const std::uint8_t> span(buffer.get(), request.length);
   result.bytes = base::Bytes(std::move(buffer), span);
   return result;

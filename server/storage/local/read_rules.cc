@@ -16,6 +16,11 @@ bool Agree(Number wanted, Number now) {
   return wanted == 0 || wanted == now;
 }
 
+absl::Status Changed(const ReadRequest& request) {
+  return FileError(absl::StatusCode::kFailedPrecondition, request.object,
+                   "was replaced or changed since the dataset was indexed");
+}
+
 }  // namespace
 
 absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request) {
@@ -46,17 +51,25 @@ absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
         absl::StatusCode::kInvalidArgument, request.object,
         absl::StrCat("is a ", std::string(FileTypeName(stat.st_mode)),
                      ", not a regular file"));
-  const Revision revision = root.RevisionOfOpen(file, stat);
+  Revision revision = root.RevisionOfOpen(file, stat);
   const Revision& wanted = request.version.revision;
   if (now.size != request.version.size ||
       now.mtime_nanos != request.version.stamp ||
       !Agree(wanted.inode, revision.inode))
-    return FileError(absl::StatusCode::kFailedPrecondition, request.object,
-                     "was replaced or changed since the dataset was indexed");
+    return Changed(request);
   if (!Agree(wanted.ctime_nanos, revision.ctime_nanos))
     return FileError(absl::StatusCode::kAborted, request.object,
                      "was touched since the dataset was indexed");
+  revision.mark = wanted.mark;
   return revision;
+}
+
+absl::Status CheckMark(const ReadRequest& request,
+                       const ObjectLayout::ReadPart& read) {
+  const std::uint64_t wanted = request.version.revision.mark;
+  if (wanted == 0 || request.layout == nullptr) return absl::OkStatus();
+  if (request.layout->FindMark(read) == wanted) return absl::OkStatus();
+  return Changed(request);
 }
 
 absl::Status EndsEarly(const ReadRequest& request, std::uint64_t filled) {

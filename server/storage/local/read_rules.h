@@ -21,10 +21,16 @@ absl::Status CheckRange(const ReadRequest& request);
 
 // Returns the revision of an open file that has that stat. INVALID_ARGUMENT: it
 // is no regular file. FAILED_PRECONDITION: it is not the version asked for.
-// ABORTED: it is, except for its ctime.
+// ABORTED: it is, except for its ctime. The revision has the version's mark,
+// which is not checked.
 absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
                                       const ReadRequest& request, int file,
                                       const struct stat& stat);
+
+// To be called after the file was read. FAILED_PRECONDITION: the version has a
+// mark, and the file, which `read` reads, another or none.
+absl::Status CheckMark(const ReadRequest& request,
+                       const ObjectLayout::ReadPart& read);
 
 // DATA_LOSS: the file gave only `filled` bytes of the range.
 absl::Status EndsEarly(const ReadRequest& request, std::uint64_t filled);

@@ -290,6 +290,11 @@ void UringSource::Verify(Task task) {
   absl::Status status = revision.status();
   if (status.ok() && !task.complete())
     status = EndsEarly(request, task.filled - std::min(task.filled, lead));
+  if (status.ok() && request.version.revision.mark != 0) {
+    const auto checked = CheckMarkOf(task, stat);
+    if (!checked.has_value()) return HandOver(std::move(task));
+    status = *checked;
+  }
   if (!status.ok()) return Finish(std::move(task), std::move(status));
   const absl::Span<const std::uint8_t> span(task.buffer.get() + lead,
                                             request.length);
@@ -303,6 +308,31 @@ absl::StatusOr<Revision> UringSource::CheckFile(const Task& task,
     return FileError(errno, task.read.object);
   return CheckVersion(**LocalRootOf(task.read), task.read, task.descriptor(),
                       *stat);
+}
+
+// A file that is read past the page cache is opened once more, for small parts.
+std::optional<absl::Status> UringSource::CheckMarkOf(const Task& task,
+                                                     const struct stat& stat) {
+  base::Fd opened;
+  int file = task.descriptor();
+  if (task.direct != nullptr) {
+    const LocalRoot& root = **LocalRootOf(task.read);
+    opened = base::Fd(OpenWithoutWaiting(root, task.read.object));
+    struct stat now;
+    file = opened.get();
+    if (file < 0 || fstat(file, &now) != 0 || now.st_dev != stat.st_dev ||
+        now.st_ino != stat.st_ino)
+      return std::nullopt;
+  }
+  bool failed = false;
+  absl::Status status = CheckMark(
+      task.read, [&](std::uint64_t offset, absl::Span<std::uint8_t> bytes) {
+        failed = ReadWithoutWaiting(file, bytes.data(), bytes.size(), offset) !=
+                 static_cast<ssize_t>(bytes.size());
+        return !failed;
+      });
+  if (failed) return std::nullopt;
+  return status;
 }
 
 // Compares by the name: a file that another was renamed over may have a further

@@ -129,6 +129,10 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void Verify(Task task);
   static absl::StatusOr<Revision> CheckFile(const Task& task,
                                             struct stat* stat);
+  // Checks the mark of a file with that stat. Returns nothing if that would
+  // wait.
+  static std::optional<absl::Status> CheckMarkOf(const Task& task,
+                                                 const struct stat& stat);
   // Returns whether the object's name stands for the open file with that stat.
   static bool IsNamed(const Task& task, const struct stat& stat);
   // Puts the task into a slot, for the operation that `prepare(id, task)` adds.
