@@ -10,7 +10,8 @@ ByteRange ReadLength::For(const ByteRange& wanted, std::uint64_t size) const {
 }
 
 void ReadLength::Adapt(const ByteRange& last, const ByteRange& wanted) {
-  const bool near = wanted.offset <= last.offset + 2 * last.length;
+  const bool near = wanted.offset >= last.offset &&
+                    wanted.offset - last.offset <= 2 * last.length;
   length_ = near ? std::min(2 * length_, sizes_.max)
                  : std::max(length_ / 2, sizes_.min);
 }

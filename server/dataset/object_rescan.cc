@@ -31,7 +31,8 @@ ObjectRescan::ObjectRescan(const storage::ReadRequest& read,
 
 void ObjectRescan::Begin() {
   if (++scans_ > kMaxScans) return Fail("is changed again and again");
-  seen_ = {.inode = version_.revision.inode, .ctime_nanos = 0};
+  seen_ = version_.revision;
+  seen_.ctime_nanos = 0;
   const auto parser = Parse(&memory_);
   if (!parser.ok()) return done_(parser.status());
   parser_ = *parser;

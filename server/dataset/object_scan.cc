@@ -105,6 +105,7 @@ class Scan {
     request.version = scan_.objects[object].version;
     request.offset = range.offset;
     request.length = range.length;
+    request.uncached = scan_.uncached;
     request.purpose = scan_.purpose;
     request.done = [arrivals = arrivals_, object, length = range.length](
                        absl::StatusOr<storage::ReadResult> result) {

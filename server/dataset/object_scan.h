@@ -25,7 +25,8 @@ struct ObjectScan {
   absl::Span<const storage::ListedObject> objects;
   std::size_t objects_at_once = 16;  // at least 1; each has one read in flight
   storage::ReadPurpose purpose;
-  std::stop_token stop;  // ends the scan early
+  bool uncached = false;  // as a ReadRequest's
+  std::stop_token stop;   // ends the scan early
 
   // Makes the parser of that object, by its number. The caller owns it.
   std::function<absl::StatusOr<ObjectParser*>(std::size_t object)> begin;

@@ -9,6 +9,8 @@
 #include "server/base/status.h"
 #include "server/dataset/object_scan.h"
 #include "server/dataset/records/record_dataset.h"
+#include "server/dataset/records/record_layout.h"
+#include "server/storage/read_now.h"
 
 namespace forebay::dataset::records {
 namespace {
@@ -66,9 +68,14 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
   FOREBAY_ASSIGN_OR_RETURN(const RecordRequest::Files files,
                            request.list(memory, stop));
   if (files.empty()) return absl::NotFoundError("no file was named");
-  if (known != nullptr && known->IsOf(files)) return known;
-  if (IndexPtr saved = Load(request, name, files, warnings); saved != nullptr)
-    return saved;
+  IndexPtr found = known != nullptr && known->IsOf(files)
+                       ? known
+                       : Load(request, name, files, warnings);
+  if (found != nullptr) {
+    FOREBAY_ASSIGN_OR_RETURN(const bool is_current,
+                             HasMarks(request, found, stop));
+    if (is_current) return found;
+  }
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, Scan(request, files, memory, stop));
   if (store_.has_value()) {
     if (const auto saved = store_->Save(name, *index); !saved.ok()) {
@@ -97,22 +104,52 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
                   .objects_at_once = std::min<std::size_t>(
                       request.files_at_once, std::max<std::uint64_t>(1, reads)),
                   .purpose = {},
+                  .uncached = request.marks && format->has_marks(),
                   .stop = stop,
                   .begin = {},
                   .end = {}};
   scan.begin = [&](std::size_t file) -> absl::StatusOr<ObjectParser*> {
     auto& parser = parsers[file];
-    parser = format->Parse(files[file], request.read_sizes, &memory);
+    FOREBAY_ASSIGN_OR_RETURN(
+        parser, format->Parse(files[file], request.read_sizes, &memory));
     return parser.get();
   };
   scan.end = [&](std::size_t file) {
     const auto parser = parsers.find(file);
     records[file] = parser->second->TakeRecords();
+    if (!request.marks) records[file].mark = 0;
     parsers.erase(parser);
     return absl::OkStatus();
   };
   FOREBAY_RETURN_IF_ERROR(ScanObjects(scan, memory));
   return BuildRecordIndex(format->text(), files, std::move(records), memory);
+}
+
+// Whether all files still have the marks that the index knows.
+absl::StatusOr<bool> RecordCatalog::HasMarks(
+    const RecordRequest& request, const IndexPtr& index,
+    const std::stop_token& stop) const {
+  if (!request.marks) return true;
+  FOREBAY_ASSIGN_OR_RETURN(RecordRequest::FormatPtr format,
+                           request.make_format(index->format()));
+  if (!format->has_marks()) return true;
+  const auto layout =
+      std::make_shared<const RecordLayout>(index, std::move(format), budget_);
+  for (std::size_t file = 0; file < index->parts().files.size(); ++file) {
+    storage::ListedObject known = index->FileAt(file);
+    storage::ReadRequest read;
+    read.root = request.root;
+    read.object = std::move(known.name);
+    read.version = known.version;
+    read.layout = layout;
+    read.length = 1;
+    read.uncached = true;
+    const absl::Status status =
+        storage::ReadNow(*request.source, std::move(read), stop).status();
+    if (absl::IsFailedPrecondition(status)) return false;
+    FOREBAY_RETURN_IF_ERROR(status);
+  }
+  return true;
 }
 
 // Returns null if the disk has none that can still be used.

@@ -48,6 +48,9 @@ struct RecordRequest {
   storage::ByteSource* source = nullptr;
   std::size_t files_at_once = 16;  // at least 1
   ReadSizes read_sizes = {};
+  // Whether the files' versions have marks, if the format has some. Else their
+  // sizes and times tell of every change.
+  bool marks = false;
 };
 
 // All datasets of files of records that are open. Each Open lists the files
@@ -92,6 +95,9 @@ class RecordCatalog {
   absl::StatusOr<IndexPtr> Scan(const RecordRequest& request,
                                 const RecordRequest::Files& files,
                                 base::WorkingMemory& memory,
+                                const std::stop_token& stop) const;
+  absl::StatusOr<bool> HasMarks(const RecordRequest& request,
+                                const IndexPtr& index,
                                 const std::stop_token& stop) const;
   IndexPtr Load(const RecordRequest& request, const std::string& name,
                 const RecordRequest::Files& files,

@@ -1,9 +1,11 @@
 #include "server/dataset/records/record_dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
+#include "server/base/status.h"
 
 namespace forebay::dataset::records {
 
@@ -42,11 +44,19 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
         absl::StrCat("has only ", read.size(), " of ", length, " bytes"));
   }
   // A cached variant may follow.
-  return format_->ReadValues(read.first(length), values, made);
+  FOREBAY_RETURN_IF_ERROR(
+      format_->ReadValues(read.first(length), values, made));
+  if (const auto field = format_->key_field(); field.has_value()) {
+    const std::string key = index_->KeyOf(id);
+    const absl::Span<std::uint8_t> copy = made->Add(key.size());
+    std::copy(key.begin(), key.end(), copy.begin());
+    values[*field] = MadeBytes{copy};
+  }
+  return absl::OkStatus();
 }
 
 std::string RecordDataset::NameOf(std::uint64_t id) const {
-  return absl::StrCat("record ", index_->ExtentOf(id).record);
+  return format_->NameOf(*index_, id);
 }
 
 }  // namespace forebay::dataset::records

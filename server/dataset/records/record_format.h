@@ -1,17 +1,22 @@
 #ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_FORMAT_H_
 #define FOREBAY_SERVER_DATASET_RECORDS_RECORD_FORMAT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_index.h"
+#include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::records {
@@ -34,17 +39,35 @@ class RecordFormat {
   // Text that tells formats apart, and that such a format can be made of again.
   virtual const std::string& text() const = 0;
   // Makes the parser of a file, which counts in `memory` what it finds. Both
-  // the format and `memory` outlive it.
-  virtual std::unique_ptr<RecordParser> Parse(
+  // the format and `memory` outlive it. DATA_LOSS, naming the file: it is no
+  // such file.
+  virtual absl::StatusOr<std::unique_ptr<RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const = 0;
+  // Whether files have marks. Then as ObjectLayout::FindMark.
+  virtual bool has_marks() const { return false; }
+  virtual std::optional<std::uint64_t> FindMark(
+      const storage::ObjectLayout::ReadPart&) const {
+    return std::nullopt;
+  }
   // The fields of an index that was made with such parsers.
   virtual std::vector<Field> FieldsOf(const RecordIndex& index) const = 0;
   // Finds the fields' values in a record, as Dataset::ReadValues says.
   virtual absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                                   absl::Span<FieldValue> values,
                                   MadeValues* made) const = 0;
+  // The number of the field that is the record's key, by which the index knows
+  // it. ReadValues leaves that out.
+  virtual std::optional<std::size_t> key_field() const { return std::nullopt; }
+  // For people: a record, as the index knows it.
+  virtual std::string NameOf(const RecordIndex& index,
+                             std::uint64_t record) const;
 };
+
+inline std::string RecordFormat::NameOf(const RecordIndex& index,
+                                        std::uint64_t record) const {
+  return absl::StrCat("record ", index.ExtentOf(record).record);
+}
 
 }  // namespace forebay::dataset::records
 

@@ -9,6 +9,12 @@
 #include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::records {
+namespace {
+
+// Beside its record: the ctime, and the first block of its keys.
+constexpr std::uint64_t kNumbersOfFile = 2;
+
+}  // namespace
 
 void LengthBounds::Add(const LengthBounds& other) {
   shortest = std::min(shortest, other.shortest);
@@ -25,6 +31,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndex::Create(
     RecordIndexParts parts) {
   std::shared_ptr<RecordIndex> index(new RecordIndex(std::move(parts)));
   FOREBAY_RETURN_IF_ERROR(index->Check());
+  FOREBAY_RETURN_IF_ERROR(index->CheckKeys());
   index->Summarize();
   base::MemoryReservation& held = index->parts_.reservation;
   held.ShrinkTo(std::min(held.bytes(), index->memory()));
@@ -36,6 +43,8 @@ absl::Status RecordIndex::Check() const {
   const std::uint64_t names = parts_.names.size();
   if (files.empty() ? size() > 0 : files.front().first_record != 0)
     return DamagedIndex("first record of file", 0);
+  if (!parts_.begins.empty() && parts_.begins.size() != size())
+    return DamagedIndex("number of begins", parts_.begins.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     const FileRecord& file = files[i];
     if (file.path_offset > names ||
@@ -45,15 +54,51 @@ absl::Status RecordIndex::Check() const {
     }
     if (file.first_record > EndOf(i) || EndOf(i) > size())
       return DamagedIndex("first record of file", i);
-    std::uint64_t end = file.begin;
-    for (std::uint64_t record = file.first_record; record < EndOf(i);
-         ++record) {
-      // A record takes a byte at least: there are no more than bytes.
-      if (parts_.ends[record] <= end) return DamagedIndex("record", record);
-      end = parts_.ends[record];
-    }
-    if (end > file.size) return DamagedIndex("end of file", i);
+    FOREBAY_RETURN_IF_ERROR(CheckRecords(i));
   }
+  return absl::OkStatus();
+}
+
+absl::Status RecordIndex::CheckRecords(std::size_t file) const {
+  const FileRecord& known = parts_.files[file];
+  if (known.begin > known.size) return DamagedIndex("begin of file", file);
+  for (std::uint64_t record = known.first_record; record < EndOf(file);
+       ++record) {
+    // A record takes a byte at least.
+    if (parts_.ends[record] <= BeginOf(known, record))
+      return DamagedIndex("record", record);
+    if (parts_.ends[record] > known.size)
+      return DamagedIndex("end of record", record);
+  }
+  return absl::OkStatus();
+}
+
+// Also finds where the keys of each file begin.
+absl::Status RecordIndex::CheckKeys() {
+  if (!has_keys()) {
+    if (!parts_.keys.bytes.empty()) return DamagedIndex("keys of block", 0);
+    return absl::OkStatus();
+  }
+  const std::string_view bytes = parts_.keys.bytes;
+  const absl::Span<const std::uint64_t> blocks = parts_.keys.blocks;
+  std::uint64_t block = 0;
+  std::uint64_t at = 0;
+  for (std::size_t file = 0; file < parts_.files.size(); ++file) {
+    first_blocks_.push_back(block);
+    std::uint64_t left = EndOf(file) - parts_.files[file].first_record;
+    for (; left > 0; left -= std::min(left, kKeysTogether), ++block) {
+      if (block >= blocks.size() || blocks[block] != at)
+        return DamagedIndex("keys of block", block);
+      KeyReader keys(bytes.substr(at));
+      for (std::uint64_t i = 0; i < std::min(left, kKeysTogether); ++i) {
+        if (!keys.Next()) return DamagedIndex("keys of block", block);
+        longest_key_ = std::max<std::uint64_t>(longest_key_, keys.key().size());
+      }
+      at = bytes.size() - keys.left();
+    }
+  }
+  if (block != blocks.size() || at != bytes.size())
+    return DamagedIndex("keys of block", block);
   return absl::OkStatus();
 }
 
@@ -64,21 +109,28 @@ void RecordIndex::Summarize() {
     const FileRecord& file = parts_.files[i];
     digest.Add(PathOf(file));
     digest.Add(EndOf(i) - file.first_record).Add(file.begin);
-    digest.Add(file.size).Add(file.stamp);
-    std::uint64_t end = file.begin;
+    digest.Add(file.size).Add(file.stamp).Add(file.mark);
     for (std::uint64_t record = file.first_record; record < EndOf(i);
          ++record) {
-      longest_ = std::max(longest_, parts_.ends[record] - end);
-      end = parts_.ends[record];
+      const std::uint64_t length = parts_.ends[record] - BeginOf(file, record);
+      lengths_.Add({length, length});
     }
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());
+  digest.AddItems(parts_.begins.data(), parts_.begins.size());
+  digest.Add(std::string_view(parts_.keys.bytes));
   version_ = digest.Get();
 }
 
 std::uint64_t RecordIndex::EndOf(std::size_t file) const {
   return file + 1 < parts_.files.size() ? parts_.files[file + 1].first_record
                                         : size();
+}
+
+std::uint64_t RecordIndex::BeginOf(const FileRecord& file,
+                                   std::uint64_t record) const {
+  if (!parts_.begins.empty()) return parts_.begins[record];
+  return record == file.first_record ? file.begin : parts_.ends[record - 1];
 }
 
 std::string_view RecordIndex::PathOf(const FileRecord& file) const {
@@ -97,19 +149,31 @@ RecordIndex::Extent RecordIndex::ExtentOf(std::uint64_t record) const {
   const auto number =
       static_cast<std::size_t>(after - parts_.files.begin()) - 1;
   const FileRecord& file = parts_.files[number];
-  const std::uint64_t begin =
-      record == file.first_record ? file.begin : parts_.ends[record - 1];
+  const std::uint64_t begin = BeginOf(file, record);
   return {.file = number,
           .record = record - file.first_record,
           .offset = begin,
           .length = parts_.ends[record] - begin};
 }
 
+std::string RecordIndex::KeyOf(std::uint64_t record) const {
+  FOREBAY_CHECK(has_keys());
+  const Extent extent = ExtentOf(record);
+  const std::uint64_t block =
+      first_blocks_[extent.file] + extent.record / kKeysTogether;
+  KeyReader keys(
+      std::string_view(parts_.keys.bytes).substr(parts_.keys.blocks[block]));
+  for (std::uint64_t i = 0; i <= extent.record % kKeysTogether; ++i)
+    FOREBAY_CHECK(keys.Next());
+  return keys.key();
+}
+
 storage::ListedObject RecordIndex::FileAt(std::size_t file) const {
   FOREBAY_CHECK(file < parts_.files.size());
   const FileRecord& record = parts_.files[file];
-  return {std::string(PathOf(record)),
-          {record.size, record.stamp, {record.inode, ctimes_[file]}}};
+  return {
+      std::string(PathOf(record)),
+      {record.size, record.stamp, {record.inode, ctimes_[file], record.mark}}};
 }
 
 bool RecordIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
@@ -127,7 +191,7 @@ bool RecordIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
 storage::Revision RecordIndex::RevisionOf(std::string_view path) const {
   for (std::size_t i = 0; i < parts_.files.size(); ++i) {
     if (PathOf(parts_.files[i]) == path)
-      return {parts_.files[i].inode, ctimes_[i]};
+      return {parts_.files[i].inode, ctimes_[i], parts_.files[i].mark};
   }
   return {};
 }
@@ -149,26 +213,50 @@ bool RecordIndex::HasRecords(std::size_t file,
                              const FileRecords& records) const {
   const FileRecord& known = parts_.files[file];
   const std::uint64_t count = EndOf(file) - known.first_record;
-  return records.begin == known.begin && records.ends.size() == count &&
-         std::equal(records.ends.begin(), records.ends.end(),
-                    parts_.ends.begin() +
-                        static_cast<std::ptrdiff_t>(known.first_record));
+  const auto first = static_cast<std::ptrdiff_t>(known.first_record);
+  const auto same = [first](const std::vector<std::uint64_t>& now,
+                            const std::vector<std::uint64_t>& indexed) {
+    return std::equal(now.begin(), now.end(), indexed.begin() + first);
+  };
+  return records.begin == known.begin &&
+         (known.mark == 0 || records.mark == known.mark) &&
+         records.ends.size() == count && same(records.ends, parts_.ends) &&
+         records.begins.size() == (parts_.begins.empty() ? 0 : count) &&
+         (count == 0 || parts_.begins.empty() ||
+          same(records.begins, parts_.begins)) &&
+         records.keys.bytes == KeysOf(file);
+}
+
+// The packed keys of a file.
+std::string_view RecordIndex::KeysOf(std::size_t file) const {
+  if (!has_keys()) return {};
+  const auto begin_of = [this](std::size_t number) -> std::uint64_t {
+    if (number >= first_blocks_.size()) return parts_.keys.bytes.size();
+    const std::uint64_t block = first_blocks_[number];
+    return block < parts_.keys.blocks.size() ? parts_.keys.blocks[block]
+                                             : parts_.keys.bytes.size();
+  };
+  return std::string_view(parts_.keys.bytes)
+      .substr(begin_of(file), begin_of(file + 1) - begin_of(file));
 }
 
 std::uint64_t RecordIndex::memory() const {
   return sizeof(RecordIndex) + parts_.names.capacity() +
          parts_.format.capacity() +
          parts_.files.capacity() *
-             (sizeof(FileRecord) + sizeof(ctimes_.front())) +
-         parts_.ends.capacity() * sizeof(parts_.ends[0]) +
+             (sizeof(FileRecord) + kNumbersOfFile * sizeof(std::uint64_t)) +
+         (parts_.ends.capacity() + parts_.begins.capacity() +
+          parts_.keys.blocks.capacity()) *
+             sizeof(std::uint64_t) +
+         parts_.keys.bytes.capacity() +
          parts_.bounds.capacity() * sizeof(LengthBounds);
 }
 
-std::uint64_t RecordIndex::Bytes(std::uint64_t files, std::uint64_t records,
+std::uint64_t RecordIndex::Bytes(std::uint64_t files, std::uint64_t numbers,
                                  std::uint64_t bounds, std::uint64_t text) {
   return sizeof(RecordIndex) +
-         files * (sizeof(FileRecord) + sizeof(std::atomic<std::int64_t>)) +
-         records * sizeof(std::uint64_t) + bounds * sizeof(LengthBounds) + text;
+         files * (sizeof(FileRecord) + kNumbersOfFile * sizeof(std::uint64_t)) +
+         numbers * sizeof(std::uint64_t) + bounds * sizeof(LengthBounds) + text;
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
@@ -176,20 +264,31 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
     std::vector<FileRecords> records, base::WorkingMemory& memory) {
   FOREBAY_CHECK(records.size() == files.size());
   std::size_t count = 0;
+  std::size_t begins = 0;
+  std::size_t blocks = 0;
+  std::size_t keys = 0;
   std::size_t names = 0;
   std::size_t fields = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     count += records[i].ends.size();
+    begins += records[i].begins.size();
+    blocks += records[i].keys.blocks.size();
+    keys += records[i].keys.bytes.size();
     names += files[i].name.size();
     fields = std::max(fields, records[i].bounds.size());
   }
+  FOREBAY_CHECK(begins == 0 || begins == count);
   RecordIndexParts parts;
-  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(RecordIndex::Bytes(
-                                                  files.size(), count, fields,
-                                                  names + format.size())));
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(RecordIndex::Bytes(files.size(), count + begins + blocks,
+                                     fields, names + keys + format.size())));
   parts.format = std::move(format);
   parts.files.reserve(files.size());
   parts.ends.reserve(count);
+  parts.begins.reserve(begins);
+  parts.keys.blocks.reserve(blocks);
+  parts.keys.bytes.reserve(keys);
   parts.names.reserve(names);
   parts.bounds.resize(fields);
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -202,9 +301,15 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
                            .size = version.size,
                            .stamp = version.stamp,
                            .inode = version.revision.inode,
-                           .ctime_nanos = version.revision.ctime_nanos});
+                           .ctime_nanos = version.revision.ctime_nanos,
+                           .mark = some.mark});
     parts.names += files[i].name;
     parts.ends.insert(parts.ends.end(), some.ends.begin(), some.ends.end());
+    parts.begins.insert(parts.begins.end(), some.begins.begin(),
+                        some.begins.end());
+    for (const std::uint64_t block : some.keys.blocks)
+      parts.keys.blocks.push_back(parts.keys.bytes.size() + block);
+    parts.keys.bytes += some.keys.bytes;
     for (std::size_t field = 0; field < some.bounds.size(); ++field)
       parts.bounds[field].Add(some.bounds[field]);
     some = {};

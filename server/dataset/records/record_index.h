@@ -15,6 +15,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/records/packed_keys.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
 
@@ -29,10 +30,15 @@ struct LengthBounds {
   bool operator==(const LengthBounds&) const = default;
 };
 
-// The records of one file, which lie one behind the other.
+// The records of one file.
 struct FileRecords {
   std::uint64_t begin = 0;          // of the first one; bytes into the file
   std::vector<std::uint64_t> ends;  // of each; bytes into the file
+  // Likewise. Empty if they lie one behind the other, the first at `begin`.
+  std::vector<std::uint64_t> begins;
+  // Of each record. Empty if they have none.
+  PackedKeys keys;
+  std::uint64_t mark = 0;  // of the file's version; see storage::Revision
   // Of each of the format's fields; empty where the format finds none.
   std::vector<LengthBounds> bounds;
 };
@@ -47,24 +53,29 @@ struct FileRecord {
   std::int64_t stamp = 0;
   std::uint64_t inode = 0;
   std::int64_t ctime_nanos = 0;
+  std::uint64_t mark = 0;
 };
-static_assert(sizeof(FileRecord) == 64);
+static_assert(sizeof(FileRecord) == 72);
 
 // The parts of an index.
 struct RecordIndexParts {
   // What its format is, for RecordFormat's makers.
   std::string format;
   std::vector<FileRecord> files;
-  std::vector<std::uint64_t> ends;   // of all files' records
-  std::vector<LengthBounds> bounds;  // of all files together
+  std::vector<std::uint64_t> ends;    // of all files' records
+  std::vector<std::uint64_t> begins;  // likewise; see FileRecords
+  std::vector<LengthBounds> bounds;   // of all files together
+  // Of all files' records, if they have any. Each file begins a block.
+  PackedKeys keys;
   std::string names;
   // Of at least RecordIndex::Bytes.
   base::MemoryReservation reservation = {};
 };
 
 // Every sample of a dataset of files of records: where they lie. A sample takes
-// 8 bytes; a file 72 and its path. Holds a reservation for them. Thread-safe;
-// immutable, but for the files' ctimes. Never blocks.
+// 8 bytes, or 16 if records lie apart, and what is new in its key; a file 88
+// and its path. Holds a reservation for them. Thread-safe; immutable, but for
+// the files' ctimes. Never blocks.
 class RecordIndex {
  public:
   // The bytes of a record in its file.
@@ -83,8 +94,11 @@ class RecordIndex {
   std::uint64_t size() const { return parts_.ends.size(); }  // records
   const std::string& format() const { return parts_.format; }
   const std::vector<LengthBounds>& bounds() const { return parts_.bounds; }
-  // Bytes of the longest record.
-  std::uint64_t longest() const { return longest_; }
+  // Bytes of all records.
+  const LengthBounds& lengths() const { return lengths_; }
+  std::uint64_t longest() const { return lengths_.longest; }
+  bool has_keys() const { return !parts_.keys.blocks.empty(); }
+  std::uint64_t longest_key() const { return longest_key_; }  // bytes
   // A digest (XXH3) of the format, the files with their sizes and times, and
   // the records.
   const Version& version() const { return version_; }
@@ -92,6 +106,8 @@ class RecordIndex {
 
   // `record` is less than size().
   Extent ExtentOf(std::uint64_t record) const;
+  // Likewise; the index has keys.
+  std::string KeyOf(std::uint64_t record) const;
   // `file` is one of the index's.
   storage::ListedObject FileAt(std::size_t file) const;
 
@@ -108,21 +124,28 @@ class RecordIndex {
 
   // Bytes of memory.
   std::uint64_t memory() const;
-  // The bytes of an index with so many parts, and bytes of text.
-  static std::uint64_t Bytes(std::uint64_t files, std::uint64_t records,
+  // The bytes of an index with so many parts, numbers of records and their
+  // keys, and bytes of text.
+  static std::uint64_t Bytes(std::uint64_t files, std::uint64_t numbers,
                              std::uint64_t bounds, std::uint64_t text);
 
  private:
   explicit RecordIndex(RecordIndexParts parts);
 
   absl::Status Check() const;
+  absl::Status CheckRecords(std::size_t file) const;
+  absl::Status CheckKeys();
   void Summarize();
+  std::uint64_t BeginOf(const FileRecord& file, std::uint64_t record) const;
   std::uint64_t EndOf(std::size_t file) const;
   std::string_view PathOf(const FileRecord& file) const;
+  std::string_view KeysOf(std::size_t file) const;
   bool HasRecords(std::size_t file, const FileRecords& records) const;
 
   RecordIndexParts parts_;
-  std::uint64_t longest_ = 0;
+  LengthBounds lengths_;
+  std::uint64_t longest_key_ = 0;
+  std::vector<std::uint64_t> first_blocks_;  // of keys, by file
   Version version_ = {};
   // By file: the ctime of the file that was last found to be as indexed.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;

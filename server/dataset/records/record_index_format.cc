@@ -9,7 +9,7 @@ namespace forebay::dataset::records {
 namespace {
 
 constexpr IndexFileType kType = {
-    {'F', 'B', 'Y', 'R', 'E', 'C', 'R', 'D'}, 1, 0};
+    {'F', 'B', 'Y', 'R', 'E', 'C', 'R', 'D'}, 2, 0};
 
 struct Header {
   IndexFileType type;
@@ -18,8 +18,11 @@ struct Header {
   std::uint64_t bounds;
   std::uint64_t names_bytes;
   std::uint64_t format_bytes;
+  std::uint64_t begins;
+  std::uint64_t key_blocks;
+  std::uint64_t keys_bytes;
 };
-static_assert(sizeof(Header) == 56);
+static_assert(sizeof(Header) == 80);
 
 }  // namespace
 
@@ -32,17 +35,25 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
   header.bounds = parts.bounds.size();
   header.names_bytes = parts.names.size();
   header.format_bytes = parts.format.size();
+  header.begins = parts.begins.size();
+  header.key_blocks = parts.keys.blocks.size();
+  header.keys_bytes = parts.keys.bytes.size();
   std::string bytes;
   bytes.reserve(sizeof(header) + header.files * sizeof(FileRecord) +
-                header.records * sizeof(std::uint64_t) +
+                (header.records + header.begins + header.key_blocks) *
+                    sizeof(std::uint64_t) +
                 header.bounds * sizeof(LengthBounds) + header.names_bytes +
-                header.format_bytes + kIndexFileChecksumBytes);
+                header.format_bytes + header.keys_bytes +
+                kIndexFileChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.files);
   AppendItems(bytes, parts.ends);
   AppendItems(bytes, parts.bounds);
   bytes += parts.names;
   bytes += parts.format;
+  AppendItems(bytes, parts.begins);
+  AppendItems(bytes, parts.keys.blocks);
+  bytes += parts.keys.bytes;
   SealIndexFile(bytes);
   return bytes;
 }
@@ -52,17 +63,20 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
                            TakeIndexFileHeader<Header>(kType, bytes));
   RecordIndexParts parts;
-  // The parts are no longer in memory than in the file, but for the ctimes.
-  const std::uint64_t ctimes =
-      bytes.size() / sizeof(FileRecord) * sizeof(std::int64_t);
+  // The parts are no longer in memory than in the file, but for the files'.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
-      memory.Keep(RecordIndex::Bytes(0, 0, 0, bytes.size() + ctimes)));
+      memory.Keep(RecordIndex::Bytes(bytes.size() / sizeof(FileRecord), 0, 0,
+                                     bytes.size())));
   if (!TakeItems(bytes, header.files, &parts.files) ||
       !TakeItems(bytes, header.records, &parts.ends) ||
       !TakeItems(bytes, header.bounds, &parts.bounds) ||
       !TakeItems(bytes, header.names_bytes, &parts.names) ||
-      !TakeItems(bytes, header.format_bytes, &parts.format) || !bytes.empty()) {
+      !TakeItems(bytes, header.format_bytes, &parts.format) ||
+      !TakeItems(bytes, header.begins, &parts.begins) ||
+      !TakeItems(bytes, header.key_blocks, &parts.keys.blocks) ||
+      !TakeItems(bytes, header.keys_bytes, &parts.keys.bytes) ||
+      !bytes.empty()) {
     return DamagedIndexFile("has counts that do not match its length");
   }
   return RecordIndex::Create(std::move(parts));

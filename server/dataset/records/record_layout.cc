@@ -1,5 +1,6 @@
 #include "server/dataset/records/record_layout.h"
 
+#include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/object_rescan.h"
 
@@ -19,7 +20,8 @@ class RecordRescan final : public ObjectRescan {
 
  private:
   absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
-    parser_ = format_->Parse({object(), version()}, {}, memory);
+    FOREBAY_ASSIGN_OR_RETURN(parser_,
+                             format_->Parse({object(), version()}, {}, memory));
     return parser_.get();
   }
 

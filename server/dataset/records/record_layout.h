@@ -1,8 +1,10 @@
 #ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_LAYOUT_H_
 #define FOREBAY_SERVER_DATASET_RECORDS_RECORD_LAYOUT_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -26,6 +28,9 @@ class RecordLayout final : public storage::ObjectLayout {
                base::MemoryBudget* budget)
       : index_(std::move(index)), format_(std::move(format)), budget_(budget) {}
 
+  std::optional<std::uint64_t> FindMark(const ReadPart& read) const override {
+    return format_->FindMark(read);
+  }
   void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
                  std::function<void(absl::StatusOr<storage::Revision>)> done)
       const override;

@@ -1,4 +1,4 @@
-#include "server/dataset/tfrecord/value_type.h"
+#include "server/dataset/records/value_type.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace forebay::dataset::tfrecord {
+namespace forebay::dataset::records {
 namespace {
 
 using proto::DType;
@@ -123,4 +123,4 @@ std::string TextOf(const ValueType& type) {
   return text;
 }
 
-}  // namespace forebay::dataset::tfrecord
+}  // namespace forebay::dataset::records

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_TFRECORD_VALUE_TYPE_H_
-#define FOREBAY_SERVER_DATASET_TFRECORD_VALUE_TYPE_H_
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_VALUE_TYPE_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_VALUE_TYPE_H_
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
 
-namespace forebay::dataset::tfrecord {
+namespace forebay::dataset::records {
 
 // What a field's values are, as users say it:
 //
@@ -39,6 +39,6 @@ absl::StatusOr<ValueType> ParseValueType(std::string_view text);
 // Returns a text that ParseValueType makes the type of.
 std::string TextOf(const ValueType& type);
 
-}  // namespace forebay::dataset::tfrecord
+}  // namespace forebay::dataset::records
 
-#endif  // FOREBAY_SERVER_DATASET_TFRECORD_VALUE_TYPE_H_
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_VALUE_TYPE_H_

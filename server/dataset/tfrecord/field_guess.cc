@@ -11,39 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/base/check.h"
-#include "server/base/utf8.h"
+#include "server/dataset/records/content_guess.h"
 #include "server/dataset/tfrecord/example.h"
 
 namespace forebay::dataset::tfrecord {
 namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
-
-bool StartsWith(Bytes bytes, std::string_view start) {
-  return bytes.size() >= start.size() &&
-         std::equal(start.begin(), start.end(), bytes.begin(),
-                    [](char a, std::uint8_t b) {
-                      return static_cast<std::uint8_t>(a) == b;
-                    });
-}
-
-bool IsImage(Bytes bytes) {
-  return StartsWith(bytes, "\xff\xd8\xff") || StartsWith(bytes, "\x89PNG\r\n");
-}
-
-bool IsPrintable(Bytes bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
-                              bytes.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const auto byte = bytes[at];
-    const std::size_t length = base::Utf8Length(text.substr(at));
-    const bool is_control =
-        byte < ' ' && byte != '\n' && byte != '\r' && byte != '\t';
-    if (length == 0 || is_control) return false;
-    at += length;
-  }
-  return !text.empty();
-}
 
 // What is known of a feature.
 struct Seen {
@@ -72,8 +46,9 @@ void Note(const FeatureValues& values, Seen* seen) {
     seen->each = each == values.count_each() ? each : 0;
   }
   if (values.kind() == ValueKind::kBytes) {
-    seen->images = seen->images && IsImage(values.last_bytes());
-    seen->printable = seen->printable && IsPrintable(values.last_bytes());
+    seen->images = seen->images && records::IsImage(values.last_bytes());
+    seen->printable =
+        seen->printable && records::IsPrintable(values.last_bytes());
   }
 }
 
@@ -125,8 +100,9 @@ std::optional<std::string> TypeOf(const Seen& seen, bool in_all,
 }
 
 FieldGuess OfPayloads(absl::Span<const Bytes> payloads) {
-  const bool images = !payloads.empty() &&
-                      std::all_of(payloads.begin(), payloads.end(), IsImage);
+  const bool images =
+      !payloads.empty() &&
+      std::all_of(payloads.begin(), payloads.end(), records::IsImage);
   auto fields = RecordFields::OfPayload(images ? "image" : "bytes");
   FOREBAY_CHECK(fields.ok());
   return {.fields = *std::move(fields)};

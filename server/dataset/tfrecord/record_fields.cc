@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/dataset/records/whole_value.h"
 #include "server/dataset/tfrecord/example.h"
 
 namespace forebay::dataset::tfrecord {
@@ -81,7 +82,7 @@ absl::Status Unlike(const RecordField& field, const FeatureValues& values) {
 }
 
 // Bytes of a field's elements, if the values can be them.
-std::optional<std::uint64_t> ElementBytes(const ValueType& type,
+std::optional<std::uint64_t> ElementBytes(const records::ValueType& type,
                                           const FeatureValues& values) {
   std::uint64_t bytes = 0;
   if (AreNumbers(values)) {
@@ -115,19 +116,6 @@ class RecordFields::Reader {
     if (values.kind() != ValueKind::kBytes || values.count() != 1)
       return Unlike(field, values);
     return Range(values.last_bytes());
-  }
-
-  absl::StatusOr<FieldValue> Payload(const RecordField& field,
-                                     Bytes payload) const {
-    if (!field.type.array.has_value()) return Range(payload);
-    const std::uint64_t one = BytesOf(*field.type.array);
-    const bool fits =
-        field.type.has_rows ? payload.size() % one == 0 : payload.size() == one;
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "has ", payload.size(), " bytes, which are no ", TextOf(field.type)));
-    }
-    return Copy(payload);
   }
 
  private:
@@ -177,7 +165,7 @@ absl::StatusOr<RecordFields> RecordFields::OfExamples(
       return absl::InvalidArgumentError(
           absl::StrCat("the field ", names[i], " comes twice"));
     }
-    auto type = ParseValueType(types[i]);
+    auto type = records::ParseValueType(types[i]);
     if (!type.ok()) return base::Annotate(type.status(), names[i]);
     fields.fields_.push_back({names[i], *std::move(type)});
   }
@@ -185,7 +173,7 @@ absl::StatusOr<RecordFields> RecordFields::OfExamples(
 }
 
 absl::StatusOr<RecordFields> RecordFields::OfPayload(std::string_view type) {
-  auto parsed = ParseValueType(type);
+  auto parsed = records::ParseValueType(type);
   if (!parsed.ok()) return parsed.status();
   RecordFields fields;
   fields.is_payload_ = true;
@@ -233,11 +221,12 @@ absl::Status RecordFields::Read(Bytes record, Bytes payload,
                                 absl::Span<FieldValue> values,
                                 MadeValues* made) const {
   FOREBAY_CHECK(values.size() == fields_.size());
-  const Reader reader(record, made);
   if (is_payload_) {
-    FOREBAY_ASSIGN_OR_RETURN(values[0], reader.Payload(fields_[0], payload));
+    FOREBAY_ASSIGN_OR_RETURN(
+        values[0], records::WholeValue(fields_[0].type, record, payload, made));
     return absl::OkStatus();
   }
+  const Reader reader(record, made);
   FOREBAY_ASSIGN_OR_RETURN(const Features found,
                            FindFeatures(fields_, payload));
   for (std::size_t i = 0; i < fields_.size(); ++i) {

@@ -12,13 +12,13 @@
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/records/record_index.h"
-#include "server/dataset/tfrecord/value_type.h"
+#include "server/dataset/records/value_type.h"
 
 namespace forebay::dataset::tfrecord {
 
 struct RecordField {
   std::string name;
-  ValueType type;
+  records::ValueType type;
 
   bool operator==(const RecordField&) const = default;
 };
@@ -31,8 +31,9 @@ class RecordFields {
   // The field of a payload that is no Example.
   static constexpr std::string_view kPayload = "record";
 
-  // Features by name, each with a type (value_type.h). INVALID_ARGUMENT: there
-  // are none or too many, or one is malformed or comes twice.
+  // Features by name, each with a type (records/value_type.h).
+  // INVALID_ARGUMENT: there are none or too many, or one is malformed or comes
+  // twice.
   static absl::StatusOr<RecordFields> OfExamples(
       absl::Span<const std::string> names, absl::Span<const std::string> types);
   // The payload, of that type. INVALID_ARGUMENT: it is none.

@@ -4,12 +4,13 @@
 #include <cstddef>
 
 #include "server/base/status.h"
+#include "server/dataset/records/whole_value.h"
 #include "server/dataset/tfrecord/framing.h"
 #include "server/dataset/tfrecord/tfrecord_parser.h"
 
 namespace forebay::dataset::tfrecord {
 
-std::unique_ptr<records::RecordParser> TfrecordFormat::Parse(
+absl::StatusOr<std::unique_ptr<records::RecordParser>> TfrecordFormat::Parse(
     const storage::ListedObject& file, const ReadSizes& read_sizes,
     base::WorkingMemory* memory) const {
   return std::make_unique<TfrecordParser>(
@@ -23,22 +24,10 @@ std::vector<Field> TfrecordFormat::FieldsOf(
   std::vector<Field> fields;
   for (std::size_t i = 0; i < fields_.fields().size(); ++i) {
     const RecordField& field = fields_.fields()[i];
-    std::uint64_t longest = payload;
-    if (field.type.array.has_value()) {
-      const std::uint64_t one = BytesOf(*field.type.array);
-      if (!field.type.has_rows) longest = one;
-      if (field.type.has_rows && i < index.bounds().size())
-        longest = index.bounds()[i].longest;
-      // An array has a place even if all are empty.
-      longest = std::max(longest / one, std::uint64_t{1}) * one;
-    } else if (field.type.kind == proto::FieldKind::kLabel) {
-      longest = sizeof(std::int64_t);
-    }
-    fields.push_back({.name = field.name,
-                      .kind = field.type.kind,
-                      .longest = longest,
-                      .array = field.type.array,
-                      .has_rows = field.type.has_rows});
+    const bool is_measured = field.type.has_rows && i < index.bounds().size();
+    fields.push_back(
+        records::FieldOf(field.name, field.type,
+                         is_measured ? index.bounds()[i].longest : payload));
   }
   return fields;
 }

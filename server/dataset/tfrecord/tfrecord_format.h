@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
@@ -29,7 +30,7 @@ class TfrecordFormat final : public records::RecordFormat {
       : fields_(std::move(fields)), text_(fields_.text()) {}
 
   const std::string& text() const override { return text_; }
-  std::unique_ptr<records::RecordParser> Parse(
+  absl::StatusOr<std::unique_ptr<records::RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const override;
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;

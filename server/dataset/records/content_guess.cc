@@ -1,0 +1,54 @@
+#include "server/dataset/records/content_guess.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "server/base/utf8.h"
+
+namespace forebay::dataset::records {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+bool StartsWith(Bytes bytes, std::string_view start) {
+  return bytes.size() >= start.size() &&
+         std::equal(start.begin(), start.end(), bytes.begin(),
+                    [](char a, std::uint8_t b) {
+                      return static_cast<std::uint8_t>(a) == b;
+                    });
+}
+
+}  // namespace
+
+bool IsImage(Bytes bytes) {
+  return StartsWith(bytes, "\xff\xd8\xff") || StartsWith(bytes, "\x89PNG\r\n");
+}
+
+bool IsNpyFile(Bytes bytes) { return StartsWith(bytes, "\x93NUMPY"); }
+
+bool IsPrintable(Bytes bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                              bytes.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = bytes[at];
+    const std::size_t length = base::Utf8Length(text.substr(at));
+    const bool is_control =
+        byte < ' ' && byte != '\n' && byte != '\r' && byte != '\t';
+    if (length == 0 || is_control) return false;
+    at += length;
+  }
+  return !text.empty();
+}
+
+std::string_view GuessType(absl::Span<const Bytes> payloads) {
+  const auto all_are = [&](bool (*is_such)(Bytes)) {
+    return !payloads.empty() &&
+           std::all_of(payloads.begin(), payloads.end(), is_such);
+  };
+  if (all_are(IsImage)) return "image";
+  if (all_are(IsNpyFile)) return "npy";
+  if (all_are(IsPrintable)) return "text";
+  return "bytes";
+}
+
+}  // namespace forebay::dataset::records

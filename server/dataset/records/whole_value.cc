@@ -1,0 +1,48 @@
+#include "server/dataset/records/whole_value.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::dataset::records {
+
+Field FieldOf(std::string name, const ValueType& type, std::uint64_t longest) {
+  if (type.array.has_value()) {
+    const std::uint64_t one = BytesOf(*type.array);
+    // An array has a place even if all are empty.
+    longest =
+        type.has_rows ? std::max(longest / one, std::uint64_t{1}) * one : one;
+  } else if (type.kind == proto::FieldKind::kLabel) {
+    longest = sizeof(std::int64_t);
+  }
+  return {.name = std::move(name),
+          .kind = type.kind,
+          .longest = longest,
+          .array = type.array,
+          .has_rows = type.has_rows};
+}
+
+absl::StatusOr<FieldValue> WholeValue(const ValueType& type,
+                                      absl::Span<const std::uint8_t> record,
+                                      absl::Span<const std::uint8_t> payload,
+                                      MadeValues* made) {
+  if (!type.array.has_value()) {
+    return FieldRange{
+        static_cast<std::uint64_t>(payload.data() - record.data()),
+        payload.size()};
+  }
+  const std::uint64_t one = BytesOf(*type.array);
+  const bool fits =
+      type.has_rows ? payload.size() % one == 0 : payload.size() == one;
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "has ", payload.size(), " bytes, which are no ", TextOf(type)));
+  }
+  // Elements in a record are not aligned.
+  const absl::Span<std::uint8_t> copy = made->Add(payload.size());
+  std::copy(payload.begin(), payload.end(), copy.begin());
+  return MadeBytes{copy};
+}
+
+}  // namespace forebay::dataset::records
