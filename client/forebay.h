@@ -305,7 +305,10 @@ typedef enum forebay_format FOREBAY_INT {
    * have one type, and rows of one shape. */
   FOREBAY_NPY = 9,
   /* TFRecord files, one behind the other. Each record is a sample. */
-  FOREBAY_TFRECORD = 10
+  FOREBAY_TFRECORD = 10,
+  /* LMDB environments, one behind the other: folders with a file data.mdb, or
+   * such files. Each entry is a sample, in the order of their keys. */
+  FOREBAY_LMDB = 12
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -364,9 +367,9 @@ typedef struct forebay_loader_options {
    * is a `dataset`. */
   const char* uri;
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * FOREBAY_NPY and FOREBAY_TFRECORD, `uri` is then the path of the files, with
-   * braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for
-   * FOREBAY_MANIFEST, the path of the manifest. The daemon reads
+   * FOREBAY_NPY, FOREBAY_TFRECORD and FOREBAY_LMDB, `uri` is then the path of
+   * the files, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...];
+   * for FOREBAY_MANIFEST, the path of the manifest. The daemon reads
    * "gs://bucket/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
@@ -387,8 +390,8 @@ typedef struct forebay_loader_options {
   uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
                    * while the trainer is so slow that they would only wait */
 
-  /* For FOREBAY_WEBDATASET, FOREBAY_NPY and FOREBAY_TFRECORD with a `root`: the
-   * files' paths below it, likewise with braces and wildcards. */
+  /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD and FOREBAY_LMDB with
+   * a `root`: the files' paths below it, likewise with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
@@ -409,10 +412,16 @@ typedef struct forebay_loader_options {
    * shape, "float32[n,4]" one of any length, "float32" a number. Arrays are
    * lists of float32 or int64, or the bytes of their elements, little-endian
    * and in C order. A single field with the name "" is the whole record, as the
-   * field "record". Without fields, they are guessed. */
+   * field "record". Without fields, they are guessed.
+   * For FOREBAY_LMDB: as for FOREBAY_TFRECORD, if values are Examples. But a
+   * single field with the name "" is the value, as the field "value"; its type
+   * may also be "datum": Caffe's Datum, as the fields "image" or "array", and
+   * "label". So is a field "value" alone or beside "key", the entry's key
+   * ("text", "bytes" or "int64"). */
   const char* const* fields;
   size_t field_count;
-  /* For FOREBAY_MANIFEST and FOREBAY_TFRECORD: field_count many. */
+  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD and FOREBAY_LMDB: field_count
+   * many. */
   const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */
@@ -431,6 +440,10 @@ typedef struct forebay_loader_options {
   /* CUDA's number, in this process, of the GPU on which the images, labels and
    * arrays of batches lie: see forebay_batch_put. Default -1: on the host. */
   int32_t device;
+
+  /* For FOREBAY_LMDB: the name of the database in the files; NULL: the unnamed
+   * one. */
+  const char* database;
 } forebay_loader_options;
 
 /* Fills in the defaults. `size`: sizeof(forebay_loader_options). */

@@ -26,6 +26,7 @@ enum class DatasetTag : Tag {
   kLanes = 14,
   kLive = 15,
   kHostFields = 16,
+  kDatabase = 17,
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
@@ -88,10 +89,13 @@ std::string EncodeLocation(const forebay_loader_options& options,
     dataset.add_string(DatasetTag::kFields, options.fields[i]);
   if (!location.manifest.empty())
     dataset.add_string(DatasetTag::kManifest, location.manifest);
-  const bool has_columns =
-      options.format == FOREBAY_MANIFEST || options.format == FOREBAY_TFRECORD;
+  const bool is_lmdb = options.format == FOREBAY_LMDB;
+  const bool has_columns = options.format == FOREBAY_MANIFEST ||
+                           options.format == FOREBAY_TFRECORD || is_lmdb;
   for (size_t i = 0; has_columns && i < options.field_count; ++i)
     dataset.add_string(DatasetTag::kColumns, options.columns[i]);
+  if (is_lmdb && options.database != nullptr)
+    dataset.add_string(DatasetTag::kDatabase, options.database);
   return bytes;
 }
 

@@ -66,6 +66,7 @@ Status LocateDataset(const forebay_loader_options& options,
     case FOREBAY_NPY:
       return FindFiles(options, location);
     case FOREBAY_TFRECORD:
+    case FOREBAY_LMDB:
       if (const Status checked = CheckColumns(options); !checked.ok())
         return checked;
       return FindFiles(options, location);

@@ -9,8 +9,10 @@
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/folder/revalidation.h"
+#include "server/dataset/listing/brace_expansion.h"
 #include "server/dataset/listing/file_list.h"
 #include "server/dataset/listing/remote_file_list.h"
+#include "server/dataset/lmdb/format_choice.h"
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
@@ -46,6 +48,21 @@ absl::Status NoFiles(const storage::Root& root) {
 // Tells apart the sets of files of one root.
 std::string NameOf(const std::vector<std::string>& patterns) {
   return absl::StrJoin(patterns, std::string(1, '\0'));
+}
+
+// Lacks the list and the format.
+records::RecordRequest RequestFor(
+    const std::shared_ptr<const storage::Root>& root,
+    const std::vector<std::string>& patterns, storage::ByteSource& source) {
+  records::RecordRequest request;
+  request.root = root;
+  request.name = NameOf(patterns);
+  request.source = &source;
+  if (AsFolder(*root) == nullptr) {
+    request.files_at_once = kRemoteFilesAtOnce;
+    request.read_sizes = kRemoteReadSizes;
+  }
+  return request;
 }
 
 absl::StatusOr<storage::ObjectVersion> StatRegularFile(
@@ -91,6 +108,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
       return OpenNpyFiles(std::move(root), spec, source, stop);
     case proto::DatasetSpec::TFRECORD:
       return OpenTfrecords(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::LMDB:
+      return OpenLmdb(std::move(root), spec, source, warnings, stop);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(root->uri(), ": dataset format ",
@@ -193,18 +212,54 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTfrecords(
       {spec.fields().begin(), spec.fields().end()},
       {spec.columns().begin(), spec.columns().end()});
   if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
-  records::RecordRequest request;
-  request.root = root;
-  request.name = NameOf(patterns);
+  records::RecordRequest request = RequestFor(root, patterns, source);
   request.list = [&](base::WorkingMemory& memory,
                      const std::stop_token& search) {
     return ListFiles(*root, patterns, memory, search);
   };
-  request.source = &source;
-  if (AsFolder(*root) == nullptr) {
-    request.files_at_once = kRemoteFilesAtOnce;
-    request.read_sizes = kRemoteReadSizes;
+  choice->Complete(&request, warnings);
+  return records_.Open(request, warnings, stop);
+}
+
+// Environments are folders with a file of that name, or such files themselves:
+// the first one tells.
+absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
+    const storage::Root& root, const std::vector<std::string>& patterns,
+    base::WorkingMemory& memory, const std::stop_token& stop) const {
+  constexpr std::string_view kFile = "/data.mdb";
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
+                           listing::ExpandBraces(patterns.front(), memory));
+  const std::string& one =
+      expanded.empty() ? patterns.front() : expanded.front();
+  const auto first =
+      ListFiles(root, {absl::StrCat(one, std::string(kFile))}, memory, stop);
+  if (!first.ok()) {
+    auto files = ListFiles(root, patterns, memory, stop);
+    // What is no file is a folder that lacks it.
+    return absl::IsInvalidArgument(files.status()) ? first : files;
   }
+  std::vector<std::string> in_folders;
+  for (const std::string& pattern : patterns)
+    in_folders.push_back(absl::StrCat(pattern, std::string(kFile)));
+  return ListFiles(root, in_folders, memory, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenLmdb(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  const std::vector<std::string> patterns = PatternsOf(spec);
+  if (patterns.empty()) return NoFiles(*root);
+  const auto choice = lmdb::FormatChoice::Create(
+      {spec.fields().begin(), spec.fields().end()},
+      {spec.columns().begin(), spec.columns().end()}, spec.database());
+  if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
+  records::RecordRequest request = RequestFor(root, patterns, source);
+  request.list = [&](base::WorkingMemory& memory,
+                     const std::stop_token& search) {
+    return ListEnvironments(*root, patterns, memory, search);
+  };
+  request.marks = AsFolder(*root) != nullptr;
   choice->Complete(&request, warnings);
   return records_.Open(request, warnings, stop);
 }

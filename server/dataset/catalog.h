@@ -83,6 +83,14 @@ class Catalog {
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
 
+  absl::StatusOr<std::vector<storage::ListedObject>> ListEnvironments(
+      const storage::Root& root, const std::vector<std::string>& patterns,
+      base::WorkingMemory& memory, const std::stop_token& stop) const;
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenLmdb(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+
   const CatalogOptions options_;
   folder::FolderCatalog folders_;
   shards::ShardCatalog shards_;

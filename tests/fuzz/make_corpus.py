@@ -307,6 +307,18 @@ def make_lmdb():
     put("lmdb_walk/lock", lmdb_file(lmdb_record(MOST, 0, 0))[16:])
 
 
+def make_datums():
+    """Caffe's Datums: of bytes, of numbers (also packed), of a file."""
+    shape = b"\x08\x01\x10\x02\x18\x03"
+    numbers = struct.pack("<6f", *range(6))
+    put("datum/bytes", shape + b"\x22\x06abcdef\x28" + b"\xff" * 9 + b"\x01")
+    put("datum/numbers", shape + b"".join(
+        b"\x35" + numbers[at:at + 4] for at in range(0, 24, 4)) + b"\x28\x07")
+    put("datum/packed", shape + b"\x32\x18" + numbers)
+    put("datum/file", b"\x22\x05\xff\xd8\xff\xe0\0\x28\x03\x38\x01")
+    put("datum/other", shape + b"\x40\x01\x22\x06abcdef")
+
+
 def make_nested():
     arrays = "[" * DEEP + "]" * DEEP
     put("manifest/nested_arrays.jsonl",
@@ -334,6 +346,7 @@ def main():
     make_shards()
     make_zip_members()
     make_lmdb()
+    make_datums()
     make_nested()
 
 

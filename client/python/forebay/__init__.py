@@ -14,6 +14,7 @@
 
 from . import errors, transforms
 from ._device_tensor import DeviceTensor
+from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
 from ._native import lib as _lib
@@ -31,8 +32,9 @@ __version__ = _lib.forebay_version().decode()
 
 __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
-    "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory",
+    "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory", "LMDB",
     "Manifest", "NotFound", "Padded", "PermissionDenied", "Ragged",
     "ResourceExhausted", "Shared", "SourceUnavailable", "StateError", "TFRecords",
-    "Unsupported", "errors", "manifest", "open", "share", "tfrecord", "transforms",
+    "Unsupported", "errors", "lmdb", "manifest", "open", "share", "tfrecord",
+    "transforms",
 ]

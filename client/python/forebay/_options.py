@@ -9,6 +9,7 @@ import urllib.parse
 
 from . import (_job, _native, _native_dataset, _tfrecord, errors,
                transforms)
+from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
 from ._tfrecord import TFRecords
@@ -157,10 +158,13 @@ def _source_options(source, extra_roots):
             "uri": os.fsencode(_native_dataset.describe(source))}
 
 
-def _tfrecord_options(dataset):
+def _record_options(dataset):
     names, types = _tfrecord.names_and_types(dataset.fields)
-    return {"format": _native.TFRECORD, "uri": os.fsencode(path_of(dataset.path)),
-            "fields": names, "columns": types}
+    options = {"format": _native.TFRECORD, "fields": names, "columns": types,
+               "uri": os.fsencode(path_of(dataset.path))}
+    if isinstance(dataset, LMDB):
+        options.update(format=_native.LMDB, database=dataset.database)
+    return options
 
 
 def dataset_options(dataset, fields, extra_roots=()):
@@ -183,14 +187,15 @@ def dataset_options(dataset, fields, extra_roots=()):
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
-    if isinstance(dataset, TFRecords):
+    if isinstance(dataset, (TFRecords, LMDB)):
         if fields is not None:
+            name = "lmdb" if isinstance(dataset, LMDB) else "tfrecord"
             raise errors.InvalidArgument(
-                "fields are of tar shards; forebay.tfrecord names its own")
-        return _tfrecord_options(dataset)
+                f"fields are of tar shards; forebay.{name} names its own")
+        return _record_options(dataset)
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
-        return _tfrecord_options(_tfrecord.tfrecord(dataset, fields=fields))
+        return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
     if _are_files(path, (".npy",)):
         if fields is not None:
             raise errors.InvalidArgument(
@@ -222,7 +227,7 @@ def _check_extra_roots(extra_roots, dataset):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    place = (dataset.path if isinstance(dataset, (Manifest, TFRecords))
+    place = (dataset.path if isinstance(dataset, (Manifest, TFRecords, LMDB))
              else dataset)
     if roots and is_remote(place):
         raise errors.InvalidArgument(

@@ -57,19 +57,28 @@ def tfrecord(path: Union[str, "os.PathLike[str]"], *,
     Returns:
       A TFRecords, to pass to DataLoader as `dataset`.
     """
+    return TFRecords(path, checked_fields(
+        fields, '{"image/encoded": "jpg"}, or the type of the whole record'))
+
+
+def checked_fields(fields: Any, wanted: str) -> Union[None, str, Dict[str, str]]:
+    """The fields, if they are a type, types by name, or None.
+
+    Args:
+      wanted: such types, for messages.
+    """
     if fields is None or isinstance(fields, str):
-        return TFRecords(path, fields)
+        return fields
     if not isinstance(fields, Mapping):
         raise errors.InvalidArgument(
-            'fields must be a dict of types, such as {"image/encoded": "jpg"}, '
-            f"or the type of the whole record, not {fields!r}")
+            f"fields must be a dict of types, such as {wanted}, not {fields!r}")
     if not fields:
         raise errors.InvalidArgument("fields must name at least one feature")
     for name, kind in fields.items():
         if not isinstance(name, str) or not isinstance(kind, str):
             raise errors.InvalidArgument(
                 f"fields must map names to types, not {name!r} to {kind!r}")
-    return TFRecords(path, dict(fields))
+    return dict(fields)
 
 
 def names_and_types(fields: Any) -> Tuple[list, list]:

@@ -45,7 +45,7 @@ class DataLoader:
         one behind the other: each row (an index of the first axis) is a sample, all of
         one type and shape. Another that ends in ".tar" or has braces or wildcards
         ("/data/{00000..00127}.tar"), and is no folder, means tar shards as webdataset
-        writes them. Or a `forebay.manifest` or `forebay.tfrecord`. Or torchvision's
+        writes them. Or a `forebay.manifest`, `tfrecord` or `lmdb`. Or torchvision's
         ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with
         its transform and target_transform (which runs in the trainer, on every label);
         torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and

@@ -2,23 +2,15 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/base/status.h"
+#include "server/dataset/lmdb/shown_key.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
 
 constexpr std::size_t kNamesTold = 8;  // in an error
-
-// Returns a key or name as an error may show it.
-std::string Shown(std::string_view name) {
-  constexpr std::size_t kLongest = 64;  // bytes
-  const std::string start(name.substr(0, kLongest));
-  return absl::StrCat(absl::Utf8SafeCHexEscape(start),
-                      name.size() > kLongest ? "..." : "");
-}
 
 }  // namespace
 
@@ -44,6 +36,12 @@ std::optional<LmdbWalk::Range> LmdbWalk::wanted() const {
       break;
   }
   return std::nullopt;
+}
+
+std::uint64_t LmdbWalk::used_bytes() const {
+  if (meta_.page_bytes == 0 || meta_.last_page >= size_ / meta_.page_bytes)
+    return size_;
+  return (meta_.last_page + 1) * meta_.page_bytes;
 }
 
 absl::Status LmdbWalk::See(std::uint64_t offset,
@@ -125,9 +123,9 @@ absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
 absl::Status LmdbWalk::SeeDatabase(std::string_view name) {
   if (!searches_ && !database_.empty()) {
     return absl::DataLossError(
-        absl::StrCat("the database has another in it, named ", Shown(name)));
+        absl::StrCat("the database has another in it, named ", ShownKey(name)));
   }
-  if (names_.size() < kNamesTold) names_.push_back(Shown(name));
+  if (names_.size() < kNamesTold) names_.push_back(ShownKey(name));
   ++database_count_;
   return absl::OkStatus();
 }
@@ -142,14 +140,14 @@ absl::StatusOr<std::uint64_t> LmdbWalk::OffsetOf(const LmdbNode& node) const {
   if (node.page < kLmdbFirstPage || node.page > meta_.last_page ||
       more_pages > meta_.last_page - node.page) {
     return absl::DataLossError(absl::StrCat(
-        "the value of ", Shown(node.key), ", of ", node.length,
+        "the value of ", ShownKey(node.key), ", of ", node.length,
         " bytes at page ", node.page, ", lies outside the pages in use, ",
         kLmdbFirstPage, " to ", meta_.last_page));
   }
   if (node.page >= size_ / meta_.page_bytes ||
       node.length > size_ - node.page * meta_.page_bytes - kLmdbPageHeader) {
     return absl::DataLossError(
-        absl::StrCat("the file is truncated: the value of ", Shown(node.key),
+        absl::StrCat("the file is truncated: the value of ", ShownKey(node.key),
                      " has ", node.length, " bytes at page ", node.page));
   }
   return node.page * meta_.page_bytes + kLmdbPageHeader;
@@ -211,9 +209,9 @@ absl::Status LmdbWalk::Finish() {
     return absl::NotFoundError(
         database_count_ == 0
             ? absl::StrCat("has no named databases, and so none named ",
-                           Shown(database_))
-            : absl::StrCat("has no database named ", Shown(database_), ", but ",
-                           Databases()));
+                           ShownKey(database_))
+            : absl::StrCat("has no database named ", ShownKey(database_),
+                           ", but ", Databases()));
   }
   if (!has_values_ && database_count_ > 0) {
     return absl::InvalidArgumentError(

@@ -58,6 +58,9 @@ class LmdbWalk {
   // Known once it has seen the meta pages; before, 0 or of the first.
   std::uint64_t page_bytes() const { return meta_.page_bytes; }
   std::uint64_t transaction() const { return meta_.transaction; }
+  // Bytes of the file up to where its last page in use ends, as far as that is
+  // known: less than its size if it is as large as the writer's map.
+  std::uint64_t used_bytes() const;
 
  private:
   enum class Stage { kFirstMeta, kSecondMeta, kTree, kOver };

@@ -1,0 +1,71 @@
+"""LMDB environments: what of their entries a batch is made of."""
+
+from __future__ import annotations
+
+import os
+from typing import Dict, Mapping, Optional, Union
+
+from . import errors
+from ._tfrecord import checked_fields
+
+
+class LMDB:
+    """The result of `lmdb`, for DataLoader.
+
+    Attributes:
+      path: of the environments, with braces and wildcards.
+      fields: dict of str, the type of each field; a str, the type of the values; or
+        None: they are guessed.
+      database: its name as bytes; empty for the unnamed one.
+    """
+
+    def __init__(self, path, fields, database):
+        self.path = path
+        self.fields: Union[None, str, Dict[str, str]] = fields
+        self.database: bytes = database
+
+    def __repr__(self) -> str:
+        fields = "" if self.fields is None else f", fields={self.fields!r}"
+        database = f", database={self.database!r}" if self.database else ""
+        return f"lmdb({os.fspath(self.path)!r}{fields}{database})"
+
+
+def lmdb(path: Union[str, "os.PathLike[str]"], *,
+         fields: Union[None, str, Mapping[str, str]] = None,
+         database: Union[None, str, bytes] = None) -> LMDB:
+    """A dataset of the entries of LMDB environments: a DataLoader's `dataset`.
+
+    Sample i is entry i in the order of keys. Several environments follow one
+    another. The daemon finds what the last transaction has left; it takes no lock.
+
+    Args:
+      path: of the environment's folder, or of its file (`subdir=False`); a path or
+        a URI, with braces ("{00..07}") and wildcards ("part-*").
+      fields: a str is the type of each value, as the field "value": "image" (or
+        "jpg", "png"), "text", "json", "npy", "bytes", "int64" (digits), or an array
+        such as "float32[3,4]" or, of any length, "float32[n,4]". "datum" is Caffe's
+        Datum: a batch has the field "image" or "array", and "label".
+
+        A dict of the names "key" and "value" alone has their types, such as
+        {"key": "text", "value": "jpg"}; keys can be "text", "bytes" or "int64".
+        Any other dict is of features of tf.train.Example, as `tfrecord` has them.
+        With None, fields are guessed from the first values.
+      database: the name of the database in the environment; None for the unnamed
+        one.
+
+    Returns:
+      An LMDB, to pass to DataLoader as `dataset`.
+    """
+    if database is None:
+        name = b""
+    elif isinstance(database, (str, bytes)) and database:
+        name = (database if isinstance(database, bytes) else
+                database.encode("utf-8", "surrogateescape"))
+    else:
+        raise errors.InvalidArgument(
+            f"database must be a database's name, not {database!r}")
+    if b"\0" in name:
+        raise errors.InvalidArgument(
+            f"database must have no 0 byte in it, but it is {database!r}")
+    return LMDB(path, checked_fields(
+        fields, '{"key": "text", "value": "jpg"}, or the type of the values'), name)

@@ -1,0 +1,200 @@
+#include "server/dataset/lmdb/datum.h"
+
+#include <algorithm>
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/dataset/records/content_guess.h"
+#include "server/dataset/records/whole_value.h"
+
+namespace forebay::dataset::lmdb {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+using protozero::pbf_wire_type;
+
+// The fields' numbers in the .proto file.
+enum class Tag : protozero::pbf_tag_type {
+  kChannels = 1,
+  kHeight = 2,
+  kWidth = 3,
+  kData = 4,
+  kLabel = 5,
+  kFloatData = 6,
+  kEncoded = 7,
+};
+
+Bytes ToBytes(const protozero::data_view& view) {
+  return {reinterpret_cast<const std::uint8_t*>(view.data()), view.size()};
+}
+
+// A number of type int32, which a negative one takes ten bytes for.
+std::int64_t TakeInteger(protozero::pbf_reader& reader) {
+  return static_cast<std::int32_t>(
+      static_cast<std::uint32_t>(reader.get_uint64()));
+}
+
+// Returns the float32 numbers of the field at which the reader is, which has
+// one or several of them. Nothing, and takes nothing, if it has none.
+std::optional<Bytes> TakeFloats(protozero::pbf_reader& reader) {
+  if (static_cast<Tag>(reader.tag()) != Tag::kFloatData) return std::nullopt;
+  if (reader.wire_type() == pbf_wire_type::length_delimited) {
+    const Bytes run = ToBytes(reader.get_view());
+    if (run.size() % sizeof(float) != 0)
+      throw protozero::invalid_length_exception();
+    return run;
+  }
+  if (reader.wire_type() != pbf_wire_type::fixed32) return std::nullopt;
+  const Bytes rest = ToBytes(reader.data());
+  reader.skip();
+  return rest.first(sizeof(float));
+}
+
+// Takes the field at which the reader is. Returns false, and takes nothing, if
+// no Datum has it.
+bool TakeField(protozero::pbf_reader& reader, Datum* datum) {
+  const auto tag = static_cast<Tag>(reader.tag());
+  const pbf_wire_type type = reader.wire_type();
+  if (type == pbf_wire_type::varint) {
+    switch (tag) {
+      case Tag::kChannels:
+        datum->channels = TakeInteger(reader);
+        return true;
+      case Tag::kHeight:
+        datum->height = TakeInteger(reader);
+        return true;
+      case Tag::kWidth:
+        datum->width = TakeInteger(reader);
+        return true;
+      case Tag::kLabel:
+        datum->label = TakeInteger(reader);
+        return true;
+      case Tag::kEncoded:
+        datum->is_encoded = reader.get_uint64() != 0;
+        return true;
+      default:
+        return false;
+    }
+  }
+  if (type == pbf_wire_type::length_delimited && tag == Tag::kData) {
+    datum->data = ToBytes(reader.get_view());
+    return true;
+  }
+  const auto floats = TakeFloats(reader);
+  if (!floats.has_value()) return false;
+  datum->float_count += floats->size() / sizeof(float);
+  return true;
+}
+
+protozero::pbf_reader ReaderOf(Bytes bytes) {
+  return protozero::pbf_reader(protozero::data_view(
+      reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+// Parsing has found that the message is well formed.
+void CopyFloats(const Datum& datum, absl::Span<std::uint8_t> out) {
+  protozero::pbf_reader reader = ReaderOf(datum.message);
+  auto at = out.begin();
+  while (reader.next()) {
+    if (const auto floats = TakeFloats(reader); floats.has_value()) {
+      at = std::copy(floats->begin(), floats->end(), at);
+    } else {
+      reader.skip();
+    }
+  }
+  FOREBAY_CHECK(at == out.end());
+}
+
+// Returns the number of elements, or nothing if it has no shape.
+std::optional<std::uint64_t> ElementsOf(const Datum& datum) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent :
+       {datum.channels, datum.height, datum.width}) {
+    if (extent <= 0) return std::nullopt;
+    const auto unsigned_extent = static_cast<std::uint64_t>(extent);
+    if (unsigned_extent > UINT64_MAX / count) return std::nullopt;
+    count *= unsigned_extent;
+  }
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<Datum> ParseDatum(Bytes bytes) {
+  Datum datum;
+  datum.message = bytes;
+  try {
+    protozero::pbf_reader reader = ReaderOf(bytes);
+    while (reader.next()) {
+      if (TakeField(reader, &datum)) continue;
+      datum.has_others = true;
+      reader.skip();
+    }
+  } catch (const protozero::exception&) {
+    return absl::DataLossError("is no Datum of Caffe, or damaged");
+  }
+  return datum;
+}
+
+std::optional<records::ValueType> TypeOf(const Datum& datum) {
+  if (datum.is_encoded) {
+    return records::ValueType{.kind = proto::FieldKind::kImage};
+  }
+  const auto elements = ElementsOf(datum);
+  if (!elements.has_value()) return std::nullopt;
+  ArrayType array;
+  for (const std::int64_t extent : {datum.channels, datum.height, datum.width})
+    array.shape.push_back(static_cast<std::uint64_t>(extent));
+  if (datum.data.size() == *elements && datum.float_count == 0) {
+    array.dtype = proto::DType::kUint8;
+  } else if (datum.data.empty() && datum.float_count == *elements) {
+    array.dtype = proto::DType::kFloat32;
+  } else {
+    return std::nullopt;
+  }
+  return records::ValueType{.kind = proto::FieldKind::kArray,
+                            .array = std::move(array)};
+}
+
+std::string DescriptionOf(const Datum& datum) {
+  if (const auto type = TypeOf(datum); type.has_value()) return TextOf(*type);
+  return absl::StrCat(datum.channels, " x ", datum.height, " x ", datum.width,
+                      " elements, but ", datum.data.size(), " bytes and ",
+                      datum.float_count, " numbers");
+}
+
+std::optional<records::ValueType> GuessDatumType(
+    absl::Span<const Bytes> values) {
+  std::optional<records::ValueType> type;
+  for (const Bytes value : values) {
+    const auto datum = ParseDatum(value);
+    if (!datum.ok() || datum->has_others) return std::nullopt;
+    const auto of_this = TypeOf(*datum);
+    if (!of_this.has_value() || of_this != type.value_or(*of_this) ||
+        (datum->is_encoded && !records::IsImage(datum->data)))
+      return std::nullopt;
+    type = of_this;
+  }
+  return type;
+}
+
+absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
+                                     const records::ValueType& type,
+                                     Bytes record, MadeValues* made) {
+  if (TypeOf(datum) != type) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is a Datum of ", DescriptionOf(datum),
+                     ", but that of the first entry is of ", TextOf(type)));
+  }
+  if (datum.float_count == 0)
+    return records::WholeValue(type, record, datum.data, made);
+  const absl::Span<std::uint8_t> room =
+      made->Add(datum.float_count * sizeof(float));
+  CopyFloats(datum, room);
+  return MadeBytes{room};
+}
+
+}  // namespace forebay::dataset::lmdb

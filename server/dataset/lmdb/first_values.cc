@@ -1,0 +1,113 @@
+#include "server/dataset/lmdb/first_values.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/lmdb/lmdb_page.h"
+#include "server/dataset/lmdb/lmdb_parser.h"
+#include "server/dataset/lmdb/lmdb_walk.h"
+#include "server/dataset/lmdb/shown_key.h"
+#include "server/storage/read_now.h"
+
+namespace forebay::dataset::lmdb {
+namespace {
+
+constexpr std::size_t kMostValues = 16;
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
+
+// Reads the beginning of one file.
+class Start {
+ public:
+  Start(const ValueSource& source, const storage::ListedObject& file,
+        base::WorkingMemory& memory, const std::stop_token& stop)
+      : source_(source), file_(file), memory_(memory), stop_(stop) {}
+
+  // Has no values if the file has none.
+  absl::StatusOr<FirstValues> Read() const {
+    FOREBAY_ASSIGN_OR_RETURN(
+        LmdbWalk walk,
+        LmdbWalk::Create(file_.name, file_.version.size, source_.database));
+    FirstValues found;
+    absl::Status status = Fill(walk, &found);
+    if (walk.transaction() > 0) FOREBAY_RETURN_IF_ERROR(Check(walk));
+    if (!status.ok()) return status;
+    return found;
+  }
+
+ private:
+  absl::Status Fill(LmdbWalk& walk, FirstValues* found) const {
+    std::vector<LmdbEntry> entries;
+    while (const auto wanted = walk.wanted()) {
+      if (!entries.empty()) break;
+      FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes,
+                               ReadBytes(wanted->offset, wanted->length));
+      FOREBAY_RETURN_IF_ERROR(walk.See(wanted->offset, bytes.span(), &entries));
+      memory_.Shrink(storage::HeldBytes(wanted->length));
+    }
+    std::uint64_t left = kMostBytes;
+    for (const LmdbEntry& entry : entries) {
+      if (found->values.size() == kMostValues) break;
+      if (!found->values.empty() && entry.length > left) break;
+      if (found->values.empty())
+        found->first = absl::StrCat("entry ", ShownKey(entry.key));
+      left -= std::min(left, entry.length);
+      FOREBAY_ASSIGN_OR_RETURN(base::Bytes bytes,
+                               ReadBytes(entry.offset - kBytesBeforeValue,
+                                         entry.length + kBytesBeforeValue));
+      found->values.push_back(bytes.span().subspan(kBytesBeforeValue));
+      found->read.push_back(std::move(bytes));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Check(const LmdbWalk& walk) const {
+    const std::uint64_t length = walk.page_bytes() + kLmdbMetaBytes;
+    FOREBAY_ASSIGN_OR_RETURN(const base::Bytes metas, ReadBytes(0, length));
+    return CheckTransaction(file_.name, metas.span(), walk.page_bytes(),
+                            walk.transaction());
+  }
+
+  absl::StatusOr<base::Bytes> ReadBytes(std::uint64_t offset,
+                                        std::uint64_t length) const {
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(length)));
+    storage::ReadRequest request;
+    request.root = source_.root;
+    request.object = file_.name;
+    request.version = file_.version;
+    request.offset = offset;
+    request.length = length;
+    request.uncached = source_.uncached;
+    FOREBAY_ASSIGN_OR_RETURN(
+        storage::ReadResult result,
+        storage::ReadNow(*source_.source, std::move(request), stop_));
+    if (result.bytes.size() == length) return std::move(result.bytes);
+    return absl::DataLossError(absl::StrCat(file_.name, ": a read gave ",
+                                            result.bytes.size(),
+                                            " bytes instead of ", length));
+  }
+
+  const ValueSource& source_;
+  const storage::ListedObject& file_;
+  base::WorkingMemory& memory_;
+  const std::stop_token& stop_;
+};
+
+}  // namespace
+
+absl::StatusOr<FirstValues> ReadFirstValues(
+    const ValueSource& source, absl::Span<const storage::ListedObject> files,
+    base::WorkingMemory& memory, const std::stop_token& stop) {
+  for (const storage::ListedObject& file : files) {
+    FOREBAY_ASSIGN_OR_RETURN(FirstValues found,
+                             Start(source, file, memory, stop).Read());
+    if (!found.values.empty()) {
+      found.first = absl::StrCat(file.name, ": ", found.first);
+      return found;
+    }
+  }
+  return FirstValues();
+}
+
+}  // namespace forebay::dataset::lmdb

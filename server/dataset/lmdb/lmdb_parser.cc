@@ -1,0 +1,97 @@
+#include "server/dataset/lmdb/lmdb_parser.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/lmdb/lmdb_page.h"
+
+namespace forebay::dataset::lmdb {
+
+absl::StatusOr<std::unique_ptr<LmdbParser>> LmdbParser::Create(
+    const storage::ListedObject& file, const ReadSizes& read_sizes,
+    const std::string& database, base::WorkingMemory* memory) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      LmdbWalk walk, LmdbWalk::Create(file.name, file.version.size, database));
+  return std::unique_ptr<LmdbParser>(
+      new LmdbParser(file.name, std::move(walk), read_sizes, memory));
+}
+
+std::optional<ByteRange> LmdbParser::next_read() const {
+  if (over_) return std::nullopt;
+  const auto wanted = walk_.wanted();
+  if (!wanted.has_value())
+    return ByteRange{0, walk_.page_bytes() + kLmdbMetaBytes};
+  return read_length_.For({wanted->offset, wanted->length}, walk_.used_bytes());
+}
+
+absl::Status LmdbParser::Take(absl::Span<const std::uint8_t> bytes) {
+  const auto read = next_read();
+  FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
+  if (walk_.wanted().has_value()) return TakePages(*read, bytes);
+  over_ = true;
+  FOREBAY_RETURN_IF_ERROR(CheckTransaction(object_, bytes, walk_.page_bytes(),
+                                           walk_.transaction()));
+  return walked_;
+}
+
+// Shows the walk one page after the other, so that no more than the entries of
+// one are there twice.
+absl::Status LmdbParser::TakePages(const ByteRange& read,
+                                   absl::Span<const std::uint8_t> bytes) {
+  auto wanted = walk_.wanted();
+  while (wanted.has_value() && wanted->offset >= read.offset &&
+         wanted->offset - read.offset <= bytes.size() &&
+         wanted->length <= bytes.size() - (wanted->offset - read.offset)) {
+    entries_.clear();
+    const absl::Status seen = walk_.See(
+        wanted->offset,
+        bytes.subspan(wanted->offset - read.offset, wanted->length), &entries_);
+    if (!seen.ok()) return EndWalk(seen);
+    for (const LmdbEntry& entry : entries_) FOREBAY_RETURN_IF_ERROR(Add(entry));
+    wanted = walk_.wanted();
+  }
+  if (wanted.has_value())
+    read_length_.Adapt(read, {wanted->offset, wanted->length});
+  return absl::OkStatus();
+}
+
+// What a writer has changed meanwhile is no damage.
+absl::Status LmdbParser::EndWalk(absl::Status status) {
+  walked_ = std::move(status);
+  const bool has_metas =
+      walk_.page_bytes() > 0 && walk_.used_bytes() >= kLmdbMetaBytes &&
+      walk_.page_bytes() <= walk_.used_bytes() - kLmdbMetaBytes;
+  return has_metas ? absl::OkStatus() : walked_;
+}
+
+absl::Status LmdbParser::Add(const LmdbEntry& entry) {
+  FOREBAY_CHECK(entry.offset >= kBytesBeforeValue);
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, 1));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, 1));
+  if (const absl::Status added = keys_.Add(entry.key, *memory_); !added.ok()) {
+    return absl::IsResourceExhausted(added) ? added
+                                            : base::Annotate(added, object_);
+  }
+  found_.begins.push_back(entry.offset - kBytesBeforeValue);
+  found_.ends.push_back(entry.offset + entry.length);
+  return absl::OkStatus();
+}
+
+records::FileRecords LmdbParser::TakeRecords() {
+  found_.keys = keys_.Take();
+  found_.mark = MarkOf(walk_.transaction());
+  return std::move(found_);
+}
+
+absl::Status CheckTransaction(const std::string& object,
+                              absl::Span<const std::uint8_t> metas,
+                              std::uint64_t page_bytes,
+                              std::uint64_t transaction) {
+  FOREBAY_CHECK(page_bytes <= metas.size());
+  const auto newest = NewestLmdbTransaction(metas, metas.subspan(page_bytes));
+  if (newest.ok() && *newest == transaction) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(object, ": was written to while it was indexed"));
+}
+
+}  // namespace forebay::dataset::lmdb

@@ -1,0 +1,166 @@
+#include "server/dataset/lmdb/lmdb_format.h"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/lmdb/format_choice.h"
+#include "server/dataset/records/record_index.h"
+#include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
+
+namespace forebay::dataset::lmdb {
+namespace {
+
+using records::ParseValueType;
+
+KeyField Key(std::string_view type, bool is_last = false) {
+  return {*ParseValueType(type), is_last};
+}
+
+EntryFields::Plain Plain(std::string_view type) {
+  return {*ParseValueType(type)};
+}
+
+EntryFields::Value Examples() {
+  return *tfrecord::RecordFields::OfExamples(
+      std::vector<std::string>{"a", "b"},
+      std::vector<std::string>{"int64[n]", "image"});
+}
+
+std::vector<EntryFields> AllKinds() {
+  return {EntryFields(std::nullopt, Plain("image")),
+          EntryFields(std::nullopt, Plain("float32[n,4]")),
+          EntryFields(Key("text"), Plain("bytes")),
+          EntryFields(Key("bytes", true), Plain("bytes")),
+          EntryFields(Key("int64"), EntryFields::Value()),
+          EntryFields(std::nullopt,
+                      EntryFields::OfDatum{*ParseValueType("uint8[3,2,1]")}),
+          EntryFields(Key("text", true),
+                      EntryFields::OfDatum{*ParseValueType("image")}),
+          EntryFields(std::nullopt, Examples())};
+}
+
+TEST(LmdbFormatTest, TextsMakeThemAgain) {
+  std::vector<std::string> texts;
+  for (const EntryFields& fields : AllKinds()) {
+    for (const char* const database : {"", "train"}) {
+      const LmdbFormat format(database, fields);
+      const auto again = LmdbFormat::Parse(format.text());
+      ASSERT_TRUE(again.ok()) << again.status();
+      EXPECT_EQ((*again)->text(), format.text());
+      EXPECT_EQ((*again)->key_field(), format.key_field());
+      EXPECT_EQ(std::count(texts.begin(), texts.end(), format.text()), 0);
+      texts.push_back(format.text());
+    }
+  }
+  for (std::string text : texts) {
+    for (const std::size_t end : {std::size_t{0}, std::size_t{4},
+                                  text.find('\0', 5), text.size() - 1}) {
+      const auto other = LmdbFormat::Parse(text.substr(0, end));
+      if (other.ok()) continue;
+      EXPECT_EQ(other.status().code(), absl::StatusCode::kDataLoss);
+    }
+    text[0] = 'x';
+    EXPECT_FALSE(LmdbFormat::Parse(text).ok());
+  }
+}
+
+TEST(LmdbFormatTest, FieldsAreThoseOfKeyAndValue) {
+  std::vector<std::string> names;
+  for (const EntryFields& fields : AllKinds()) {
+    std::string all;
+    for (const Field& field :
+         fields.FieldsOf(9, {.shortest = 16, .longest = 32}))
+      all += field.name + " ";
+    names.push_back(all);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "value ", "value ", "key value ", "value key ", "key ",
+                       "array label ", "image label key ", "a b "}));
+}
+
+TEST(LmdbFormatTest, FieldsHaveRoomForTheirLongestValue) {
+  const records::LengthBounds lengths = {.shortest = 16, .longest = 33};
+  const auto longest = [&](std::size_t kind) {
+    std::vector<std::uint64_t> found;
+    for (const Field& field : AllKinds()[kind].FieldsOf(9, lengths))
+      found.push_back(field.longest);
+    return found;
+  };
+  EXPECT_EQ(longest(1), std::vector<std::uint64_t>{32});
+  EXPECT_EQ(longest(2), (std::vector<std::uint64_t>{9, 33}));
+  EXPECT_EQ(longest(5), (std::vector<std::uint64_t>{6, 8}));
+  // Each byte may be a packed integer.
+  EXPECT_EQ(longest(7), (std::vector<std::uint64_t>{264, 33}));
+}
+
+TEST(LmdbFormatTest, ValuesBeginBehindAByte) {
+  const LmdbFormat format("", EntryFields(Key("text"), Plain("bytes")));
+  std::vector<FieldValue> values(2);
+  MadeValues made;
+  const auto record = AsBytes("xvalue");
+  ASSERT_TRUE(format.ReadValues(record, absl::MakeSpan(values), &made).ok());
+  EXPECT_EQ(std::get<FieldRange>(values[1]).offset, 1u);
+  EXPECT_EQ(std::get<FieldRange>(values[1]).length, 5u);
+  ASSERT_TRUE(
+      format.ReadValues(record.first(1), absl::MakeSpan(values), &made).ok());
+  EXPECT_EQ(std::get<FieldRange>(values[1]).length, 0u);
+  EXPECT_EQ(format.ReadValues({}, absl::MakeSpan(values), &made).code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST(LmdbFormatTest, TheMarkTellsTheLastTransaction) {
+  const LmdbFormat format("", EntryFields(std::nullopt, Plain("bytes")));
+  for (const GoldenLmdb& golden : GoldenLmdbs()) {
+    std::string file = GoldenFile(golden.file);
+    const auto read = [&](std::uint64_t offset, absl::Span<std::uint8_t> out) {
+      if (offset > file.size() || out.size() > file.size() - offset)
+        return false;
+      const auto from = AsBytes(file).subspan(offset, out.size());
+      std::copy(from.begin(), from.end(), out.begin());
+      return true;
+    };
+    EXPECT_EQ(format.FindMark(read), golden.transaction + 1) << golden.file;
+    file.resize(golden.page_bytes);
+    EXPECT_EQ(format.FindMark(read), std::nullopt);
+    file.assign(9000, 'x');
+    EXPECT_EQ(format.FindMark(read), std::nullopt);
+  }
+}
+
+TEST(LmdbFormatChoiceTest, RefusesWhatIsNoField) {
+  using Texts = std::vector<std::string>;
+  const auto choose = [](const Texts& names, const Texts& types,
+                         const std::string& database = {}) {
+    return FormatChoice::Create(names, types, database).status();
+  };
+  for (const auto& [names, types] : std::vector<std::pair<Texts, Texts>>{
+           {{}, {}},
+           {{""}, {"image"}},
+           {{""}, {"datum"}},
+           {{"key"}, {"text"}},
+           {{"value", "key"}, {"datum", "int64"}},
+           {{"key", "other"}, {"int64", "text"}},
+           {{"value", "a", "b"}, {"int64", "text", "image"}}}) {
+    EXPECT_TRUE(choose(names, types).ok()) << choose(names, types);
+  }
+  for (const auto& [names, types] : std::vector<std::pair<Texts, Texts>>{
+           {{""}, {"nothing"}},
+           {{"key"}, {"image"}},
+           {{"key"}, {"float32[3]"}},
+           {{"key", "key"}, {"text", "text"}},
+           {{"value", "value"}, {"text", "text"}},
+           {{"key", "value"}, {"text"}},
+           {{"a"}, {"datum"}},
+           {{"a", "a"}, {"text", "text"}}}) {
+    EXPECT_EQ(choose(names, types).code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(choose({}, {}, std::string("a\0b", 3)).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::lmdb

@@ -1,0 +1,177 @@
+#include "server/dataset/lmdb/lmdb_parser.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
+#include "server/base/status.h"
+#include "server/dataset/lmdb/lmdb_page.h"
+#include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
+
+namespace forebay::dataset::lmdb {
+namespace {
+
+using testing::HasSubstr;
+
+class LmdbParserTest : public ::testing::Test {
+ protected:
+  // Parses a file; `before_read` may change it.
+  absl::StatusOr<records::FileRecords> Parse(
+      std::string& file, const std::string& database = {},
+      const std::function<void(const ByteRange&)>& before_read = nullptr,
+      const ReadSizes& sizes = {}) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        auto parser, LmdbParser::Create({"data.mdb", {.size = file.size()}},
+                                        sizes, database, &memory_));
+    while (const auto read = parser->next_read()) {
+      EXPECT_GT(read->length, 0u);
+      EXPECT_LE(read->offset + read->length, file.size());
+      if (before_read) before_read(*read);
+      bytes_read_ += read->length;
+      FOREBAY_RETURN_IF_ERROR(parser->Take(
+          AsBytes(std::string_view(file).substr(read->offset, read->length))));
+    }
+    return parser->TakeRecords();
+  }
+
+  base::MemoryBudget budget_{1 << 24};
+  base::WorkingMemory memory_{&budget_, "a test"};
+  std::uint64_t bytes_read_ = 0;
+};
+
+void ExpectEqual(const records::FileRecords& found, const std::string& file,
+                 const GoldenDatabase& expected) {
+  ASSERT_EQ(found.ends.size(), expected.entries.size());
+  ASSERT_EQ(found.begins.size(), expected.entries.size());
+  records::KeyReader keys(found.keys.bytes);
+  for (std::size_t i = 0; i < found.ends.size(); ++i) {
+    const std::uint64_t begin = found.begins[i] + kBytesBeforeValue;
+    ASSERT_LT(found.begins[i], found.ends[i]);
+    ASSERT_EQ(found.ends[i] - begin, expected.entries[i].length);
+    const auto value = AsBytes(file).subspan(begin, found.ends[i] - begin);
+    EXPECT_EQ(crc32(0, value.data(), value.size()), expected.entries[i].crc);
+    ASSERT_TRUE(keys.Next());
+    EXPECT_EQ(keys.key(), expected.entries[i].key);
+  }
+  EXPECT_EQ(keys.left(), 0u);
+}
+
+TEST_F(LmdbParserTest, FindsWhatLiblmdbFinds) {
+  for (const GoldenLmdb& golden : GoldenLmdbs()) {
+    std::string file = GoldenFile(golden.file);
+    for (const GoldenDatabase& database : golden.databases) {
+      for (const ReadSizes& sizes :
+           {ReadSizes{}, ReadSizes{1, 1}, ReadSizes{1 << 18, 1 << 21}}) {
+        const auto found = Parse(file, database.name, nullptr, sizes);
+        ASSERT_TRUE(found.ok()) << golden.file << ": " << found.status();
+        ExpectEqual(*found, file, database);
+        EXPECT_EQ(found->mark, golden.transaction + 1);
+      }
+    }
+  }
+}
+
+TEST_F(LmdbParserTest, PagesThatNobodyUsesAreNotRead) {
+  std::string file = GoldenFile("few.mdb");
+  const std::size_t used = file.size();
+  file.resize(std::size_t{1} << 24);
+  ASSERT_TRUE(Parse(file).ok());
+  EXPECT_LE(bytes_read_, 3 * used);
+}
+
+// Says that a transaction has ended after the one that wrote `file`.
+void EndAnother(std::string& file, std::uint64_t page_bytes) {
+  const std::uint64_t first = Get<std::uint64_t>(file, 144);
+  const std::uint64_t second = Get<std::uint64_t>(file, page_bytes + 144);
+  Put<std::uint64_t>(file, (first < second ? 0 : page_bytes) + 144,
+                     std::max(first, second) + 1);
+}
+
+TEST_F(LmdbParserTest, AFileThatIsWrittenToMeanwhileIsRefused) {
+  const std::string original = GoldenFile("deep_512.mdb");
+  for (int when : {2, 5, 9}) {
+    std::string file = original;
+    int reads = 0;
+    const auto found = Parse(file, {},
+                             [&](const ByteRange&) {
+                               if (++reads == when) EndAnother(file, 512);
+                             },
+                             {512, 512});
+    EXPECT_EQ(found.status(),
+              absl::FailedPreconditionError(
+                  "data.mdb: was written to while it was indexed"))
+        << when;
+  }
+}
+
+TEST_F(LmdbParserTest, WhatAWriterHasUsedAnewIsNoDamage) {
+  std::string file = GoldenFile("deep_512.mdb");
+  int reads = 0;
+  const auto found = Parse(
+      file, {},
+      [&](const ByteRange& read) {
+        if (++reads != 6) return;
+        std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(read.offset),
+                    512, 'x');
+        EndAnother(file, 512);
+      },
+      {512, 512});
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(LmdbParserTest, DamageIsTold) {
+  std::string file = GoldenFile("deep_512.mdb");
+  int reads = 0;
+  const auto found = Parse(
+      file, {},
+      [&](const ByteRange& read) {
+        if (++reads == 6)
+          std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(read.offset),
+                      512, 'x');
+      },
+      {512, 512});
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(found.status().message()),
+              HasSubstr("data.mdb: at byte "));
+}
+
+TEST_F(LmdbParserTest, FilesThatAreNoneAreRefused) {
+  std::string file;
+  EXPECT_EQ(
+      Parse(file).status(),
+      absl::DataLossError("data.mdb: is no LMDB file: it has only 0 bytes"));
+  for (const std::size_t size : {200u, 4096u, 4200u, 9000u}) {
+    file = GoldenFile("few.mdb").substr(0, size);
+    const auto found = Parse(file);
+    EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss) << size;
+    EXPECT_THAT(std::string(found.status().message()), HasSubstr("truncated"));
+  }
+  file.assign(20000, 'x');
+  EXPECT_EQ(Parse(file).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(LmdbParserTest, CountsItsMemory) {
+  base::MemoryBudget budget(4096);
+  base::WorkingMemory memory(&budget, "a test");
+  const std::string file = GoldenFile("deep_512.mdb");
+  auto parser =
+      LmdbParser::Create({"data.mdb", {.size = file.size()}}, {}, "", &memory);
+  ASSERT_TRUE(parser.ok());
+  absl::Status status;
+  while (status.ok()) {
+    const auto read = (*parser)->next_read();
+    ASSERT_TRUE(read.has_value());
+    status = (*parser)->Take(
+        AsBytes(std::string_view(file).substr(read->offset, read->length)));
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+}
+
+}  // namespace
+}  // namespace forebay::dataset::lmdb
