@@ -45,7 +45,7 @@ bool IsPrintable(Bytes bytes) {
   return !text.empty();
 }
 
-// What is known of a feature.
+// The values that records have of a feature.
 struct Seen {
   ValueKind kind = ValueKind::kNone;
   bool is_list = false;
