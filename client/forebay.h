@@ -305,7 +305,9 @@ typedef enum forebay_format FOREBAY_INT {
    * have one type, and rows of one shape. */
   FOREBAY_NPY = 9,
   /* TFRecord files, one behind the other. Each record is a sample. */
-  FOREBAY_TFRECORD = 10
+  FOREBAY_TFRECORD = 10,
+  /* MosaicML's MDS shards, one behind the other. */
+  FOREBAY_MDS = 13
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -364,9 +366,9 @@ typedef struct forebay_loader_options {
    * is a `dataset`. */
   const char* uri;
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * FOREBAY_NPY and FOREBAY_TFRECORD, `uri` is then the path of the files, with
-   * braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for
-   * FOREBAY_MANIFEST, the path of the manifest. The daemon reads
+   * FOREBAY_NPY, FOREBAY_TFRECORD and FOREBAY_MDS, `uri` is then the path of
+   * the files, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...];
+   * for FOREBAY_MANIFEST, the path of the manifest. The daemon reads
    * "gs://bucket/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
@@ -387,8 +389,8 @@ typedef struct forebay_loader_options {
   uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
                    * while the trainer is so slow that they would only wait */
 
-  /* For FOREBAY_WEBDATASET, FOREBAY_NPY and FOREBAY_TFRECORD with a `root`: the
-   * files' paths below it, likewise with braces and wildcards. */
+  /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD and FOREBAY_MDS with
+   * a `root`: the files' paths below it, likewise with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's

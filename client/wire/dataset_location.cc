@@ -64,6 +64,7 @@ Status LocateDataset(const forebay_loader_options& options,
   switch (options.format) {
     case FOREBAY_WEBDATASET:
     case FOREBAY_NPY:
+    case FOREBAY_MDS:
       return FindFiles(options, location);
     case FOREBAY_TFRECORD:
       if (const Status checked = CheckColumns(options); !checked.ok())

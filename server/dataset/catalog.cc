@@ -12,6 +12,7 @@
 #include "server/dataset/listing/file_list.h"
 #include "server/dataset/listing/remote_file_list.h"
 #include "server/dataset/manifest/manifest_dataset.h"
+#include "server/dataset/mds/column_choice.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/tfrecord/format_choice.h"
@@ -90,7 +91,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::NPY:
       return OpenNpyFiles(std::move(root), spec, source, stop);
     case proto::DatasetSpec::TFRECORD:
-      return OpenTfrecords(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::MDS:
+      return OpenRecords(std::move(root), spec, source, warnings, stop);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(root->uri(), ": dataset format ",
@@ -183,16 +185,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
   return npy_files_.Open(request, stop);
 }
 
-absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTfrecords(
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
   const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
-  const auto choice = tfrecord::FormatChoice::Create(
-      {spec.fields().begin(), spec.fields().end()},
-      {spec.columns().begin(), spec.columns().end()});
-  if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
   records::RecordRequest request;
   request.root = root;
   request.name = NameOf(patterns);
@@ -205,7 +203,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTfrecords(
     request.files_at_once = kRemoteFilesAtOnce;
     request.read_sizes = kRemoteReadSizes;
   }
-  choice->Complete(&request, warnings);
+  const std::vector<std::string> fields(spec.fields().begin(),
+                                        spec.fields().end());
+  if (spec.format() == proto::DatasetSpec::MDS) {
+    mds::ColumnChoice(fields).Complete(&request, warnings);
+  } else {
+    const auto choice = tfrecord::FormatChoice::Create(
+        fields, {spec.columns().begin(), spec.columns().end()});
+    if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
+    choice->Complete(&request, warnings);
+  }
   return records_.Open(request, warnings, stop);
 }
 

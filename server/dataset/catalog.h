@@ -78,7 +78,7 @@ class Catalog {
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, const std::stop_token& stop);
 
-  absl::StatusOr<std::shared_ptr<const Dataset>> OpenTfrecords(
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenRecords(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);

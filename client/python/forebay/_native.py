@@ -37,6 +37,7 @@ IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 NPY = 9
 TFRECORD = 10
+MDS = 13
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED, COORDINATED = range(1, 6)
 SHARING = {"elastic": 1, "lockstep": 2, "off": 3}
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}

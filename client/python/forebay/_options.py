@@ -122,6 +122,13 @@ def _are_files(path, endings):
     return _ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
 
 
+def _is_mds_folder(path):
+    """Whether a path is a folder that MosaicML's writer has filled."""
+    if is_remote(path) or not os.path.isfile(os.path.join(path, "index.json")):
+        return False
+    return any(name.endswith(".mds") for name in os.listdir(path))
+
+
 def _is_table(path):
     """Whether a path stands for a table, which only forebay.manifest describes."""
     return os.fsdecode(path).endswith((".csv", ".jsonl", ".json")) and (
@@ -191,6 +198,11 @@ def dataset_options(dataset, fields, extra_roots=()):
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
         return _tfrecord_options(_tfrecord.tfrecord(dataset, fields=fields))
+    if _are_files(path, (".mds",)) or _is_mds_folder(path):
+        return {"format": _native.MDS, "uri": os.fsencode(path) + (
+                    b"" if path.endswith((".mds", "}")) else b"/*.mds"),
+                "fields": [] if fields is None else _check_fields(fields),
+                "columns": []}
     if _are_files(path, (".npy",)):
         if fields is not None:
             raise errors.InvalidArgument(
