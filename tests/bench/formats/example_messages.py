@@ -30,8 +30,8 @@ def _make_file():
     for field in feature.field:
         field.oneof_index = 0
     features = _message(
-        file, "Features", ("feature", many, message, ".formats.Features.Entry"))
-    entry = features.nested_type.add(name="Entry")
+        file, "Features", ("feature", many, message, ".formats.Features.FeatureEntry"))
+    entry = features.nested_type.add(name="FeatureEntry")
     entry.options.map_entry = True
     entry.field.add(name="key", number=1, label=one, type=_FIELD.TYPE_STRING)
     entry.field.add(name="value", number=2, label=one, type=message,
