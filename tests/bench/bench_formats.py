@@ -44,6 +44,7 @@ def run():
                 for name, path, ours in (
                     ("tfrecord", containers.tfrecords(),
                      {"fields": {"image": "jpg", "label": "int64"}}),
+                    ("mds", containers.mds(), {"fields": ("image", "label")}),
                 )]
         arrays = row("formats", f"rows of 100 KB in npy / {against}",
                      *_rates(server, "npy", containers.rows(), images=False),

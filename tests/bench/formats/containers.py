@@ -1,6 +1,7 @@
 """Writes the photographs of tools/photos into containers, as their own writers do,
 and says how each is read."""
 
+import json
 import os
 import pathlib
 import struct
@@ -63,6 +64,25 @@ def _write_tfrecords(place):
 def tfrecords():
     """The pattern of TFRecord files of Examples with `image` and `label`."""
     return str(_once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
+
+
+def _write_mds(place):
+    columns = {"column_names": ["image", "label"], "column_encodings": ["jpeg", "int"],
+               "column_sizes": [None, 8]}
+    config = json.dumps({"format": "mds", "version": 2, **columns}).encode()
+    found = list(samples())
+    for number in range(FILES):
+        parts = [struct.pack("<I", len(photo)) + photo + struct.pack("<q", label)
+                 for photo, label in found[number::FILES]]
+        ends = numpy.cumsum([4 * (len(parts) + 2) + len(config), *map(len, parts)])
+        (place / f"shard.{number:05}.mds").write_bytes(
+            struct.pack("<I", len(parts)) + ends.astype("<u4").tobytes() + config +
+            b"".join(parts))
+
+
+def mds():
+    """The pattern of MDS shards with the columns `image` and `label`."""
+    return str(_once("mds", _write_mds) / "shard.*.mds")
 
 
 def _write_rows(place):

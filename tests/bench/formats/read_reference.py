@@ -44,6 +44,34 @@ class Records(torch.utils.data.Dataset):
                 features["label"].int64_list.value[0])
 
 
+class Shards(torch.utils.data.Dataset):
+    """Samples of MDS shards, each by two reads of its file, as MosaicML's MDSReader
+    does; without the package's cache of whole shards, which lie here already."""
+
+    def __init__(self, path, transform):
+        self._transform = transform
+        self._places = []
+        for name in sorted(glob.glob(path)):
+            with open(name, "rb") as file:
+                count, = struct.unpack("<I", file.read(4))
+            self._places += [(name, number) for number in range(count)]
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, number):
+        name, place = self._places[number]
+        with open(name, "rb", 0) as file:
+            file.seek(4 * (place + 1))
+            begin, end = struct.unpack("<II", file.read(8))
+            file.seek(begin)
+            sample = file.read(end - begin)
+        size, = struct.unpack_from("<I", sample)
+        image = PIL.Image.open(io.BytesIO(sample[4:4 + size]))
+        label, = struct.unpack_from("<q", sample, 4 + size)
+        return self._transform(image.convert("RGB")), label
+
+
 class Rows(torch.utils.data.Dataset):
     """Rows of a .npy file, by numpy.load's memory map."""
 
@@ -57,7 +85,7 @@ class Rows(torch.utils.data.Dataset):
         return torch.from_numpy(numpy.array(self._rows[number]))
 
 
-READERS = {"tfrecord": Records, "npy": Rows}
+READERS = {"tfrecord": Records, "mds": Shards, "npy": Rows}
 
 
 def measure(container, path, workers, batch_size=64):
