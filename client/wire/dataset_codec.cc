@@ -26,6 +26,7 @@ enum class DatasetTag : Tag {
   kLanes = 14,
   kLive = 15,
   kHostFields = 16,
+  kFolder = 17,
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
@@ -88,6 +89,8 @@ std::string EncodeLocation(const forebay_loader_options& options,
     dataset.add_string(DatasetTag::kFields, options.fields[i]);
   if (!location.manifest.empty())
     dataset.add_string(DatasetTag::kManifest, location.manifest);
+  if (!location.inner_folder.empty())
+    dataset.add_string(DatasetTag::kFolder, location.inner_folder);
   const bool has_columns =
       options.format == FOREBAY_MANIFEST || options.format == FOREBAY_TFRECORD;
   for (size_t i = 0; has_columns && i < options.field_count; ++i)

@@ -68,7 +68,8 @@ Catalog::Catalog(CatalogOptions options)
       shards_(options_.index_directory, options_.budget),
       manifests_(options_.budget),
       npy_files_(options_.budget),
-      records_(options_.index_directory, options_.budget) {
+      records_(options_.index_directory, options_.budget),
+      zips_(options_.index_directory, options_.budget) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
 }
@@ -93,6 +94,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::TFRECORD:
     case proto::DatasetSpec::MDS:
       return OpenRecords(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::ZIP:
+      return OpenZips(std::move(root), spec, source, warnings, stop);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(root->uri(), ": dataset format ",
@@ -214,6 +217,24 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
     choice->Complete(&request, warnings);
   }
   return records_.Open(request, warnings, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  zip::ZipRequest request;
+  request.patterns = PatternsOf(spec);
+  if (request.patterns.empty()) return NoFiles(*root);
+  request.root = root;
+  request.folder = spec.folder();
+  request.list = [&](base::WorkingMemory& memory,
+                     const std::stop_token& search) {
+    return ListFiles(*root, request.patterns, memory, search);
+  };
+  request.source = &source;
+  if (AsFolder(*root) == nullptr) request.archives_at_once = kRemoteFilesAtOnce;
+  return zips_.Open(request, warnings, stop);
 }
 
 absl::StatusOr<storage::ObjectVersion> Catalog::FindVersion(
