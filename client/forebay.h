@@ -306,9 +306,14 @@ typedef enum forebay_format FOREBAY_INT {
   FOREBAY_NPY = 9,
   /* TFRecord files, one behind the other. Each record is a sample. */
   FOREBAY_TFRECORD = 10,
+  /* Class folders of images in zip archives, as if these were unpacked into one
+   * tree. */
+  FOREBAY_ZIP = 11,
   /* LMDB environments, one behind the other: folders with a file data.mdb, or
    * such files. Each entry is a sample, in the order of their keys. */
-  FOREBAY_LMDB = 12
+  FOREBAY_LMDB = 12,
+  /* MosaicML's MDS shards, one behind the other. */
+  FOREBAY_MDS = 13
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -367,9 +372,10 @@ typedef struct forebay_loader_options {
    * is a `dataset`. */
   const char* uri;
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * FOREBAY_NPY, FOREBAY_TFRECORD and FOREBAY_LMDB, `uri` is then the path of
-   * the files, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...];
-   * for FOREBAY_MANIFEST, the path of the manifest. The daemon reads
+   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB and FOREBAY_MDS,
+   * `uri` is then the path of the files, with braces ("{00..12}.tar",
+   * "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST, the path of the
+   * manifest. The daemon reads
    * "gs://bucket/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
@@ -390,8 +396,9 @@ typedef struct forebay_loader_options {
   uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
                    * while the trainer is so slow that they would only wait */
 
-  /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD and FOREBAY_LMDB with
-   * a `root`: the files' paths below it, likewise with braces and wildcards. */
+  /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP,
+   * FOREBAY_LMDB and FOREBAY_MDS with a `root`: the files' paths below it,
+   * likewise with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
@@ -440,6 +447,11 @@ typedef struct forebay_loader_options {
   /* CUDA's number, in this process, of the GPU on which the images, labels and
    * arrays of batches lie: see forebay_batch_put. Default -1: on the host. */
   int32_t device;
+
+  /* For FOREBAY_ZIP: the folder in the archives whose folders are the classes;
+   * NULL: their root. Without a `root`, `uri` ends in "/" and this folder:
+   * "/data/all.zip/train" with "train". */
+  const char* folder;
 
   /* For FOREBAY_LMDB: the name of the database in the files; NULL: the unnamed
    * one. */

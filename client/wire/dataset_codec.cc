@@ -26,7 +26,8 @@ enum class DatasetTag : Tag {
   kLanes = 14,
   kLive = 15,
   kHostFields = 16,
-  kDatabase = 17,
+  kFolder = 17,
+  kDatabase = 18,
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
@@ -89,6 +90,8 @@ std::string EncodeLocation(const forebay_loader_options& options,
     dataset.add_string(DatasetTag::kFields, options.fields[i]);
   if (!location.manifest.empty())
     dataset.add_string(DatasetTag::kManifest, location.manifest);
+  if (!location.inner_folder.empty())
+    dataset.add_string(DatasetTag::kFolder, location.inner_folder);
   const bool is_lmdb = options.format == FOREBAY_LMDB;
   const bool has_columns = options.format == FOREBAY_MANIFEST ||
                            options.format == FOREBAY_TFRECORD || is_lmdb;

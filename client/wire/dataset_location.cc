@@ -19,13 +19,12 @@ void Split(std::string_view path, size_t end, DatasetLocation* location,
   location->folder = location->uri;
 }
 
-Status FindFiles(const forebay_loader_options& options,
+Status FindFiles(const forebay_loader_options& options, std::string_view uri,
                  DatasetLocation* location) {
   if (options.root == nullptr) {
     if (options.shard_count > 0)
       return Status(FOREBAY_INVALID_ARGUMENT,
                     "shards and files need the folder that they lie in");
-    const std::string_view uri = options.uri;
     // The folder ends before the first component that has a pattern.
     const size_t special = uri.find_first_of("{*?[");
     location->shards.emplace_back();
@@ -40,6 +39,23 @@ Status FindFiles(const forebay_loader_options& options,
     location->shards.emplace_back(options.shards[i]);
   }
   return Status();
+}
+
+Status FindArchives(const forebay_loader_options& options,
+                    DatasetLocation* location) {
+  std::string_view uri = options.uri;
+  if (options.folder == nullptr) return FindFiles(options, uri, location);
+  location->inner_folder = options.folder;
+  const std::string end = "/" + location->inner_folder;
+  if (options.root == nullptr) {
+    if (uri.size() <= end.size() ||
+        uri.substr(uri.size() - end.size()) != end) {
+      return Status(FOREBAY_INVALID_ARGUMENT,
+                    "the path of archives must end in the folder in them");
+    }
+    uri.remove_suffix(end.size());
+  }
+  return FindFiles(options, uri, location);
 }
 
 Status CheckColumns(const forebay_loader_options& options) {
@@ -64,12 +80,15 @@ Status LocateDataset(const forebay_loader_options& options,
   switch (options.format) {
     case FOREBAY_WEBDATASET:
     case FOREBAY_NPY:
-      return FindFiles(options, location);
+    case FOREBAY_MDS:
+      return FindFiles(options, options.uri, location);
+    case FOREBAY_ZIP:
+      return FindArchives(options, location);
     case FOREBAY_TFRECORD:
     case FOREBAY_LMDB:
       if (const Status checked = CheckColumns(options); !checked.ok())
         return checked;
-      return FindFiles(options, location);
+      return FindFiles(options, options.uri, location);
     case FOREBAY_MANIFEST:
       if (const Status checked = CheckColumns(options); !checked.ok())
         return checked;

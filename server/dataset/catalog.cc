@@ -14,6 +14,7 @@
 #include "server/dataset/listing/remote_file_list.h"
 #include "server/dataset/lmdb/format_choice.h"
 #include "server/dataset/manifest/manifest_dataset.h"
+#include "server/dataset/mds/column_choice.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/tfrecord/format_choice.h"
@@ -50,19 +51,28 @@ std::string NameOf(const std::vector<std::string>& patterns) {
   return absl::StrJoin(patterns, std::string(1, '\0'));
 }
 
-// Lacks the list and the format.
-records::RecordRequest RequestFor(
-    const std::shared_ptr<const storage::Root>& root,
-    const std::vector<std::string>& patterns, storage::ByteSource& source) {
-  records::RecordRequest request;
-  request.root = root;
-  request.name = NameOf(patterns);
-  request.source = &source;
-  if (AsFolder(*root) == nullptr) {
-    request.files_at_once = kRemoteFilesAtOnce;
-    request.read_sizes = kRemoteReadSizes;
+// Completes the request. Errors name the root.
+absl::Status ChooseFormat(const proto::DatasetSpec& spec,
+                          records::RecordRequest* request,
+                          std::vector<std::string>* warnings) {
+  const std::vector<std::string> fields(spec.fields().begin(),
+                                        spec.fields().end());
+  const std::vector<std::string> types(spec.columns().begin(),
+                                       spec.columns().end());
+  absl::Status status;
+  if (spec.format() == proto::DatasetSpec::MDS) {
+    mds::ColumnChoice(fields).Complete(request, warnings);
+  } else if (spec.format() == proto::DatasetSpec::LMDB) {
+    const auto choice =
+        lmdb::FormatChoice::Create(fields, types, spec.database());
+    if (choice.ok()) choice->Complete(request, warnings);
+    status = choice.status();
+  } else {
+    const auto choice = tfrecord::FormatChoice::Create(fields, types);
+    if (choice.ok()) choice->Complete(request, warnings);
+    status = choice.status();
   }
-  return request;
+  return base::Annotate(status, request->root->uri());
 }
 
 absl::StatusOr<storage::ObjectVersion> StatRegularFile(
@@ -84,7 +94,8 @@ Catalog::Catalog(CatalogOptions options)
       shards_(options_.index_directory, options_.budget),
       manifests_(options_.budget),
       npy_files_(options_.budget),
-      records_(options_.index_directory, options_.budget) {
+      records_(options_.index_directory, options_.budget),
+      zips_(options_.index_directory, options_.budget) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
 }
@@ -107,9 +118,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::NPY:
       return OpenNpyFiles(std::move(root), spec, source, stop);
     case proto::DatasetSpec::TFRECORD:
-      return OpenTfrecords(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::LMDB:
-      return OpenLmdb(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::MDS:
+      return OpenRecords(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::ZIP:
+      return OpenZips(std::move(root), spec, source, warnings, stop);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(root->uri(), ": dataset format ",
@@ -202,22 +215,29 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
   return npy_files_.Open(request, stop);
 }
 
-absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTfrecords(
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
   const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
-  const auto choice = tfrecord::FormatChoice::Create(
-      {spec.fields().begin(), spec.fields().end()},
-      {spec.columns().begin(), spec.columns().end()});
-  if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
-  records::RecordRequest request = RequestFor(root, patterns, source);
+  const bool is_lmdb = spec.format() == proto::DatasetSpec::LMDB;
+  const bool is_folder = AsFolder(*root) != nullptr;
+  records::RecordRequest request;
+  request.root = root;
+  request.name = NameOf(patterns);
   request.list = [&](base::WorkingMemory& memory,
                      const std::stop_token& search) {
-    return ListFiles(*root, patterns, memory, search);
+    return is_lmdb ? ListEnvironments(*root, patterns, memory, search)
+                   : ListFiles(*root, patterns, memory, search);
   };
-  choice->Complete(&request, warnings);
+  request.source = &source;
+  request.marks = is_folder;
+  if (!is_folder) {
+    request.files_at_once = kRemoteFilesAtOnce;
+    request.read_sizes = kRemoteReadSizes;
+  }
+  FOREBAY_RETURN_IF_ERROR(ChooseFormat(spec, &request, warnings));
   return records_.Open(request, warnings, stop);
 }
 
@@ -244,24 +264,22 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
   return ListFiles(root, in_folders, memory, stop);
 }
 
-absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenLmdb(
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
-  const std::vector<std::string> patterns = PatternsOf(spec);
-  if (patterns.empty()) return NoFiles(*root);
-  const auto choice = lmdb::FormatChoice::Create(
-      {spec.fields().begin(), spec.fields().end()},
-      {spec.columns().begin(), spec.columns().end()}, spec.database());
-  if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
-  records::RecordRequest request = RequestFor(root, patterns, source);
+  zip::ZipRequest request;
+  request.patterns = PatternsOf(spec);
+  if (request.patterns.empty()) return NoFiles(*root);
+  request.root = root;
+  request.folder = spec.folder();
   request.list = [&](base::WorkingMemory& memory,
                      const std::stop_token& search) {
-    return ListEnvironments(*root, patterns, memory, search);
+    return ListFiles(*root, request.patterns, memory, search);
   };
-  request.marks = AsFolder(*root) != nullptr;
-  choice->Complete(&request, warnings);
-  return records_.Open(request, warnings, stop);
+  request.source = &source;
+  if (AsFolder(*root) == nullptr) request.archives_at_once = kRemoteFilesAtOnce;
+  return zips_.Open(request, warnings, stop);
 }
 
 absl::StatusOr<storage::ObjectVersion> Catalog::FindVersion(

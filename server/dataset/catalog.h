@@ -15,6 +15,7 @@
 #include "server/dataset/npy/npy_catalog.h"
 #include "server/dataset/records/record_catalog.h"
 #include "server/dataset/shards/shard_catalog.h"
+#include "server/dataset/zip/zip_catalog.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
 
@@ -41,7 +42,8 @@ class Catalog {
   // name the path: INVALID_ARGUMENT: an unknown format, or fields that are
   // none; CANCELLED: stopped; others: those of the lister and of the format
   // (folder/image_folder.h, shards/shard_catalog.h,
-  // manifest/manifest_catalog.h, npy/npy_catalog.h, records/record_catalog.h).
+  // manifest/manifest_catalog.h, npy/npy_catalog.h, records/record_catalog.h,
+  // zip/zip_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -78,7 +80,12 @@ class Catalog {
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, const std::stop_token& stop);
 
-  absl::StatusOr<std::shared_ptr<const Dataset>> OpenTfrecords(
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenRecords(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenZips(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
@@ -86,10 +93,6 @@ class Catalog {
   absl::StatusOr<std::vector<storage::ListedObject>> ListEnvironments(
       const storage::Root& root, const std::vector<std::string>& patterns,
       base::WorkingMemory& memory, const std::stop_token& stop) const;
-  absl::StatusOr<std::shared_ptr<const Dataset>> OpenLmdb(
-      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
 
   const CatalogOptions options_;
   folder::FolderCatalog folders_;
@@ -97,6 +100,7 @@ class Catalog {
   manifest::ManifestCatalog manifests_;
   npy::NpyCatalog npy_files_;
   records::RecordCatalog records_;
+  zip::ZipCatalog zips_;
 };
 
 }  // namespace forebay::dataset

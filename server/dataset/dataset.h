@@ -11,7 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
 #include "server/storage/byte_source.h"
@@ -82,11 +84,20 @@ struct MadeBytes {
   absl::Span<const std::uint8_t> bytes;
 };
 
+// An image's bytes are made of these, by Unpack, if somebody wants them.
+struct PackedRange {
+  FieldRange range;
+};
+
 // A sample's value of a field: bytes to be read and decoded, or a value that
 // the index knows. That is an integer, or a text that lives as long as the
-// dataset. Or bytes that ReadValues has made.
-using FieldValue =
-    std::variant<FieldRange, std::int64_t, std::string_view, MadeBytes>;
+// dataset. Or bytes that ReadValues has made, or that Unpack makes.
+using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view,
+                                MadeBytes, PackedRange>;
+
+// Gives Unpack room for so many bytes, or says why there is none.
+using UnpackRoom =
+    absl::FunctionRef<absl::StatusOr<absl::Span<std::uint8_t>>(std::uint64_t)>;
 
 // Keeps the bytes that are made of one sample's. Not thread-safe; owns them;
 // never blocks; has no errors.
@@ -123,7 +134,8 @@ struct SourceSample {
 // comes from, so that all such datasets share what is cached of it.
 //
 // Immutable and thread-safe; shared by all jobs that read it. Never blocks and,
-// but for ReadValues, has no errors; only building a dataset may block or fail.
+// but for ReadValues and Unpack, has no errors; only building a dataset may
+// block or fail.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -147,6 +159,13 @@ class Dataset {
                                   absl::Span<const std::uint8_t> read,
                                   absl::Span<FieldValue> values,
                                   MadeValues* made) const;
+  // Returns the image of which the sample has `packed`, the bytes of a
+  // PackedRange. It is a part of `packed`, or all of the room, which is asked
+  // for once at most. Errors give the reason alone: DATA_LOSS: it is damaged;
+  // that of `room`. Only to be called where a value is such a range.
+  virtual absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+      std::uint64_t id, absl::Span<const std::uint8_t> packed,
+      UnpackRoom room) const;
   // Whether its samples are made by producers, and have no bytes to read.
   virtual bool is_produced() const { return false; }
   // Then: if not 0, sample number k is made by producer k % lanes().
@@ -186,6 +205,10 @@ inline absl::Status Dataset::ReadValues(std::uint64_t id,
                                         MadeValues*) const {
   ValuesOf(id, values);
   return absl::OkStatus();
+}
+inline absl::StatusOr<absl::Span<const std::uint8_t>> Dataset::Unpack(
+    std::uint64_t, absl::Span<const std::uint8_t>, UnpackRoom) const {
+  return absl::InternalError("has nothing that is packed");
 }
 inline std::string Dataset::NameOf(std::uint64_t) const { return {}; }
 inline const void* Dataset::index() const { return nullptr; }

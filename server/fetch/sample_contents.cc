@@ -27,9 +27,10 @@ void SetType(const pipeline::TensorType& type, Content* content) {
 // Copies and decodes nothing but labels.
 class Measurement final : public sample::FieldTarget {
  public:
-  Measurement(const ReaderSpec* spec, absl::Span<const std::uint8_t> read,
+  Measurement(const ReaderSpec* spec, std::uint64_t id,
+              absl::Span<const std::uint8_t> read, dataset::UnpackRoom room,
               pipeline::Workspace* workspace)
-      : spec_(spec), read_(read), workspace_(workspace) {
+      : spec_(spec), id_(id), read_(read), room_(room), workspace_(workspace) {
     for (const dataset::Field& field : spec->dataset->fields())
       contents_.emplace_back().field.kind = field.kind;
   }
@@ -59,8 +60,10 @@ class Measurement final : public sample::FieldTarget {
     return absl::OkStatus();
   }
   absl::Status SetImage(std::size_t field,
-                        const dataset::FieldRange& range) override {
-    FOREBAY_ASSIGN_OR_RETURN(const auto bytes, sample::BytesOf(read_, range));
+                        const dataset::FieldValue& image) override {
+    FOREBAY_ASSIGN_OR_RETURN(
+        const auto bytes,
+        sample::ImageBytes(*spec_->dataset, id_, read_, image, room_));
     if (!spec_->decode) {
       SetBytes(field, bytes);
     } else if (spec_->pipeline != nullptr) {
@@ -83,7 +86,9 @@ class Measurement final : public sample::FieldTarget {
   }
 
   const ReaderSpec* const spec_;
+  const std::uint64_t id_;
   const absl::Span<const std::uint8_t> read_;
+  const dataset::UnpackRoom room_;
   pipeline::Workspace* const workspace_;
   std::vector<Content> contents_;
 };
@@ -93,8 +98,8 @@ class Measurement final : public sample::FieldTarget {
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
     absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
-    pipeline::Workspace& workspace) {
-  Measurement measurement(&spec, read, &workspace);
+    dataset::UnpackRoom room, pipeline::Workspace& workspace) {
+  Measurement measurement(&spec, id, read, room, &workspace);
   FOREBAY_RETURN_IF_ERROR(
       sample::DecodeFields(*spec.dataset, id, read, made, measurement));
   return measurement.Take();

@@ -28,20 +28,20 @@ struct ReaderSpec {
 // made of.
 struct Content {
   proto::FetchedField field = {};  // lacks its offset
-  // Points into the sample's bytes, or the dataset; empty where `number` is the
-  // value.
+  // Points into the sample's bytes, what was made of them, or the dataset;
+  // empty where `number` is the value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
 };
 
 // Measures each field of sample `id`; `read` is all that was read of it. Keeps
-// in `made` what contents point to besides that.
-// Thread-safe, each caller with a workspace of its own; does not block. Errors:
-// those of sample::DecodeFields.
+// in `made` what contents point to besides that, and in `room` images that are
+// packed. Thread-safe, each caller with a workspace of its own; does not block.
+// Errors: those of sample::DecodeFields and sample::ImageBytes.
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
     absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
-    pipeline::Workspace& workspace);
+    dataset::UnpackRoom room, pipeline::Workspace& workspace);
 
 // Whether MakeContent takes the time of decoding.
 bool IsDecoded(const ReaderSpec& spec, const Content& content);

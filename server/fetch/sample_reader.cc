@@ -48,7 +48,7 @@ struct SampleReader::Work {
   };
 
   std::shared_ptr<const ReaderSpec> spec;
-  base::MemoryReservation reservation;  // for what is read
+  base::MemoryReservation reservation;  // for what is read and unpacked
   std::vector<Piece> pieces;
   std::shared_ptr<arena::SharedMemory> window;
 
@@ -165,8 +165,14 @@ std::uint64_t SampleReader::LayOut(Work* work) {
       Aligned(proto::FetchedFieldOffset(work->pieces.size(), 0, fields));
   for (Work::Piece& piece : work->pieces) {
     if (!piece.status.ok()) continue;
+    const auto room =
+        [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+      FOREBAY_RETURN_IF_ERROR(deps_.budget->Extend(&work->reservation, bytes,
+                                                   "unpacking an image"));
+      return piece.made.Add(bytes);
+    };
     auto contents = MeasureSample(*spec_, piece.id, piece.bytes.span(),
-                                  piece.made, measuring_);
+                                  piece.made, room, measuring_);
     if (!contents.ok()) {
       piece.status = contents.status();
       continue;

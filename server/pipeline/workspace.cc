@@ -15,7 +15,8 @@ Workspace::Parts::Parts(const WorkspaceLimits& limits)
 
 absl::StatusOr<decode::ImageInfo> Workspace::Parts::Open(
     absl::Span<const std::uint8_t> encoded) {
-  scratch.Reset();
+  // An image that was unpacked lies there.
+  scratch.ResetBehind(encoded);
   FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, decoder.Open(encoded));
   FOREBAY_RETURN_IF_ERROR(scratch.Count(info.scratch_bytes, "decoding"));
   return info;
@@ -25,6 +26,15 @@ Workspace::Workspace(const WorkspaceLimits& limits)
     : limits_(limits), parts_(std::make_unique<Parts>(limits)) {}
 
 Workspace::~Workspace() = default;
+
+absl::StatusOr<absl::Span<std::uint8_t>> Workspace::RoomToUnpack(
+    std::uint64_t bytes) {
+  parts_->scratch.Reset();
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::uint8_t* const room,
+      parts_->scratch.Allocate<std::uint8_t>(bytes, "unpacking"));
+  return absl::MakeSpan(room, bytes);
+}
 
 bool Workspace::WantsLarger() const {
   return parts_->scratch.ran_out() &&

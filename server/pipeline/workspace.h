@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
 namespace forebay::pipeline {
 
 struct WorkspaceLimits {
@@ -28,6 +31,10 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
 
   const WorkspaceLimits& limits() const { return limits_; }
+  // Returns room to unpack an image into, before it is decoded from there. It
+  // is a part of the image's scratch, until another one is decoded.
+  // RESOURCE_EXHAUSTED: there is too little scratch.
+  absl::StatusOr<absl::Span<std::uint8_t>> RoomToUnpack(std::uint64_t bytes);
   // Whether the last image failed for lack of scratch that a larger workspace
   // may have.
   bool WantsLarger() const;

@@ -15,6 +15,10 @@ namespace {
 
 using proto::FieldKind;
 
+absl::Status NoSuchField() {
+  return absl::InternalError("is a field that no dataset has");
+}
+
 absl::Status DecodeText(std::size_t field, absl::Span<const std::uint8_t> bytes,
                         FieldTarget& target) {
   FOREBAY_RETURN_IF_ERROR(pipeline::decode::DecodeText(bytes).status());
@@ -64,13 +68,14 @@ absl::Status DecodeBytes(const dataset::Field& type, std::size_t field,
     case FieldKind::kSampleId:
       break;
   }
-  return absl::InternalError("is a field that no dataset has");
+  return NoSuchField();
 }
 
 absl::Status DecodeField(const dataset::Field& type, std::size_t field,
                          const dataset::FieldValue& value,
                          absl::Span<const std::uint8_t> read,
                          FieldTarget& target) {
+  if (type.kind == FieldKind::kImage) return target.SetImage(field, value);
   if (const auto* const number = std::get_if<std::int64_t>(&value)) {
     target.SetNumber(field, *number);
     return absl::OkStatus();
@@ -83,9 +88,9 @@ absl::Status DecodeField(const dataset::Field& type, std::size_t field,
   }
   if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
     return DecodeBytes(type, field, made->bytes, target);
-  const auto& range = std::get<dataset::FieldRange>(value);
-  if (type.kind == FieldKind::kImage) return target.SetImage(field, range);
-  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, range));
+  const auto* const range = std::get_if<dataset::FieldRange>(&value);
+  if (range == nullptr) return NoSuchField();  // images alone are packed
+  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, *range));
   return DecodeBytes(type, field, bytes, target);
 }
 
@@ -99,6 +104,20 @@ absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
                                             " bytes"));
   }
   return read.subspan(range.offset, range.length);
+}
+
+absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
+    const dataset::Dataset& dataset, std::uint64_t id,
+    absl::Span<const std::uint8_t> read, const dataset::FieldValue& image,
+    dataset::UnpackRoom room) {
+  if (const auto* const range = std::get_if<dataset::FieldRange>(&image))
+    return BytesOf(read, *range);
+  if (const auto* const made = std::get_if<dataset::MadeBytes>(&image))
+    return made->bytes;
+  const auto* const packed = std::get_if<dataset::PackedRange>(&image);
+  if (packed == nullptr) return NoSuchField();
+  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, packed->range));
+  return dataset.Unpack(id, bytes, room);
 }
 
 absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,

@@ -29,15 +29,24 @@ class FieldTarget {
   // An array that says its type itself.
   virtual absl::Status SetArray(std::size_t field,
                                 const pipeline::Array& array) = 0;
-  // An image, which the target decodes: it may have a cached variant of it.
+  // An image, which the target decodes: it may have a cached variant of it. If
+  // it needs the image's own bytes, it finds them by ImageBytes.
   virtual absl::Status SetImage(std::size_t field,
-                                const dataset::FieldRange& range) = 0;
+                                const dataset::FieldValue& image) = 0;
 };
 
 // The bytes of `range` among `read`, all that was read of a sample. Errors:
 // DATA_LOSS, they are not all there.
 absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
     absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
+
+// The bytes of an image of sample `id`, whose value is `image`. They lie among
+// `read`, all that was read of the sample, in what was made of that, or in
+// `room`. Errors: those of BytesOf and Dataset::Unpack.
+absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
+    const dataset::Dataset& dataset, std::uint64_t id,
+    absl::Span<const std::uint8_t> read, const dataset::FieldValue& image,
+    dataset::UnpackRoom room);
 
 // Decodes all fields of sample `id` in their order into `target`, from `read`,
 // all that was read of the sample. Keeps in `made` what the target gets besides

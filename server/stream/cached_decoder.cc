@@ -127,7 +127,7 @@ class CachedDecoder::Offer final : public pipeline::VariantTarget {
 absl::Status CachedDecoder::Make(const PendingSample& pending,
                                  const pipeline::SampleKey& key,
                                  absl::Span<const std::uint8_t> read,
-                                 const dataset::FieldRange& image,
+                                 const dataset::FieldValue& image,
                                  pipeline::Workspace& workspace,
                                  absl::Span<std::uint8_t> room) {
   const pipeline::Pipeline& pipeline = *spec_->pipeline;
@@ -141,7 +141,12 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
     if (spec_->order_member != nullptr) spec_->order_member->Found(pending.id);
     return status;
   }
-  FOREBAY_ASSIGN_OR_RETURN(const auto encoded, sample::BytesOf(read, image));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const auto encoded,
+      sample::ImageBytes(*spec_->dataset, pending.id, read, image,
+                         [&workspace](std::uint64_t bytes) {
+                           return workspace.RoomToUnpack(bytes);
+                         }));
   const DecodeCosts::Appraisal appraisal = variant_ == storage::kEncoded
                                                ? DecodeCosts::Appraisal{}
                                                : costs_.Appraise();

@@ -31,7 +31,7 @@ storage::Variant VariantNumber(const StreamSpec& spec);
 //
 // Thread-safe, each caller with a workspace of its own. Spec and store outlive
 // it. Make computes for as long as decoding takes. Errors: those of
-// Pipeline::Run and sample::BytesOf.
+// Pipeline::Run, Workspace::RoomToUnpack and sample::ImageBytes.
 class CachedDecoder {
  public:
   // Offers nothing if `store` is null.
@@ -41,12 +41,13 @@ class CachedDecoder {
   storage::Variant variant() const { return variant_; }
 
   // Makes the image of a sample in `room`. `read` is what was read, in the
-  // sample's variant; `image` is the image's part of it if that is kEncoded. An
+  // sample's variant; `image` is the image's value, for sample::ImageBytes, if
+  // that is kEncoded. It is unpacked into the workspace if it is packed. An
   // image that needs a larger workspace is counted when it is made there.
   absl::Status Make(const PendingSample& pending,
                     const pipeline::SampleKey& key,
                     absl::Span<const std::uint8_t> read,
-                    const dataset::FieldRange& image,
+                    const dataset::FieldValue& image,
                     pipeline::Workspace& workspace,
                     absl::Span<std::uint8_t> room);
 

@@ -39,9 +39,9 @@ class SampleMaker::Row final : public sample::FieldTarget {
     return absl::OkStatus();
   }
   absl::Status SetImage(std::size_t field,
-                        const dataset::FieldRange& range) override {
+                        const dataset::FieldValue& image) override {
     return maker_->decoder_->Make(*pending_, maker_->KeyOf(*pending_), read_,
-                                  range, *workspace_, RoomOf(field));
+                                  image, *workspace_, RoomOf(field));
   }
 
  private:

@@ -319,6 +319,43 @@ def make_datums():
     put("datum/other", shape + b"\x40\x01\x22\x06abcdef")
 
 
+def make_records():
+    """Payloads by their wire forms, each behind its length."""
+    def message(number, content):
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def entry(name, feature):
+        return message(1, message(1, name) + message(2, feature))
+
+    integers = message(3, message(1, b"\x05\xac\x02"))
+    single = message(3, b"\x08\x05\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")
+    floats = message(2, message(1, struct.pack("<2f", 1, 2)))
+    texts = message(1, message(1, b"some text"))
+    photo = message(1, message(1, b"\xff\xd8\xff\xe0"))
+    example = message(1, entry(b"a", integers) + entry(b"b", floats) +
+                      entry(b"c", texts) + entry(b"d", photo))
+    sequence = message(1, entry(b"a", single)) + message(
+        2, entry(b"e", message(1, floats) * 2) + entry(b"f", message(1, integers)))
+    for name, payloads in (("example", [example, example]),
+                           ("sequence", [sequence]), ("mixed", [example, sequence]),
+                           ("several", [message(1, entry(b"a", integers + texts))]),
+                           ("plain", [b"", b"x", b"\xff\xd8\xff"])):
+        put(f"tfrecord/{name}", b"".join(bytes([len(payload)]) + payload
+                                         for payload in payloads))
+    names = b"ab"
+    files = (struct.pack("<6QQqQ", 0, 1, 0, 0, 100, 1, 1, 1, 0) +
+             struct.pack("<6QQqQ", 1, 1, 2, 5, 50, 1, 1, 1, 7))
+    ends = struct.pack("<3Q", 20, 100, 30)
+    rest = struct.pack("<2Q", 0, 8) + names + b"f"
+    put("record_index/two_files", b"FBYRECRD" + struct.pack(
+        "<II8Q", 2, 0, 2, 3, 1, len(names), 1, 0, 0, 0) + files + ends + rest +
+        bytes(16))
+    keys = b"\0\3abc\2\1d\0\1x"  # a block of two, and one of one
+    put("record_index/apart", b"FBYRECRD" + struct.pack(
+        "<II8Q", 2, 0, 2, 3, 1, len(names), 1, 3, 2, len(keys)) + files + ends + rest +
+        struct.pack("<3Q", 5, 99, 0) + struct.pack("<2Q", 0, 8) + keys + bytes(16))
+
+
 def make_nested():
     arrays = "[" * DEEP + "]" * DEEP
     put("manifest/nested_arrays.jsonl",
@@ -347,6 +384,7 @@ def main():
     make_zip_members()
     make_lmdb()
     make_datums()
+    make_records()
     make_nested()
 
 

@@ -19,9 +19,9 @@
 namespace {
 
 using forebay::base::WorkingMemory;
+using forebay::dataset::ReadSizes;
 using forebay::dataset::shards::BuildShardIndex;
 using forebay::dataset::shards::FieldChoice;
-using forebay::dataset::ReadSizes;
 using forebay::dataset::shards::Shard;
 using forebay::dataset::shards::ShardParser;
 using forebay::dataset::shards::ShardSamples;

@@ -332,7 +332,7 @@ def test_examples(shared_daemon, tmp_path, fields):
 @pytest.mark.parametrize("fields, value, expected", [
     ("text", "\u00fcber".encode(), "\u00fcber"), (None, b"printable", "printable"),
     ("json", b'{"a": [1]}', {"a": [1]}), (None, b"\0\1", b"\0\1"),
-    ("int64", b" 17\n", 17)])
+    ("int64", b" 17\n", 17), ("int64", b"-1234567890123", -1234567890123)])
 def test_types_of_values(shared_daemon, tmp_path, fields, value, expected):
     write(tmp_path / "v", {b"k": value})
     with open_entries(forebay.lmdb(tmp_path / "v", fields=fields)) as loader:

@@ -138,6 +138,8 @@ def test_arguments_are_checked(shared_daemon, tmp_path):
         "'jagged'")
     assert refusal(forebay.InvalidArgument, path, padding_value="0") == (
         "padding_value must be a number, not '0'")
+    assert refusal(forebay.InvalidArgument, path, padding_value=1) == (
+        'padding_value=1 is of ragged="pad", but ragged is None')
     with pytest.raises(forebay.Unsupported, match="collate_fn makes batches"):
         forebay.DataLoader([1, 2], ragged="pad")
 

@@ -35,7 +35,7 @@ DTYPES = {name: number for number, name in DTYPE_NAMES.items()}
 ON_DEVICE = 1  # a field's place
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
-NPY, TFRECORD, LMDB = 9, 10, 12
+NPY, TFRECORD, ZIP, LMDB, MDS = range(9, 14)
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED, COORDINATED = range(1, 6)
 SHARING = {"elastic": 1, "lockstep": 2, "off": 3}
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
@@ -85,7 +85,7 @@ class LoaderOptions(c.Structure):
         ("reattach_seconds", c.c_double),
         ("dataset", c.c_void_p),
         ("device", c.c_int32),
-        ("database", c.c_char_p),
+        *_all(c.c_char_p, "folder", "database"),
     ]
 
 

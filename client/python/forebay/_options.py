@@ -7,8 +7,8 @@ import os
 import re
 import urllib.parse
 
-from . import (_job, _native, _native_dataset, _tfrecord, errors,
-               transforms)
+from . import (_archives, _job, _native, _native_dataset, _patterns, _tfrecord,
+               errors, transforms)
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
@@ -92,35 +92,19 @@ def _is_shards(path):
         not os.path.isdir(path))
 
 
-def _alternatives(pattern):
-    """Returns the parts between the commas of the braces at a pattern's end, or
-    none if the braces are not balanced."""
-    found, end, depth = [], len(pattern) - 1, 0
-    for at in range(end, -1, -1):
-        depth += {"}": 1, "{": -1}.get(pattern[at], 0)
-        if depth == 0 or depth == 1 and pattern[at] == ",":
-            found.append(pattern[at + 1:end])
-            end = at
-        if depth == 0:
-            return found
-    return []
-
-
 _TFRECORD = (".tfrecord", ".tfrecords", ".tfrec")
-
-
-def _ends_in(pattern, endings):
-    """Whether all names that a pattern stands for end in one of these."""
-    if not pattern.endswith("}"):
-        return pattern.endswith(endings)
-    names = _alternatives(pattern)
-    # Braces without a comma stand for themselves.
-    return len(names) > 1 and all(_ends_in(name, endings) for name in names)
 
 
 def _are_files(path, endings):
     """Whether a path stands for files with such names."""
-    return _ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
+    return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
+
+
+def _is_mds_folder(path):
+    """Whether a path is a folder that MosaicML's writer has filled."""
+    if is_remote(path) or not os.path.isfile(os.path.join(path, "index.json")):
+        return False
+    return any(name.endswith(".mds") for name in os.listdir(path))
 
 
 def _is_table(path):
@@ -163,8 +147,17 @@ def _record_options(dataset):
     options = {"format": _native.TFRECORD, "fields": names, "columns": types,
                "uri": os.fsencode(path_of(dataset.path))}
     if isinstance(dataset, LMDB):
-        options.update(format=_native.LMDB, database=dataset.database)
+        options.update(format=_native.LMDB, database=dataset.database,
+                       uri=options["uri"].rstrip(b"/"))
     return options
+
+
+def _zip_options(archives, folder):
+    if not folder:
+        return {"format": _native.ZIP, "uri": os.fsencode(archives),
+                "fields": [], "columns": []}
+    return {"format": _native.ZIP, "uri": os.fsencode(f"{archives}/{folder}"),
+            "folder": os.fsencode(folder), "fields": [], "columns": []}
 
 
 def dataset_options(dataset, fields, extra_roots=()):
@@ -196,6 +189,11 @@ def dataset_options(dataset, fields, extra_roots=()):
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
+    if _are_files(path, (".mds",)) or _is_mds_folder(path):
+        return {"format": _native.MDS, "uri": os.fsencode(path) + (
+                    b"" if path.endswith((".mds", "}")) else b"/*.mds"),
+                "fields": [] if fields is None else _check_fields(fields),
+                "columns": []}
     if _are_files(path, (".npy",)):
         if fields is not None:
             raise errors.InvalidArgument(
@@ -203,6 +201,13 @@ def dataset_options(dataset, fields, extra_roots=()):
                 'field "array"')
         return {"format": _native.NPY, "uri": os.fsencode(path),
                 "fields": [], "columns": []}
+    archives = _archives.split(path, is_remote(path))
+    if archives is not None:
+        if fields is not None:
+            raise errors.InvalidArgument(
+                "fields are of tar shards; samples of zip archives have the fields "
+                '"image" and "label"')
+        return _zip_options(*archives)
     if fields is None:
         if not _is_shards(path):
             if _is_table(path):

@@ -54,6 +54,9 @@ def form(name: Optional[str], padding: float, framework: str) -> Form:
     if isinstance(padding, bool) or not isinstance(padding, (int, float)):
         raise errors.InvalidArgument(
             f"padding_value must be a number, not {padding!r}")
+    if padding != 0 and name != "pad":
+        raise errors.InvalidArgument(
+            f'padding_value={padding!r} is of ragged="pad", but ragged is {name!r}')
     if name is None:
         return Form("offsets" if framework == "torch" else "list", padding)
     if name not in ("list", "offsets", "nested", "pad"):

@@ -40,10 +40,10 @@ class DataLoader:
     Args:
       dataset: a path or file:// URI, or a URI that the daemon reads as itself:
         "gs://bucket/...", or (all but folders) "https://...". A folder has the
-        semantics of torchvision's ImageFolder. A name that ends in ".npy", also with
-        braces or wildcards ("/data/{00..12}.npy", "/data/*.npy"), means NumPy's files,
-        one behind the other: each row (an index of the first axis) is a sample, all of
-        one type and shape. Another that ends in ".tar" or has braces or wildcards
+        semantics of torchvision's ImageFolder; so has a zip archive, or a folder in one
+        ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
+        wildcards, means NumPy's files, one behind the other: each row is a sample, all
+        of one type and shape. Another that ends in ".tar" or has braces or wildcards
         ("/data/{00000..00127}.tar"), and is no folder, means tar shards as webdataset
         writes them. Or a `forebay.manifest`, `tfrecord` or `lmdb`. Or torchvision's
         ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with

@@ -122,6 +122,13 @@ absl::Status Concatenation::ReadValues(std::uint64_t id,
   return parts_[sample.part]->ReadValues(sample.id, read, values, made);
 }
 
+absl::StatusOr<absl::Span<const std::uint8_t>> Concatenation::Unpack(
+    std::uint64_t id, absl::Span<const std::uint8_t> packed,
+    UnpackRoom room) const {
+  const SampleInPart sample = Locate(id);
+  return parts_[sample.part]->Unpack(sample.id, packed, room);
+}
+
 std::string Concatenation::NameOf(std::uint64_t id) const {
   const SampleInPart sample = Locate(id);
   return parts_[sample.part]->NameOf(sample.id);

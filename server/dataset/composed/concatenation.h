@@ -31,6 +31,9 @@ class Concatenation final : public Dataset {
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
                           MadeValues* made) const override;
+  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+      std::uint64_t id, absl::Span<const std::uint8_t> packed,
+      UnpackRoom room) const override;
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return largest_sample_; }
   const std::vector<std::string>& classes() const override { return *classes_; }

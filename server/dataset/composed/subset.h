@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/index_list.h"
 #include "server/dataset/dataset.h"
@@ -37,6 +38,11 @@ class Subset final : public Dataset {
                           absl::Span<FieldValue> values,
                           MadeValues* made) const override {
     return whole_->ReadValues(list_->At(id), read, values, made);
+  }
+  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+      std::uint64_t id, absl::Span<const std::uint8_t> packed,
+      UnpackRoom room) const override {
+    return whole_->Unpack(list_->At(id), packed, room);
   }
   std::string NameOf(std::uint64_t id) const override {
     return whole_->NameOf(list_->At(id));

@@ -110,12 +110,20 @@ class FolderIndex {
   const Version& version() const { return version_; }
   const FolderIndexParts& parts() const { return parts_; }
 
-  // In the three below, `id` is less than size().
+  // In the five below, `id` is less than size().
   Sample At(std::uint64_t id) const;
   std::int64_t LabelOf(std::uint64_t id) const { return DirectoryOf(id).label; }
   // Bytes.
   std::uint64_t LengthOf(std::uint64_t id) const {
     return parts_.records[id].size();
+  }
+  std::int64_t StampOf(std::uint64_t id) const {
+    return parts_.records[id].mtime_nanos();
+  }
+  // The bytes of its path, which At() has as the object's name.
+  std::uint64_t PathLengthOf(std::uint64_t id) const {
+    return DirectoryOf(id).path_length + std::uint64_t{1} +
+           parts_.records[id].name_length();
   }
 
   // `directory` is one of parts().directories.

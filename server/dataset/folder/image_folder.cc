@@ -1,210 +1,18 @@
 #include "server/dataset/folder/image_folder.h"
 
-#include <algorithm>
-#include <functional>
-#include <map>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/folder/image_tree.h"
 #include "server/dataset/folder/tree_scan.h"
 #include "server/dataset/object_listing.h"
-#include "server/dataset/path_order.h"
 
 namespace forebay::dataset::folder {
 namespace {
 
-// torchvision.datasets.folder.IMG_EXTENSIONS
-constexpr std::string_view kExtensions[] = {
-    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
-
 // Errors say so when memory lacks.
 constexpr char kWhat[] = "its index";
-
-// An error names so many empty classes.
-constexpr std::size_t kNamedClasses = 10;
-
-// In Python, too, only ASCII letters become the extensions' letters in lower
-// case.
-bool IsImage(std::string_view name) {
-  for (const std::string_view extension : kExtensions) {
-    if (name.size() >= extension.size() &&
-        std::equal(extension.begin(), extension.end(),
-                   name.end() - extension.size(), [](char want, char have) {
-                     return want == absl::ascii_tolower(have);
-                   })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::string_view ClassOf(std::string_view path) {
-  return path.substr(0, path.find('/'));
-}
-
-// Puts the root first, then class by class, as sorted(os.walk(class)) does.
-void SortByClass(std::vector<ScannedDirectory>& directories) {
-  std::sort(directories.begin(), directories.end(),
-            [](const ScannedDirectory& a, const ScannedDirectory& b) {
-              const std::string_view class_a = ClassOf(a.path);
-              const std::string_view class_b = ClassOf(b.path);
-              return class_a == class_b ? PathLess(a.path, b.path)
-                                        : PathLess(class_a, class_b);
-            });
-}
-
-absl::Status CheckClasses(const FolderIndex& index, const std::string& uri) {
-  if (index.classes().empty()) {
-    return absl::NotFoundError(
-        absl::StrCat(uri, ": found no class folder in it"));
-  }
-  std::vector<bool> filled(index.classes().size());
-  const auto& directories = index.parts().directories;
-  for (std::size_t i = 1; i < directories.size(); ++i) {
-    const std::uint64_t end = i + 1 < directories.size()
-                                  ? directories[i + 1].first_sample
-                                  : index.size();
-    if (end > directories[i].first_sample) filled[directories[i].label] = true;
-  }
-  const std::size_t empty = std::count(filled.begin(), filled.end(), false);
-  if (empty == 0) return absl::OkStatus();
-  std::string names;
-  std::size_t named = 0;
-  for (std::size_t label = 0; label < filled.size(); ++label) {
-    if (filled[label] || named == kNamedClasses) continue;
-    absl::StrAppend(&names, named++ == 0 ? "" : ", ", index.classes()[label]);
-  }
-  if (empty > named) {
-    absl::StrAppend(&names, " and ", empty - named, " more");
-  }
-  std::string extensions;
-  for (const std::string_view extension : kExtensions) {
-    absl::StrAppend(&extensions, extensions.empty() ? "" : ", ",
-                    std::string(extension));
-  }
-  return absl::NotFoundError(
-      absl::StrCat(uri, ": found no valid file for the classes ", names,
-                   "; supported extensions are ", extensions));
-}
-
-// Takes the directories' contents one by one, so that little is in memory
-// twice.
-absl::StatusOr<FolderIndexParts> Assemble(
-    std::vector<ScannedDirectory> directories, base::WorkingMemory& memory) {
-  FolderIndexParts parts;
-  std::size_t records = 0;
-  std::size_t names = 0;
-  for (const ScannedDirectory& directory : directories) {
-    records += directory.records.size();
-    names += directory.path.size() + directory.names.size();
-  }
-  FOREBAY_ASSIGN_OR_RETURN(
-      parts.reservation,
-      memory.Keep(FolderIndex::Bytes(directories.size(), records, names)));
-  parts.directories.reserve(directories.size());
-  parts.records.reserve(records);
-  parts.names.reserve(names);
-  std::uint32_t classes = 0;
-  for (ScannedDirectory& found : directories) {
-    if (!found.path.empty() && found.path.find('/') == std::string::npos) {
-      ++classes;
-    }
-    DirectoryRecord directory;
-    directory.path_offset = parts.names.size();
-    directory.path_length = static_cast<std::uint32_t>(found.path.size());
-    directory.first_sample = parts.records.size();
-    directory.stamp = found.stamp;
-    if (!found.path.empty()) directory.label = classes - 1;
-    parts.directories.push_back(directory);
-    parts.names += found.path;
-    parts.names += found.names;
-    parts.records.insert(parts.records.end(), found.records.begin(),
-                         found.records.end());
-    found = {};
-  }
-  return parts;
-}
-
-// The directories that objects' names tell of. The objects of one class come in
-// the order of their names. Not thread-safe.
-class ObjectTree {
- public:
-  explicit ObjectTree(base::WorkingMemory& memory) : memory_(memory) {}
-
-  absl::Status Add(const storage::ListedObject& object) {
-    const std::string_view name = object.name;
-    const std::size_t slash = name.rfind('/');
-    // An object right in the root, or in a nameless folder, has no class.
-    if (slash == name.npos || name.front() == '/') return absl::OkStatus();
-    const std::string_view file = name.substr(slash + 1);
-    FOREBAY_RETURN_IF_ERROR(Directory(ClassOf(name)).status());
-    if (!IsImage(file)) return absl::OkStatus();
-    FOREBAY_ASSIGN_OR_RETURN(ScannedDirectory* const directory,
-                             Directory(name.substr(0, slash)));
-    const std::size_t offset = directory->names.size();
-    if (file.size() > FileRecord::kLongestName) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          object.name, ": the name after the last slash is longer ", "than ",
-          FileRecord::kLongestName, " bytes"));
-    }
-    if (offset + file.size() > UINT32_MAX) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(directory->path, ": the names in this folder take more ",
-                       "than ", UINT32_MAX, " bytes"));
-    }
-    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(directory->records, 1));
-    FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(directory->names, file.size()));
-    directory->records.emplace_back(static_cast<std::uint32_t>(offset),
-                                    file.size(), object.version.size,
-                                    object.version.stamp);
-    directory->names += file;
-    return absl::OkStatus();
-  }
-
-  std::vector<ScannedDirectory> Take() {
-    std::vector<ScannedDirectory> directories(1);  // the root
-    for (auto& [path, directory] : directories_)
-      directories.push_back(std::move(directory));
-    return directories;
-  }
-
- private:
-  absl::StatusOr<ScannedDirectory*> Directory(std::string_view path) {
-    const auto found = directories_.find(path);
-    if (found != directories_.end()) return &found->second;
-    FOREBAY_RETURN_IF_ERROR(
-        memory_.Grow(2 * sizeof(ScannedDirectory) + sizeof(std::string) +
-                     2 * base::HeapBytes(path.size()) + base::HeapBytes(0)));
-    ScannedDirectory& directory = directories_[std::string(path)];
-    directory.path = path;
-    return &directory;
-  }
-
-  base::WorkingMemory& memory_;
-  std::map<std::string, ScannedDirectory, std::less<>> directories_;
-};
-
-absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildIndex(
-    std::vector<ScannedDirectory> directories, const std::string& uri,
-    std::int64_t scanned_at_nanos, std::uint64_t link_context,
-    base::WorkingMemory& memory) {
-  SortByClass(directories);
-  auto assembled = Assemble(std::move(directories), memory);
-  if (!assembled.ok()) return base::Annotate(assembled.status(), uri);
-  FolderIndexParts parts = *std::move(assembled);
-  parts.scanned_at_nanos = scanned_at_nanos;
-  parts.link_context = link_context;
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const FolderIndex> index,
-                           FolderIndex::Create(std::move(parts)));
-  FOREBAY_RETURN_IF_ERROR(CheckClasses(*index, uri));
-  return index;
-}
 
 }  // namespace
 
@@ -215,9 +23,9 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanImageFolder(
   if (!scanned.ok()) {
     return base::Annotate(scanned.status(), root.uri());
   }
-  return BuildIndex(std::move(scanned->directories), root.uri(),
-                    options.now_nanos,
-                    scanned->has_links ? options.link_context : 0, memory);
+  return BuildFolderIndex(
+      std::move(scanned->directories), root.uri(), options.now_nanos,
+      scanned->has_links ? options.link_context : 0, memory);
 }
 
 absl::StatusOr<std::shared_ptr<const FolderIndex>> ListImageFolder(
@@ -226,10 +34,12 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> ListImageFolder(
   base::WorkingMemory memory(options.budget, kWhat);
   ObjectTree tree(memory);
   const absl::Status listed = TakeObjects(
-      lister, root, options.stop,
-      [&](const storage::ListedObject& object) { return tree.Add(object); });
+      lister, root, options.stop, [&](const storage::ListedObject& object) {
+        return tree.Add(object).status();
+      });
   if (!listed.ok()) return base::Annotate(listed, root.uri());
-  return BuildIndex(tree.Take(), root.uri(), options.now_nanos, 0, memory);
+  return BuildFolderIndex(tree.Take(), root.uri(), options.now_nanos, 0,
+                          memory);
 }
 
 }  // namespace forebay::dataset::folder

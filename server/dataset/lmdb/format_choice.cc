@@ -171,11 +171,11 @@ void FormatChoice::Complete(records::RecordRequest* request,
                             std::vector<std::string>* warnings) const {
   absl::StrAppend(&request->name, std::string(2, '\0'), text());
   request->make_format = MakeFormat;
-  request->find_format = [this, request, warnings](
+  request->find_format = [choice = *this, request, warnings](
                              const records::RecordRequest::Files& files,
                              base::WorkingMemory& memory,
                              const std::stop_token& stop) {
-    return FindFormat(*request, files, memory, stop, warnings);
+    return choice.FindFormat(*request, files, memory, stop, warnings);
   };
 }
 

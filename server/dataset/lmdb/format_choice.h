@@ -30,7 +30,7 @@ class FormatChoice {
 
   // Completes a request for LMDB files with its source, root and name. A guess
   // adds to `warnings`, a sentence each, what it leaves out. The request uses
-  // both, and this, as long as it lives.
+  // both as long as it lives.
   void Complete(records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
 

@@ -2,12 +2,25 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 
 namespace forebay::dataset::records {
+namespace {
+
+// Bytes of a value that was read.
+std::uint64_t LengthOf(const FieldValue& value) {
+  if (const auto* const range = std::get_if<FieldRange>(&value))
+    return range->length;
+  if (const auto* const made = std::get_if<MadeBytes>(&value))
+    return made->bytes.size();
+  return 0;
+}
+
+}  // namespace
 
 RecordDataset::RecordDataset(std::shared_ptr<const RecordIndex> index,
                              std::shared_ptr<const RecordFormat> format,
@@ -51,6 +64,16 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
     const absl::Span<std::uint8_t> copy = made->Add(key.size());
     std::copy(key.begin(), key.end(), copy.begin());
     values[*field] = MadeBytes{copy};
+  }
+  // A batch has room for no more. The file may have been written over since.
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // A label is a number, of which a value may have any digits.
+    if (fields_[i].kind == proto::FieldKind::kLabel ||
+        LengthOf(values[i]) <= fields_[i].longest)
+      continue;
+    return absl::DataLossError(absl::StrCat(
+        fields_[i].name, ": has ", LengthOf(values[i]),
+        " bytes, but when it was indexed at most ", fields_[i].longest));
   }
   return absl::OkStatus();
 }

@@ -59,7 +59,7 @@ static_assert(sizeof(FileRecord) == 72);
 
 // The parts of an index.
 struct RecordIndexParts {
-  // What its format is, for RecordFormat's makers.
+  // The text of its format, of which RecordFormats are made.
   std::string format;
   std::vector<FileRecord> files;
   std::vector<std::uint64_t> ends;    // of all files' records

@@ -12,7 +12,7 @@
 
 namespace forebay::dataset::records {
 
-// What a field's values are, as users say it:
+// The type of a field, as users say it:
 //
 //   "jpg", "png", "image"   an image, JPEG or PNG
 //   "int64", "cls", "label" an integer

@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
-// What is known of a feature.
+// The values that records have of a feature.
 struct Seen {
   ValueKind kind = ValueKind::kNone;
   bool is_list = false;

@@ -10,7 +10,7 @@
 
 namespace forebay::dataset::tfrecord {
 
-// What records seem to have.
+// The fields that records seem to have.
 struct FieldGuess {
   RecordFields fields;
   // A sentence each about features that are left out.

@@ -23,8 +23,8 @@ struct RecordField {
   bool operator==(const RecordField&) const = default;
 };
 
-// What samples have of each record's payload: features of an Example or a
-// SequenceExample, or the payload itself. Immutable and thread-safe; never
+// The fields of each record: features of its payload, an Example or a
+// SequenceExample, or that payload itself. Immutable and thread-safe; never
 // blocks. Errors give the reason alone.
 class RecordFields {
  public:

@@ -56,7 +56,7 @@ absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
 
 absl::Status TfrecordParser::See(absl::Span<const std::uint8_t> bytes) {
   if (open_ == 0) return SeeHeader(bytes);
-  // What is damaged will be when it is read.
+  // A damaged record is told when it is read.
   if (const auto payload = PayloadOf(bytes); payload.ok())
     measured_->Measure(*payload, &found_.bounds);
   open_ = 0;

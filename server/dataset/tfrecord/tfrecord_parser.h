@@ -39,7 +39,7 @@ class TfrecordParser final : public records::RecordParser {
 
  private:
   std::uint64_t size() const { return file_.version.size; }
-  // What it must see next.
+  // Returns the bytes that it must see next.
   std::optional<ByteRange> wanted() const;
   absl::Status See(absl::Span<const std::uint8_t> bytes);
   absl::Status SeeHeader(absl::Span<const std::uint8_t> header);

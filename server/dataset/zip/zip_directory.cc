@@ -25,8 +25,6 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // bytes
 static_assert(kPiece >= kLongestEntry);
 
 constexpr std::uint8_t kLatestVersion = 63;
-// Deflate has two bits at least for 258 bytes.
-constexpr std::uint64_t kMostInflated = 1032;
 
 // Returns the name of a method that is neither of ours.
 std::string NameOf(std::uint16_t method) {
@@ -82,12 +80,7 @@ absl::StatusOr<ZipMethod> MethodOf(const DirectoryEntry& entry) {
 }
 
 absl::Status CheckLength(const DirectoryEntry& entry, ZipMethod method) {
-  const std::uint64_t least = entry.length / kMostInflated +
-                              (entry.length % kMostInflated == 0 ? 0 : 1);
-  if (method == ZipMethod::kStored ? entry.compressed == entry.length
-                                   : entry.compressed >= least) {
-    return absl::OkStatus();
-  }
+  if (CanHave(entry.length, entry.compressed, method)) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("cannot have ", entry.length,
                                           " bytes, as it takes ",
                                           entry.compressed, " in the archive"));

@@ -48,6 +48,10 @@ class ZipDirectory {
   absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
                    std::vector<ZipMember>* members);
 
+  // Where the directory begins, in bytes, once all was read. All members lie
+  // before that.
+  std::uint64_t begin() const { return directory_begin_; }
+
  private:
   // The part of the archive that is wanted.
   enum class Part { kTail, kEnd64, kEntries, kNone };

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint32_t kSignature = 0x04034b50;
 
+// Deflate has two bits at least for 258 bytes.
+constexpr std::uint64_t kMostInflated = 1032;
+
 // zlib counts in 32 bits, so that it is given long members in pieces.
 constexpr std::size_t kPiece = std::size_t{1} << 26;  // bytes
 
@@ -43,6 +46,13 @@ absl::Status NotInflated(int code, const char* message, std::size_t unseen,
 }
 
 }  // namespace
+
+bool CanHave(std::uint64_t length, std::uint64_t compressed, ZipMethod method) {
+  if (method == ZipMethod::kStored) return compressed == length;
+  const std::uint64_t least =
+      length / kMostInflated + (length % kMostInflated == 0 ? 0 : 1);
+  return compressed >= least;
+}
 
 absl::StatusOr<std::uint64_t> DataOffset(std::string_view name,
                                          absl::Span<const std::uint8_t> bytes) {

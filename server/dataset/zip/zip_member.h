@@ -30,6 +30,9 @@ struct ZipMember {
   bool operator==(const ZipMember&) const = default;
 };
 
+// Whether a member can have so many bytes that takes so many in the archive.
+bool CanHave(std::uint64_t length, std::uint64_t compressed, ZipMethod method);
+
 // Bytes of a member's header up to its name. Behind the name lie extra fields,
 // at most kLongestExtra bytes. Only the header says how long they are.
 inline constexpr std::uint64_t kHeaderBytes = 30;

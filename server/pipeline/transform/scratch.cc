@@ -16,6 +16,10 @@ constexpr std::uint64_t kPageBytes = 4096;
 // A 4000 x 3000 photograph's crop stays below this.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{16} << 20;
 
+constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
 }  // namespace
 
 Scratch::Scratch(std::uint64_t limit_bytes) : limit_(limit_bytes) {
@@ -29,9 +33,13 @@ Scratch::~Scratch() {
   if (base_ != nullptr) munmap(base_, limit_);
 }
 
-void Scratch::Reset() {
+void Scratch::ResetBehind(absl::Span<const std::uint8_t> first) {
   peak_ = std::max(peak_, used_);
-  used_ = 0;
+  const auto begin = reinterpret_cast<std::uintptr_t>(first.data());
+  const auto base = reinterpret_cast<std::uintptr_t>(base_);
+  const bool is_here = begin >= base && begin - base < used_;
+  used_ =
+      is_here ? RoundUp(begin - base + first.size() + kPadding, kAlignment) : 0;
   elsewhere_ = 0;
   ran_out_ = false;
   if (peak_ > kKeptBytes) GiveBackFrom(kKeptBytes);
@@ -41,12 +49,14 @@ absl::Status Scratch::Count(std::uint64_t bytes, std::string_view what) {
   if (bytes > left()) return Refuse(bytes, 1, what);
   elsewhere_ += bytes;
   // Memory that earlier samples left here counts, too.
-  const std::uint64_t kept = left() / kPageBytes * kPageBytes;
+  const std::uint64_t kept = (limit_ - elsewhere_) / kPageBytes * kPageBytes;
   if (peak_ > kept) GiveBackFrom(kept);
   return absl::OkStatus();
 }
 
 void Scratch::GiveBackFrom(std::uint64_t offset) {
+  offset = std::max(offset, RoundUp(used_, kPageBytes));
+  if (offset >= peak_) return;
   // If it fails, the process just keeps the memory, within the limit.
   (void)madvise(base_ + offset, limit_ - offset, MADV_DONTNEED);
   peak_ = offset;
@@ -70,7 +80,7 @@ absl::StatusOr<void*> Scratch::AllocateBytes(std::uint64_t count,
     return Refuse(count, size, what);
   void* memory = base_ + used_;
   const std::uint64_t bytes = count * size + kPadding;
-  used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  used_ += RoundUp(bytes, kAlignment);
   return memory;
 }
 

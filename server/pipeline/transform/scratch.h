@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 namespace forebay::pipeline::transform {
 
@@ -25,10 +26,13 @@ class Scratch {
 
   // Takes everything back. Returns memory beyond what samples usually need to
   // the system.
-  void Reset();
+  void Reset() { ResetBehind({}); }
+  // As Reset, but keeps `first`, if that is what was allocated first, or a part
+  // of it.
+  void ResetBehind(absl::Span<const std::uint8_t> first);
 
   // Counts bytes that the sample needs elsewhere against the limit. To be
-  // called before any allocation.
+  // called right after a reset.
   absl::Status Count(std::uint64_t bytes, std::string_view what);
 
   // Returns `count` uninitialised elements, aligned to 64 bytes, with 64
@@ -50,7 +54,8 @@ class Scratch {
   absl::Status Refuse(std::uint64_t count, std::uint64_t size,
                       std::string_view what);
   std::uint64_t left() const { return limit_ - elsewhere_ - used_; }
-  // Returns memory from `offset` on to the system.
+  // Returns memory from `offset` on, which is a page's, to the system. Keeps
+  // what is in use.
   void GiveBackFrom(std::uint64_t offset);
 
   const std::uint64_t limit_;

@@ -155,6 +155,39 @@ TEST(PipelineRunTest, SaysWhenALargerWorkspaceMayDo) {
   }
 }
 
+TEST(PipelineRunTest, AnImageMayLieInTheWorkspace) {
+  const auto pipeline = Make(kColors + std::string(kMiddle));
+  const Bytes file = RawImage(1000, 800);
+  Workspace workspace{{.scratch_bytes = 2 * file.size() + (64 << 10)}};
+  Bytes expected(pipeline->output().bytes);
+  ASSERT_TRUE(
+      pipeline->Run(file, {}, workspace, absl::MakeSpan(expected)).ok());
+  for (int round = 0; round < 2; ++round) {
+    const auto room = workspace.RoomToUnpack(file.size());
+    ASSERT_TRUE(room.ok()) << room.status();
+    std::copy(file.begin(), file.end(), room->begin());
+    Bytes out(expected.size());
+    for (int again = 0; again < 2; ++again) {
+      const absl::Status status =
+          pipeline->Run(*room, {}, workspace, absl::MakeSpan(out));
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(out, expected);
+    }
+  }
+  // It is a part of what one image may need.
+  Workspace small{{.scratch_bytes = file.size() + (64 << 10),
+                   .larger_scratch_bytes = 8 << 20}};
+  const auto room = small.RoomToUnpack(file.size());
+  ASSERT_TRUE(room.ok()) << room.status();
+  std::copy(file.begin(), file.end(), room->begin());
+  EXPECT_EQ(pipeline->Run(*room, {}, small, absl::MakeSpan(expected)).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(small.WantsLarger());
+  EXPECT_EQ(small.RoomToUnpack(7 << 20).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(small.WantsLarger());
+}
+
 TEST(PipelineRunTest, TheErrorOfALargeImageNamesTheSetting) {
   const auto pipeline = Make(kColors + std::string(kMiddle));
   const Bytes file = RawImage(1000, 800);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,13 +10,17 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/sample/table_dataset.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::sample {
 namespace {
 
 using dataset::Field;
 using dataset::FieldRange;
+using dataset::FieldValue;
 using proto::FieldKind;
 
 std::string TextOf(absl::Span<const std::uint8_t> bytes) {
@@ -43,9 +48,13 @@ class Notes final : public FieldTarget {
                                  TextOf(array.items)));
     return absl::OkStatus();
   }
-  absl::Status SetImage(std::size_t field, const FieldRange& range) override {
-    taken.push_back(
-        absl::StrCat(field, " image ", range.offset, " ", range.length));
+  absl::Status SetImage(std::size_t field, const FieldValue& image) override {
+    if (const auto* const range = std::get_if<FieldRange>(&image)) {
+      taken.push_back(
+          absl::StrCat(field, " image ", range->offset, " ", range->length));
+    } else {
+      taken.push_back(absl::StrCat(field, " other image"));
+    }
     return image_status;
   }
 
@@ -160,6 +169,65 @@ TEST(FieldDecoderTest, StopsAtTheTargetsError) {
   EXPECT_EQ(status.message(), "sample 5 of table: photo: is no JPEG");
   EXPECT_EQ(notes.taken,
             (std::vector<std::string>{"0 number 1", "1 image 0 0"}));
+}
+
+// Its image is packed: what it has stands there backwards, behind a mark. An
+// image without the mark stands there as it is.
+class PackedTable final : public dataset::FakeDataset {
+ public:
+  explicit PackedTable(FieldKind kind)
+      : FakeDataset({.size = 1,
+                     .fields = {{"it", kind}},
+                     .root = storage::FakeRoot::Make(
+                         {.uri = "table", .identity = "table"})}) {}
+  dataset::Sample At(std::uint64_t) const override {
+    return {.object = "photo", .version = {}, .layout = nullptr};
+  }
+  void ValuesOf(std::uint64_t, absl::Span<FieldValue> values) const override {
+    values[0] = dataset::PackedRange{{1, 4}};
+  }
+  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+      std::uint64_t, absl::Span<const std::uint8_t> packed,
+      dataset::UnpackRoom room) const override {
+    if (packed[0] != '!') return packed;
+    FOREBAY_ASSIGN_OR_RETURN(const auto out, room(packed.size() - 1));
+    std::reverse_copy(packed.begin() + 1, packed.end(), out.begin());
+    return out;
+  }
+};
+
+TEST(FieldDecoderTest, AnImageIsReadOrMadeOrUnpacked) {
+  const PackedTable table(FieldKind::kImage);
+  const auto bytes_of = [&](std::string_view read, const FieldValue& image) {
+    std::vector<std::uint8_t> unpacked(3);
+    const auto bytes = ImageBytes(
+        table, 0,
+        {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()},
+        image, [&](std::uint64_t size) {
+          return absl::MakeSpan(unpacked).first(size);
+        });
+    return bytes.ok() ? TextOf(*bytes) : std::string(bytes.status().message());
+  };
+  const std::vector<std::uint8_t> made = {'a', 'b'};
+  EXPECT_EQ(bytes_of("kitten", FieldRange{1, 3}), "itt");
+  EXPECT_EQ(bytes_of("kitten", dataset::MadeBytes{made}), "ab");
+  EXPECT_EQ(bytes_of("k!tten", dataset::PackedRange{{1, 4}}), "ett");
+  EXPECT_EQ(bytes_of("kitten", dataset::PackedRange{{1, 4}}), "itte");
+  EXPECT_EQ(bytes_of("k!tt", dataset::PackedRange{{1, 4}}),
+            "has only 4 of 5 bytes");
+  EXPECT_EQ(bytes_of("kitten", std::int64_t{5}),
+            "is a field that no dataset has");
+}
+
+TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndNothingElseIsPacked) {
+  Notes notes;
+  dataset::MadeValues made;
+  EXPECT_TRUE(
+      DecodeFields(PackedTable(FieldKind::kImage), 0, {}, made, notes).ok());
+  EXPECT_EQ(notes.taken, (std::vector<std::string>{"0 other image"}));
+  EXPECT_EQ(
+      DecodeFields(PackedTable(FieldKind::kBytes), 0, {}, made, notes).code(),
+      absl::StatusCode::kInternal);
 }
 
 }  // namespace

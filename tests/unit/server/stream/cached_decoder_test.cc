@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "server/base/status.h"
 #include "server/pipeline/pipeline.h"
 #include "server/stream/coordinator.h"
 #include "tests/unit/server/base/ample_budget.h"
@@ -299,6 +300,86 @@ TEST_F(CachedDecoderTest, AVariantThatLeavesTheSetIsDropped) {
     EXPECT_TRUE(store_.kept.contains(std::to_string(sample)));
     EXPECT_EQ(store_.kept.size(), std::min<std::size_t>(i + 1, kDecoded));
   }
+}
+
+// Their images are packed: they stand there backwards.
+class PackedPhotos final : public dataset::FakeDataset {
+ public:
+  explicit PackedPhotos(const Bytes& image)
+      : FakeDataset(
+            {.size = kSize,
+             .fields = {{"image", proto::FieldKind::kImage, image.size()}},
+             .largest_sample = image.size(),
+             .root = storage::FakeRoot::Make(
+                 {.uri = "/data", .identity = "/data"})}),
+        bytes_(image.rbegin(), image.rend()) {}
+
+  const Bytes& bytes() const { return bytes_; }
+  dataset::PackedRange image() const { return {{0, bytes_.size()}}; }
+
+  dataset::Sample At(std::uint64_t id) const override {
+    dataset::Sample sample;
+    sample.object = std::to_string(id);
+    sample.length = sample.version.size = bytes_.size();
+    return sample;
+  }
+  void ValuesOf(std::uint64_t,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = image();
+  }
+  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+      std::uint64_t, absl::Span<const std::uint8_t> packed,
+      dataset::UnpackRoom room) const override {
+    ++unpacked;
+    FOREBAY_ASSIGN_OR_RETURN(const auto out, room(packed.size()));
+    std::reverse_copy(packed.begin(), packed.end(), out.begin());
+    return out;
+  }
+
+  mutable int unpacked = 0;
+
+ private:
+  const Bytes bytes_;
+};
+
+TEST_F(CachedDecoderTest, AVariantOfAPackedImageNeedsNoUnpacking) {
+  const auto packed = std::make_shared<PackedPhotos>(photos_->bytes());
+  const StreamSpec spec = StreamSpecFor(packed, Crop(20));
+  CachedDecoder choice(&spec, &store_);
+  Bytes made(spec.pipeline->output().bytes);
+  Batch batch;
+  PendingSample pending;
+  pending.batch = &batch;
+  pending.id = 3;
+  pending.length = packed->bytes().size();
+  for (int i = 0; i <= kMeasured; ++i) {
+    ASSERT_TRUE(choice
+                    .Make(pending, KeyOf(3), packed->bytes(), packed->image(),
+                          workspace_, absl::MakeSpan(made))
+                    .ok());
+    EXPECT_EQ(made, Plain(3));
+  }
+  const int unpacked = packed->unpacked;
+  EXPECT_EQ(unpacked, kMeasured + 1);
+  ASSERT_TRUE(store_.kept.contains("3"));
+  pending.variant = choice.variant();
+  std::fill(made.begin(), made.end(), 0);
+  ASSERT_TRUE(choice
+                  .Make(pending, KeyOf(3), store_.kept.at("3"), packed->image(),
+                        workspace_, absl::MakeSpan(made))
+                  .ok());
+  EXPECT_EQ(made, Plain(3));
+  EXPECT_EQ(packed->unpacked, unpacked);
+
+  pending.variant = storage::kEncoded;
+  pipeline::Workspace small(
+      {.scratch_bytes = 1'000, .larger_scratch_bytes = 1 << 20});
+  EXPECT_EQ(choice
+                .Make(pending, KeyOf(3), packed->bytes(), packed->image(),
+                      small, absl::MakeSpan(made))
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(small.WantsLarger());
 }
 
 class CaptionedTest : public CachedDecoderTest {

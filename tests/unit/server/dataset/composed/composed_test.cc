@@ -49,6 +49,10 @@ void ExpectConsistent(const Dataset& dataset) {
     EXPECT_EQ(dataset.At(id).object, source.At(origin.id).object);
     EXPECT_EQ(LabelOf(dataset, id), LabelOf(source, origin.id));
     EXPECT_LE(dataset.At(id).length, dataset.largest_sample());
+    const auto unpacked = dataset.Unpack(
+        id, std::vector<std::uint8_t>(20),
+        [](std::uint64_t) { return absl::Span<std::uint8_t>(); });
+    EXPECT_EQ(unpacked->size(), dataset.At(id).length);
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     for (std::uint64_t sample = 0; sample < sources[i]->size(); ++sample) {

@@ -38,6 +38,12 @@ class PlainDataset final : public FakeDataset {
     values[0] = FieldRange{0, id + 1};
     values[1] = static_cast<std::int64_t>(10 * id);
   }
+  // Returns as many of the bytes as the sample has.
+  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+      std::uint64_t id, absl::Span<const std::uint8_t> packed,
+      UnpackRoom) const override {
+    return packed.first(id + 1);
+  }
 
  private:
   static Version VersionOf(const std::string& name) {

@@ -1,195 +1,199 @@
 #include "server/dataset/records/record_index.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/base/memory_budget.h"
 #include "server/dataset/records/record_index_format.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::records {
 namespace {
 
-using IndexPtr = std::shared_ptr<const RecordIndex>;
+using storage::ListedObject;
 
-constexpr storage::ObjectVersion kVersion = {
-    .size = 1000,
-    .stamp = 7,
-    .revision = {.inode = 3, .ctime_nanos = 4, .mark = 0}};
-
-class RecordIndexTest : public ::testing::Test {
- protected:
-  // Records that lie apart, in any order, with keys that begin with `name`.
-  FileRecords Apart(const std::string& name, std::uint64_t count) {
-    FileRecords records;
-    KeyPacker keys;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      records.begins.push_back(900 - 10 * i);
-      records.ends.push_back(901 - 10 * i + i % 9);
-      EXPECT_TRUE(keys.Add(absl::StrCat(name, i), memory_).ok());
-    }
-    records.keys = keys.Take();
-    records.mark = 5;
-    return records;
-  }
-
-  IndexPtr Build(std::vector<FileRecords> records) {
-    std::vector<storage::ListedObject> files;
-    for (std::size_t i = 0; i < records.size(); ++i)
-      files.push_back({absl::StrCat("file-", i), kVersion});
-    auto index = BuildRecordIndex("format", files, std::move(records), memory_);
-    EXPECT_TRUE(index.ok()) << index.status();
-    return *std::move(index);
-  }
-
-  IndexPtr Three() {
-    std::vector<FileRecords> records;
-    records.push_back(Apart("a", 70));
-    records.push_back(Apart("none", 0));
-    records.push_back(Apart("b", 33));
-    return Build(std::move(records));
-  }
-
-  absl::StatusOr<IndexPtr> Changed(void (*change)(RecordIndexParts*)) {
-    const IndexPtr index = Three();
-    RecordIndexParts parts;
-    parts.format = index->parts().format;
-    parts.files = index->parts().files;
-    parts.ends = index->parts().ends;
-    parts.begins = index->parts().begins;
-    parts.keys = index->parts().keys;
-    parts.names = index->parts().names;
-    change(&parts);
-    return RecordIndex::Create(std::move(parts));
-  }
-
-  base::MemoryBudget budget_{1 << 20};
-  base::WorkingMemory memory_{&budget_, "a test"};
-};
-
-TEST_F(RecordIndexTest, RecordsMayLieApart) {
-  const IndexPtr index = Three();
-  ASSERT_EQ(index->size(), 103u);
-  EXPECT_EQ(index->longest(), 9u);
-  EXPECT_EQ(index->lengths().shortest, 1u);
-  for (const auto& [record, file, in_file] :
-       {std::tuple(0u, 0u, 0u), std::tuple(69u, 0u, 69u),
-        std::tuple(70u, 2u, 0u), std::tuple(102u, 2u, 32u)}) {
-    const RecordIndex::Extent extent = index->ExtentOf(record);
-    EXPECT_EQ(extent.file, file);
-    EXPECT_EQ(extent.record, in_file);
-    EXPECT_EQ(extent.offset, 900 - 10 * in_file);
-    EXPECT_EQ(extent.length, 1 + in_file % 9);
-  }
+std::vector<ListedObject> Files() {
+  return {{"a", {100, 7, {11, 12}}},
+          {"none", {0, 7, {13, 14}}},
+          {"b", {50, -8, {15, 16}}}};
 }
 
-TEST_F(RecordIndexTest, RecordsMayFollowOneAnother) {
-  FileRecords records;
-  records.begin = 10;
-  records.ends = {12, 20};
-  std::vector<FileRecords> files;
-  files.push_back(std::move(records));
-  const IndexPtr index = Build(std::move(files));
-  EXPECT_FALSE(index->has_keys());
-  EXPECT_EQ(index->ExtentOf(0).offset, 10u);
-  EXPECT_EQ(index->ExtentOf(1).offset, 12u);
-  EXPECT_EQ(index->ExtentOf(1).length, 8u);
+std::vector<FileRecords> Records() {
+  return {{.begin = 0, .ends = {20, 100}, .bounds = {{4, 8}}},
+          {.begin = 0, .ends = {}, .bounds = {}},
+          {.begin = 10, .ends = {11, 30}, .bounds = {{0, 6}}}};
 }
 
-TEST_F(RecordIndexTest, RecordsHaveKeys) {
-  const IndexPtr index = Three();
-  ASSERT_TRUE(index->has_keys());
-  EXPECT_EQ(index->longest_key(), 3u);
-  for (std::uint64_t i = 0; i < index->size(); ++i) {
-    EXPECT_EQ(index->KeyOf(i),
-              i < 70 ? absl::StrCat("a", i) : absl::StrCat("b", i - 70));
+std::shared_ptr<const RecordIndex> Index() {
+  base::WorkingMemory memory(base::AmpleBudget(), "an index");
+  auto index = BuildRecordIndex("a format", Files(), Records(), memory);
+  EXPECT_TRUE(index.ok()) << index.status();
+  return *std::move(index);
+}
+
+TEST(RecordIndexTest, KnowsWhereRecordsLie) {
+  const auto index = Index();
+  ASSERT_EQ(index->size(), 4);
+  EXPECT_EQ(index->format(), "a format");
+  EXPECT_EQ(index->longest(), 80);
+  ASSERT_EQ(index->bounds().size(), 1);
+  EXPECT_EQ(index->bounds()[0], (LengthBounds{0, 8}));
+  const struct {
+    std::size_t file;
+    std::uint64_t record, offset, length;
+  } kExpected[] = {
+      {0, 0, 0, 20}, {0, 1, 20, 80}, {2, 0, 10, 1}, {2, 1, 11, 19}};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const RecordIndex::Extent extent = index->ExtentOf(i);
+    EXPECT_EQ(extent.file, kExpected[i].file) << i;
+    EXPECT_EQ(extent.record, kExpected[i].record) << i;
+    EXPECT_EQ(extent.offset, kExpected[i].offset) << i;
+    EXPECT_EQ(extent.length, kExpected[i].length) << i;
   }
+  EXPECT_EQ(index->FileAt(2).name, "b");
+  EXPECT_EQ(index->FileAt(2).version,
+            (storage::ObjectVersion{50, -8, {15, 16}}));
 }
 
-TEST_F(RecordIndexTest, FilesHaveMarks) {
-  const IndexPtr index = Three();
-  EXPECT_EQ(index->FileAt(0).version.revision.mark, 5u);
-  EXPECT_EQ(index->RevisionOf("file-2"),
-            (storage::Revision{.inode = 3, .ctime_nanos = 4, .mark = 5}));
-  // A list of files has none.
-  const std::vector<storage::ListedObject> files = {
-      {"file-0", kVersion}, {"file-1", kVersion}, {"file-2", kVersion}};
-  EXPECT_TRUE(index->IsOf(files));
+TEST(RecordIndexTest, IsOfItsFilesInTheirVersions) {
+  const auto index = Index();
+  EXPECT_TRUE(index->IsOf(Files()));
+  auto others = Files();
+  others[0].name = "c";
+  EXPECT_FALSE(index->IsOf(others));
+  others = Files();
+  others[2].version.stamp = 0;
+  EXPECT_FALSE(index->IsOf(others));
+  others = Files();
+  others[2].version.revision.ctime_nanos = 0;
+  EXPECT_FALSE(index->IsOf(others));
+  others.pop_back();
+  EXPECT_FALSE(index->IsOf(others));
 }
 
-TEST_F(RecordIndexTest, AcceptsEqualRecordsAlone) {
-  const IndexPtr index = Three();
-  const storage::Revision touched = {.inode = 3, .ctime_nanos = 9, .mark = 5};
-  FileRecords other = Apart("b", 33);
-  other.mark = 6;
-  EXPECT_FALSE(index->Accept("file-2", touched, other));
-  other = Apart("c", 33);
-  EXPECT_FALSE(index->Accept("file-2", touched, other));
-  other = Apart("b", 33);
-  ++other.begins[4];
-  EXPECT_FALSE(index->Accept("file-2", touched, other));
-  EXPECT_FALSE(index->Accept("file-2", touched, Apart("b", 32)));
-  EXPECT_EQ(index->RevisionOf("file-2").ctime_nanos, 4);
-  EXPECT_TRUE(index->Accept("file-2", touched, Apart("b", 33)));
-  EXPECT_TRUE(index->Accept("file-1", touched, Apart("none", 0)));
-  EXPECT_EQ(index->RevisionOf("file-2"), touched);
+TEST(RecordIndexTest, AcceptsAFileWhoseRecordsAreWhereTheyWere) {
+  const auto index = Index();
+  EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 16}));
+  EXPECT_TRUE(index->Accept("b", {15, 99}, Records()[2]));
+  EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 99}));
+  EXPECT_EQ(index->FileAt(2).version.revision.ctime_nanos, 99);
+  // Another file, another place, another number.
+  EXPECT_FALSE(index->Accept("b", {14, 100}, Records()[2]));
+  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 9, .ends = {11, 30}}));
+  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 10, .ends = {12, 30}}));
+  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 10, .ends = {11}}));
+  EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 99}));
 }
 
-TEST_F(RecordIndexTest, VersionsTellAllOfItApart) {
-  const IndexPtr index = Three();
-  EXPECT_EQ(index->version(), Three()->version());
-  for (void (*const change)(RecordIndexParts*) :
-       {+[](RecordIndexParts* parts) { --parts->begins[3]; },
-        +[](RecordIndexParts* parts) { ++parts->ends[3]; },
-        +[](RecordIndexParts* parts) { parts->keys.bytes[2] = 'x'; },
-        +[](RecordIndexParts* parts) { ++parts->files[2].mark; }}) {
-    const auto changed = Changed(change);
-    ASSERT_TRUE(changed.ok()) << changed.status();
-    EXPECT_NE((*changed)->version(), index->version());
-  }
-}
-
-TEST_F(RecordIndexTest, PartsThatDoNotFitAreDamaged) {
-  for (void (*const change)(RecordIndexParts*) :
-       {+[](RecordIndexParts* parts) { parts->begins.pop_back(); },
-        +[](RecordIndexParts* parts) { parts->begins[3] = parts->ends[3]; },
-        +[](RecordIndexParts* parts) { parts->ends[3] = 1001; },
-        +[](RecordIndexParts* parts) { parts->begins[3] = UINT64_MAX; },
-        +[](RecordIndexParts* parts) { parts->keys.bytes.pop_back(); },
-        +[](RecordIndexParts* parts) { parts->keys.bytes += "xx"; },
-        +[](RecordIndexParts* parts) { parts->keys.blocks.pop_back(); },
-        +[](RecordIndexParts* parts) { parts->keys.blocks.clear(); },
-        +[](RecordIndexParts* parts) { ++parts->keys.blocks[1]; },
-        +[](RecordIndexParts* parts) { parts->keys.blocks.push_back(0); },
-        +[](RecordIndexParts* parts) { parts->files[2].first_record = 71; },
-        +[](RecordIndexParts* parts) { parts->files[2].begin = 1001; }}) {
-    EXPECT_EQ(Changed(change).status().code(), absl::StatusCode::kDataLoss);
-  }
-}
-
-TEST_F(RecordIndexTest, ItsFileHasAllOfIt) {
-  const IndexPtr index = Three();
-  std::string bytes = EncodeRecordIndex(*index);
-  const auto decode = [&] {
-    return DecodeRecordIndex(
-        {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
-        memory_);
+TEST(RecordIndexTest, TheVersionTellsIndexesApart) {
+  const auto version_of = [](std::string format, auto files, auto records) {
+    base::WorkingMemory memory(base::AmpleBudget(), "an index");
+    return (*BuildRecordIndex(std::move(format), files, std::move(records),
+                              memory))
+        ->version();
   };
-  const auto decoded = decode();
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ((*decoded)->version(), index->version());
-  EXPECT_EQ((*decoded)->KeyOf(80), "b10");
-  EXPECT_EQ((*decoded)->ExtentOf(80).offset, 800u);
-  EXPECT_EQ((*decoded)->FileAt(1).version.revision.mark, 5u);
-  EXPECT_LE((*decoded)->memory(), (*decoded)->parts().reservation.bytes());
-  for (const std::size_t at : {8u, 40u, 90u, 1500u}) {
-    bytes[at] ^= 1;
-    EXPECT_EQ(decode().status().code(), absl::StatusCode::kDataLoss);
-    bytes[at] ^= 1;
+  const Version version = Index()->version();
+  EXPECT_EQ(version_of("a format", Files(), Records()), version);
+  EXPECT_NE(version_of("another", Files(), Records()), version);
+  auto files = Files();
+  files[0].version.stamp = 0;
+  EXPECT_NE(version_of("a format", files, Records()), version);
+  auto records = Records();
+  records[0].ends[0] = 21;
+  EXPECT_NE(version_of("a format", Files(), records), version);
+  // An inode alone is no other content.
+  files = Files();
+  files[0].version.revision = {};
+  EXPECT_EQ(version_of("a format", files, Records()), version);
+}
+
+TEST(RecordIndexTest, PartsThatDoNotFitAreDamaged) {
+  const auto with = [](auto change) {
+    RecordIndexParts parts;
+    parts.format = "f";
+    parts.names = "ab";
+    parts.files = {{0, 1, 0, 0, 100, 1, 1, 1}, {1, 1, 2, 5, 50, 1, 1, 1}};
+    parts.ends = {20, 100, 30};
+    change(parts);
+    return RecordIndex::Create(std::move(parts)).status();
+  };
+  EXPECT_TRUE(with([](RecordIndexParts&) {}).ok());
+  const std::vector<void (*)(RecordIndexParts&)> changes = {
+      [](RecordIndexParts& p) { p.files.clear(); },
+      [](RecordIndexParts& p) { p.files[0].first_record = 1; },
+      [](RecordIndexParts& p) { p.files[1].first_record = 4; },
+      [](RecordIndexParts& p) { p.files[1].path_length = 2; },
+      [](RecordIndexParts& p) { p.files[1].path_offset = UINT64_MAX; },
+      [](RecordIndexParts& p) { p.files[1].path_length = 0; },
+      [](RecordIndexParts& p) { p.names = std::string(2, '\0'); },
+      [](RecordIndexParts& p) { p.ends[0] = 0; },
+      [](RecordIndexParts& p) { p.ends[1] = 20; },
+      [](RecordIndexParts& p) { p.ends[1] = 101; },
+      [](RecordIndexParts& p) { p.ends[2] = 5; },
+      [](RecordIndexParts& p) { p.files[1].begin = 30; },
+      [](RecordIndexParts& p) { p.files[1].size = 29; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    EXPECT_TRUE(absl::IsDataLoss(with(changes[i]))) << i;
+}
+
+TEST(RecordIndexTest, TakesEightBytesARecord) {
+  std::vector<FileRecords> records(1);
+  for (std::uint64_t i = 1; i <= 100'000; ++i) records[0].ends.push_back(i);
+  base::WorkingMemory memory(base::AmpleBudget(), "an index");
+  const auto index =
+      BuildRecordIndex("f", std::vector<ListedObject>{{"a", {100'000, 1}}},
+                       std::move(records), memory);
+  ASSERT_TRUE(index.ok());
+  EXPECT_LE((*index)->memory(), 800'000 + 1000);
+}
+
+absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+absl::StatusOr<std::shared_ptr<const RecordIndex>> Decode(
+    std::string_view bytes) {
+  base::WorkingMemory memory(base::AmpleBudget(), "an index");
+  return DecodeRecordIndex(AsBytes(bytes), memory);
+}
+
+TEST(RecordIndexFormatTest, GivesBackWhatItWasGiven) {
+  const std::string bytes = EncodeRecordIndex(*Index());
+  const auto index = Decode(bytes);
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ(EncodeRecordIndex(**index), bytes);
+  EXPECT_EQ((*index)->version(), Index()->version());
+  EXPECT_TRUE((*index)->IsOf(Files()));
+  EXPECT_EQ((*index)->bounds(), Index()->bounds());
+}
+
+TEST(RecordIndexFormatTest, LayoutIsAsDocumented) {
+  const std::string bytes = EncodeRecordIndex(*Index());
+  EXPECT_EQ(bytes.size(), 56 + 3 * 64 + 4 * 8 + 16 + 6 + 8 + 16);
+  EXPECT_EQ(bytes.substr(0, 8), "FBYRECRD");
+  EXPECT_EQ(bytes.substr(8, 16),
+            std::string("\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(bytes.substr(56 + 3 * 64, 8), std::string("\x14\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(56 + 3 * 64 + 4 * 8 + 16, 14), "anoneba format");
+}
+
+TEST(RecordIndexFormatTest, EveryFlippedBitIsNoticed) {
+  const std::string bytes = EncodeRecordIndex(*Index());
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    EXPECT_TRUE(absl::IsDataLoss(Decode(damaged).status())) << bit;
   }
+}
+
+TEST(RecordIndexFormatTest, EveryOtherLengthIsNoticed) {
+  const std::string bytes = EncodeRecordIndex(*Index());
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_TRUE(absl::IsDataLoss(Decode(bytes.substr(0, length)).status()));
+  EXPECT_FALSE(Decode(bytes + '\0').ok());
 }
 
 }  // namespace

@@ -79,6 +79,26 @@ TEST(ScratchTest, KeepsNoMoreThanIsLeftBesideWhatIsUsedElsewhere) {
   EXPECT_EQ(Resident(all, kBytes), kBytes / 4 * 3);
 }
 
+TEST(ScratchTest, KeepsWhatCameFirst) {
+  constexpr std::size_t kBytes = 20 << 20;
+  Scratch scratch(2 * kBytes);
+  std::uint8_t* const first = *scratch.Allocate<std::uint8_t>(kBytes, "first");
+  std::memset(first, 1, kBytes);
+  for (int round = 0; round < 3; ++round) {
+    scratch.ResetBehind({first, kBytes});
+    ASSERT_TRUE(scratch.Count(kBytes / 2, "decoding").ok());
+    const auto more = scratch.Allocate<std::uint8_t>(kBytes / 4, "more");
+    ASSERT_TRUE(more.ok());
+    std::memset(*more, 2, kBytes / 4);
+    EXPECT_FALSE(scratch.Allocate<std::uint8_t>(kBytes / 4, "more").ok());
+  }
+  EXPECT_EQ(std::count(first, first + kBytes, 1), kBytes);
+  // What lies elsewhere keeps nothing.
+  const std::uint8_t other = 0;
+  scratch.ResetBehind({&other, 1});
+  EXPECT_EQ(*scratch.Allocate<std::uint8_t>(2 * kBytes - 128, "all"), first);
+}
+
 TEST(ScratchTest, WithoutAnyMemoryRefusesAll) {
   Scratch scratch(0);
   EXPECT_FALSE(scratch.Allocate<std::uint8_t>(1, "one").ok());

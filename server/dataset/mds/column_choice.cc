@@ -1,0 +1,197 @@
+#include "server/dataset/mds/column_choice.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/status.h"
+#include "server/dataset/mds/mds_columns.h"
+#include "server/dataset/mds/mds_format.h"
+#include "server/dataset/mds/mds_shard.h"
+#include "server/storage/read_now.h"
+
+namespace forebay::dataset::mds {
+namespace {
+
+using FormatPtr = records::RecordRequest::FormatPtr;
+using proto::FieldKind;
+
+// Finds the format by the first shard, and by its first sample.
+class Finder {
+ public:
+  Finder(const records::RecordRequest& request, base::WorkingMemory& memory,
+         const std::stop_token& stop, std::vector<std::string>* warnings)
+      : request_(request), memory_(memory), stop_(stop), warnings_(warnings) {}
+
+  absl::StatusOr<FormatPtr> Find(const std::vector<std::string>& names,
+                                 const records::RecordRequest::Files& files) {
+    FOREBAY_RETURN_IF_ERROR(ReadFirst(files));
+    std::vector<ChosenColumn> chosen;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!names.empty() && !IsNamed(names, columns_[i].name)) continue;
+      FOREBAY_RETURN_IF_ERROR(Choose(i, !names.empty(), &chosen));
+    }
+    FOREBAY_RETURN_IF_ERROR(Order(names, &chosen));
+    if (chosen.empty() || chosen.size() > kMaxDatasetFields) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "has ", chosen.size(), " columns that can be fields; 1 to ",
+          kMaxDatasetFields, " must be chosen"));
+    }
+    return std::make_shared<const MdsFormat>(std::move(columns_),
+                                             std::move(chosen));
+  }
+
+ private:
+  static bool IsNamed(const std::vector<std::string>& names,
+                      const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  absl::StatusOr<base::Bytes> Read(const storage::ListedObject& file,
+                                   const ByteRange& range) {
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(range.length)));
+    storage::ReadRequest read;
+    read.root = request_.root;
+    read.object = file.name;
+    read.version = file.version;
+    read.offset = range.offset;
+    read.length = range.length;
+    FOREBAY_ASSIGN_OR_RETURN(
+        storage::ReadResult result,
+        storage::ReadNow(*request_.source, std::move(read), stop_));
+    if (result.bytes.size() == range.length) return std::move(result.bytes);
+    return absl::DataLossError(
+        absl::StrCat(file.name, ": a read gave ", result.bytes.size(),
+                     " bytes instead of ", range.length));
+  }
+
+  // Reads the columns, and the first sample of the first shard that has one.
+  absl::Status ReadFirst(const records::RecordRequest::Files& files) {
+    for (const storage::ListedObject& file : files) {
+      MdsShardParser parser(file, request_.read_sizes, nullptr, &memory_);
+      while (const auto range = parser.next_read()) {
+        FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes, Read(file, *range));
+        FOREBAY_RETURN_IF_ERROR(parser.Take(bytes.span()));
+      }
+      if (columns_.empty()) columns_ = parser.columns();
+      const records::FileRecords records = parser.TakeRecords();
+      if (records.ends.empty()) continue;
+      FOREBAY_ASSIGN_OR_RETURN(
+          first_,
+          Read(file, {records.begin, records.ends.front() - records.begin}));
+      parts_.resize(columns_.size());
+      const absl::Status split =
+          SplitSample(columns_, first_.span(), absl::MakeSpan(parts_));
+      return split.ok() ? split : base::Annotate(split, file.name);
+    }
+    if (!columns_.empty()) return absl::OkStatus();
+    return absl::DataLossError("there is no MDS shard that says its columns");
+  }
+
+  absl::Status Choose(std::size_t number, bool is_asked,
+                      std::vector<ChosenColumn>* chosen) {
+    const Column& column = columns_[number];
+    const std::string why = WhyNot(column);
+    if (!why.empty()) {
+      if (is_asked) {
+        return absl::UnimplementedError(
+            absl::StrCat("column ", column.name, " ", why));
+      }
+      warnings_->push_back(absl::StrCat(request_.root->uri(),
+                                        ": is read without column ",
+                                        column.name, ", which ", why));
+      return absl::OkStatus();
+    }
+    ChosenColumn one{.column = number, .kind = column.kind, .array = {}};
+    if (one.kind == FieldKind::kImage && std::exchange(has_image_, true))
+      one.kind = FieldKind::kBytes;
+    if (one.kind == FieldKind::kArray) {
+      auto array = TypeOf(number, &one.has_rows);
+      if (!array.ok()) return base::Annotate(array.status(), column.name);
+      one.array = *std::move(array);
+    }
+    chosen->push_back(std::move(one));
+    return absl::OkStatus();
+  }
+
+  static std::string WhyNot(const Column& column) {
+    if (column.kind == FieldKind::kSampleId)
+      return absl::StrCat("has the encoding ", column.encoding,
+                          ", which cannot be read");
+    if (IsFieldName(column.name)) return "";
+    return absl::StrCat("has a name that is not of 1 to ",
+                        proto::kMaxFieldName - 1, " bytes");
+  }
+
+  // Arrays that say their shape themselves differ in their first axis.
+  absl::StatusOr<ArrayType> TypeOf(std::size_t number, bool* has_rows) {
+    const ArrayEncoding& encoding = *columns_[number].array;
+    *has_rows = !encoding.shape.has_value();
+    if (encoding.dtype.has_value() && encoding.shape.has_value())
+      return ArrayType{.dtype = *encoding.dtype, .shape = *encoding.shape};
+    if (parts_.empty()) return ArrayType{.dtype = proto::DType::kUint8};
+    FOREBAY_ASSIGN_OR_RETURN(
+        ArrayPart first,
+        ReadArrayPart(encoding, first_.span().subspan(parts_[number].offset,
+                                                      parts_[number].length)));
+    if (*has_rows) first.type.shape.erase(first.type.shape.begin());
+    return std::move(first.type);
+  }
+
+  // Puts fields in the order of their names in the request.
+  absl::Status Order(const std::vector<std::string>& names,
+                     std::vector<ChosenColumn>* chosen) const {
+    std::vector<ChosenColumn> ordered;
+    for (const std::string& name : names) {
+      const auto found = std::find_if(
+          chosen->begin(), chosen->end(), [&](const ChosenColumn& one) {
+            return columns_[one.column].name == name;
+          });
+      if (found == chosen->end()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "there is no column ", name, "; there are ",
+            absl::StrJoin(columns_, ", ",
+                          [](std::string* out, const Column& column) {
+                            out->append(column.name);
+                          })));
+      }
+      ordered.push_back(*found);
+    }
+    if (!names.empty()) *chosen = std::move(ordered);
+    return absl::OkStatus();
+  }
+
+  const records::RecordRequest& request_;
+  base::WorkingMemory& memory_;
+  const std::stop_token& stop_;
+  std::vector<std::string>* const warnings_;
+  std::vector<Column> columns_;
+  base::Bytes first_;              // sample; empty if there is none
+  std::vector<FieldRange> parts_;  // of that sample
+  bool has_image_ = false;
+};
+
+}  // namespace
+
+void ColumnChoice::Complete(records::RecordRequest* request,
+                            std::vector<std::string>* warnings) const {
+  absl::StrAppend(&request->name, std::string(2, '\0'), "mds",
+                  std::string(1, '\0'),
+                  absl::StrJoin(names_, std::string(1, '\0')));
+  request->make_format =
+      [](std::string_view text) -> absl::StatusOr<FormatPtr> {
+    return MdsFormat::Parse(text);
+  };
+  request->find_format = [names = names_, request, warnings](
+                             const records::RecordRequest::Files& files,
+                             base::WorkingMemory& memory,
+                             const std::stop_token& stop) {
+    return Finder(*request, memory, stop, warnings).Find(names, files);
+  };
+}
+
+}  // namespace forebay::dataset::mds

@@ -1,0 +1,163 @@
+#include "server/dataset/mds/mds_format.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/status.h"
+#include "server/dataset/mds/mds_shard.h"
+
+namespace forebay::dataset::mds {
+namespace {
+
+using Json = nlohmann::json;
+using proto::FieldKind;
+
+constexpr std::size_t kIntegerBytes = sizeof(std::int64_t);
+
+// Columns are said as in a shard's configuration.
+std::string TextOf(const std::vector<Column>& columns,
+                   const std::vector<ChosenColumn>& chosen) {
+  Json text = {{"format", "mds"}, {"version", 2}};
+  for (const Column& column : columns) {
+    text["column_names"].push_back(column.name);
+    text["column_encodings"].push_back(column.encoding);
+    text["column_sizes"].push_back(column.size == 0 ? Json()
+                                                    : Json(column.size));
+  }
+  for (const ChosenColumn& one : chosen) {
+    text["fields"].push_back(
+        {{"column", one.column},
+         {"kind", static_cast<std::uint32_t>(one.kind)},
+         {"dtype", static_cast<std::uint32_t>(one.array.dtype)},
+         {"shape", one.array.shape},
+         {"rows", one.has_rows}});
+  }
+  return text.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::vector<ChosenColumn> ChosenOf(const Json& fields, std::size_t columns) {
+  std::vector<ChosenColumn> chosen;
+  for (const Json& field : fields) {
+    ChosenColumn one;
+    field.at("column").get_to(one.column);
+    one.kind = static_cast<FieldKind>(field.at("kind").get<std::uint32_t>());
+    one.array.dtype =
+        static_cast<proto::DType>(field.at("dtype").get<std::uint32_t>());
+    field.at("shape").get_to(one.array.shape);
+    field.at("rows").get_to(one.has_rows);
+    if (one.column >= columns || proto::SizeOf(one.array.dtype) == 0) return {};
+    chosen.push_back(std::move(one));
+  }
+  return chosen;
+}
+
+// For people: "float32 (n, 3)".
+std::string Describe(const ArrayType& type) {
+  return absl::StrCat("(", absl::StrJoin(type.shape, ", "), ") of ",
+                      proto::SizeOf(type.dtype), " bytes each");
+}
+
+}  // namespace
+
+MdsFormat::MdsFormat(std::vector<Column> columns,
+                     std::vector<ChosenColumn> chosen)
+    : columns_(std::move(columns)),
+      chosen_(std::move(chosen)),
+      text_(TextOf(columns_, chosen_)) {}
+
+absl::StatusOr<std::shared_ptr<const MdsFormat>> MdsFormat::Parse(
+    std::string_view text) {
+  auto columns = ParseColumns(text);
+  std::vector<ChosenColumn> chosen;
+  try {
+    if (columns.ok())
+      chosen = ChosenOf(Json::parse(text).at("fields"), columns->size());
+  } catch (const Json::exception&) {
+    chosen.clear();
+  }
+  if (chosen.empty() || chosen.size() > kMaxDatasetFields)
+    return absl::DataLossError("is of records that are no MDS samples");
+  return std::make_shared<const MdsFormat>(*std::move(columns),
+                                           std::move(chosen));
+}
+
+absl::StatusOr<std::unique_ptr<records::RecordParser>> MdsFormat::Parse(
+    const storage::ListedObject& file, const ReadSizes& read_sizes,
+    base::WorkingMemory* memory) const {
+  return std::make_unique<MdsShardParser>(file, read_sizes, &columns_, memory);
+}
+
+std::vector<Field> MdsFormat::FieldsOf(
+    const records::RecordIndex& index) const {
+  std::vector<Field> fields;
+  for (const ChosenColumn& one : chosen_) {
+    const Column& column = columns_[one.column];
+    Field field{.name = column.name,
+                .kind = one.kind,
+                .longest = column.size == 0 ? index.longest() : column.size};
+    if (one.kind == FieldKind::kArray) {
+      const std::uint64_t bytes = BytesOf(one.array);
+      field.array = one.array;
+      field.has_rows = one.has_rows;
+      // The headers of arrays take a part of each sample.
+      field.longest =
+          one.has_rows
+              ? std::max(field.longest / bytes, std::uint64_t{1}) * bytes
+              : bytes;
+    } else if (one.kind == FieldKind::kLabel && !column.in_digits) {
+      field.longest = kIntegerBytes;
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+absl::Status MdsFormat::ReadValues(absl::Span<const std::uint8_t> record,
+                                   absl::Span<FieldValue> values,
+                                   MadeValues* made) const {
+  std::vector<FieldRange> parts(columns_.size());
+  FOREBAY_RETURN_IF_ERROR(SplitSample(columns_, record, absl::MakeSpan(parts)));
+  for (std::size_t i = 0; i < chosen_.size(); ++i) {
+    const std::size_t column = chosen_[i].column;
+    auto value = ReadValue(chosen_[i], record, parts[column], made);
+    if (!value.ok())
+      return base::Annotate(value.status(), columns_[column].name);
+    values[i] = *std::move(value);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FieldValue> MdsFormat::ReadValue(
+    const ChosenColumn& chosen, absl::Span<const std::uint8_t> record,
+    const FieldRange& part, MadeValues* made) const {
+  const Column& column = columns_[chosen.column];
+  const auto bytes = record.subspan(part.offset, part.length);
+  if (chosen.kind == FieldKind::kLabel && !column.in_digits) {
+    if (bytes.size() != kIntegerBytes)
+      return absl::DataLossError("is no integer of eight bytes");
+    std::int64_t number = 0;
+    std::memcpy(&number, bytes.data(), kIntegerBytes);
+    return number;
+  }
+  if (chosen.kind != FieldKind::kArray) return part;
+  FOREBAY_ASSIGN_OR_RETURN(const ArrayPart array,
+                           ReadArrayPart(*column.array, bytes));
+  ArrayType type = array.type;
+  if (chosen.has_rows && !type.shape.empty())
+    type.shape.erase(type.shape.begin());
+  if (type != chosen.array) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is an array ", Describe(array.type),
+                     ", which is no array like those of the first sample"));
+  }
+  // Elements in a sample are not aligned.
+  const absl::Span<std::uint8_t> room = made->Add(array.elements.size());
+  std::copy(array.elements.begin(), array.elements.end(), room.begin());
+  return MadeBytes{room};
+}
+
+}  // namespace forebay::dataset::mds

@@ -1,0 +1,124 @@
+#include "server/dataset/mds/mds_shard.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::mds {
+namespace {
+
+constexpr std::uint64_t kNumberBytes = sizeof(std::uint32_t);
+constexpr std::uint64_t kLongestConfiguration = std::uint64_t{1} << 20;
+
+std::uint64_t NumberAt(absl::Span<const std::uint8_t> bytes, std::size_t i) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, bytes.data() + i * kNumberBytes, kNumberBytes);
+  return number;
+}
+
+}  // namespace
+
+std::optional<ByteRange> MdsShardParser::wanted() const {
+  switch (part_) {
+    case Part::kStart:
+      return ByteRange{0, std::min(kNumberBytes, size())};
+    case Part::kOffsets:
+      return ByteRange{kNumberBytes, table_end_ - kNumberBytes};
+    case Part::kColumns:
+      return ByteRange{table_end_, found_.begin - table_end_};
+    case Part::kEnd:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<ByteRange> MdsShardParser::next_read() const {
+  const auto next = wanted();
+  // A file without a byte is told of when it is parsed no further.
+  if (!next.has_value() || size() == 0) return std::nullopt;
+  return read_length_.For(*next, size());
+}
+
+absl::Status MdsShardParser::Take(absl::Span<const std::uint8_t> bytes) {
+  const auto read = next_read();
+  FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
+  for (auto next = wanted(); next.has_value(); next = wanted()) {
+    if (next->offset > read->offset + bytes.size() ||
+        next->length > read->offset + bytes.size() - next->offset) {
+      break;
+    }
+    const absl::Status seen =
+        See(bytes.subspan(next->offset - read->offset, next->length));
+    if (absl::IsResourceExhausted(seen)) return seen;
+    if (!seen.ok()) return base::Annotate(seen, file_.name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MdsShardParser::See(absl::Span<const std::uint8_t> bytes) {
+  switch (part_) {
+    case Part::kStart:
+      return SeeStart(bytes);
+    case Part::kOffsets:
+      return SeeOffsets(bytes);
+    default:
+      return SeeColumns(bytes);
+  }
+}
+
+absl::Status MdsShardParser::SeeStart(absl::Span<const std::uint8_t> start) {
+  if (start.size() < kNumberBytes)
+    return absl::DataLossError("is no MDS shard: it is too short");
+  samples_ = NumberAt(start, 0);
+  table_end_ = (samples_ + 2) * kNumberBytes;
+  if (table_end_ > size()) {
+    return absl::DataLossError(
+        absl::StrCat("is no MDS shard, or truncated: it has ", size(),
+                     " bytes, but ", samples_, " samples"));
+  }
+  part_ = Part::kOffsets;
+  return absl::OkStatus();
+}
+
+absl::Status MdsShardParser::SeeOffsets(
+    absl::Span<const std::uint8_t> offsets) {
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, samples_));
+  found_.begin = NumberAt(offsets, 0);
+  if (found_.begin <= table_end_ || found_.begin > size() ||
+      found_.begin - table_end_ > kLongestConfiguration) {
+    return absl::DataLossError("is no MDS shard, or its table is damaged");
+  }
+  std::uint64_t end = found_.begin;
+  for (std::uint64_t i = 1; i <= samples_; ++i) {
+    const std::uint64_t next = NumberAt(offsets, i);
+    if (next <= end) {
+      return absl::DataLossError(absl::StrCat(
+          "is damaged: sample ", i - 1, " ends where it begins, or before"));
+    }
+    found_.ends.push_back(end = next);
+  }
+  if (end != size()) {
+    return absl::DataLossError(
+        absl::StrCat("is truncated or damaged: its samples end at byte ", end,
+                     " of ", size()));
+  }
+  part_ = Part::kColumns;
+  return absl::OkStatus();
+}
+
+absl::Status MdsShardParser::SeeColumns(absl::Span<const std::uint8_t> json) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      columns_,
+      ParseColumns({reinterpret_cast<const char*>(json.data()), json.size()}));
+  if (expected_ != nullptr && columns_ != *expected_) {
+    return absl::InvalidArgumentError("has other columns than the first shard");
+  }
+  part_ = Part::kEnd;
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::dataset::mds

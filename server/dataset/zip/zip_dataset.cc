@@ -1,0 +1,63 @@
+#include "server/dataset/zip/zip_dataset.h"
+
+#include <utility>
+
+#include "proto/shm_layout.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::zip {
+
+ZipDataset::ZipDataset(std::shared_ptr<const ZipIndex> index,
+                       std::shared_ptr<const storage::Root> root,
+                       base::MemoryBudget* budget)
+    : index_(std::move(index)),
+      layout_(std::make_shared<const ZipLayout>(index_, budget)),
+      root_(std::move(root)),
+      fields_({{"image", proto::FieldKind::kImage,
+                index_->images().largest_sample()},
+               {"label", proto::FieldKind::kLabel, 0}}) {}
+
+Sample ZipDataset::At(std::uint64_t id) const {
+  const ZipIndex::Image image = index_->ImageAt(id);
+  storage::ListedObject archive = index_->ArchiveAt(image.archive);
+  return {.object = std::move(archive.name),
+          .version = archive.version,
+          .layout = layout_,
+          .offset = image.member.header_offset,
+          .length = image.extent};
+}
+
+void ZipDataset::ValuesOf(std::uint64_t id,
+                          absl::Span<FieldValue> values) const {
+  FOREBAY_CHECK(values.size() == fields_.size());
+  values[0] = PackedRange{{0, index_->ImageAt(id).extent}};
+  values[1] = index_->images().LabelOf(id);
+}
+
+absl::StatusOr<absl::Span<const std::uint8_t>> ZipDataset::Unpack(
+    std::uint64_t id, absl::Span<const std::uint8_t> packed,
+    UnpackRoom room) const {
+  const ZipMember member = index_->ImageAt(id).member;
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t offset,
+                           DataOffset(member.name, packed));
+  if (offset > packed.size() || member.compressed > packed.size() - offset) {
+    return absl::DataLossError(
+        "the member's data reaches over what lies behind it");
+  }
+  const auto data = packed.subspan(offset, member.compressed);
+  if (member.method == ZipMethod::kStored) {
+    FOREBAY_RETURN_IF_ERROR(CheckCrc(data, member.crc32));
+    return data;
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const auto image, room(member.length));
+  FOREBAY_RETURN_IF_ERROR(Inflate(data, image));
+  FOREBAY_RETURN_IF_ERROR(CheckCrc(image, member.crc32));
+  return image;
+}
+
+std::string ZipDataset::NameOf(std::uint64_t id) const {
+  return index_->ImageAt(id).member.name;
+}
+
+}  // namespace forebay::dataset::zip

@@ -1,0 +1,189 @@
+#include "server/dataset/zip/zip_index.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/index_file.h"
+#include "server/dataset/version_digest.h"
+
+namespace forebay::dataset::zip {
+namespace {
+
+std::uint32_t CrcOf(std::int64_t stamp) {
+  return static_cast<std::uint32_t>(stamp);
+}
+
+std::uint64_t CompressedOf(std::int64_t stamp) {
+  return static_cast<std::uint64_t>(stamp) >> 32;
+}
+
+}  // namespace
+
+ZipIndex::ZipIndex(ZipIndexParts parts)
+    : parts_(std::move(parts)), ctimes_(parts_.archives.size()) {
+  for (std::size_t i = 0; i < ctimes_.size(); ++i)
+    ctimes_[i] = parts_.archives[i].ctime_nanos;
+}
+
+absl::StatusOr<std::shared_ptr<const ZipIndex>> ZipIndex::Create(
+    ZipIndexParts parts) {
+  FOREBAY_CHECK(parts.images != nullptr);
+  std::shared_ptr<ZipIndex> index(new ZipIndex(std::move(parts)));
+  FOREBAY_RETURN_IF_ERROR(index->CheckArchives());
+  FOREBAY_RETURN_IF_ERROR(index->CheckPlaces());
+  index->Summarize();
+  base::MemoryReservation& held = index->parts_.reservation;
+  held.ShrinkTo(std::min(held.bytes(), index->memory()));
+  return index;
+}
+
+absl::Status ZipIndex::CheckArchives() const {
+  const std::uint64_t paths = parts_.paths.size();
+  std::uint64_t begin = 0;
+  for (std::size_t i = 0; i < parts_.archives.size(); ++i) {
+    const ArchiveRecord& archive = parts_.archives[i];
+    if (archive.path_offset > paths ||
+        archive.path_length > paths - archive.path_offset ||
+        archive.path_length == 0 ||
+        PathOf(archive).find('\0') != std::string::npos) {
+      return DamagedIndex("path of archive", i);
+    }
+    if (archive.begin != begin || archive.size > ImagePlace::kPositions - begin)
+      return DamagedIndex("position of archive", i);
+    begin += archive.size;
+  }
+  if (parts_.folder.find('\0') != std::string::npos)
+    return DamagedIndex("folder of archive", 0);
+  return absl::OkStatus();
+}
+
+// Finds the longest extent on the way.
+absl::Status ZipIndex::CheckPlaces() {
+  if (size() != images().size())
+    return DamagedIndex("number of images", size());
+  for (std::uint64_t id = 0; id < size(); ++id) {
+    const ImagePlace& place = parts_.places[id];
+    if (parts_.archives.empty() || place.position() >= ImagePlace::kPositions)
+      return DamagedIndex("place of image", id);
+    const ArchiveRecord& archive = ArchiveOf(place);
+    const std::uint64_t compressed = CompressedOf(images().StampOf(id));
+    const std::uint64_t extent = HeaderOf(id) + place.slack() + compressed;
+    const std::uint64_t offset = place.position() - archive.begin;
+    if (offset > archive.size || extent > archive.size - offset)
+      return DamagedIndex("extent of image", id);
+    if (!CanHave(images().LengthOf(id), compressed, place.method()))
+      return DamagedIndex("length of image", id);
+    longest_extent_ = std::max(longest_extent_, extent);
+  }
+  return absl::OkStatus();
+}
+
+void ZipIndex::Summarize() {
+  VersionDigest digest("zip");
+  digest.Add(std::string_view(parts_.folder)).Add(images().version());
+  for (const ArchiveRecord& archive : parts_.archives) {
+    digest.Add(PathOf(archive)).Add(archive.size).Add(archive.stamp);
+    digest.Add(archive.directory);
+  }
+  digest.AddItems(parts_.places.data(), parts_.places.size());
+  version_ = digest.Get();
+}
+
+std::string_view ZipIndex::PathOf(const ArchiveRecord& archive) const {
+  return std::string_view(parts_.paths)
+      .substr(archive.path_offset, archive.path_length);
+}
+
+std::uint64_t ZipIndex::HeaderOf(std::uint64_t id) const {
+  const std::uint64_t folder =
+      parts_.folder.empty() ? 0 : parts_.folder.size() + 1;
+  return kHeaderBytes + folder + images().PathLengthOf(id);
+}
+
+const ArchiveRecord& ZipIndex::ArchiveOf(const ImagePlace& place) const {
+  // Archives without bytes begin where the next one does: the last one has it.
+  const auto after = std::upper_bound(
+      parts_.archives.begin(), parts_.archives.end(), place.position(),
+      [](std::uint64_t wanted, const ArchiveRecord& archive) {
+        return wanted < archive.begin;
+      });
+  return *std::prev(after);
+}
+
+ZipIndex::Image ZipIndex::ImageAt(std::uint64_t id) const {
+  FOREBAY_CHECK(id < size());
+  const ImagePlace& place = parts_.places[id];
+  const ArchiveRecord& archive = ArchiveOf(place);
+  const Sample sample = images().At(id);
+  const std::uint64_t compressed = CompressedOf(sample.version.stamp);
+  return {
+      .archive = static_cast<std::size_t>(&archive - parts_.archives.data()),
+      .member = {.name = parts_.folder.empty()
+                             ? sample.object
+                             : absl::StrCat(parts_.folder, "/", sample.object),
+                 .header_offset = place.position() - archive.begin,
+                 .compressed = compressed,
+                 .length = sample.length,
+                 .crc32 = CrcOf(sample.version.stamp),
+                 .method = place.method()},
+      .extent = HeaderOf(id) + place.slack() + compressed};
+}
+
+storage::ListedObject ZipIndex::ArchiveAt(std::size_t archive) const {
+  FOREBAY_CHECK(archive < parts_.archives.size());
+  const ArchiveRecord& record = parts_.archives[archive];
+  return {std::string(PathOf(record)),
+          {record.size, record.stamp, {record.inode, ctimes_[archive]}}};
+}
+
+bool ZipIndex::IsOf(absl::Span<const storage::ListedObject> archives) const {
+  if (archives.size() != parts_.archives.size()) return false;
+  for (std::size_t i = 0; i < archives.size(); ++i) {
+    const ArchiveRecord& known = parts_.archives[i];
+    const storage::ObjectVersion version = {
+        known.size, known.stamp, {known.inode, ctimes_[i]}};
+    if (archives[i].version != version || archives[i].name != PathOf(known))
+      return false;
+  }
+  return true;
+}
+
+storage::Revision ZipIndex::RevisionOf(std::string_view path) const {
+  for (std::size_t i = 0; i < parts_.archives.size(); ++i) {
+    if (PathOf(parts_.archives[i]) == path)
+      return {parts_.archives[i].inode, ctimes_[i]};
+  }
+  return {};
+}
+
+bool ZipIndex::Accept(std::string_view path, const storage::Revision& revision,
+                      const Version& directory) const {
+  for (std::size_t i = 0; i < parts_.archives.size(); ++i) {
+    const ArchiveRecord& known = parts_.archives[i];
+    if (PathOf(known) != path) continue;
+    if (revision.inode != known.inode || directory != known.directory)
+      return false;
+    ctimes_[i] = revision.ctime_nanos;
+  }
+  return true;
+}
+
+std::uint64_t ZipIndex::memory() const {
+  return sizeof(ZipIndex) + parts_.folder.capacity() + parts_.paths.capacity() +
+         parts_.archives.capacity() *
+             (sizeof(ArchiveRecord) + sizeof(ctimes_.front())) +
+         parts_.places.capacity() * sizeof(ImagePlace);
+}
+
+std::uint64_t ZipIndex::Bytes(std::uint64_t archives, std::uint64_t images,
+                              std::uint64_t text) {
+  return sizeof(ZipIndex) +
+         archives *
+             (sizeof(ArchiveRecord) + sizeof(std::atomic<std::int64_t>)) +
+         images * sizeof(ImagePlace) + text;
+}
+
+}  // namespace forebay::dataset::zip

@@ -1,0 +1,37 @@
+#ifndef FOREBAY_SERVER_DATASET_ZIP_ZIP_LAYOUT_H_
+#define FOREBAY_SERVER_DATASET_ZIP_ZIP_LAYOUT_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/zip/zip_index.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::dataset::zip {
+
+// The layout of an index's archives. Reads an archive's directory again after
+// it was touched. If that says what it said, the index knows the archive by its
+// new ctime from then on.
+//
+// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
+// in the budget, which outlives it.
+class ZipLayout final : public storage::ObjectLayout {
+ public:
+  ZipLayout(std::shared_ptr<const ZipIndex> index, base::MemoryBudget* budget)
+      : index_(std::move(index)), budget_(budget) {}
+
+  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
+                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+      const override;
+
+ private:
+  const std::shared_ptr<const ZipIndex> index_;
+  base::MemoryBudget* const budget_;
+};
+
+}  // namespace forebay::dataset::zip
+
+#endif  // FOREBAY_SERVER_DATASET_ZIP_ZIP_LAYOUT_H_

@@ -1,0 +1,54 @@
+"""Containers against torch's DataLoader over their own readers, on the same files.
+
+From iter() to the last batch, shuffled, files in the page cache. Every photograph
+is decoded in each epoch. The first row is the worst container of photographs.
+"""
+
+import pathlib
+import sys
+
+from daemon import ENCODED_ONLY, daemon
+from figures import CORES, in_turns, row
+from readers import call
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "formats"
+ROUNDS = 3
+
+
+def _rates(server, container, path, **ours):
+    """Ours and torch's, in samples a second."""
+    search = {"PYTHONPATH": f"{server.environment['PYTHONPATH']}:{FOLDER}"}
+    environment = dict(server.environment, **search)
+
+    def forebay():
+        found = call("formats/read_container.py", environment, path=path, **ours)
+        return found["samples"] / found["seconds"]
+
+    def torch():
+        found = call("formats/read_reference.py", environment, container=container,
+                     path=path, workers=CORES)
+        return found["samples"] / found["seconds"]
+
+    forebay()  # the index is built, the cache filled
+    return in_turns(ROUNDS, forebay, torch)
+
+
+def run():
+    """Rows: the worst container of photographs, each of them, and arrays."""
+    sys.path.insert(0, str(FOLDER))
+    import containers
+    against = f"torch, num_workers={CORES}"
+    with daemon(ENCODED_ONLY) as server:
+        rows = [row("formats", f"photographs in {name} / {against}",
+                    *_rates(server, name, path, **ours), "samples/s")
+                for name, path, ours in (
+                    ("tfrecord", containers.tfrecords(),
+                     {"fields": {"image": "jpg", "label": "int64"}}),
+                    ("mds", containers.mds(), {"fields": ("image", "label")}),
+                )]
+        arrays = row("formats", f"rows of 100 KB in npy / {against}",
+                     *_rates(server, "npy", containers.rows(), images=False),
+                     "samples/s")
+    worst = min(rows, key=lambda one: one["ratio"])
+    return [dict(worst, metric=f"worst container: {worst['metric']}"), *rows,
+            arrays]

@@ -1,0 +1,96 @@
+"""Writes the photographs of tools/photos into containers, as their own writers do,
+and says how each is read."""
+
+import json
+import os
+import pathlib
+import struct
+
+import crc32c
+import numpy
+
+import example_messages
+import photos
+
+FILES = 8  # of each container that has several
+ROW_BYTES = 100_000  # of arrays
+ROWS = 4000
+
+
+def folder():
+    """Where the containers are kept."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    base = pathlib.Path(cache) if cache else pathlib.Path.home() / ".cache"
+    return base / "forebay" / "containers"
+
+
+def samples():
+    """Yields the bytes and the class of each photograph, in ImageFolder's order."""
+    place = pathlib.Path(photos.make())
+    classes = sorted(path.name for path in place.iterdir() if path.is_dir())
+    for label, name in enumerate(classes):
+        for path in sorted((place / name).iterdir()):
+            yield path.read_bytes(), label
+
+
+def _once(name, write):
+    """Returns the folder of a container, which `write` fills if it is not there."""
+    place = folder() / name
+    if not place.is_dir():
+        fresh = folder() / f".{name}.{os.getpid()}"
+        fresh.mkdir(parents=True)
+        write(fresh)
+        fresh.rename(place)
+    return place
+
+
+def _masked(content):
+    crc = crc32c.crc32c(content)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) % 2**32)
+
+
+def _write_tfrecords(place):
+    files = [open(place / f"photos-{number:05}-of-{FILES:05}.tfrecord", "wb")
+             for number in range(FILES)]
+    for number, (photo, label) in enumerate(samples()):
+        payload = example_messages.example(photo, label)
+        length = struct.pack("<Q", len(payload))
+        files[number % FILES].write(length + _masked(length) + payload +
+                                    _masked(payload))
+    for file in files:
+        file.close()
+
+
+def tfrecords():
+    """The pattern of TFRecord files of Examples with `image` and `label`."""
+    return str(_once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
+
+
+def _write_mds(place):
+    columns = {"column_names": ["image", "label"], "column_encodings": ["jpeg", "int"],
+               "column_sizes": [None, 8]}
+    config = json.dumps({"format": "mds", "version": 2, **columns}).encode()
+    found = list(samples())
+    for number in range(FILES):
+        parts = [struct.pack("<I", len(photo)) + photo + struct.pack("<q", label)
+                 for photo, label in found[number::FILES]]
+        ends = numpy.cumsum([4 * (len(parts) + 2) + len(config), *map(len, parts)])
+        (place / f"shard.{number:05}.mds").write_bytes(
+            struct.pack("<I", len(parts)) + ends.astype("<u4").tobytes() + config +
+            b"".join(parts))
+
+
+def mds():
+    """The pattern of MDS shards with the columns `image` and `label`."""
+    return str(_once("mds", _write_mds) / "shard.*.mds")
+
+
+def _write_rows(place):
+    chance = numpy.random.default_rng(1)
+    numpy.save(place / "rows.npy", chance.integers(
+        0, 256, (ROWS, ROW_BYTES), dtype=numpy.uint8))
+
+
+def rows():
+    """The path of a .npy file of ROWS rows."""
+    return str(_once("npy", _write_rows) / "rows.npy")

@@ -1,0 +1,116 @@
+"""Reads an epoch of a container as a trainer without Forebay does: torch's DataLoader
+over the format's own reader, torchvision."""
+
+import glob
+import io
+import json
+import struct
+import sys
+import time
+
+import numpy
+import PIL.Image
+import torch
+import torchvision
+
+
+class Records(torch.utils.data.Dataset):
+    """Examples in TFRecord files, by the offsets of their records. It checks no
+    checksums, and parses with protobuf: it does less than the package tfrecord."""
+
+    def __init__(self, path, transform):
+        self._transform = transform
+        self._places = []
+        for name in sorted(glob.glob(path)):
+            with open(name, "rb") as file:
+                offset = 0
+                while header := file.read(12):
+                    length, = struct.unpack("<Q", header[:8])
+                    self._places.append((name, offset + 12, length))
+                    offset += length + 16
+                    file.seek(offset)
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, number):
+        from example_messages import Example
+        name, offset, length = self._places[number]
+        with open(name, "rb") as file:
+            file.seek(offset)
+            features = Example.FromString(file.read(length)).features.feature
+        image = PIL.Image.open(io.BytesIO(features["image"].bytes_list.value[0]))
+        return (self._transform(image.convert("RGB")),
+                features["label"].int64_list.value[0])
+
+
+class Shards(torch.utils.data.Dataset):
+    """Samples of MDS shards, each by two reads of its file, as MosaicML's MDSReader
+    does; without the package's cache of whole shards, which lie here already."""
+
+    def __init__(self, path, transform):
+        self._transform = transform
+        self._places = []
+        for name in sorted(glob.glob(path)):
+            with open(name, "rb") as file:
+                count, = struct.unpack("<I", file.read(4))
+            self._places += [(name, number) for number in range(count)]
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, number):
+        name, place = self._places[number]
+        with open(name, "rb", 0) as file:
+            file.seek(4 * (place + 1))
+            begin, end = struct.unpack("<II", file.read(8))
+            file.seek(begin)
+            sample = file.read(end - begin)
+        size, = struct.unpack_from("<I", sample)
+        image = PIL.Image.open(io.BytesIO(sample[4:4 + size]))
+        label, = struct.unpack_from("<q", sample, 4 + size)
+        return self._transform(image.convert("RGB")), label
+
+
+class Rows(torch.utils.data.Dataset):
+    """Rows of a .npy file, by numpy.load's memory map."""
+
+    def __init__(self, path, _):
+        self._rows = numpy.load(path, mmap_mode="r")
+
+    def __len__(self):
+        return len(self._rows)
+
+    def __getitem__(self, number):
+        return torch.from_numpy(numpy.array(self._rows[number]))
+
+
+READERS = {"tfrecord": Records, "mds": Shards, "npy": Rows}
+
+
+def measure(container, path, workers, batch_size=64):
+    """Reads one shuffled epoch.
+
+    Args:
+      container: of READERS.
+      path: as containers.py has it.
+      workers: num_workers.
+      batch_size: samples.
+
+    Returns:
+      A dict of samples and seconds (from iter() to the last batch).
+    """
+    ops = torchvision.transforms
+    dataset = READERS[container](path, ops.Compose([
+        ops.RandomResizedCrop(224), ops.RandomHorizontalFlip(), ops.ToTensor()]))
+    loader = torch.utils.data.DataLoader(
+        dataset, batch_size=batch_size, shuffle=True, num_workers=workers)
+    samples = 0
+    begin = time.monotonic()
+    for batch in loader:
+        samples += len(batch if torch.is_tensor(batch) else batch[0])
+    return {"samples": samples, "seconds": time.monotonic() - begin}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(**json.loads(sys.argv[1]))))

@@ -1,0 +1,185 @@
+"""Datasets of MDS shards, from the files to a trainer's batches: what MosaicML's
+reader reads is what a trainer gets (tests/golden/mds/make_golden.py)."""
+
+import base64
+import io
+import json
+import os
+import pathlib
+import shutil
+import struct
+
+import numpy
+import PIL.Image
+import pytest
+
+import forebay
+from forebay import transforms as T
+from remote_shards_test import daemon as remote_daemon  # noqa: F401
+from remote_shards_test import proxy  # noqa: F401
+from tfrecord_test import epoch, open_records
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "mds"
+MIXED = GOLDEN / "mixed"
+COLUMNS = ("label", "digits", "text", "raw", "box", "tokens", "series", "any", "score",
+           "data")
+
+
+def golden(name):
+    return json.loads((GOLDEN / "golden.json").read_text())[name]
+
+
+def is_value(value, expected):
+    """Whether a field is what the reader has read."""
+    if isinstance(expected, dict) and "dtype" in expected:
+        array = numpy.array(expected["items"], expected["dtype"])
+        return (value.dtype == array.dtype and
+                value.shape == tuple(expected["shape"]) and
+                value.tobytes() == array.tobytes())
+    if isinstance(value, bytes):
+        return value == base64.b64decode(expected)
+    if isinstance(expected, float):
+        return numpy.float32(value) == numpy.float32(expected)
+    return value == expected
+
+
+def is_sample(found, columns, expected):
+    return all(is_value(value, expected[column])
+               for value, column in zip(found, columns))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Shards that a test may change."""
+    return pathlib.Path(shutil.copytree(MIXED, tmp_path / "mixed"))
+
+
+@pytest.mark.parametrize("pattern", ["", "*.mds", "shard.{00000..00001}.mds"])
+def test_columns_are_those_of_the_writer(shared_daemon, pattern):
+    expected = golden("mixed")
+    with open_records(MIXED / pattern, fields=COLUMNS, shuffle=True) as loader:
+        assert len(loader.dataset) == len(expected) == 12
+        found = epoch(loader)
+    assert sorted(found) == list(range(12))
+    assert all(is_sample(found[number], COLUMNS, sample)
+               for number, sample in enumerate(expected))
+
+
+def test_all_columns_are_read_if_none_is_named(shared_daemon):
+    small = T.Compose([T.Resize(8), T.CenterCrop(8)])
+    with open_records(MIXED, transform=small) as loader:
+        batch = next(iter(loader))
+    assert batch._fields == ("any", "box", "data", "digits", "label", "photo", "raw",
+                             "score", "series", "text", "tokens")
+    assert batch.photo.shape == (4, 3, 8, 8)
+    assert isinstance(batch.tokens, forebay.Ragged)
+
+
+def test_images_are_those_of_pil(shared_daemon):
+    dataset = forebay.Dataset(MIXED, fields=("photo", "label"), autostart=False)
+    for number, sample in enumerate(golden("mixed")):
+        image, label = dataset[number]
+        picture = PIL.Image.open(io.BytesIO(base64.b64decode(sample["photo"])))
+        assert label == sample["label"]
+        difference = numpy.asarray(image).astype(int) - numpy.asarray(
+            picture.convert("RGB"))
+        assert abs(difference).max() <= 1
+
+
+def test_an_epoch_goes_on_where_it_was_left(daemon):
+    with open_records(MIXED, fields=COLUMNS, shuffle=True, batch_size=2) as loader:
+        order = [number for batch in loader for number in batch.sample_ids.tolist()]
+        loader.set_epoch(0)
+        batches = iter(loader)
+        next(batches)
+        state = loader.state_dict()
+        daemon.stop()
+        daemon.start()
+        assert list(epoch(batches)) == order[2:]
+    with open_records(MIXED, fields=COLUMNS, shuffle=True, batch_size=3) as loader:
+        loader.load_state_dict(state)
+        assert list(epoch(loader)) == order[2:]
+
+
+@pytest.mark.usefixtures("remote_daemon")
+def test_shards_in_a_bucket(fake_gcs):
+    fake_gcs.fill("mosaic", {f"a/{path.name}": path.read_bytes()
+                             for path in MIXED.iterdir()})
+    with open_records("gs://mosaic/a/*.mds", fields=COLUMNS, shuffle=True) as loader:
+        found = epoch(loader)
+    assert all(is_sample(found[number], COLUMNS, sample)
+               for number, sample in enumerate(golden("mixed")))
+
+
+def refusal(error, dataset, **arguments):
+    with pytest.raises(error) as caught:
+        with open_records(dataset, **arguments) as loader:
+            list(loader)
+    return str(caught.value)
+
+
+def test_what_cannot_be_read_is_named(shared_daemon):
+    unsafe = GOLDEN / "unsafe"
+    assert refusal(forebay.Unsupported, unsafe, fields=("object",)) == (
+        f"{unsafe}: column object has the encoding pkl, which cannot be read")
+    with open_records(unsafe) as loader:
+        assert loader.dataset.classes == []
+        assert next(iter(loader)).label.tolist() == [0, 1, 2]
+    assert refusal(forebay.InvalidArgument, MIXED, fields=("label", "nope")) == (
+        f"{MIXED}: there is no column nope; there are any, box, data, digits, label, "
+        "photo, raw, score, series, text, tokens")
+    assert refusal(forebay.NotFound, GOLDEN / "compressed" / "*.mds") == (
+        f"{GOLDEN / 'compressed'}: *.mds: no file fits this pattern")
+
+
+def test_shards_that_are_damaged_are_named(shared_daemon, folder):
+    shard = folder / "shard.00001.mds"
+    whole = shard.read_bytes()
+    count, = struct.unpack_from("<I", whole)
+    start = f"{folder}: shard.00001.mds: "
+    for content, says in (
+            (whole[:-1], f"is truncated or damaged: its samples end at byte "
+             f"{len(whole)} of {len(whole) - 1}"),
+            (whole[:3], "is no MDS shard: it is too short"),
+            (whole[:20], "is no MDS shard, or truncated: it has 20 bytes, but "
+             f"{count} samples"),
+            (struct.pack("<I", 2**32 - 1) + whole[4:], "is no MDS shard, or "
+             f"truncated: it has {len(whole)} bytes, but {2**32 - 1} samples"),
+            (whole.replace(b'"mds"', b'"tar"'), "is no MDS shard, or its "
+             "configuration is damaged"),
+            (whole.replace(b'"version": 2', b'"version": 3'), "is an MDS shard of "
+             "version 3, of which only 2 can be read"),
+            (whole.replace(b'"tokens"', b'"tokenz"'),
+             "has other columns than the first shard")):
+        shard.write_bytes(content)
+        assert refusal(forebay.ForebayError, folder, fields=("label",)) == start + says
+
+
+def test_samples_that_are_damaged_are_named(shared_daemon, folder):
+    shard = folder / "shard.00000.mds"
+    whole = bytearray(shard.read_bytes())
+    begin, = struct.unpack_from("<I", whole, 4)
+    struct.pack_into("<I", whole, begin, 2**31)  # bytes of the first column
+    shard.write_bytes(whole)
+    text = refusal(forebay.DataError, folder, fields=("label",))
+    assert text.endswith("shard.00000.mds: any: has 2147483648 bytes, more than the "
+                         "sample")
+
+
+def test_a_shard_that_is_replaced_in_mid_epoch_is_an_error(shared_daemon, folder):
+    with open_records(folder, fields=("text",), batch_size=1) as loader:
+        batches = iter(loader)
+        next(batches)
+        other = folder / "other"
+        other.write_bytes((folder / "shard.00001.mds").read_bytes())
+        os.replace(other, folder / "shard.00000.mds")
+        with pytest.raises(forebay.StateError):
+            for _ in range(20):
+                epoch(loader)
+
+
+def test_samples_through_torch(shared_daemon):
+    with open_records(MIXED, fields=("box", "label"), framework="torch") as loader:
+        batch = next(iter(loader))
+    assert batch.box.shape == (4, 2, 2)
+    assert batch.label.tolist() == [sample["label"] for sample in golden("mixed")[:4]]

@@ -1,0 +1,204 @@
+"""TFRecord files that are damaged, or change meanwhile, and fields that they lack."""
+
+import os
+import struct
+
+import pytest
+
+import forebay
+from stale_files_test import (chmodded, linked, renamed, rewritten,
+                              set_to_its_own_time)
+from tfrecord_test import (EXAMPLES, FIELDS, GOLDEN, epoch, frame, masked,
+                           open_records, write)
+from trouble import run_until_error
+
+pytestmark = pytest.mark.usefixtures("shared_daemon")
+
+
+def refusal(error, dataset, **arguments):
+    with pytest.raises(error) as caught:
+        with open_records(dataset, **arguments) as loader:
+            list(loader)
+    return str(caught.value)
+
+
+@pytest.fixture
+def good(tmp_path):
+    return write(tmp_path / "a.tfrecord", [b"first", b"second", b"third"])
+
+
+def spoil(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+def test_truncated_files(good):
+    whole = good.read_bytes()
+    for length, says in (
+            (-1, "at byte 43: is truncated: a record has 5 bytes, of which 4 are "
+             "there"),
+            (43 + 15, "at byte 43: is truncated: 15 bytes are left, which are no "
+             "record"),
+            (1, "at byte 0: is truncated: 1 bytes are left, which are no record")):
+        good.write_bytes(whole[:length])
+        assert refusal(forebay.DataError, good, fields="bytes") == (
+            f"{good.parent}: a.tfrecord: {says}")
+
+
+def test_a_length_that_is_damaged_ends_all(good):
+    spoil(good, 21)
+    assert refusal(forebay.DataError, good, fields="bytes") == (
+        f"{good.parent}: a.tfrecord: at byte 21: is no TFRecord file, or damaged: "
+        "the checksum of a record's length does not match")
+
+
+def test_a_record_that_is_damaged_is_named(good):
+    spoil(good, 21 + 12)
+    assert refusal(forebay.DataError, good, fields="bytes") == (
+        f"sample 1 (record 1) of {good.parent}: a.tfrecord: is damaged: the "
+        "checksum of the record does not match")
+    with open_records(good, fields="bytes", on_error="substitute") as loader:
+        batch = next(iter(loader))
+    assert sorted(batch.record)[0] == b"first" and b"second" not in batch.record
+
+
+@pytest.mark.parametrize("length", [2**63, 2**64 - 1, 2**64 - 17, 2**62])
+def test_lengths_of_any_size(good, length):
+    number = struct.pack("<Q", length)
+    good.write_bytes(number + masked(number) + bytes(100))
+    assert f"a record has {length} bytes, of which 96 are there" in refusal(
+        forebay.DataError, good, fields="bytes")
+
+
+def test_an_enormous_record_takes_no_memory(good):
+    """A sparse file; no batch has room for its record."""
+    number = struct.pack("<Q", 1 << 40)
+    good.write_bytes(number + masked(number))
+    try:
+        os.truncate(good, (1 << 40) + 16)
+    except OSError:
+        pytest.skip("the file system has no such files")
+    for fields in ("bytes", {"a": "float32[n]"}, None):
+        text = refusal(forebay.ResourceExhausted, good, fields=fields)
+        assert str(good.parent) in text
+
+
+def test_files_without_records_are_no_dataset(good):
+    assert "the dataset has no samples" in refusal(
+        forebay.InvalidArgument, GOLDEN / "empty.tfrecord")
+    assert len(forebay.Dataset(GOLDEN / "empty.tfrecord", autostart=False)) == 0
+
+
+def test_compressed_files_are_refused_by_name():
+    for name in ("gzip", "zlib"):
+        assert f"is compressed ({name.upper()})" in refusal(
+            forebay.Unsupported, GOLDEN / f"{name}.tfrecord", fields="bytes")
+
+
+def test_fields_that_records_lack():
+    start = (f"sample 0 (record 0) of {EXAMPLES.parent}: "
+             "examples-00000-of-00002.tfrecord: ")
+    assert refusal(forebay.InvalidArgument, EXAMPLES,
+                   fields={"label": "int64"}) == (
+        start + "has no feature label; it has embedding, ids, "
+        "image/class/label, image/class/text, image/encoded, "
+        "image/object/bbox/xmin, pixels, score")
+    assert refusal(forebay.InvalidArgument, EXAMPLES,
+                   fields={"embedding": "float32[7]"}) == (
+        start + "embedding: has 8 values of type float, which is no float32[7]; "
+        'for any number of them, its type ends in "[n]"')
+    assert refusal(forebay.InvalidArgument, EXAMPLES,
+                   fields={"score": "int64"}) == (
+        start + "score: has 1 values of type float, which is no int64")
+    assert "is no tf.train.Example, or damaged" in refusal(
+        forebay.DataError, GOLDEN / "photos.tfrecord", fields=FIELDS)
+
+
+@pytest.mark.parametrize("fields, says", [
+    ({"a": "quux"}, '"quux" is no type'),
+    ({"x" * 32: "int64"}, "a name of 1 to 31 bytes is wanted"),
+    ({str(number): "int64" for number in range(16)}, "1 to 15 fields"),
+    ({"a": "float32[0]"}, "is no type"), ("float32[", "is no type")])
+def test_fields_that_are_none(fields, says):
+    assert says in refusal(forebay.InvalidArgument, EXAMPLES, fields=fields)
+
+
+def test_arguments_that_are_none():
+    for fields in ({}, {"a": 3}, {1: "int64"}, 7, ("jpg", "cls")):
+        assert "fields must" in refusal(forebay.InvalidArgument, EXAMPLES,
+                                        fields=fields)
+    assert "forebay.tfrecord names its own" in refusal(
+        forebay.InvalidArgument, forebay.tfrecord(EXAMPLES), fields=("jpg",))
+
+
+def test_what_is_missing_is_named(good):
+    assert refusal(forebay.NotFound, good.with_name("x-*.tfrecord")) == (
+        f"{good.parent}: x-*.tfrecord: no file fits this pattern")
+
+
+@pytest.mark.parametrize("change", [renamed, rewritten])
+def test_a_file_of_equal_size_and_time_is_read_anew(good, change):
+    other = frame(b"x" * (good.stat().st_size - 16))
+    with open_records(good, fields="bytes") as loader:
+        epoch(loader)
+        change(good, other)
+        with open_records(good, fields="bytes") as later:
+            assert len(epoch(later)) == 1
+        with pytest.raises(forebay.StateError):
+            epoch(loader)
+
+
+@pytest.mark.parametrize("touch", [chmodded, linked, set_to_its_own_time])
+def test_a_file_that_is_touched_in_mid_epoch_is_no_error(tmp_path, touch):
+    path = write(tmp_path / "a.tfrecord", [b"%d" % number for number in range(400)])
+    with open_records(path, fields="bytes", shuffle=True) as loader:
+        whole = epoch(loader)
+        loader.set_epoch(0)
+        batches = iter(loader)
+        next(batches)
+        touch(path)
+        rest = epoch(batches)
+    assert list(rest) == list(whole)[4:]
+    assert all(whole[number] == value for number, value in rest.items())
+
+
+def test_a_file_that_is_replaced_in_mid_epoch_is_an_error(tmp_path):
+    path = write(tmp_path / "a.tfrecord", [b"x" * 100] * 4000)
+    with open_records(path, fields="bytes", shuffle=True) as loader:
+        batches = iter(loader)
+        next(batches)
+        write(path, [b"y" * 100] * 3000)
+        text, _ = run_until_error(batches, forebay.StateError)
+        assert str(tmp_path) in text and "a.tfrecord" in text
+    with open_records(path, fields="bytes") as loader:
+        assert len(loader.dataset) == 3000
+
+
+def test_records_that_are_written_over_give_no_wrong_values(good):
+    """Lengths and their checksums stay; only the ctime tells."""
+    with open_records(good, fields="bytes") as loader:
+        epoch(loader)
+        rewritten(good, frame(b"FIRST") + frame(b"SECOND") + frame(b"THIRD"))
+        assert epoch(loader) == {0: [b"FIRST"], 1: [b"SECOND"], 2: [b"THIRD"]}
+
+
+def test_lists_that_become_longer_are_an_error_of_their_sample(tmp_path):
+    """A record's frame has the same length, and more values in it."""
+    def payload(*numbers):
+        values = b"".join(bytes([number]) if number < 128 else
+                          bytes([number % 128 + 128, number // 128])
+                          for number in numbers)
+        integers = b"\x0a" + bytes([len(values)]) + values
+        feature = b"\x1a" + bytes([len(integers)]) + integers
+        entry = b"\x0a\x01a\x12" + bytes([len(feature)]) + feature
+        features = b"\x0a" + bytes([len(entry)]) + entry
+        return b"\x0a" + bytes([len(features)]) + features
+
+    path = write(tmp_path / "a.tfrecord", [payload(300, 300), payload(1, 2)])
+    with open_records(path, fields={"a": "int64[n]"}) as loader:
+        assert {number: value[0].tolist() for number, value in
+                epoch(loader).items()} == {0: [300, 300], 1: [1, 2]}
+        rewritten(path, frame(payload(1, 2, 3, 4)) + frame(payload(1, 2)))
+        with pytest.raises(forebay.ForebayError, match="sample 0"):
+            epoch(loader)

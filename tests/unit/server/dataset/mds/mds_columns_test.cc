@@ -1,0 +1,133 @@
+#include "server/dataset/mds/mds_columns.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace forebay::dataset::mds {
+namespace {
+
+using proto::DType;
+using proto::FieldKind;
+using testing::HasSubstr;
+
+absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+std::string Configuration(std::string_view encoding, std::string_view size) {
+  return absl::StrCat(
+      R"({"format": "mds", "version": 2, "column_names": ["a"], )",
+      R"("column_encodings": [")", std::string(encoding),
+      R"("], "column_sizes": [)", std::string(size), "]}");
+}
+
+Column Only(std::string_view encoding, std::string_view size = "null") {
+  auto columns = ParseColumns(Configuration(encoding, size));
+  EXPECT_TRUE(columns.ok()) << columns.status();
+  return columns->front();
+}
+
+TEST(MdsColumnsTest, ReadsEachEncoding) {
+  EXPECT_EQ(Only("jpeg").kind, FieldKind::kImage);
+  EXPECT_EQ(Only("png").kind, FieldKind::kImage);
+  EXPECT_EQ(Only("str").kind, FieldKind::kText);
+  EXPECT_EQ(Only("bytes").kind, FieldKind::kBytes);
+  EXPECT_EQ(Only("json").kind, FieldKind::kJson);
+  EXPECT_EQ(Only("int", "8").kind, FieldKind::kLabel);
+  EXPECT_EQ(Only("int", "8").size, 8);
+  EXPECT_FALSE(Only("int", "8").in_digits);
+  EXPECT_TRUE(Only("str_int").in_digits);
+  EXPECT_EQ(Only("float32", "4").array, (ArrayEncoding{DType::kFloat32, {{}}}));
+  EXPECT_EQ(Only("ndarray").array, ArrayEncoding());
+  EXPECT_EQ(Only("ndarray:int8").array->dtype, DType::kInt8);
+  EXPECT_EQ(Only("ndarray:uint16:2,3", "12").array,
+            (ArrayEncoding{DType::kUint16, {{2, 3}}}));
+}
+
+TEST(MdsColumnsTest, UnknownEncodingsArePassedOver) {
+  for (const char* const encoding :
+       {"pkl", "pil", "jpeg_array", "", "ndarray:float33", "ndarray::3",
+        "ndarray:int8:0", "ndarray:int8:3,", "ndarray:int8:3:4",
+        "ndarray:int8:1099511627776,2", "ndarray:int8:1,1,1,1,1,1"}) {
+    EXPECT_EQ(Only(encoding).kind, FieldKind::kSampleId) << encoding;
+  }
+}
+
+TEST(MdsColumnsTest, RefusesOtherConfigurations) {
+  for (const std::string& json :
+       {std::string(), std::string("{}"), std::string("[1]"),
+        Configuration("int", "-1"), Configuration("int", "4294967296"),
+        Configuration("int", "\"8\""), Configuration("int", "8, 8"),
+        Configuration("int\", \"int", "8"),
+        std::string(R"({"format": "mds", "version": 2, "column_names": [], )"
+                    R"("column_encodings": [], "column_sizes": []})")}) {
+    EXPECT_TRUE(absl::IsDataLoss(ParseColumns(json).status())) << json;
+  }
+  std::string other = Configuration("int", "8");
+  other.replace(other.find('2'), 1, "3");
+  EXPECT_TRUE(absl::IsUnimplemented(ParseColumns(other).status()));
+}
+
+TEST(MdsColumnsTest, SplitsSamples) {
+  const std::vector<Column> columns = {
+      {.name = "a"}, {.name = "b", .size = 2}, {.name = "c"}};
+  const std::string sample("\3\0\0\0\1\0\0\0aaabbc", 14);
+  std::vector<FieldRange> parts(3);
+  ASSERT_TRUE(
+      SplitSample(columns, AsBytes(sample), absl::MakeSpan(parts)).ok());
+  EXPECT_EQ(sample.substr(parts[0].offset, parts[0].length), "aaa");
+  EXPECT_EQ(sample.substr(parts[1].offset, parts[1].length), "bb");
+  EXPECT_EQ(sample.substr(parts[2].offset, parts[2].length), "c");
+  for (std::size_t length = 0; length < sample.size(); ++length) {
+    EXPECT_TRUE(absl::IsDataLoss(SplitSample(
+        columns, AsBytes(sample.substr(0, length)), absl::MakeSpan(parts))));
+  }
+  EXPECT_EQ(SplitSample(columns, AsBytes(sample + "x"), absl::MakeSpan(parts)),
+            absl::DataLossError("has 1 bytes behind its columns"));
+}
+
+TEST(MdsColumnsTest, ReadsArraysWithAndWithoutHeaders) {
+  const std::string elements("\1\0\2\0\3\0\4\0", 8);
+  const struct {
+    ArrayEncoding encoding;
+    std::string header;
+  } kCases[] = {
+      {{DType::kInt16, {{2, 2}}}, ""},
+      {{DType::kInt16, {}}, std::string("\x08\2\2", 3)},
+      {{DType::kInt16, {}}, std::string("\x09\2\0\2\0", 5)},
+      {{{}, {{2, 2}}}, "\x11"},
+      {{{}, {}}, std::string("\x11\x0b\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 18)},
+  };
+  for (const auto& one : kCases) {
+    const std::string part = one.header + elements;
+    const auto array = ReadArrayPart(one.encoding, AsBytes(part));
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_EQ(array->type, (ArrayType{DType::kInt16, {2, 2}}));
+    EXPECT_EQ(array->elements, AsBytes(part).subspan(one.header.size()));
+    for (std::size_t length = 0; length < part.size(); ++length) {
+      const auto cut = part.substr(0, length);
+      EXPECT_TRUE(
+          absl::IsDataLoss(ReadArrayPart(one.encoding, AsBytes(cut)).status()));
+    }
+  }
+}
+
+TEST(MdsColumnsTest, RefusesArraysOfOtherShapes) {
+  for (const std::string& part :
+       {std::string("\x00\1", 2), std::string("\x04\0", 2),
+        std::string("\x18\1\1\1\1\1\1\1", 8),
+        std::string("\x07\xff\xff\xff\xff\xff\xff\xff\xff", 9),
+        std::string("\x0b\0\0\0\0\0\0\0\x80\2\0\0\0\0\0\0\0", 17)}) {
+    EXPECT_TRUE(absl::IsDataLoss(
+        ReadArrayPart({DType::kUint8, {}}, AsBytes(part)).status()));
+  }
+  EXPECT_TRUE(absl::IsDataLoss(ReadArrayPart({}, AsBytes("\x07x")).status()));
+}
+
+}  // namespace
+}  // namespace forebay::dataset::mds

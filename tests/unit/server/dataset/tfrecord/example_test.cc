@@ -1,0 +1,155 @@
+#include "server/dataset/tfrecord/example.h"
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/server/dataset/tfrecord/example_builder.h"
+
+namespace forebay::dataset::tfrecord {
+namespace {
+
+// The features of a record, by name; those that come later count.
+std::map<std::string, Feature> Features(const std::string& record) {
+  std::map<std::string, Feature> found;
+  EXPECT_TRUE(ReadFeatures(AsBytes(record), [&](const Feature& feature) {
+                found[std::string(feature.name)] = feature;
+              }).ok());
+  return found;
+}
+
+FeatureValues Values(const Feature& feature) {
+  auto values = FeatureValues::Read(feature);
+  EXPECT_TRUE(values.ok()) << values.status();
+  return *std::move(values);
+}
+
+template <typename Number>
+std::vector<Number> Numbers(const FeatureValues& values) {
+  std::vector<Number> numbers(values.count());
+  values.CopyNumbers({reinterpret_cast<std::uint8_t*>(numbers.data()),
+                      numbers.size() * sizeof(Number)});
+  return numbers;
+}
+
+constexpr std::int64_t kLeast = INT64_MIN;
+
+TEST(ExampleTest, ReadsEachList) {
+  const std::vector<float> floats = {1.5f, -0.0f, 1e30f};
+  const std::vector<std::int64_t> integers = {0,   -1,     127,
+                                              128, kLeast, INT64_MAX};
+  for (const bool packed : {true, false}) {
+    const std::string record =
+        Example({{"bytes", BytesFeature({"", "xyz"})},
+                 {"floats", FloatFeature(floats, packed)},
+                 {"integers", Int64Feature(integers, packed)},
+                 {"none", ""},
+                 {"empty", Int64Feature({}, packed)}});
+    const auto features = Features(record);
+    ASSERT_EQ(features.size(), 5);
+    const FeatureValues bytes = Values(features.at("bytes"));
+    EXPECT_EQ(bytes.kind(), ValueKind::kBytes);
+    EXPECT_EQ(bytes.count(), 2);
+    EXPECT_EQ(bytes.last_bytes(), AsBytes("xyz"));
+    EXPECT_EQ(Values(features.at("floats")).kind(), ValueKind::kFloat);
+    EXPECT_EQ(Numbers<float>(Values(features.at("floats"))), floats);
+    EXPECT_EQ(Values(features.at("integers")).kind(), ValueKind::kInt64);
+    EXPECT_EQ(Numbers<std::int64_t>(Values(features.at("integers"))), integers);
+    EXPECT_EQ(Values(features.at("none")).kind(), ValueKind::kNone);
+    EXPECT_EQ(Values(features.at("empty")).kind(), ValueKind::kInt64);
+    EXPECT_EQ(Values(features.at("empty")).count(), 0);
+  }
+}
+
+TEST(ExampleTest, AnIntegerIsOneOfAnySize) {
+  for (const std::int64_t number : {std::int64_t{0}, std::int64_t{300}, kLeast})
+    EXPECT_EQ(Values(Features(Example({{"a", Int64Feature({number})}})).at("a"))
+                  .integer(),
+              number);
+}
+
+TEST(ExampleTest, ReadsTheStepsOfLists) {
+  const std::string record = SequenceExample(
+      {{"label", Int64Feature({7})}},
+      {{"pairs", FeatureList({FloatFeature({1, 2}), FloatFeature({3, 4})})},
+       {"uneven", FeatureList({Int64Feature({1}), Int64Feature({2, 3})})},
+       {"words", FeatureList({BytesFeature({"a"}), BytesFeature({"b"})})},
+       {"empty", ""}});
+  const auto features = Features(record);
+  ASSERT_EQ(features.size(), 5);
+  EXPECT_FALSE(features.at("label").is_list);
+  EXPECT_TRUE(features.at("pairs").is_list);
+  const FeatureValues pairs = Values(features.at("pairs"));
+  EXPECT_EQ(Numbers<float>(pairs), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(pairs.count_each(), 2);
+  const FeatureValues uneven = Values(features.at("uneven"));
+  EXPECT_EQ(Numbers<std::int64_t>(uneven),
+            (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(uneven.count_each(), 0);
+  EXPECT_EQ(Values(features.at("words")).count(), 2);
+  EXPECT_EQ(Values(features.at("empty")).count(), 0);
+}
+
+TEST(ExampleTest, StepsOfSeveralKindsAreRefused) {
+  const std::string record = SequenceExample(
+      {}, {{"mixed", FeatureList({FloatFeature({1}), Int64Feature({2})})}});
+  EXPECT_EQ(FeatureValues::Read(Features(record).at("mixed")).status(),
+            absl::InvalidArgumentError("has steps of float and of int64"));
+}
+
+// As protocol buffers merge messages that come in parts.
+TEST(ExampleTest, OfSeveralListsTheLastKindCounts) {
+  const std::string first = Example({{"a", Int64Feature({1})}});
+  const std::string second = Example({{"a", Int64Feature({2})}});
+  EXPECT_EQ(Values(Features(first + second).at("a")).integer(), 2);
+  const Feature several{.name = "a", .is_list = false, .message = {}};
+  const std::string lists =
+      FloatFeature({9}) + Int64Feature({1, 2}) + Int64Feature({3});
+  Feature feature = several;
+  feature.message = AsBytes(lists);
+  EXPECT_EQ(Numbers<std::int64_t>(Values(feature)),
+            (std::vector<std::int64_t>{1, 2, 3}));
+}
+
+TEST(ExampleTest, FieldsOfLaterVersionsArePassedOver) {
+  const std::string later = "\x4a\x03xyz\x50\x05";  // fields 9 and 10
+  const std::string record =
+      later + Example({{"a", later + Int64Feature({5})}});
+  EXPECT_EQ(Values(Features(record).at("a")).integer(), 5);
+}
+
+TEST(ExampleTest, EachTruncationIsToldOrLosesFeatures) {
+  const std::string record = Example({{"text", BytesFeature({"some text"})},
+                                      {"integers", Int64Feature({1, 300})},
+                                      {"floats", FloatFeature({1, 2})}});
+  for (std::size_t length = 1; length < record.size(); ++length) {
+    const absl::Status status =
+        ReadFeatures(AsBytes(record.substr(0, length)), [](const Feature&) {});
+    EXPECT_TRUE(absl::IsDataLoss(status)) << length;
+  }
+}
+
+TEST(ExampleTest, NoMutationIsReadOutOfBounds) {
+  const std::string record = SequenceExample(
+      {{"text", BytesFeature({"t"})}, {"integers", Int64Feature({1, 300})}},
+      {{"floats",
+        FeatureList({FloatFeature({1, 2}), FloatFeature({3}, false)})}});
+  for (std::size_t at = 0; at < record.size(); ++at) {
+    for (int value = 0; value < 256; ++value) {
+      std::string mutated = record;
+      mutated[at] = static_cast<char>(value);
+      const auto each = [](const Feature& feature) {
+        const auto values = FeatureValues::Read(feature);
+        if (!values.ok() || values->kind() == ValueKind::kBytes) return;
+        std::vector<std::uint8_t> numbers(values->number_bytes());
+        values->CopyNumbers(absl::MakeSpan(numbers));
+      };
+      static_cast<void>(ReadFeatures(AsBytes(mutated), each).ok());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay::dataset::tfrecord

@@ -1,0 +1,197 @@
+#include "server/dataset/tfrecord/record_fields.h"
+
+#include <cstring>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/dataset/tfrecord/example_builder.h"
+
+namespace forebay::dataset::tfrecord {
+namespace {
+
+using testing::HasSubstr;
+
+RecordFields Fields(const std::vector<std::string>& names,
+                    const std::vector<std::string>& types) {
+  auto fields = RecordFields::OfExamples(names, types);
+  EXPECT_TRUE(fields.ok()) << fields.status();
+  return *std::move(fields);
+}
+
+// The values of fields in a payload, for people.
+std::vector<std::string> Read(const RecordFields& fields,
+                              const std::string& payload) {
+  const std::string record = "before" + payload;
+  const auto bytes = AsBytes(record);
+  std::vector<FieldValue> values(fields.fields().size());
+  MadeValues made;
+  const absl::Status status =
+      fields.Read(bytes, bytes.subspan(6), absl::MakeSpan(values), &made);
+  if (!status.ok()) return {std::string(status.message())};
+  std::vector<std::string> found;
+  for (const FieldValue& value : values) {
+    if (const auto* const number = std::get_if<std::int64_t>(&value)) {
+      found.push_back("number " + std::to_string(*number));
+    } else if (const auto* const made_of = std::get_if<MadeBytes>(&value)) {
+      found.push_back(
+          "made " + std::string(made_of->bytes.begin(), made_of->bytes.end()));
+    } else {
+      const auto& range = std::get<FieldRange>(value);
+      found.push_back("bytes " + record.substr(range.offset, range.length));
+    }
+  }
+  return found;
+}
+
+template <typename Number>
+std::string Raw(std::vector<Number> numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()),
+          numbers.size() * sizeof(Number)};
+}
+
+TEST(RecordFieldsTest, ReadsFeaturesInTheFieldsOrder) {
+  const std::string payload = Example({{"label", Int64Feature({-5})},
+                                       {"left out", BytesFeature({"x"})},
+                                       {"text", BytesFeature({"a text"})},
+                                       {"floats", FloatFeature({1, 2})},
+                                       {"raw", BytesFeature({"abcd"})},
+                                       {"integers", Int64Feature({1, 2, 3})}});
+  EXPECT_EQ(
+      Read(Fields({"text", "label", "floats", "raw", "integers"},
+                  {"text", "int64", "float32[2]", "uint16[2]", "int64[n]"}),
+           payload),
+      (std::vector<std::string>{"bytes a text", "number -5",
+                                "made " + Raw<float>({1, 2}), "made abcd",
+                                "made " + Raw<std::int64_t>({1, 2, 3})}));
+}
+
+TEST(RecordFieldsTest, ListsOfAnyLengthMayLack) {
+  const RecordFields fields = Fields({"a", "b"}, {"float32[n]", "int64[n,2]"});
+  EXPECT_EQ(Read(fields, Example({{"b", Int64Feature({})}})),
+            (std::vector<std::string>{"made ", "made "}));
+  EXPECT_EQ(
+      Read(fields, Example({{"a", ""}, {"b", Int64Feature({1, 2})}})),
+      (std::vector<std::string>{"made ", "made " + Raw<std::int64_t>({1, 2})}));
+}
+
+TEST(RecordFieldsTest, SaysWhatARecordLacks) {
+  EXPECT_THAT(
+      Read(Fields({"c"}, {"int64"}),
+           Example({{"b", Int64Feature({1})}, {"a", BytesFeature({"x"})}})),
+      testing::ElementsAre("has no feature c; it has a, b"));
+  EXPECT_THAT(Read(Fields({"c"}, {"int64"}), ""),
+              testing::ElementsAre("has no feature c; it has none"));
+  Named many;
+  for (int i = 10; i < 30; ++i)
+    many.emplace_back(std::to_string(i), Int64Feature({1}));
+  EXPECT_THAT(Read(Fields({"c"}, {"int64"}), Example(many))[0],
+              HasSubstr(", 25 and 4 more"));
+}
+
+TEST(RecordFieldsTest, SaysWhichTypeARecordHas) {
+  const std::string payload = Example({{"i", Int64Feature({1, 2})},
+                                       {"f", FloatFeature({1})},
+                                       {"b", BytesFeature({"abc"})},
+                                       {"several", BytesFeature({"a", "b"})}});
+  const struct {
+    const char* name;
+    const char* type;
+    const char* reason;
+  } kCases[] = {
+      {"i", "int64", "i: has 2 values of type int64, which is no int64"},
+      {"i", "int64[3]",
+       "i: has 2 values of type int64, which is no int64[3]; for any number of "
+       "them, its type ends in \"[n]\""},
+      {"i", "int64[n,3]", "i: has 2 values of type int64, which is no "},
+      {"i", "float32[2]",
+       "i: has 2 values of type int64, which is no float32[2]"},
+      {"f", "int64", "f: has 1 values of type float, which is no int64"},
+      {"f", "jpg", "f: has 1 values of type float, which is no image"},
+      {"b", "uint16[n]", "b: has 1 values of type bytes, which is no uint16"},
+      {"b", "uint8[4]", "b: has 1 values of type bytes, which is no uint8[4]"},
+      {"several", "bytes",
+       "several: has 2 values of type bytes, which is no bytes"},
+      {"several", "uint8[n]", "several: has 2 values of type bytes, which is"},
+  };
+  for (const auto& one : kCases) {
+    EXPECT_THAT(Read(Fields({one.name}, {one.type}), payload)[0],
+                testing::StartsWith(one.reason));
+  }
+}
+
+TEST(RecordFieldsTest, APayloadIsAField) {
+  EXPECT_EQ(Read(*RecordFields::OfPayload("bytes"), "abc"),
+            (std::vector<std::string>{"bytes abc"}));
+  EXPECT_EQ(Read(*RecordFields::OfPayload("uint8[n]"), "abc"),
+            (std::vector<std::string>{"made abc"}));
+  EXPECT_EQ(Read(*RecordFields::OfPayload("uint8[3]"), "abc"),
+            (std::vector<std::string>{"made abc"}));
+  EXPECT_EQ(Read(*RecordFields::OfPayload("uint8[4]"), "abc"),
+            (std::vector<std::string>{"has 3 bytes, which are no uint8[4]"}));
+}
+
+TEST(RecordFieldsTest, DamageIsTold) {
+  EXPECT_EQ(Read(Fields({"a"}, {"int64"}), "\x0a\x7f"),
+            (std::vector<std::string>{"is no tf.train.Example, or damaged"}));
+  EXPECT_EQ(
+      Read(Fields({"a"}, {"int64"}), Example({{"a", "\x1a\x7f"}})),
+      (std::vector<std::string>{"a: is no tf.train.Example, or damaged"}));
+}
+
+TEST(RecordFieldsTest, MeasuresTheLongestAndTheShortest) {
+  const RecordFields fields = Fields({"a", "b"}, {"float32[n]", "text"});
+  std::vector<records::LengthBounds> bounds;
+  fields.Measure(AsBytes(Example({{"a", FloatFeature({1, 2, 3})},
+                                  {"b", BytesFeature({"abcde"})}})),
+                 &bounds);
+  fields.Measure(AsBytes(Example({{"b", BytesFeature({"ab"})}})), &bounds);
+  fields.Measure(AsBytes("\x0a\x7f"), &bounds);
+  ASSERT_EQ(bounds.size(), 2);
+  EXPECT_EQ(bounds[0], (records::LengthBounds{0, 12}));
+  EXPECT_EQ(bounds[1], (records::LengthBounds{2, 5}));
+}
+
+TEST(RecordFieldsTest, TheirTextMakesThemAgain) {
+  for (const RecordFields& fields :
+       {Fields({"a b", "c\n"}, {"float32[n,3]", "image"}),
+        *RecordFields::OfPayload("json")}) {
+    const auto again = RecordFields::Parse(fields.text());
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->fields(), fields.fields());
+    EXPECT_EQ(again->is_payload(), fields.is_payload());
+  }
+  for (const std::string text :
+       {"", "tfrecord", "tfrecord examples", "tfrecord payloads"})
+    EXPECT_TRUE(absl::IsDataLoss(RecordFields::Parse(text).status())) << text;
+  const std::string odd("tfrecord examples\0a", 19);
+  EXPECT_TRUE(absl::IsDataLoss(RecordFields::Parse(odd).status()));
+}
+
+TEST(RecordFieldsTest, RefusesFieldsThatAreNone) {
+  const std::string long_name(proto::kMaxFieldName, 'a');
+  const struct {
+    std::vector<std::string> names;
+    std::vector<std::string> types;
+    const char* reason;
+  } kCases[] = {
+      {{}, {}, "1 to 15 fields must be chosen, each with a type"},
+      {{"a"}, {}, "not 1 with 0 types"},
+      {{"a", "a"}, {"text", "text"}, "the field a comes twice"},
+      {{"a"}, {"quux"}, "a: \"quux\" is no type"},
+      {{""}, {"text"}, "is no field: a name of 1 to 31 bytes is wanted"},
+      {{long_name}, {"text"}, "is no field: a name of 1 to 31 bytes"},
+      {std::vector<std::string>(16, "a"), std::vector<std::string>(16, "text"),
+       "not 16"},
+  };
+  for (const auto& one : kCases) {
+    const auto fields = RecordFields::OfExamples(one.names, one.types);
+    EXPECT_EQ(fields.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(fields.status().message()), HasSubstr(one.reason));
+  }
+}
+
+}  // namespace
+}  // namespace forebay::dataset::tfrecord
