@@ -255,7 +255,7 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
       ListFiles(root, {absl::StrCat(one, std::string(kFile))}, memory, stop);
   if (!first.ok()) {
     auto files = ListFiles(root, patterns, memory, stop);
-    // What is no file is a folder that lacks it.
+    // A folder that lacks it is no file.
     return absl::IsInvalidArgument(files.status()) ? first : files;
   }
   std::vector<std::string> in_folders;

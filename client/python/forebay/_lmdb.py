@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Mapping, Optional, Union
+from typing import Dict, Mapping, Union
 
 from . import errors
 from ._tfrecord import checked_fields

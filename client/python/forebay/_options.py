@@ -144,12 +144,12 @@ def _source_options(source, extra_roots):
 
 def _record_options(dataset):
     names, types = _tfrecord.names_and_types(dataset.fields)
-    options = {"format": _native.TFRECORD, "fields": names, "columns": types,
-               "uri": os.fsencode(path_of(dataset.path))}
+    uri = os.fsencode(path_of(dataset.path))
     if isinstance(dataset, LMDB):
-        options.update(format=_native.LMDB, database=dataset.database,
-                       uri=options["uri"].rstrip(b"/"))
-    return options
+        return {"format": _native.LMDB, "uri": uri.rstrip(b"/"), "fields": names,
+                "columns": types, "database": dataset.database}
+    return {"format": _native.TFRECORD, "uri": uri, "fields": names,
+            "columns": types}
 
 
 def _zip_options(archives, folder):

@@ -30,7 +30,7 @@ struct KeyField {
   bool operator==(const KeyField&) const = default;
 };
 
-// What samples have of each entry: its key, or what its value holds, or both.
+// The fields of each entry: its key, or what its value holds, or both.
 // Immutable and thread-safe; never blocks. Errors give the reason alone.
 class EntryFields {
  public:
@@ -40,7 +40,7 @@ class EntryFields {
 
     records::ValueType type;
   };
-  // What a Datum of that type holds (datum.h), as the field "image" or "array",
+  // The content of a Datum of that type (datum.h), as the field "image" or "array",
   // and its label.
   struct OfDatum {
     records::ValueType type;

@@ -35,7 +35,7 @@ class FormatChoice {
                 std::vector<std::string>* warnings) const;
 
  private:
-  // What only the first values tell.
+  // Only the first values tell it.
   enum class Unknown { kAll, kDatum };
   using Value = std::variant<EntryFields::Value, Unknown>;
 

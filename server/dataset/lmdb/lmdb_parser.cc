@@ -55,7 +55,7 @@ absl::Status LmdbParser::TakePages(const ByteRange& read,
   return absl::OkStatus();
 }
 
-// What a writer has changed meanwhile is no damage.
+// Changes that a writer made meanwhile are no damage.
 absl::Status LmdbParser::EndWalk(absl::Status status) {
   walked_ = std::move(status);
   const bool has_metas =

@@ -199,7 +199,7 @@ bool LocalRoot::StillHas(const std::string& object,
   if (!parts.has_value()) return false;
   FileStat now = ToFileStat(stat);
   now.revision = RevisionOf(stat, *parts);
-  // What was read with another mark is of another version.
+  // Caches compare the marks of what they keep.
   now.revision.mark = version.revision.mark;
   return now.type == FileType::kRegular && now.version() == version;
 }

@@ -120,7 +120,7 @@ class MarkTest : public UringSourceTest {
 TEST_F(MarkTest, TheRingTellsOfAChange) { TellsOfAChange(4); }
 
 TEST_F(MarkTest, ThreadsTellOfAChange) {
-  // What would wait for the disk goes to them.
+  // They read what would wait for the disk.
   Start({{SYS_preadv2, EAGAIN}});
   TellsOfAChange(4);
 }
