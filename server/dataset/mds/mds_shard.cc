@@ -38,7 +38,7 @@ std::optional<ByteRange> MdsShardParser::wanted() const {
 
 std::optional<ByteRange> MdsShardParser::next_read() const {
   const auto next = wanted();
-  // A file without a byte is told of when it is parsed no further.
+  // Of an empty file there is nothing to read: ColumnChoice refuses it.
   if (!next.has_value() || size() == 0) return std::nullopt;
   return read_length_.For(*next, size());
 }

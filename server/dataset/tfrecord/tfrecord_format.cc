@@ -31,7 +31,8 @@ std::vector<Field> TfrecordFormat::FieldsOf(
         longest = index.bounds()[i].longest;
       // An array has a place even if all are empty.
       longest = std::max(longest / one, std::uint64_t{1}) * one;
-    } else if (field.type.kind == proto::FieldKind::kLabel) {
+    } else if (field.type.kind == proto::FieldKind::kLabel &&
+               !fields_.is_payload()) {
       longest = sizeof(std::int64_t);
     }
     fields.push_back({.name = field.name,

@@ -129,6 +129,34 @@ TEST(MdsFormatTest, ItsTextMakesItAgain) {
   EXPECT_EQ(sample.substr(text.offset, text.length), "hello");
 }
 
+TEST(MdsFormatTest, ChoicesThatDoNotFitTheirColumnAreRefused) {
+  const std::string columns =
+      R"({"format": "mds", "version": 2, "column_names": ["a", "b"], )"
+      R"("column_encodings": ["str", "ndarray:int8:2,3"], )"
+      R"("column_sizes": [null, 6], "fields": [)";
+  const std::string good =
+      R"({"column": 1, "kind": 7, "dtype": 9, "shape": [2, 3], "rows": false})";
+  EXPECT_TRUE(MdsFormat::Parse(columns + good + "]}").ok());
+  for (const std::string& field :
+       {std::string(R"({"column": 2, "kind": 4, "dtype": 1, "shape": [],)"
+                    R"( "rows": false})"),
+        std::string(R"({"column": 0, "kind": 7, "dtype": 1, "shape": [],)"
+                    R"( "rows": false})"),
+        std::string(R"({"column": 0, "kind": 1, "dtype": 1, "shape": [],)"
+                    R"( "rows": false})"),
+        std::string(R"({"column": 1, "kind": 7, "dtype": 9, "shape": [0],)"
+                    R"( "rows": true})"),
+        std::string(R"({"column": 1, "kind": 7, "dtype": 9, "rows": true,)"
+                    R"( "shape": [4294967296, 4294967296]})"),
+        std::string(R"({"column": 1, "kind": 7, "dtype": 4, "shape": [2, 3],)"
+                    R"( "rows": false})"),
+        good + ", " + good}) {
+    EXPECT_TRUE(
+        absl::IsDataLoss(MdsFormat::Parse(columns + field + "]}").status()))
+        << field;
+  }
+}
+
 TEST(MdsFormatTest, OtherTextsAreRefused) {
   for (const std::string& text :
        {std::string(), std::string(kJson), std::string("{\"fields\": []}"),

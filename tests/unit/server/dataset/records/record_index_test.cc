@@ -81,9 +81,12 @@ TEST(RecordIndexTest, AcceptsAFileWhoseRecordsAreWhereTheyWere) {
   EXPECT_EQ(index->FileAt(2).version.revision.ctime_nanos, 99);
   // Another file, another place, another number.
   EXPECT_FALSE(index->Accept("b", {14, 100}, Records()[2]));
-  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 9, .ends = {11, 30}}));
-  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 10, .ends = {12, 30}}));
-  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 10, .ends = {11}}));
+  EXPECT_FALSE(index->Accept("b", {15, 100},
+                             {.begin = 9, .ends = {11, 30}, .bounds = {}}));
+  EXPECT_FALSE(index->Accept("b", {15, 100},
+                             {.begin = 10, .ends = {12, 30}, .bounds = {}}));
+  EXPECT_FALSE(
+      index->Accept("b", {15, 100}, {.begin = 10, .ends = {11}, .bounds = {}}));
   EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 99}));
 }
 
