@@ -85,11 +85,11 @@ Status LocateDataset(const forebay_loader_options& options,
     case FOREBAY_ZIP:
       return FindArchives(options, location);
     case FOREBAY_TFRECORD:
-      if (const Status checked = CheckColumns(options); !checked.ok())
+      if (Status checked = CheckColumns(options); !checked.ok())
         return checked;
       return FindFiles(options, options.uri, location);
     case FOREBAY_MANIFEST:
-      if (const Status checked = CheckColumns(options); !checked.ok())
+      if (Status checked = CheckColumns(options); !checked.ok())
         return checked;
       if (options.root != nullptr)
         return Status(
