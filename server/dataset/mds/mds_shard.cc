@@ -51,7 +51,7 @@ absl::Status MdsShardParser::Take(absl::Span<const std::uint8_t> bytes) {
         next->length > read->offset + bytes.size() - next->offset) {
       break;
     }
-    const absl::Status seen =
+    absl::Status seen =
         See(bytes.subspan(next->offset - read->offset, next->length));
     if (absl::IsResourceExhausted(seen)) return seen;
     if (!seen.ok()) return base::Annotate(seen, file_.name);

@@ -137,11 +137,10 @@ void ForEachRun(ValueKind kind, Bytes list, const Each& each) {
                                    : pbf_wire_type::varint;
   pbf_reader reader = ReaderOf(list);
   while (reader.next()) {
-    if (reader.tag() != kValues) {
-      reader.skip();
-    } else if (reader.wire_type() == pbf_wire_type::length_delimited) {
+    const bool is_value = reader.tag() == kValues;
+    if (is_value && reader.wire_type() == pbf_wire_type::length_delimited) {
       each(ToBytes(reader.get_view()));
-    } else if (reader.wire_type() == single) {
+    } else if (is_value && reader.wire_type() == single) {
       const auto* const begin =
           reinterpret_cast<const std::uint8_t*>(reader.data().data());
       reader.skip();

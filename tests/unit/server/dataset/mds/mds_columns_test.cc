@@ -14,7 +14,6 @@ namespace {
 
 using proto::DType;
 using proto::FieldKind;
-using testing::HasSubstr;
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -114,14 +113,14 @@ TEST(MdsColumnsTest, ReadsArraysWithAndWithoutHeaders) {
   const struct {
     ArrayEncoding encoding;
     std::string header;
-  } kCases[] = {
+  } cases[] = {
       {{DType::kInt16, {{2, 2}}}, ""},
       {{DType::kInt16, {}}, std::string("\x08\2\2", 3)},
       {{DType::kInt16, {}}, std::string("\x09\2\0\2\0", 5)},
       {{{}, {{2, 2}}}, "\x11"},
       {{{}, {}}, std::string("\x11\x0b\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 18)},
   };
-  for (const auto& one : kCases) {
+  for (const auto& one : cases) {
     const std::string part = one.header + elements;
     const auto array = ReadArrayPart(one.encoding, AsBytes(part));
     ASSERT_TRUE(array.ok()) << array.status();

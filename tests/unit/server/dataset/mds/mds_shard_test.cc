@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/dataset/mds/mds_format.h"
@@ -52,7 +53,7 @@ absl::Status Parse(const std::string& file, const ReadSizes& sizes,
     EXPECT_GT(next->length, 0);
     EXPECT_LE(next->offset, file.size());
     EXPECT_LE(next->length, file.size() - next->offset);
-    const absl::Status taken =
+    absl::Status taken =
         parser.Take(AsBytes(file).subspan(next->offset, next->length));
     if (!taken.ok()) return taken;
   }
@@ -136,7 +137,7 @@ TEST(MdsFormatTest, ChoicesThatDoNotFitTheirColumnAreRefused) {
       R"("column_sizes": [null, 6], "fields": [)";
   const std::string good =
       R"({"column": 1, "kind": 7, "dtype": 9, "shape": [2, 3], "rows": false})";
-  EXPECT_TRUE(MdsFormat::Parse(columns + good + "]}").ok());
+  EXPECT_TRUE(MdsFormat::Parse(absl::StrCat(columns, good, "]}")).ok());
   for (const std::string& field :
        {std::string(R"({"column": 2, "kind": 4, "dtype": 1, "shape": [],)"
                     R"( "rows": false})"),
@@ -150,10 +151,9 @@ TEST(MdsFormatTest, ChoicesThatDoNotFitTheirColumnAreRefused) {
                     R"( "shape": [4294967296, 4294967296]})"),
         std::string(R"({"column": 1, "kind": 7, "dtype": 4, "shape": [2, 3],)"
                     R"( "rows": false})"),
-        good + ", " + good}) {
-    EXPECT_TRUE(
-        absl::IsDataLoss(MdsFormat::Parse(columns + field + "]}").status()))
-        << field;
+        absl::StrCat(good, ", ", good)}) {
+    const std::string text = absl::StrCat(columns, field, "]}");
+    EXPECT_TRUE(absl::IsDataLoss(MdsFormat::Parse(text).status())) << field;
   }
 }
 

@@ -11,7 +11,6 @@ namespace forebay::dataset::tfrecord {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 const std::string kJpeg = "\xff\xd8\xff...";
 
