@@ -85,12 +85,10 @@ Status LocateDataset(const forebay_loader_options& options,
     case FOREBAY_ZIP:
       return FindArchives(options, location);
     case FOREBAY_TFRECORD:
-      if (Status checked = CheckColumns(options); !checked.ok())
-        return checked;
+      if (Status checked = CheckColumns(options); !checked.ok()) return checked;
       return FindFiles(options, options.uri, location);
     case FOREBAY_MANIFEST:
-      if (Status checked = CheckColumns(options); !checked.ok())
-        return checked;
+      if (Status checked = CheckColumns(options); !checked.ok()) return checked;
       if (options.root != nullptr)
         return Status(
             FOREBAY_INVALID_ARGUMENT,
