@@ -86,12 +86,10 @@ Status LocateDataset(const forebay_loader_options& options,
       return FindArchives(options, location);
     case FOREBAY_TFRECORD:
     case FOREBAY_LMDB:
-      if (const Status checked = CheckColumns(options); !checked.ok())
-        return checked;
+      if (Status checked = CheckColumns(options); !checked.ok()) return checked;
       return FindFiles(options, options.uri, location);
     case FOREBAY_MANIFEST:
-      if (const Status checked = CheckColumns(options); !checked.ok())
-        return checked;
+      if (Status checked = CheckColumns(options); !checked.ok()) return checked;
       if (options.root != nullptr)
         return Status(
             FOREBAY_INVALID_ARGUMENT,

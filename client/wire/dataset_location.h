@@ -17,7 +17,7 @@ struct DatasetLocation {
   // of shards or other files, or a manifest.
   std::vector<std::string> shards;
   std::string manifest;
-  std::string inner_folder;  // in archives; empty: their root
+  std::string inner_folder = {};  // in archives; empty: their root
 };
 
 // Reads the location from options, whose uri is not null. INVALID_ARGUMENT if

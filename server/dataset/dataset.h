@@ -107,11 +107,15 @@ class MadeValues {
   // any number.
   absl::Span<std::uint8_t> Add(std::size_t bytes) {
     auto& made = made_.emplace_back(std::make_unique<std::uint8_t[]>(bytes));
+    bytes_ += bytes;
     return {made.get(), bytes};
   }
+  // Bytes of all rooms.
+  std::uint64_t bytes() const { return bytes_; }
 
  private:
   std::vector<std::unique_ptr<std::uint8_t[]>> made_;
+  std::uint64_t bytes_ = 0;
 };
 
 // Where a sample's bytes lie. A sample is read as one extent.

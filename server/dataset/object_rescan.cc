@@ -45,6 +45,8 @@ void ObjectRescan::Next() {
     if (!Accept(seen_)) return Fail(kRewritten);
     return done_(seen_);
   }
+  const absl::Status counted = memory_.Grow(storage::HeldBytes(range->length));
+  if (!counted.ok()) return done_(counted);
   storage::ReadRequest request;
   request.root = root_;
   request.object = object_;
@@ -63,6 +65,7 @@ void ObjectRescan::Next() {
 
 void ObjectRescan::Take(const absl::StatusOr<storage::ReadResult>& result,
                         std::uint64_t length) {
+  memory_.Shrink(storage::HeldBytes(length));
   if (absl::IsAborted(result.status())) return Begin();
   if (!result.ok()) return done_(result.status());
   seen_ = result->revision;

@@ -165,15 +165,25 @@ std::uint64_t SampleReader::LayOut(Work* work) {
       Aligned(proto::FetchedFieldOffset(work->pieces.size(), 0, fields));
   for (Work::Piece& piece : work->pieces) {
     if (!piece.status.ok()) continue;
+    std::uint64_t counted = 0;
     const auto room =
         [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
       FOREBAY_RETURN_IF_ERROR(deps_.budget->Extend(&work->reservation, bytes,
                                                    "unpacking an image"));
+      counted += bytes;
       return piece.made.Add(bytes);
     };
     auto contents = MeasureSample(*spec_, piece.id, piece.bytes.span(),
                                   piece.made, room, measuring_);
+    if (contents.ok()) {
+      // At most a few times what was read of the sample.
+      const absl::Status kept =
+          deps_.budget->Extend(&work->reservation, piece.made.bytes() - counted,
+                               "values made of samples");
+      if (!kept.ok()) contents = kept;
+    }
     if (!contents.ok()) {
+      piece.made = {};
       piece.status = contents.status();
       continue;
     }

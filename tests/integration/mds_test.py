@@ -132,6 +132,30 @@ def test_what_cannot_be_read_is_named(shared_daemon):
         f"{GOLDEN / 'compressed'}: *.mds: no file fits this pattern")
 
 
+def test_a_folder_is_read_as_its_index_says(shared_daemon, folder):
+    with open_records(os.fsencode(folder), fields=("label",)) as loader:
+        assert len(loader.dataset) == 12
+    shutil.copy(folder / "shard.00001.mds", folder / "shard.00002.mds")
+    assert "its index.json names other shards than there are" in refusal(
+        forebay.InvalidArgument, folder, fields=("label",))
+    assert "its MDS shards are compressed or lack" in refusal(
+        forebay.Unsupported, GOLDEN / "compressed")
+    (folder / "index.json").write_text("{}")
+    with pytest.raises(forebay.NotFound, match="found no class folder"):
+        open_records(folder)
+
+
+def test_columns_that_come_twice(shared_daemon):
+    assert "the column label comes twice" in refusal(
+        forebay.InvalidArgument, MIXED, fields=("label", "label"))
+
+
+def test_an_empty_shard_is_named(shared_daemon, folder):
+    (folder / "shard.00001.mds").write_bytes(b"")
+    assert refusal(forebay.DataError, folder, fields=("label",)) == (
+        f"{folder}: shard.00001.mds: is no MDS shard: it is empty")
+
+
 def test_shards_that_are_damaged_are_named(shared_daemon, folder):
     shard = folder / "shard.00001.mds"
     whole = shard.read_bytes()
@@ -148,7 +172,7 @@ def test_shards_that_are_damaged_are_named(shared_daemon, folder):
             (whole.replace(b'"mds"', b'"tar"'), "is no MDS shard, or its "
              "configuration is damaged"),
             (whole.replace(b'"version": 2', b'"version": 3'), "is an MDS shard of "
-             "version 3, of which only 2 can be read"),
+             "another version than 2, which alone can be read"),
             (whole.replace(b'"tokens"', b'"tokenz"'),
              "has other columns than the first shard")):
         shard.write_bytes(content)

@@ -167,6 +167,12 @@ def test_whole_records_of_other_types(shared_daemon, tmp_path):
         (0, 2), (1, 2), (2, 2), (3, 2)]
 
 
+def test_whole_records_that_are_numbers(shared_daemon, tmp_path):
+    path = write(tmp_path / "a.tfrecord", [b"1234567890", b"-7"])
+    with open_records(path, fields="int64") as loader:
+        assert next(iter(loader)).record.tolist() == [1234567890, -7]
+
+
 def test_fields_are_guessed(shared_daemon):
     with open_records(EXAMPLES, transform=SMALL) as loader:
         batch = next(iter(loader))

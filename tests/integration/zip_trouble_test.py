@@ -108,19 +108,16 @@ def test_members_that_cannot_be_read_are_refused_by_name(tmp_path):
 
 
 def zeros(path, size, **arguments):
-    """An archive of small files, one of which is a thousand times as long as it
-    is there, and a black image that is, too."""
-    black = io.BytesIO()
-    PIL.Image.new("RGB", (1000, size // 3000)).save(black, "BMP")
-    start = black.getvalue()
-    return pack(path, [("cat/0.png", png()), ("cat/1.png", png() + bytes(size)),
-                       ("cat/2.png", start[:0] + bytes(size))], **arguments)
+    """An archive of an image, and of another that is a thousand times as long as
+    it is there."""
+    return pack(path, [("cat/0.png", png()), ("cat/1.png", png() + bytes(size))],
+                **arguments)
 
 
 def test_what_inflates_to_too_much_is_refused(tmp_path, photos):
     size = 200 << 20
     path = zeros(tmp_path / "a.zip", size, compresslevel=9)
-    assert path.stat().st_size * 500 < 2 * size
+    assert path.stat().st_size * 500 < size
     config = tmp_path / "forebayd.toml"
     config.write_text("[memory]\nlimit = '192MiB'\n")
     with serving(tmp_path, "--config", str(config)) as daemon, neighbour(photos):
@@ -145,9 +142,8 @@ def test_what_inflates_a_lot_is_an_image_all_the_same(tmp_path):
     path = zeros(tmp_path / "a.zip", 20 << 20)
     dataset = forebay.Dataset(f"{tmp_path}/a.zip", autostart=False, decode=False)
     assert bytes(dataset[1][0]) == png() + bytes(20 << 20)
-    with open_loader(path, on_error="substitute") as loader:
+    with open_loader(path) as loader:
         images, _ = contents(loader)
-        assert loader.stats()["samples_substituted"] == 1
     numpy.testing.assert_array_equal(images[0], images[1])
 
 
@@ -239,7 +235,7 @@ def test_an_archive_that_is_replaced_in_mid_epoch_is_an_error(tmp_path):
 def test_an_archive_that_is_replaced_before_the_first_batch_is_opened_anew(tmp_path):
     path = pack(tmp_path / "a.zip", [("cat/0.png", png(seed=1))])
     with open_loader(path) as loader:
-        pack(path, [("dog/0.png", png(seed=2))])
+        pack(path, [("cat/0.png", png(seed=2))])
         images, _ = contents(loader)
     expected = numpy.asarray(PIL.Image.open(io.BytesIO(png(seed=2))))
     numpy.testing.assert_array_equal(images[0].transpose(1, 2, 0), expected)

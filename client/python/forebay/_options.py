@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import numbers
 import os
 import re
@@ -100,11 +101,38 @@ def _are_files(path, endings):
     return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
 
 
+def _mds_options(path, fields):
+    """The options of MDS shards, or of the folder that MosaicML's writer has filled;
+    None if the path is neither."""
+    if not _are_files(path, (".mds",)):
+        if not _is_mds_folder(path):
+            return None
+        path = os.path.join(path, "*.mds")
+    return {"format": _native.MDS, "uri": os.fsencode(path),
+            "fields": [] if fields is None else _check_fields(fields),
+            "columns": []}
+
+
 def _is_mds_folder(path):
-    """Whether a path is a folder that MosaicML's writer has filled."""
-    if is_remote(path) or not os.path.isfile(os.path.join(path, "index.json")):
+    if is_remote(path) or any(c in path for c in "{*?["):
         return False
-    return any(name.endswith(".mds") for name in os.listdir(path))
+    try:
+        with open(os.path.join(path, "index.json"), "rb") as file:
+            shards = json.load(file)["shards"]
+        names = sorted(shard["raw_data"]["basename"] for shard in shards
+                       if shard["format"] == "mds")
+        found = sorted(name for name in os.listdir(path) if name.endswith(".mds"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    if names and not found:
+        raise errors.Unsupported(
+            f"{path}: its MDS shards are compressed or lack: write them without "
+            "compression=")
+    if names == found:
+        return bool(found)
+    raise errors.InvalidArgument(
+        f"{path}: its index.json names other shards than there are: name those "
+        'that are meant, such as "shard.{00000..00012}.mds"')
 
 
 def _is_table(path):
@@ -189,11 +217,9 @@ def dataset_options(dataset, fields, extra_roots=()):
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
-    if _are_files(path, (".mds",)) or _is_mds_folder(path):
-        return {"format": _native.MDS, "uri": os.fsencode(path) + (
-                    b"" if path.endswith((".mds", "}")) else b"/*.mds"),
-                "fields": [] if fields is None else _check_fields(fields),
-                "columns": []}
+    mds = _mds_options(os.fsdecode(path), fields)
+    if mds is not None:
+        return mds
     if _are_files(path, (".npy",)):
         if fields is not None:
             raise errors.InvalidArgument(

@@ -51,10 +51,11 @@ absl::StatusOr<EntryFields::Value> ParseValue(std::string_view kind,
   return OtherText();
 }
 
-// The most bytes that an array of any length can have, of a feature in an
-// Example of so many: its integers are packed.
-std::uint64_t LongestArray(const records::ValueType& type,
-                           std::uint64_t example_bytes) {
+// The most bytes that a feature can have, in an Example of so many: its
+// integers are packed.
+std::uint64_t LongestFeature(const records::ValueType& type,
+                             std::uint64_t example_bytes) {
+  if (type.kind == proto::FieldKind::kLabel) return sizeof(std::int64_t);
   if (!type.has_rows || type.array->dtype != proto::DType::kInt64)
     return example_bytes;
   return sizeof(std::int64_t) *
@@ -123,12 +124,12 @@ std::vector<Field> EntryFields::FieldsOf(
         datum->type.kind == proto::FieldKind::kImage ? "image" : "array",
         datum->type, lengths.longest));
     fields.push_back(records::FieldOf(
-        "label", {.kind = proto::FieldKind::kLabel}, lengths.longest));
+        "label", {.kind = proto::FieldKind::kLabel}, sizeof(std::int64_t)));
   } else if (const auto* const features =
                  std::get_if<tfrecord::RecordFields>(&value_)) {
     for (const tfrecord::RecordField& field : features->fields())
       fields.push_back(records::FieldOf(
-          field.name, field.type, LongestArray(field.type, lengths.longest)));
+          field.name, field.type, LongestFeature(field.type, lengths.longest)));
   }
   if (const auto number = key_field(); number.has_value()) {
     fields.insert(fields.begin() + static_cast<std::ptrdiff_t>(*number),

@@ -29,6 +29,19 @@ class Finder {
 
   absl::StatusOr<FormatPtr> Find(const std::vector<std::string>& names,
                                  const records::RecordRequest::Files& files) {
+    for (const storage::ListedObject& file : files) {
+      // There is nothing of it that could be parsed.
+      if (file.version.size == 0) {
+        return absl::DataLossError(
+            absl::StrCat(file.name, ": is no MDS shard: it is empty"));
+      }
+    }
+    for (const std::string& name : names) {
+      if (std::count(names.begin(), names.end(), name) > 1) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the column ", name, " comes twice"));
+      }
+    }
     FOREBAY_RETURN_IF_ERROR(ReadFirst(files));
     std::vector<ChosenColumn> chosen;
     for (std::size_t i = 0; i < columns_.size(); ++i) {

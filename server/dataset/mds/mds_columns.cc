@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -95,9 +96,13 @@ Column ColumnOf(std::string name, std::string encoding, std::uint32_t size) {
                 .size = size,
                 .kind = FieldKind::kSampleId,
                 .array = std::nullopt};
-  const auto* const kind = std::find_if(
-      std::begin(kKinds), std::end(kKinds),
-      [&](const KindName& one) { return one.encoding == column.encoding; });
+  // A JPEG's quality may follow.
+  const std::string_view known = column.encoding.starts_with("jpeg:")
+                                     ? std::string_view("jpeg")
+                                     : std::string_view(column.encoding);
+  const auto* const kind =
+      std::find_if(std::begin(kKinds), std::end(kKinds),
+                   [&](const KindName& one) { return one.encoding == known; });
   if (kind != std::end(kKinds)) {
     column.kind = kind->kind;
     column.in_digits = kind->in_digits;
@@ -119,8 +124,8 @@ absl::StatusOr<std::vector<Column>> ColumnsOf(const Json& config) {
   if (config.at("format") != "mds") return NoConfiguration();
   if (config.at("version") != kVersion) {
     return absl::UnimplementedError(
-        absl::StrCat("is an MDS shard of version ", config.at("version").dump(),
-                     ", of which only ", kVersion, " can be read"));
+        absl::StrCat("is an MDS shard of another version than ", kVersion,
+                     ", which alone can be read"));
   }
   const Json& names = config.at("column_names");
   const Json& encodings = config.at("column_encodings");
@@ -136,7 +141,10 @@ absl::StatusOr<std::vector<Column>> ColumnsOf(const Json& config) {
                                encodings.at(i).get<std::string>(),
                                size.is_null() ? 0 : size.get<std::uint32_t>()));
   }
-  if (columns.empty()) return NoConfiguration();
+  std::set<std::string_view> different;
+  for (const Column& column : columns) different.insert(column.name);
+  if (columns.empty() || different.size() < columns.size())
+    return NoConfiguration();
   return columns;
 }
 

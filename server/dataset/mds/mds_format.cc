@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,8 +40,41 @@ std::string TextOf(const std::vector<Column>& columns,
   return text.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-std::vector<ChosenColumn> ChosenOf(const Json& fields, std::size_t columns) {
+// Bounds the bytes at each index of an array's first axis.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+
+bool IsArray(const ArrayEncoding& encoding, const ChosenColumn& chosen) {
+  std::uint64_t bytes = proto::SizeOf(chosen.array.dtype);
+  for (const std::uint64_t extent : chosen.array.shape) {
+    if (extent == 0 || extent > kMostBytes / bytes) return false;
+    bytes *= extent;
+  }
+  const std::size_t rank = chosen.array.shape.size() + chosen.has_rows;
+  return rank < proto::kMaxRank &&
+         encoding.dtype.value_or(chosen.array.dtype) == chosen.array.dtype &&
+         (encoding.shape.has_value()
+              ? !chosen.has_rows && *encoding.shape == chosen.array.shape
+              : chosen.has_rows);
+}
+
+// Whether a choice, which a stranger may have written, is of that column.
+bool Fits(const Column& column, const ChosenColumn& chosen) {
+  if (!IsFieldName(column.name) || proto::SizeOf(chosen.array.dtype) == 0 ||
+      column.kind == FieldKind::kSampleId)
+    return false;
+  if (chosen.kind == FieldKind::kArray) {
+    return column.array.has_value() && IsArray(*column.array, chosen);
+  }
+  const bool is_other_image =
+      column.kind == FieldKind::kImage && chosen.kind == FieldKind::kBytes;
+  return !chosen.has_rows && chosen.array.shape.empty() &&
+         (chosen.kind == column.kind || is_other_image);
+}
+
+std::vector<ChosenColumn> ChosenOf(const Json& fields,
+                                   const std::vector<Column>& columns) {
   std::vector<ChosenColumn> chosen;
+  std::set<std::size_t> different;
   for (const Json& field : fields) {
     ChosenColumn one;
     field.at("column").get_to(one.column);
@@ -49,7 +83,9 @@ std::vector<ChosenColumn> ChosenOf(const Json& fields, std::size_t columns) {
         static_cast<proto::DType>(field.at("dtype").get<std::uint32_t>());
     field.at("shape").get_to(one.array.shape);
     field.at("rows").get_to(one.has_rows);
-    if (one.column >= columns || proto::SizeOf(one.array.dtype) == 0) return {};
+    if (one.column >= columns.size() || !Fits(columns[one.column], one) ||
+        !different.insert(one.column).second)
+      return {};
     chosen.push_back(std::move(one));
   }
   return chosen;
@@ -75,7 +111,7 @@ absl::StatusOr<std::shared_ptr<const MdsFormat>> MdsFormat::Parse(
   std::vector<ChosenColumn> chosen;
   try {
     if (columns.ok())
-      chosen = ChosenOf(Json::parse(text).at("fields"), columns->size());
+      chosen = ChosenOf(Json::parse(text).at("fields"), *columns);
   } catch (const Json::exception&) {
     chosen.clear();
   }

@@ -38,7 +38,7 @@ std::optional<ByteRange> MdsShardParser::wanted() const {
 
 std::optional<ByteRange> MdsShardParser::next_read() const {
   const auto next = wanted();
-  // A file without a byte is told of when it is parsed no further.
+  // Of an empty file there is nothing to read: ColumnChoice refuses it.
   if (!next.has_value() || size() == 0) return std::nullopt;
   return read_length_.For(*next, size());
 }
@@ -51,7 +51,7 @@ absl::Status MdsShardParser::Take(absl::Span<const std::uint8_t> bytes) {
         next->length > read->offset + bytes.size() - next->offset) {
       break;
     }
-    const absl::Status seen =
+    absl::Status seen =
         See(bytes.subspan(next->offset - read->offset, next->length));
     if (absl::IsResourceExhausted(seen)) return seen;
     if (!seen.ok()) return base::Annotate(seen, file_.name);

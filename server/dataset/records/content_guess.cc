@@ -42,8 +42,13 @@ bool IsPrintable(Bytes bytes) {
 
 std::string_view GuessType(absl::Span<const Bytes> payloads) {
   const auto all_are = [&](bool (*is_such)(Bytes)) {
-    return !payloads.empty() &&
-           std::all_of(payloads.begin(), payloads.end(), is_such);
+    bool any = false;
+    for (const Bytes payload : payloads) {
+      if (payload.empty()) continue;
+      if (!is_such(payload)) return false;
+      any = true;
+    }
+    return any;
   };
   if (all_are(IsImage)) return "image";
   if (all_are(IsNpyFile)) return "npy";

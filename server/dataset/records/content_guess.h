@@ -21,7 +21,7 @@ bool IsNpyFile(absl::Span<const std::uint8_t> bytes);
 bool IsPrintable(absl::Span<const std::uint8_t> bytes);
 
 // Returns the type that all of the payloads seem to have (value_type.h):
-// "image", "npy", "text", else "bytes".
+// "image", "npy", "text", else "bytes". Empty ones tell nothing.
 std::string_view GuessType(
     absl::Span<const absl::Span<const std::uint8_t>> payloads);
 

@@ -67,10 +67,7 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   }
   // A batch has room for no more. The file may have been written over since.
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // A label is a number, of which a value may have any digits.
-    if (fields_[i].kind == proto::FieldKind::kLabel ||
-        LengthOf(values[i]) <= fields_[i].longest)
-      continue;
+    if (LengthOf(values[i]) <= fields_[i].longest) continue;
     return absl::DataLossError(absl::StrCat(
         fields_[i].name, ": has ", LengthOf(values[i]),
         " bytes, but when it was indexed at most ", fields_[i].longest));

@@ -13,8 +13,6 @@ Field FieldOf(std::string name, const ValueType& type, std::uint64_t longest) {
     // An array has a place even if all are empty.
     longest =
         type.has_rows ? std::max(longest / one, std::uint64_t{1}) * one : one;
-  } else if (type.kind == proto::FieldKind::kLabel) {
-    longest = sizeof(std::int64_t);
   }
   return {.name = std::move(name),
           .kind = type.kind,

@@ -84,6 +84,75 @@ std::uint64_t CountVarints(Bytes run) {
   return count;
 }
 
+ValueKind KindOf(std::uint32_t list) {
+  switch (list) {
+    case kBytesList:
+      return ValueKind::kBytes;
+    case kFloatList:
+      return ValueKind::kFloat;
+    default:
+      return ValueKind::kInt64;
+  }
+}
+
+bool NextList(pbf_reader& reader) {
+  while (reader.next()) {
+    if (reader.tag() >= kBytesList && reader.tag() <= kInt64List &&
+        reader.wire_type() == pbf_wire_type::length_delimited)
+      return true;
+    reader.skip();
+  }
+  return false;
+}
+
+// Calls `each(kind, list)` for the lists of a Feature. It holds one; of
+// several, protocol buffers have the last ones of one kind, together.
+template <typename Each>
+void ForEachList(Bytes message, const Each& each) {
+  std::uint32_t number = 0;
+  Bytes last = message;  // from where on all lists are of one kind
+  pbf_reader reader = ReaderOf(message);
+  for (Bytes rest = message; NextList(reader); rest = ToBytes(reader.data())) {
+    if (reader.tag() != number) last = rest;
+    number = reader.tag();
+    reader.skip();
+  }
+  reader = ReaderOf(last);
+  while (NextList(reader)) each(KindOf(number), ToBytes(reader.get_view()));
+}
+
+// Calls `each(message)` for a feature, or for each step of a list.
+template <typename Each>
+void ForEachFeature(const Feature& feature, const Each& each) {
+  if (!feature.is_list) return each(feature.message);
+  pbf_reader steps = ReaderOf(feature.message);
+  while (NextMessage(steps, kSteps)) each(ToBytes(steps.get_view()));
+}
+
+// Calls `each(run)` for each run of packed numbers in a list, or a single one.
+template <typename Each>
+void ForEachRun(ValueKind kind, Bytes list, const Each& each) {
+  const pbf_wire_type single = kind == ValueKind::kFloat
+                                   ? pbf_wire_type::fixed32
+                                   : pbf_wire_type::varint;
+  pbf_reader reader = ReaderOf(list);
+  while (reader.next()) {
+    const bool is_value = reader.tag() == kValues;
+    if (is_value && reader.wire_type() == pbf_wire_type::length_delimited) {
+      each(ToBytes(reader.get_view()));
+    } else if (is_value && reader.wire_type() == single) {
+      const auto* const begin =
+          reinterpret_cast<const std::uint8_t*>(reader.data().data());
+      reader.skip();
+      const auto* const end =
+          reinterpret_cast<const std::uint8_t*>(reader.data().data());
+      each(Bytes(begin, static_cast<std::size_t>(end - begin)));
+    } else {
+      reader.skip();
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view NameOf(ValueKind kind) {
@@ -122,94 +191,51 @@ absl::Status ReadFeatures(Bytes example,
 }
 
 absl::StatusOr<FeatureValues> FeatureValues::Read(const Feature& feature) {
-  FeatureValues values;
+  FeatureValues values(feature);
+  std::optional<std::uint64_t> each_step;
+  std::optional<ValueKind> other;
   try {
-    if (!feature.is_list) {
-      FOREBAY_RETURN_IF_ERROR(values.AddFeature(feature.message));
-      return values;
-    }
-    pbf_reader steps = ReaderOf(feature.message);
-    std::optional<std::uint64_t> each;
-    while (NextMessage(steps, kSteps)) {
+    ForEachFeature(feature, [&](Bytes message) {
       const std::uint64_t before = values.count_;
-      FOREBAY_RETURN_IF_ERROR(values.AddFeature(ToBytes(steps.get_view())));
+      ForEachList(message, [&](ValueKind kind, Bytes list) {
+        if (values.kind_ != ValueKind::kNone && values.kind_ != kind)
+          other = kind;
+        values.kind_ = kind;
+        values.Count(list);
+      });
       const std::uint64_t more = values.count_ - before;
-      if (more != each.value_or(more)) each = 0;
-      if (!each.has_value()) each = more;
-    }
-    values.count_each_ = each.value_or(0);
+      if (more != each_step.value_or(more)) each_step = 0;
+      if (!each_step.has_value()) each_step = more;
+    });
   } catch (const protozero::exception&) {
     return Malformed();
   }
+  if (other.has_value()) {
+    return absl::InvalidArgumentError(
+        "has steps of several types, which are no list");
+  }
+  values.count_each_ = each_step.value_or(0);
   return values;
 }
 
-// A Feature holds one list. Of several, protocol buffers have the last ones of
-// one kind, together.
-absl::Status FeatureValues::AddFeature(Bytes message) {
-  std::vector<Bytes> lists;
-  std::uint32_t number = 0;
-  pbf_reader reader = ReaderOf(message);
-  while (reader.next()) {
-    if (reader.tag() < kBytesList || reader.tag() > kInt64List ||
-        reader.wire_type() != pbf_wire_type::length_delimited) {
-      reader.skip();
-      continue;
-    }
-    if (reader.tag() != number) lists.clear();
-    number = reader.tag();
-    lists.push_back(ToBytes(reader.get_view()));
-  }
-  if (lists.empty()) return absl::OkStatus();
-  const ValueKind kind = number == kBytesList   ? ValueKind::kBytes
-                         : number == kFloatList ? ValueKind::kFloat
-                                                : ValueKind::kInt64;
-  if (kind_ != ValueKind::kNone && kind_ != kind) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("has steps of ", std::string(NameOf(kind_)), " and of ",
-                     std::string(NameOf(kind))));
-  }
-  kind_ = kind;
-  for (const Bytes list : lists)
-    kind == ValueKind::kBytes ? AddBytes(list) : AddNumbers(list);
-  return absl::OkStatus();
-}
-
-void FeatureValues::AddBytes(Bytes list) {
-  pbf_reader reader = ReaderOf(list);
-  while (NextMessage(reader, kValues)) {
-    last_bytes_ = ToBytes(reader.get_view());
-    ++count_;
-  }
-}
-
-void FeatureValues::AddNumbers(Bytes list) {
-  const pbf_wire_type single = kind_ == ValueKind::kFloat
-                                   ? pbf_wire_type::fixed32
-                                   : pbf_wire_type::varint;
-  pbf_reader reader = ReaderOf(list);
-  while (reader.next()) {
-    if (reader.tag() != kValues) {
-      reader.skip();
-    } else if (reader.wire_type() == pbf_wire_type::length_delimited) {
-      const Bytes run = ToBytes(reader.get_view());
-      if (kind_ == ValueKind::kFloat && run.size() % sizeof(float) != 0)
-        throw protozero::invalid_length_exception();
-      count_ += kind_ == ValueKind::kFloat ? run.size() / sizeof(float)
-                                           : CountVarints(run);
-      runs_.push_back(run);
-    } else if (reader.wire_type() == single) {
-      const auto* const begin =
-          reinterpret_cast<const std::uint8_t*>(reader.data().data());
-      reader.skip();
-      const auto* const end =
-          reinterpret_cast<const std::uint8_t*>(reader.data().data());
-      runs_.emplace_back(begin, static_cast<std::size_t>(end - begin));
+void FeatureValues::Count(Bytes list) {
+  if (kind_ == ValueKind::kBytes) {
+    pbf_reader reader = ReaderOf(list);
+    while (NextMessage(reader, kValues)) {
+      last_bytes_ = ToBytes(reader.get_view());
       ++count_;
-    } else {
-      reader.skip();
     }
+    return;
   }
+  ForEachRun(kind_, list, [this](Bytes run) {
+    if (kind_ == ValueKind::kInt64) {
+      count_ += CountVarints(run);
+      return;
+    }
+    if (run.size() % sizeof(float) != 0)
+      throw protozero::invalid_length_exception();
+    count_ += run.size() / sizeof(float);
+  });
 }
 
 std::int64_t FeatureValues::integer() const {
@@ -224,24 +250,29 @@ std::uint64_t FeatureValues::number_bytes() const {
          (kind_ == ValueKind::kFloat ? sizeof(float) : sizeof(std::int64_t));
 }
 
+// Read has found that all is well formed.
 void FeatureValues::CopyNumbers(absl::Span<std::uint8_t> out) const {
   FOREBAY_CHECK(out.size() == number_bytes());
   std::uint8_t* to = out.data();
-  for (const Bytes run : runs_) {
+  const auto copy = [&](Bytes run) {
     if (kind_ == ValueKind::kFloat) {
       if (!run.empty()) std::memcpy(to, run.data(), run.size());
       to += run.size();
-      continue;
+      return;
     }
     const char* at = reinterpret_cast<const char*>(run.data());
     const char* const end = at + run.size();
     while (at != end) {
-      // Read has found that it is well formed.
       const std::uint64_t number = protozero::decode_varint(&at, end);
       std::memcpy(to, &number, sizeof(number));
       to += sizeof(number);
     }
-  }
+  };
+  ForEachFeature(feature_, [&](Bytes message) {
+    ForEachList(message, [&](ValueKind kind, Bytes list) {
+      ForEachRun(kind, list, copy);
+    });
+  });
 }
 
 }  // namespace forebay::dataset::tfrecord

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,6 +40,7 @@ absl::Status ReadFeatures(absl::Span<const std::uint8_t> example,
 // other. Point into the record.
 class FeatureValues {
  public:
+  FeatureValues() = default;
   // DATA_LOSS: the feature is malformed; INVALID_ARGUMENT: the steps of a list
   // have values of several kinds.
   static absl::StatusOr<FeatureValues> Read(const Feature& feature);
@@ -61,16 +61,16 @@ class FeatureValues {
   void CopyNumbers(absl::Span<std::uint8_t> out) const;
 
  private:
-  absl::Status AddFeature(absl::Span<const std::uint8_t> message);
-  void AddBytes(absl::Span<const std::uint8_t> list);
-  void AddNumbers(absl::Span<const std::uint8_t> list);
+  explicit FeatureValues(const Feature& feature) : feature_(feature) {}
 
+  void Count(absl::Span<const std::uint8_t> list);
+
+  // A record may have as many values as bytes: they are found again, not kept.
+  Feature feature_;
   ValueKind kind_ = ValueKind::kNone;
   std::uint64_t count_ = 0;
   std::uint64_t count_each_ = 0;
   absl::Span<const std::uint8_t> last_bytes_;
-  // Of numbers: runs of packed ones, or single ones.
-  std::vector<absl::Span<const std::uint8_t>> runs_;
 };
 
 }  // namespace forebay::dataset::tfrecord

@@ -19,14 +19,23 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
+// More features than these are not looked at.
+constexpr std::size_t kMostFeatures = 1000;
+// So many of those that are left out are named, by so many bytes.
+constexpr std::size_t kMostNamed = 16;
+constexpr std::size_t kNamedBytes = 64;
+
 // The values that records have of a feature.
 struct Seen {
   ValueKind kind = ValueKind::kNone;
   bool is_list = false;
   std::uint64_t records = 0;  // that have it
-  bool single = true;         // whether each has one value
+  std::size_t last_record = SIZE_MAX;
+  bool single = true;  // whether each has one value
   // Of lists: values of each step, if they are equal; else 0.
   std::optional<std::uint64_t> each = std::nullopt;
+  // Of bytes; empty ones tell nothing.
+  bool any_bytes = false;
   bool images = true;
   bool printable = true;
   bool mixed = false;  // kinds
@@ -45,7 +54,8 @@ void Note(const FeatureValues& values, Seen* seen) {
     const std::uint64_t each = seen->each.value_or(values.count_each());
     seen->each = each == values.count_each() ? each : 0;
   }
-  if (values.kind() == ValueKind::kBytes) {
+  if (values.kind() == ValueKind::kBytes && !values.last_bytes().empty()) {
+    seen->any_bytes = true;
     seen->images = seen->images && records::IsImage(values.last_bytes());
     seen->printable =
         seen->printable && records::IsPrintable(values.last_bytes());
@@ -54,24 +64,32 @@ void Note(const FeatureValues& values, Seen* seen) {
 
 using SeenFeatures = std::map<std::string, Seen>;
 
+// Adds the features of one record. Returns false if it is no Example.
+bool SeeRecord(Bytes payload, std::size_t record, SeenFeatures* features) {
+  bool well_formed = true;
+  const absl::Status read = ReadFeatures(payload, [&](const Feature& feature) {
+    const auto values = FeatureValues::Read(feature);
+    if (absl::IsDataLoss(values.status())) well_formed = false;
+    const std::string name(feature.name);
+    if (features->size() >= kMostFeatures && !features->contains(name)) return;
+    Seen& seen = (*features)[name];
+    seen.is_list = feature.is_list;
+    if (seen.last_record != record) ++seen.records;
+    seen.last_record = record;
+    if (values.ok()) {
+      Note(*values, &seen);
+    } else {
+      seen.mixed = true;
+    }
+  });
+  return read.ok() && well_formed;
+}
+
 // Returns nothing if they are no Examples.
 std::optional<SeenFeatures> SeeFeatures(absl::Span<const Bytes> payloads) {
   SeenFeatures features;
-  for (const Bytes payload : payloads) {
-    bool well_formed = true;
-    const absl::Status read =
-        ReadFeatures(payload, [&](const Feature& feature) {
-          const auto values = FeatureValues::Read(feature);
-          if (!values.ok()) {
-            well_formed = false;
-            return;
-          }
-          Seen& seen = features[std::string(feature.name)];
-          seen.is_list = feature.is_list;
-          ++seen.records;
-          Note(*values, &seen);
-        });
-    if (!read.ok() || !well_formed) return std::nullopt;
+  for (std::size_t i = 0; i < payloads.size(); ++i) {
+    if (!SeeRecord(payloads[i], i, &features)) return std::nullopt;
   }
   if (features.empty()) return std::nullopt;
   return features;
@@ -85,8 +103,10 @@ std::optional<std::string> TypeOf(const Seen& seen, bool in_all,
   } else if (seen.kind == ValueKind::kNone) {
     *why = "has no values";
   } else if (seen.kind == ValueKind::kBytes) {
-    if (seen.single && in_all && !seen.is_list)
+    if (seen.single && in_all && !seen.is_list) {
+      if (!seen.any_bytes) return "bytes";
       return seen.images ? "image" : seen.printable ? "text" : "bytes";
+    }
     *why = "is a list of bytes, or lacks in some records";
   } else {
     const std::string name =
@@ -116,6 +136,7 @@ FieldGuess GuessFields(absl::Span<const Bytes> payloads) {
   std::vector<std::string> names;
   std::vector<std::string> types;
   std::vector<std::string> left_out;
+  std::size_t left_out_count = 0;
   bool has_image = false;
   for (const auto& [name, seen] : *features) {
     std::string why;
@@ -132,9 +153,14 @@ FieldGuess GuessFields(absl::Span<const Bytes> payloads) {
       names.push_back(name);
       types.push_back(*std::move(type));
     } else {
-      left_out.push_back(
-          absl::StrCat("feature ", absl::CHexEscape(name), " ", why));
+      if (++left_out_count > kMostNamed) continue;
+      left_out.push_back(absl::StrCat(
+          "feature ", absl::CHexEscape(name.substr(0, kNamedBytes)), " ", why));
     }
+  }
+  if (left_out_count > kMostNamed) {
+    left_out.push_back(
+        absl::StrCat(left_out_count - kMostNamed, " features more"));
   }
   auto fields = RecordFields::OfExamples(names, types);
   // No feature can be a field.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -27,6 +28,7 @@ constexpr char kSeparator = '\0';
 
 // So many names stand in an error.
 constexpr std::size_t kNamesSaid = 16;
+constexpr std::size_t kNamedBytes = 64;  // of each
 
 using Features = std::array<std::optional<Feature>, kMaxDatasetFields>;
 
@@ -47,7 +49,8 @@ absl::Status Lacks(const RecordField& field, Bytes payload) {
   std::size_t more = 0;
   FOREBAY_RETURN_IF_ERROR(ReadFeatures(payload, [&](const Feature& feature) {
     if (names.size() < kNamesSaid) {
-      names.emplace_back(feature.name);
+      names.push_back(
+          absl::CHexEscape(std::string(feature.name.substr(0, kNamedBytes))));
     } else {
       ++more;
     }

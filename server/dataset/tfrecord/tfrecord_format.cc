@@ -24,10 +24,14 @@ std::vector<Field> TfrecordFormat::FieldsOf(
   std::vector<Field> fields;
   for (std::size_t i = 0; i < fields_.fields().size(); ++i) {
     const RecordField& field = fields_.fields()[i];
-    const bool is_measured = field.type.has_rows && i < index.bounds().size();
-    fields.push_back(
-        records::FieldOf(field.name, field.type,
-                         is_measured ? index.bounds()[i].longest : payload));
+    std::uint64_t longest = payload;
+    if (field.type.has_rows && i < index.bounds().size()) {
+      longest = index.bounds()[i].longest;
+    } else if (field.type.kind == proto::FieldKind::kLabel &&
+               !fields_.is_payload()) {
+      longest = sizeof(std::int64_t);
+    }
+    fields.push_back(records::FieldOf(field.name, field.type, longest));
   }
   return fields;
 }

@@ -42,7 +42,7 @@ absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
   auto next = wanted();
   while (next.has_value() && next->offset <= read->offset + bytes.size() &&
          next->length <= read->offset + bytes.size() - next->offset) {
-    const absl::Status seen =
+    absl::Status seen =
         See(bytes.subspan(next->offset - read->offset, next->length));
     if (absl::IsResourceExhausted(seen)) return seen;
     if (!seen.ok()) {

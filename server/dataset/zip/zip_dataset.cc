@@ -19,26 +19,26 @@ ZipDataset::ZipDataset(std::shared_ptr<const ZipIndex> index,
                {"label", proto::FieldKind::kLabel, 0}}) {}
 
 Sample ZipDataset::At(std::uint64_t id) const {
-  const ZipIndex::Image image = index_->ImageAt(id);
-  storage::ListedObject archive = index_->ArchiveAt(image.archive);
+  const ZipIndex::Extent extent = index_->ExtentOf(id);
+  storage::ListedObject archive = index_->ArchiveAt(extent.archive);
   return {.object = std::move(archive.name),
           .version = archive.version,
           .layout = layout_,
-          .offset = image.member.header_offset,
-          .length = image.extent};
+          .offset = extent.offset,
+          .length = extent.length};
 }
 
 void ZipDataset::ValuesOf(std::uint64_t id,
                           absl::Span<FieldValue> values) const {
   FOREBAY_CHECK(values.size() == fields_.size());
-  values[0] = PackedRange{{0, index_->ImageAt(id).extent}};
+  values[0] = PackedRange{{0, index_->ExtentOf(id).length}};
   values[1] = index_->images().LabelOf(id);
 }
 
 absl::StatusOr<absl::Span<const std::uint8_t>> ZipDataset::Unpack(
     std::uint64_t id, absl::Span<const std::uint8_t> packed,
     UnpackRoom room) const {
-  const ZipMember member = index_->ImageAt(id).member;
+  const ZipMember member = index_->MemberOf(id);
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t offset,
                            DataOffset(member.name, packed));
   if (offset > packed.size() || member.compressed > packed.size() - offset) {
@@ -57,7 +57,7 @@ absl::StatusOr<absl::Span<const std::uint8_t>> ZipDataset::Unpack(
 }
 
 std::string ZipDataset::NameOf(std::uint64_t id) const {
-  return index_->ImageAt(id).member.name;
+  return index_->MemberOf(id).name;
 }
 
 }  // namespace forebay::dataset::zip

@@ -113,23 +113,28 @@ const ArchiveRecord& ZipIndex::ArchiveOf(const ImagePlace& place) const {
   return *std::prev(after);
 }
 
-ZipIndex::Image ZipIndex::ImageAt(std::uint64_t id) const {
+ZipIndex::Extent ZipIndex::ExtentOf(std::uint64_t id) const {
   FOREBAY_CHECK(id < size());
   const ImagePlace& place = parts_.places[id];
   const ArchiveRecord& archive = ArchiveOf(place);
-  const Sample sample = images().At(id);
-  const std::uint64_t compressed = CompressedOf(sample.version.stamp);
   return {
       .archive = static_cast<std::size_t>(&archive - parts_.archives.data()),
-      .member = {.name = parts_.folder.empty()
-                             ? sample.object
-                             : absl::StrCat(parts_.folder, "/", sample.object),
-                 .header_offset = place.position() - archive.begin,
-                 .compressed = compressed,
-                 .length = sample.length,
-                 .crc32 = CrcOf(sample.version.stamp),
-                 .method = place.method()},
-      .extent = HeaderOf(id) + place.slack() + compressed};
+      .offset = place.position() - archive.begin,
+      .length =
+          HeaderOf(id) + place.slack() + CompressedOf(images().StampOf(id))};
+}
+
+ZipMember ZipIndex::MemberOf(std::uint64_t id) const {
+  Sample image = images().At(id);
+  const std::int64_t stamp = image.version.stamp;
+  return {.name = parts_.folder.empty()
+                      ? std::move(image.object)
+                      : absl::StrCat(parts_.folder, "/", image.object),
+          .header_offset = ExtentOf(id).offset,
+          .compressed = CompressedOf(stamp),
+          .length = image.length,
+          .crc32 = CrcOf(stamp),
+          .method = parts_.places[id].method()};
 }
 
 storage::ListedObject ZipIndex::ArchiveAt(std::size_t archive) const {

@@ -86,12 +86,12 @@ struct ZipIndexParts {
 // the archives' ctimes. Never blocks.
 class ZipIndex {
  public:
-  // An image, by all that is known of it.
-  struct Image {
+  // The bytes of an image in its archive, from its header on, at least to the
+  // end of its data.
+  struct Extent {
     std::size_t archive = 0;
-    ZipMember member;
-    // From its header to the end of its data, at most.
-    std::uint64_t extent = 0;  // bytes
+    std::uint64_t offset = 0;  // bytes
+    std::uint64_t length = 0;  // bytes
   };
 
   // DATA_LOSS: the parts do not fit together. They may come from a damaged
@@ -108,8 +108,9 @@ class ZipIndex {
   const Version& version() const { return version_; }
   const ZipIndexParts& parts() const { return parts_; }
 
-  // `id` is less than size().
-  Image ImageAt(std::uint64_t id) const;
+  // In both, `id` is less than size().
+  Extent ExtentOf(std::uint64_t id) const;
+  ZipMember MemberOf(std::uint64_t id) const;
   // `archive` is one of the index's.
   storage::ListedObject ArchiveAt(std::size_t archive) const;
 

@@ -29,3 +29,31 @@ def test_names_of_neither():
         _native.IMAGE_FOLDER)
     with pytest.raises(errors.InvalidArgument, match="have the one field"):
         _options.dataset_options("/data/a.npy", ("npy",))
+
+
+@pytest.mark.parametrize("name, folder", [
+    ("/data/a.zip", None), ("/data/a.ZIP/", None), ("/data/{0..3}.zip", None),
+    ("/data/*.zip/train", "train"), ("/data/a.zip/x/y/", "x/y"),
+    ("/data/a.zip/b.zip", "b.zip"), ("/data/{a.zip,b/c.zip}/train", "train"),
+    ("gs://bucket/a.zip/train", "train"), ("https://host/a.zip//train/", "train"),
+    (b"/data/caf\xe9.zip/x", "x"), ("file:///data/a.zip/x", "x")])
+def test_names_of_archives(name, folder):
+    options = _options.dataset_options(name, None)
+    assert options["format"] == _native.ZIP
+    assert options.get("folder") == (folder and folder.encode())
+    end = f"/{folder}" if folder else ""
+    assert options["uri"].lower().endswith((f".zip{end}".encode(),
+                                            f"}}{end}".encode()))
+    with pytest.raises(errors.InvalidArgument, match='"image" and "label"'):
+        _options.dataset_options(name, ("jpg",))
+
+
+def test_names_of_no_archives(tmp_path):
+    (tmp_path / "a.zip").mkdir()
+    for name in (tmp_path / "a.zip", tmp_path / "a.zip/train", "/data/zip",
+                 "/data/a.zip.d/train", "/data/azip"):
+        assert _options.dataset_options(name, None)["format"] == (
+            _native.IMAGE_FOLDER)
+    inner = _options.dataset_options(tmp_path / "a.zip/b.zip/train", None)
+    assert inner["folder"] == b"train"
+    assert inner["uri"] == bytes(tmp_path / "a.zip/b.zip/train")

@@ -87,6 +87,31 @@ TEST(DatasetLocationTest, NpyFilesAreNamedAsShardsAre) {
   EXPECT_EQ(location.shards, (std::vector<std::string>{"a.npy", "b.npy"}));
 }
 
+TEST(DatasetLocationTest, ArchivesHaveAFolderBehindTheirPath) {
+  forebay_loader_options options =
+      Options("/data/{0..3}.zip/a/train", FOREBAY_ZIP);
+  options.folder = "a/train";
+  DatasetLocation location = Found(options);
+  EXPECT_EQ(location.folder, "/data");
+  EXPECT_EQ(location.shards, std::vector<std::string>{"{0..3}.zip"});
+  EXPECT_EQ(location.inner_folder, "a/train");
+  options.folder = "train2";
+  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  options.folder = "data/{0..3}.zip/a/train";
+  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  const char* const files[] = {"a.zip", "b.zip"};
+  options.shards = files;
+  options.shard_count = 2;
+  options.root = "/data";
+  options.folder = "train";
+  location = Found(options);
+  EXPECT_EQ(location.shards, (std::vector<std::string>{"a.zip", "b.zip"}));
+  EXPECT_EQ(location.inner_folder, "train");
+  location = Found(Options("/data/a.zip", FOREBAY_ZIP));
+  EXPECT_EQ(location.shards, std::vector<std::string>{"a.zip"});
+  EXPECT_EQ(location.inner_folder, "");
+}
+
 TEST(DatasetLocationTest, AManifestLiesInItsFolder) {
   const char* const names[] = {"image"};
   forebay_loader_options options =

@@ -120,10 +120,12 @@ TEST(SessionCodecTest, ShardsAndManifestsArrive) {
   const auto shards = encoded({.uri = "/data",
                                .folder = "/data",
                                .shards = {"{0..9}.tar", "x"},
-                               .manifest = {}});
+                               .manifest = {},
+                               .inner_folder = "train"});
   EXPECT_EQ(shards.format(), proto::DatasetSpec::WEBDATASET);
   EXPECT_THAT(shards.shards(), ElementsAre("{0..9}.tar", "x"));
   EXPECT_THAT(shards.fields(), ElementsAre("image", "label"));
+  EXPECT_EQ(shards.folder(), "train");
   EXPECT_TRUE(shards.columns().empty());
 }
 

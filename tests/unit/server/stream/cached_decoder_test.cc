@@ -320,12 +320,9 @@ class PackedPhotos final : public dataset::FakeDataset {
   dataset::Sample At(std::uint64_t id) const override {
     dataset::Sample sample;
     sample.object = std::to_string(id);
-    sample.length = sample.version.size = bytes_.size();
     return sample;
   }
-  void ValuesOf(std::uint64_t,
-                absl::Span<dataset::FieldValue> values) const override {
-    values[0] = image();
+  void ValuesOf(std::uint64_t, absl::Span<dataset::FieldValue>) const override {
   }
   absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
       std::uint64_t, absl::Span<const std::uint8_t> packed,
@@ -359,8 +356,7 @@ TEST_F(CachedDecoderTest, AVariantOfAPackedImageNeedsNoUnpacking) {
                     .ok());
     EXPECT_EQ(made, Plain(3));
   }
-  const int unpacked = packed->unpacked;
-  EXPECT_EQ(unpacked, kMeasured + 1);
+  EXPECT_EQ(packed->unpacked, kMeasured + 1);
   ASSERT_TRUE(store_.kept.contains("3"));
   pending.variant = choice.variant();
   std::fill(made.begin(), made.end(), 0);
@@ -369,7 +365,7 @@ TEST_F(CachedDecoderTest, AVariantOfAPackedImageNeedsNoUnpacking) {
                         workspace_, absl::MakeSpan(made))
                   .ok());
   EXPECT_EQ(made, Plain(3));
-  EXPECT_EQ(packed->unpacked, unpacked);
+  EXPECT_EQ(packed->unpacked, kMeasured + 1);
 
   pending.variant = storage::kEncoded;
   pipeline::Workspace small(

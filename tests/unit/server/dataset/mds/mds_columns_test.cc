@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,6 @@ namespace {
 
 using proto::DType;
 using proto::FieldKind;
-using testing::HasSubstr;
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -34,6 +34,7 @@ Column Only(std::string_view encoding, std::string_view size = "null") {
 
 TEST(MdsColumnsTest, ReadsEachEncoding) {
   EXPECT_EQ(Only("jpeg").kind, FieldKind::kImage);
+  EXPECT_EQ(Only("jpeg:95").kind, FieldKind::kImage);
   EXPECT_EQ(Only("png").kind, FieldKind::kImage);
   EXPECT_EQ(Only("str").kind, FieldKind::kText);
   EXPECT_EQ(Only("bytes").kind, FieldKind::kBytes);
@@ -68,14 +69,30 @@ TEST(MdsColumnsTest, RefusesOtherConfigurations) {
                     R"("column_encodings": [], "column_sizes": []})")}) {
     EXPECT_TRUE(absl::IsDataLoss(ParseColumns(json).status())) << json;
   }
+  const std::string twice =
+      R"({"format": "mds", "version": 2, "column_names": ["a", "a"], )"
+      R"("column_encodings": ["str", "str"], "column_sizes": [null, null]})";
+  EXPECT_TRUE(absl::IsDataLoss(ParseColumns(twice).status()));
   std::string other = Configuration("int", "8");
   other.replace(other.find('2'), 1, "3");
   EXPECT_TRUE(absl::IsUnimplemented(ParseColumns(other).status()));
+  // However deep it is.
+  const std::string deep =
+      absl::StrCat(R"({"format": "mds", "version": )",
+                   std::string(500'000, '['), std::string(500'000, ']'), "}");
+  EXPECT_FALSE(ParseColumns(deep).ok());
+}
+
+Column Named(std::string name, std::uint32_t size) {
+  Column column;
+  column.name = std::move(name);
+  column.size = size;
+  return column;
 }
 
 TEST(MdsColumnsTest, SplitsSamples) {
-  const std::vector<Column> columns = {
-      {.name = "a"}, {.name = "b", .size = 2}, {.name = "c"}};
+  const std::vector<Column> columns = {Named("a", 0), Named("b", 2),
+                                       Named("c", 0)};
   const std::string sample("\3\0\0\0\1\0\0\0aaabbc", 14);
   std::vector<FieldRange> parts(3);
   ASSERT_TRUE(
@@ -96,14 +113,14 @@ TEST(MdsColumnsTest, ReadsArraysWithAndWithoutHeaders) {
   const struct {
     ArrayEncoding encoding;
     std::string header;
-  } kCases[] = {
+  } cases[] = {
       {{DType::kInt16, {{2, 2}}}, ""},
       {{DType::kInt16, {}}, std::string("\x08\2\2", 3)},
       {{DType::kInt16, {}}, std::string("\x09\2\0\2\0", 5)},
       {{{}, {{2, 2}}}, "\x11"},
       {{{}, {}}, std::string("\x11\x0b\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 18)},
   };
-  for (const auto& one : kCases) {
+  for (const auto& one : cases) {
     const std::string part = one.header + elements;
     const auto array = ReadArrayPart(one.encoding, AsBytes(part));
     ASSERT_TRUE(array.ok()) << array.status();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/dataset/mds/mds_format.h"
@@ -52,7 +53,7 @@ absl::Status Parse(const std::string& file, const ReadSizes& sizes,
     EXPECT_GT(next->length, 0);
     EXPECT_LE(next->offset, file.size());
     EXPECT_LE(next->length, file.size() - next->offset);
-    const absl::Status taken =
+    absl::Status taken =
         parser.Take(AsBytes(file).subspan(next->offset, next->length));
     if (!taken.ok()) return taken;
   }
@@ -127,6 +128,33 @@ TEST(MdsFormatTest, ItsTextMakesItAgain) {
   EXPECT_EQ(std::get<std::int64_t>(values[0]), 7);
   const auto text = std::get<FieldRange>(values[1]);
   EXPECT_EQ(sample.substr(text.offset, text.length), "hello");
+}
+
+TEST(MdsFormatTest, ChoicesThatDoNotFitTheirColumnAreRefused) {
+  const std::string columns =
+      R"({"format": "mds", "version": 2, "column_names": ["a", "b"], )"
+      R"("column_encodings": ["str", "ndarray:int8:2,3"], )"
+      R"("column_sizes": [null, 6], "fields": [)";
+  const std::string good =
+      R"({"column": 1, "kind": 7, "dtype": 9, "shape": [2, 3], "rows": false})";
+  EXPECT_TRUE(MdsFormat::Parse(absl::StrCat(columns, good, "]}")).ok());
+  for (const std::string& field :
+       {std::string(R"({"column": 2, "kind": 4, "dtype": 1, "shape": [],)"
+                    R"( "rows": false})"),
+        std::string(R"({"column": 0, "kind": 7, "dtype": 1, "shape": [],)"
+                    R"( "rows": false})"),
+        std::string(R"({"column": 0, "kind": 1, "dtype": 1, "shape": [],)"
+                    R"( "rows": false})"),
+        std::string(R"({"column": 1, "kind": 7, "dtype": 9, "shape": [0],)"
+                    R"( "rows": true})"),
+        std::string(R"({"column": 1, "kind": 7, "dtype": 9, "rows": true,)"
+                    R"( "shape": [4294967296, 4294967296]})"),
+        std::string(R"({"column": 1, "kind": 7, "dtype": 4, "shape": [2, 3],)"
+                    R"( "rows": false})"),
+        absl::StrCat(good, ", ", good)}) {
+    const std::string text = absl::StrCat(columns, field, "]}");
+    EXPECT_TRUE(absl::IsDataLoss(MdsFormat::Parse(text).status())) << field;
+  }
 }
 
 TEST(MdsFormatTest, OtherTextsAreRefused) {

@@ -21,7 +21,6 @@ namespace forebay::dataset::records {
 namespace {
 
 using storage::ListedObject;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using tfrecord::Frame;

@@ -43,14 +43,13 @@ TEST(RecordIndexTest, KnowsWhereRecordsLie) {
   const struct {
     std::size_t file;
     std::uint64_t record, offset, length;
-  } kExpected[] = {
-      {0, 0, 0, 20}, {0, 1, 20, 80}, {2, 0, 10, 1}, {2, 1, 11, 19}};
+  } expected[] = {{0, 0, 0, 20}, {0, 1, 20, 80}, {2, 0, 10, 1}, {2, 1, 11, 19}};
   for (std::uint64_t i = 0; i < 4; ++i) {
     const RecordIndex::Extent extent = index->ExtentOf(i);
-    EXPECT_EQ(extent.file, kExpected[i].file) << i;
-    EXPECT_EQ(extent.record, kExpected[i].record) << i;
-    EXPECT_EQ(extent.offset, kExpected[i].offset) << i;
-    EXPECT_EQ(extent.length, kExpected[i].length) << i;
+    EXPECT_EQ(extent.file, expected[i].file) << i;
+    EXPECT_EQ(extent.record, expected[i].record) << i;
+    EXPECT_EQ(extent.offset, expected[i].offset) << i;
+    EXPECT_EQ(extent.length, expected[i].length) << i;
   }
   EXPECT_EQ(index->FileAt(2).name, "b");
   EXPECT_EQ(index->FileAt(2).version,
@@ -81,9 +80,12 @@ TEST(RecordIndexTest, AcceptsAFileWhoseRecordsAreWhereTheyWere) {
   EXPECT_EQ(index->FileAt(2).version.revision.ctime_nanos, 99);
   // Another file, another place, another number.
   EXPECT_FALSE(index->Accept("b", {14, 100}, Records()[2]));
-  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 9, .ends = {11, 30}}));
-  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 10, .ends = {12, 30}}));
-  EXPECT_FALSE(index->Accept("b", {15, 100}, {.begin = 10, .ends = {11}}));
+  EXPECT_FALSE(index->Accept("b", {15, 100},
+                             {.begin = 9, .ends = {11, 30}, .bounds = {}}));
+  EXPECT_FALSE(index->Accept("b", {15, 100},
+                             {.begin = 10, .ends = {12, 30}, .bounds = {}}));
+  EXPECT_FALSE(
+      index->Accept("b", {15, 100}, {.begin = 10, .ends = {11}, .bounds = {}}));
   EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 99}));
 }
 

@@ -50,7 +50,7 @@ TEST(WholeValueTest, ElementsAreCopied) {
 
 TEST(WholeValueTest, FieldsHaveRoomForTheirLongestValue) {
   EXPECT_EQ(FieldOf("f", TypeOf("image"), 77).longest, 77u);
-  EXPECT_EQ(FieldOf("f", TypeOf("int64"), 77).longest, 8u);
+  EXPECT_EQ(FieldOf("f", TypeOf("int64"), 77).longest, 77u);
   EXPECT_EQ(FieldOf("f", TypeOf("float32[2]"), 77).longest, 8u);
   EXPECT_EQ(FieldOf("f", TypeOf("float32[n,2]"), 77).longest, 72u);
   EXPECT_EQ(FieldOf("f", TypeOf("float32[n,2]"), 0).longest, 8u);
@@ -67,6 +67,7 @@ TEST(ContentGuessTest, GuessesOneTypeOfAll) {
   EXPECT_EQ(guess({"\x93NUMPY\x01"}), "npy");
   EXPECT_EQ(guess({"a\tb\n", "\xc3\xbc"}), "text");
   EXPECT_EQ(guess({"text", "\xff\xd8\xff\xe0"}), "bytes");
+  EXPECT_EQ(guess({"", "text"}), "text");
   EXPECT_EQ(guess({""}), "bytes");
   EXPECT_EQ(guess({}), "bytes");
 }

@@ -96,7 +96,8 @@ TEST(ExampleTest, StepsOfSeveralKindsAreRefused) {
   const std::string record = SequenceExample(
       {}, {{"mixed", FeatureList({FloatFeature({1}), Int64Feature({2})})}});
   EXPECT_EQ(FeatureValues::Read(Features(record).at("mixed")).status(),
-            absl::InvalidArgumentError("has steps of float and of int64"));
+            absl::InvalidArgumentError(
+                "has steps of several types, which are no list"));
 }
 
 // As protocol buffers merge messages that come in parts.

@@ -11,7 +11,6 @@ namespace forebay::dataset::tfrecord {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 const std::string kJpeg = "\xff\xd8\xff...";
 
@@ -67,6 +66,28 @@ TEST(FieldGuessTest, StepsOfOneLengthAreRows) {
                     FeatureList({Int64Feature({1}), Int64Feature({1, 2})})}})}),
               ElementsAre("frames float32[n,2]", "label int64", "one int64[n]",
                           "uneven int64[n]"));
+}
+
+TEST(FieldGuessTest, OneRecordDecidesNothingAlone) {
+  EXPECT_THAT(Said({Example({{"text", BytesFeature({""})}}),
+                    Example({{"text", BytesFeature({"a"})}})}),
+              ElementsAre("text text"));
+  EXPECT_THAT(
+      Said({SequenceExample(
+          {{"a", Int64Feature({1})}},
+          {{"mixed", FeatureList({FloatFeature({1}), Int64Feature({2})})}})}),
+      ElementsAre("a int64", "feature mixed has values of several types"));
+}
+
+TEST(FieldGuessTest, ManyFeaturesAreOneSentence) {
+  Named many;
+  for (int i = 10'000; i < 20'000; ++i)
+    many.emplace_back(std::string(100, 'x') + std::to_string(i),
+                      Int64Feature({1}));
+  const std::vector<std::string> said = Said({Example(many)});
+  ASSERT_EQ(said.size(), 1 + 16 + 1);
+  EXPECT_EQ(said.back(), "984 features more");
+  EXPECT_LT(said[1].size(), 200);
 }
 
 TEST(FieldGuessTest, ABatchHasOneImage) {

@@ -100,7 +100,7 @@ TEST(RecordFieldsTest, SaysWhichTypeARecordHas) {
     const char* name;
     const char* type;
     const char* reason;
-  } kCases[] = {
+  } cases[] = {
       {"i", "int64", "i: has 2 values of type int64, which is no int64"},
       {"i", "int64[3]",
        "i: has 2 values of type int64, which is no int64[3]; for any number of "
@@ -116,7 +116,7 @@ TEST(RecordFieldsTest, SaysWhichTypeARecordHas) {
        "several: has 2 values of type bytes, which is no bytes"},
       {"several", "uint8[n]", "several: has 2 values of type bytes, which is"},
   };
-  for (const auto& one : kCases) {
+  for (const auto& one : cases) {
     EXPECT_THAT(Read(Fields({one.name}, {one.type}), payload)[0],
                 testing::StartsWith(one.reason));
   }
@@ -176,7 +176,7 @@ TEST(RecordFieldsTest, RefusesFieldsThatAreNone) {
     std::vector<std::string> names;
     std::vector<std::string> types;
     const char* reason;
-  } kCases[] = {
+  } cases[] = {
       {{}, {}, "1 to 15 fields must be chosen, each with a type"},
       {{"a"}, {}, "not 1 with 0 types"},
       {{"a", "a"}, {"text", "text"}, "the field a comes twice"},
@@ -186,7 +186,7 @@ TEST(RecordFieldsTest, RefusesFieldsThatAreNone) {
       {std::vector<std::string>(16, "a"), std::vector<std::string>(16, "text"),
        "not 16"},
   };
-  for (const auto& one : kCases) {
+  for (const auto& one : cases) {
     const auto fields = RecordFields::OfExamples(one.names, one.types);
     EXPECT_EQ(fields.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(fields.status().message()), HasSubstr(one.reason));

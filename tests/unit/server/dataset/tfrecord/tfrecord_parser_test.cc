@@ -27,7 +27,7 @@ absl::StatusOr<std::uint64_t> Parse(const std::string& file,
     EXPECT_GT(next->length, 0);
     EXPECT_LE(next->offset + next->length, file.size());
     read += next->length;
-    const absl::Status taken =
+    absl::Status taken =
         parser.Take(AsBytes(file).subspan(next->offset, next->length));
     if (!taken.ok()) return taken;
   }

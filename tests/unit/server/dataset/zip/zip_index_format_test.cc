@@ -51,12 +51,12 @@ TEST(ZipIndexFormatTest, AnIndexIsTheSameAfterwards) {
   EXPECT_EQ((*again)->longest_extent(), index->longest_extent());
   ASSERT_EQ((*again)->size(), 2);
   for (std::uint64_t id = 0; id < 2; ++id) {
-    EXPECT_EQ((*again)->ImageAt(id).member, index->ImageAt(id).member);
-    EXPECT_EQ((*again)->ImageAt(id).extent, index->ImageAt(id).extent);
+    EXPECT_EQ((*again)->MemberOf(id), index->MemberOf(id));
+    EXPECT_EQ((*again)->ExtentOf(id).length, index->ExtentOf(id).length);
   }
-  EXPECT_EQ((*again)->ImageAt(1).member.name, "all/dog/2.png");
-  EXPECT_EQ((*again)->ImageAt(1).member.length, 500);
-  EXPECT_EQ((*again)->ImageAt(1).member.method, ZipMethod::kDeflated);
+  EXPECT_EQ((*again)->MemberOf(1).name, "all/dog/2.png");
+  EXPECT_EQ((*again)->MemberOf(1).length, 500);
+  EXPECT_EQ((*again)->MemberOf(1).method, ZipMethod::kDeflated);
   EXPECT_TRUE((*again)->IsOf(std::vector<storage::ListedObject>{
       index->ArchiveAt(0), index->ArchiveAt(1)}));
   EXPECT_EQ((*again)->ArchiveAt(1).version.revision.ctime_nanos, 4);

@@ -93,7 +93,7 @@ TEST(ScratchTest, KeepsWhatCameFirst) {
     EXPECT_FALSE(scratch.Allocate<std::uint8_t>(kBytes / 4, "more").ok());
   }
   EXPECT_EQ(std::count(first, first + kBytes, 1), kBytes);
-  // What lies elsewhere keeps nothing.
+  // Memory elsewhere keeps nothing.
   const std::uint8_t other = 0;
   scratch.ResetBehind({&other, 1});
   EXPECT_EQ(*scratch.Allocate<std::uint8_t>(2 * kBytes - 128, "all"), first);

@@ -1,0 +1,82 @@
+// The file that keeps an index of zip archives: whatever its bytes, reading it
+// gives an error or an index that can be used.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "absl/types/span.h"
+#include "server/dataset/index_file.h"
+#include "server/dataset/zip/zip_index_builder.h"
+#include "server/dataset/zip/zip_index_format.h"
+#include "tests/fuzz/require.h"
+#include "tests/unit/server/base/ample_budget.h"
+
+namespace {
+
+using forebay::dataset::kIndexFileChecksumBytes;
+using forebay::dataset::SealIndexFile;
+using forebay::dataset::zip::DecodeZipIndex;
+using forebay::dataset::zip::EncodeZipIndex;
+using forebay::dataset::zip::FolderOfClasses;
+using forebay::dataset::zip::ZipIndex;
+using forebay::fuzz::Require;
+
+// Where the header says how long the index of images at the end is.
+constexpr std::size_t kImagesBytesOffset = 48;
+
+void Read(absl::Span<const std::uint8_t> bytes) {
+  forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
+  const auto decoded = DecodeZipIndex(bytes, memory);
+  if (!decoded.ok()) return;
+  const ZipIndex& index = **decoded;
+  std::uint64_t longest = 0;
+  for (std::uint64_t id = 0; id < index.size(); ++id) {
+    const ZipIndex::Extent extent = index.ExtentOf(id);
+    const auto member = index.MemberOf(id);
+    const auto archive = index.ArchiveAt(extent.archive);
+    Require(!archive.name.empty());
+    Require(archive.name.find('\0') == std::string::npos);
+    Require(extent.offset <= archive.version.size);
+    Require(extent.length <= archive.version.size - extent.offset);
+    Require(member.name.size() + member.compressed < extent.length);
+    Require(member.length <= 1032 * member.compressed);
+    const auto label = index.images().LabelOf(id);
+    Require(label >= 0 &&
+            static_cast<std::size_t>(label) < index.images().classes().size());
+    longest = std::max(longest, extent.length);
+  }
+  Require(longest == index.longest_extent());
+  Require(FolderOfClasses(index.images()).find('\0') == std::string::npos);
+  const std::string again = EncodeZipIndex(index);
+  Require(again.size() == bytes.size() &&
+          std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
+}
+
+// Gives the index of images a checksum that fits, if it lies there.
+void SealImages(std::string& bytes) {
+  std::uint64_t length = 0;
+  if (bytes.size() < kImagesBytesOffset + sizeof(length)) return;
+  std::memcpy(&length, bytes.data() + kImagesBytesOffset, sizeof(length));
+  if (length < kIndexFileChecksumBytes || length > bytes.size()) return;
+  std::string images = bytes.substr(bytes.size() - length);
+  images.resize(length - kIndexFileChecksumBytes);
+  SealIndexFile(images);
+  bytes.replace(bytes.size() - length, length, images);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  Read({data, size});
+  if (size < kIndexFileChecksumBytes) return 0;
+  // With fitting checksums, so that what lies behind them is reached.
+  std::string sealed(data, data + size - kIndexFileChecksumBytes);
+  SealImages(sealed);
+  SealIndexFile(sealed);
+  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
+  return 0;
+}
