@@ -3,11 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <variant>
 
 #include "absl/types/span.h"
-#include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/lmdb/datum.h"
 #include "server/dataset/records/value_type.h"

@@ -40,8 +40,8 @@ class EntryFields {
 
     records::ValueType type;
   };
-  // The content of a Datum of that type (datum.h), as the field "image" or "array",
-  // and its label.
+  // The content of a Datum of that type (datum.h), as the field "image" or
+  // "array", and its label.
   struct OfDatum {
     records::ValueType type;
   };
