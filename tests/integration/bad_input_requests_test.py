@@ -121,7 +121,7 @@ def test_message_that_nests_deep(connect):
 
 
 @pytest.mark.parametrize("more,word", [
-    ({"format": 2, "fields": [b"cls"]}, "no shards"),
+    ({"format": 2, "fields": [b"cls"]}, "no files"),
     ({"format": 2, "shards": [b"a.tar"]}, "1 to 15 fields"),
     ({"format": 2, "shards": [b"a.tar"], "fields": [b"x"] * 16},
      "1 to 15 fields"),
