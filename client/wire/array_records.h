@@ -29,7 +29,7 @@ struct Records {
 Status DescribeRecords(const forebay_array* arrays, size_t count, Records* out);
 
 // Writes the samples one after the other, each with all its fields, to sealed
-// memory, in the format that proto/job.proto defines for ARRAYS.
+// memory, in the format that proto/dataset.proto defines for ARRAYS.
 // INVALID_ARGUMENT if a field has no data.
 Status WriteRecords(const Records& records, proto::Fd* out);
 

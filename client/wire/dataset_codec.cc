@@ -8,7 +8,7 @@ namespace {
 
 using Tag = protozero::pbf_tag_type;
 
-// Field numbers of proto/job.proto.
+// Field numbers of proto/dataset.proto.
 enum class DatasetTag : Tag {
   kUri = 1,
   kFormat = 2,

@@ -1,7 +1,7 @@
 #ifndef FOREBAY_CLIENT_WIRE_DATASET_CODEC_H_
 #define FOREBAY_CLIENT_WIRE_DATASET_CODEC_H_
 
-// Writes datasets as proto/job.proto defines them, without protobuf. Each
+// Writes datasets as proto/dataset.proto defines them, without protobuf. Each
 // function returns a serialized proto.DatasetSpec.
 
 #include <cstddef>

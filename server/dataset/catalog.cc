@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"

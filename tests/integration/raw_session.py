@@ -33,7 +33,8 @@ def messages():
     folder = tempfile.mkdtemp(prefix="forebay-proto-")
     atexit.register(shutil.rmtree, folder)
     subprocess.run(["protoc", f"--proto_path={ROOT}", f"--python_out={folder}",
-                    "proto/job.proto", "proto/session.proto"],
+                    "proto/dataset.proto", "proto/job.proto",
+                    "proto/session.proto"],
                    cwd=ROOT, check=True)
     sys.path.insert(0, folder)
     try:

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/base/index_list.h"
 #include "server/base/sealed_memory.h"
 #include "server/base/status.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/folder/folder_dataset.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/base/status.h"
 #include "server/dataset/version_digest.h"
 #include "server/storage/memory/memory_root.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/dataset/dataset.h"
 
 namespace forebay::dataset::memory {

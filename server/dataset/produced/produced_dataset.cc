@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "proto/producer_socket.h"
 #include "server/base/status.h"
 #include "server/storage/memory/memory_root.h"

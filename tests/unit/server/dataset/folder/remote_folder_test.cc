@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/dataset/folder/folder_catalog.h"
 #include "server/dataset/folder/image_folder.h"
 #include "tests/unit/server/base/ample_budget.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "proto/raw_image.h"
 #include "server/base/memory_budget.h"
 #include "server/storage/memory/memory_source.h"

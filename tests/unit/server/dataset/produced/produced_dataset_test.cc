@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/storage/memory/memory_source.h"
 #include "server/storage/read_now.h"
 
