@@ -284,8 +284,8 @@ forebay_pipeline_add_random_window(forebay_pipeline* pipeline, uint64_t length,
 /* Axis number i becomes what was axis number order[i]. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_transpose(
     forebay_pipeline* pipeline, const uint32_t* order, size_t rank);
-/* The transforms of the field of that name, which is an array. The library
- * copies `transforms`. */
+/* The transforms of the field of that name: an array, or an image, which then
+ * has none of the others. The library copies `transforms`. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_array(forebay_pipeline* pipeline, const char* field,
                            const forebay_pipeline* transforms);
@@ -404,8 +404,8 @@ typedef struct forebay_loader_options {
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
    * extension, or several with semicolons between ("jpg;png"), of which the
    * first that a sample has counts. The part after the last dot gives the kind:
-   * jpg, jpeg and png are images, of which there may be one; cls, cls2, class,
-   * count, index, inx and id integers; txt, text and transcript texts; json and
+   * jpg, jpeg and png are images; cls, cls2, class, count, index, inx and id
+   * integers; txt, text and transcript texts; json and
    * jsn JSON; npy arrays; all else is bytes.
    * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
    * `columns` with the same index. "image" is required, the image's path
@@ -413,8 +413,8 @@ typedef struct forebay_loader_options {
    * All others are integers or texts.
    * For FOREBAY_TFRECORD: names of features of its tf.train.Example or
    * SequenceExample, at most 31 bytes each; the entry of `columns` with the
-   * same index is a type. "image", "jpg" and "png" are images, of which there
-   * may be one; "int64" is an integer; "text" and "json" are UTF-8; "npy" is a
+   * same index is a type. "image", "jpg" and "png" are images; "int64" is an
+   * integer; "text" and "json" are UTF-8; "npy" is a
    * .npy file; "bytes" is bytes. "float32[3,4]" is an array of that type and
    * shape, "float32[n,4]" one of any length, "float32" a number. Arrays are
    * lists of float32 or int64, or the bytes of their elements, little-endian

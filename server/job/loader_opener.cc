@@ -30,13 +30,11 @@ stream::BatchOptions BatchOptionsOf(const proto::BatchSpec& spec) {
           .substitute = spec.on_error() == proto::BatchSpec::SUBSTITUTE};
 }
 
-// Returns `pipeline`, which `spec` was compiled to, or null if the dataset has
-// no image and the spec no ops.
-absl::StatusOr<PipelinePtr> PipelineFor(const dataset::Dataset& dataset,
-                                        const proto::PipelineSpec& spec,
-                                        absl::StatusOr<PipelinePtr> pipeline) {
-  if (stream::HasField(dataset, proto::FieldKind::kImage)) return pipeline;
-  if (spec.ops().empty()) return PipelinePtr();
+// Checks that there is an image, if there are ops of images.
+absl::Status CheckImage(const dataset::Dataset& dataset,
+                        const proto::PipelineSpec& spec) {
+  if (spec.ops().empty() || stream::HasField(dataset, proto::FieldKind::kImage))
+    return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       dataset.uri(), ": there is a transform, but no field that is an image"));
 }
@@ -56,11 +54,43 @@ std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
   return std::max<std::uint64_t>(kBlockBytes / (bytes / probes + 1), 1);
 }
 
+// What makes the dataset's images: of each field its own, or `all`.
+absl::StatusOr<stream::ImagePipelines> ImagesOf(
+    const dataset::Dataset& dataset, const proto::PipelineSpec& spec,
+    pipeline::Part part, const absl::StatusOr<PipelinePtr>& all) {
+  FOREBAY_RETURN_IF_ERROR(CheckImage(dataset, spec));
+  stream::ImagePipelines images;
+  int count = 0;
+  bool has_code = false;
+  for (const dataset::Field& field : dataset.fields()) {
+    images.emplace_back();
+    if (field.kind != proto::FieldKind::kImage) continue;
+    const auto* const own = stream::PipelineOf(spec.fields(), field.name);
+    if (own == nullptr) {
+      FOREBAY_ASSIGN_OR_RETURN(images.back(), all);
+    } else {
+      proto::PipelineSpec ops;
+      *ops.mutable_ops() = own->ops();
+      auto made = pipeline::Pipeline::Create(ops, part);
+      if (!made.ok()) return base::Annotate(made.status(), field.name);
+      images.back() = *std::move(made);
+    }
+    ++count;
+    has_code |= images.back()->user_code() != nullptr;
+  }
+  if (count < 2 || (!has_code && part == pipeline::Part::kWhole)) return images;
+  return absl::UnimplementedError(absl::StrCat(
+      dataset.uri(), ": has ", count,
+      " images in a sample, which go neither "
+      "with Python code between their transforms nor with a part of these on a "
+      "GPU"));
+}
+
 // Reads the first sample, and blocks for that, where an array's type is known
 // from its bytes alone.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
-    const dataset::Dataset& dataset, const pipeline::Pipeline* pipeline,
-    const stream::ArrayPipelines& array_pipelines, storage::ByteSource& source,
+    const dataset::Dataset& dataset, const stream::ImagePipelines& images,
+    const stream::FieldPipelines& pipelines, storage::ByteSource& source,
     JobId job, const std::stop_token& stop) {
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
@@ -75,9 +105,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
         storage::ReadNow(source, std::move(request), stop));
     first = std::move(read.bytes);
   }
-  auto types = stream::TypesOf(
-      dataset, pipeline == nullptr ? nullptr : &pipeline->output(),
-      array_pipelines, first.span());
+  auto types = stream::TypesOf(dataset, images, pipelines, first.span());
   if (!types.ok()) return base::Annotate(types.status(), dataset.uri());
   return types;
 }
@@ -104,11 +132,12 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
   // Cheap checks come before the scan.
   FOREBAY_ASSIGN_OR_RETURN(Placement placement, PlaceFor(spec, devices_, stop));
   if (placement.device == nullptr) spec.clear_placement();
-  absl::StatusOr<PipelinePtr> compiled = pipeline::Pipeline::Create(
-      spec.pipeline(),
+  const pipeline::Part part =
       placement.device == nullptr || spec.placement().finished()
           ? pipeline::Part::kWhole
-          : pipeline::Part::kBeforeTail);
+          : pipeline::Part::kBeforeTail;
+  absl::StatusOr<PipelinePtr> compiled =
+      pipeline::Pipeline::Create(spec.pipeline(), part);
   if (!spec.pipeline().ops().empty()) {
     FOREBAY_RETURN_IF_ERROR(compiled.status());
   }
@@ -120,13 +149,15 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
   FOREBAY_ASSIGN_OR_RETURN(
       sampler::Sampler sampler,
       sampler::Sampler::Create(spec.sampler(), dataset->size()));
-  FOREBAY_ASSIGN_OR_RETURN(
-      PipelinePtr pipeline,
-      PipelineFor(*dataset, spec.pipeline(), std::move(compiled)));
-  FOREBAY_ASSIGN_OR_RETURN(
-      std::vector<stream::FieldType> fields,
-      TypesOf(*dataset, pipeline.get(), spec.pipeline().arrays(), *deps_.source,
-              job.id(), stop));
+  FOREBAY_ASSIGN_OR_RETURN(const stream::ImagePipelines images,
+                           ImagesOf(*dataset, spec.pipeline(), part, compiled));
+  FOREBAY_ASSIGN_OR_RETURN(std::vector<stream::FieldType> fields,
+                           TypesOf(*dataset, images, spec.pipeline().fields(),
+                                   *deps_.source, job.id(), stop));
+  const auto first =
+      std::find_if(images.begin(), images.end(),
+                   [](const auto& image) { return image != nullptr; });
+  PipelinePtr pipeline = first == images.end() ? nullptr : *first;
   if (placement.device != nullptr)
     FOREBAY_RETURN_IF_ERROR(CheckForDevice(*dataset, fields));
   if (spec.name().empty()) spec.set_name(job.NextLoaderName());
@@ -163,9 +194,9 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
     const dataset::composed::DatasetInputs& inputs, bool decode,
     const std::stop_token& stop) {
   PipelinePtr pipeline;
-  if (!spec.pipeline().arrays().empty())
+  if (!spec.pipeline().fields().empty())
     return absl::InvalidArgumentError(
-        "single samples' arrays have no transforms");
+        "single samples' fields have no transforms of their own");
   if (!spec.pipeline().ops().empty()) {
     if (!decode)
       return absl::InvalidArgumentError("a transform is for decoded images");
@@ -175,8 +206,7 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
   }
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
                            OpenDataset(inputs, spec.dataset(), stop));
-  FOREBAY_RETURN_IF_ERROR(
-      PipelineFor(*dataset, spec.pipeline(), pipeline).status());
+  FOREBAY_RETURN_IF_ERROR(CheckImage(*dataset, spec.pipeline()));
   return std::make_unique<fetch::SampleReader>(
       fetch::ReaderSpec{.dataset = std::move(dataset),
                         .decode = decode,

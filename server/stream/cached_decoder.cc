@@ -18,14 +18,14 @@ namespace {
 
 std::int64_t CpuNanos() { return base::Clock::ThreadCpu()->NowNanos(); }
 
-// Whether more than the image is read from a sample's bytes.
+// Whether more than that image is read from a sample's bytes.
 bool HasOtherParts(const StreamSpec& spec) {
   if (spec.dataset->is_self_describing()) return true;
   std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
   const std::size_t fields = spec.fields.size();
   spec.dataset->ValuesOf(0, absl::MakeSpan(values.data(), fields));
   for (std::size_t i = 0; i < fields; ++i) {
-    if (spec.fields[i].kind != proto::FieldKind::kImage &&
+    if (i != spec.image_field() &&
         std::holds_alternative<dataset::FieldRange>(values[i])) {
       return true;
     }

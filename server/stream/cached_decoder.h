@@ -17,11 +17,12 @@
 
 namespace forebay::stream {
 
-// The number of the variant of its images that a stream can use; kEncoded if
-// there is none.
+// The number of the variant of its images, the first of each sample, that a
+// stream can use; kEncoded if there is none.
 storage::Variant VariantNumber(const StreamSpec& spec);
 
-// Makes a stream's images from their cached variant. Where the cache lacks it,
+// Makes a stream's images, the first of each sample, from their cached variant.
+// Where the cache lacks it,
 // decodes more than this stream needs and offers the variant to the cache, for
 // the next reader of the sample. The image is the same either way. Tells the
 // coordinator of a coordinated order what became of each sample.

@@ -38,25 +38,14 @@ absl::StatusOr<pipeline::TensorType> FirstArray(
   return std::move(array->type);
 }
 
-// The pipeline of that field; null if it has none.
-const proto::ArrayPipeline* PipelineOf(const ArrayPipelines& pipelines,
-                                       std::string_view field) {
-  const auto found =
-      std::find_if(pipelines.begin(), pipelines.end(),
-                   [field](const proto::ArrayPipeline& pipeline) {
-                     return pipeline.field() == field;
-                   });
-  return found == pipelines.end() ? nullptr : &*found;
-}
-
-absl::Status CheckPipelines(const ArrayPipelines& pipelines,
+absl::Status CheckPipelines(const FieldPipelines& pipelines,
                             const dataset::Dataset& dataset) {
   const std::vector<Field>& fields = dataset.fields();
   if (!pipelines.empty() && dataset.is_produced()) {
     return absl::InvalidArgumentError(
         "transform: the user's code makes the samples, and transforms them");
   }
-  for (const proto::ArrayPipeline& pipeline : pipelines) {
+  for (const proto::FieldPipeline& pipeline : pipelines) {
     const auto field =
         std::find_if(fields.begin(), fields.end(), [&](const Field& candidate) {
           return candidate.name == pipeline.field();
@@ -65,10 +54,11 @@ absl::Status CheckPipelines(const ArrayPipelines& pipelines,
       return absl::InvalidArgumentError(
           absl::StrCat("transform: there is no field ", pipeline.field()));
     }
-    if (field->kind != FieldKind::kArray) {
+    if (field->kind != FieldKind::kArray && field->kind != FieldKind::kImage) {
       return absl::InvalidArgumentError(
           absl::StrCat("transform: ", pipeline.field(),
-                       " is no array, which alone has transforms by name"));
+                       " is neither an image nor an array, which alone have "
+                       "transforms"));
     }
     if (PipelineOf(pipelines, pipeline.field()) != &pipeline) {
       return absl::InvalidArgumentError(
@@ -92,9 +82,9 @@ pipeline::TensorType ElementsOf(const Field& field) {
 
 // Makes the pipeline of an array, and with it the field's type.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
-                      const ArrayPipelines& pipelines, FieldType* type) {
+                      const FieldPipelines& pipelines, FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
-  const proto::ArrayPipeline* const wanted = PipelineOf(pipelines, field.name);
+  const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
   const std::optional<std::uint64_t> longest =
       field.ragged() ? std::optional(field.longest) : std::nullopt;
   auto made = pipeline::ArrayPipeline::Create(
@@ -107,6 +97,16 @@ absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
 }
 
 }  // namespace
+
+const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
+                                       std::string_view field) {
+  const auto found =
+      std::find_if(pipelines.begin(), pipelines.end(),
+                   [field](const proto::FieldPipeline& pipeline) {
+                     return pipeline.field() == field;
+                   });
+  return found == pipelines.end() ? nullptr : &*found;
+}
 
 bool HasField(const dataset::Dataset& dataset, FieldKind kind) {
   return std::any_of(dataset.fields().begin(), dataset.fields().end(),
@@ -121,12 +121,12 @@ bool NeedsFirstSample(const dataset::Dataset& dataset) {
 }
 
 absl::StatusOr<std::vector<FieldType>> TypesOf(
-    const dataset::Dataset& dataset, const pipeline::TensorType* image,
-    const ArrayPipelines& array_pipelines,
+    const dataset::Dataset& dataset, const ImagePipelines& images,
+    const FieldPipelines& pipelines,
     absl::Span<const std::uint8_t> first_sample) {
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
-  FOREBAY_RETURN_IF_ERROR(CheckPipelines(array_pipelines, dataset));
+  FOREBAY_RETURN_IF_ERROR(CheckPipelines(pipelines, dataset));
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
   dataset::MadeValues made;
   if (NeedsFirstSample(dataset)) {
@@ -135,7 +135,6 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     if (!found.ok()) return base::Annotate(found, "sample 0");
   }
   std::vector<FieldType> types;
-  const Field* pictured = nullptr;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field& field = fields[i];
     FieldType type{.name = field.name,
@@ -143,27 +142,21 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
                    .value = {},
                    .on_host = field.on_host};
     if (field.kind == FieldKind::kImage) {
-      if (pictured != nullptr) {
-        return absl::UnimplementedError(
-            absl::StrCat("fields ", pictured->name, " and ", field.name,
-                         " are both images, of which a batch can have one"));
-      }
-      FOREBAY_CHECK(image != nullptr);
-      pictured = &field;
-      type.value = *image;
+      type.image = images[i];
+      type.value = type.image->output();
     } else if (dataset.is_produced()) {
       type.value = {.dtype = field.array->dtype,
                     .shape = field.array->shape,
                     .bytes = field.longest};
     } else if (field.array.has_value()) {
       const pipeline::TensorType value = ElementsOf(field);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, array_pipelines, &type));
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,
                                FirstArray(field, values[i], first_sample));
       const auto* const file = std::get_if<dataset::FieldRange>(&values[i]);
       type.header_bytes = file->length - std::min(file->length, value.bytes);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, array_pipelines, &type));
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +32,8 @@ struct FieldType {
   // Makes each value of an array that is read. Null: it is no array, or its
   // values are made elsewhere.
   std::shared_ptr<const pipeline::ArrayPipeline> pipeline = nullptr;
+  // Makes each image. Null: it is none.
+  std::shared_ptr<const pipeline::Pipeline> image = nullptr;
 
   // Whether samples differ in length.
   bool varies() const {
@@ -50,18 +53,24 @@ bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 // is an array whose own header says its type.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
-using ArrayPipelines = google::protobuf::RepeatedPtrField<proto::ArrayPipeline>;
+// What makes the images of each of a dataset's fields; null for other fields.
+// Empty: no field is an image.
+using ImagePipelines = std::vector<std::shared_ptr<const pipeline::Pipeline>>;
+using FieldPipelines = google::protobuf::RepeatedPtrField<proto::FieldPipeline>;
 
-// Returns the types of all fields of `dataset`. `image` is the type of its
-// image in a batch, or null if it has none. `first_sample` is the bytes of
-// sample 0, or nothing if NeedsFirstSample is false. UNIMPLEMENTED: it has
-// several images, or pipeline::ReadArray says so of sample 0's arrays.
-// DATA_LOSS: ReadArray says so. INVALID_ARGUMENT: a pipeline is of no field
-// that is an array, or cannot be made of it. Errors name the field.
-// Thread-safe; never blocks.
+// The pipeline of that field; null if it has none.
+const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
+                                       std::string_view field);
+
+// Returns the types of all fields of `dataset`, which has `images`.
+// `first_sample` is the bytes of sample 0, or nothing if NeedsFirstSample is
+// false. UNIMPLEMENTED and DATA_LOSS: pipeline::ReadArray says so of sample 0's
+// arrays. INVALID_ARGUMENT: a pipeline is of no field that is an array or an
+// image, or cannot be made of the array. Errors name the field. Thread-safe;
+// never blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
-    const dataset::Dataset& dataset, const pipeline::TensorType* image,
-    const ArrayPipelines& array_pipelines,
+    const dataset::Dataset& dataset, const ImagePipelines& images,
+    const FieldPipelines& pipelines,
     absl::Span<const std::uint8_t> first_sample);
 
 }  // namespace forebay::stream

@@ -40,11 +40,26 @@ class SampleMaker::Row final : public sample::FieldTarget {
   }
   absl::Status SetImage(std::size_t field,
                         const dataset::FieldValue& image) override {
+    if (field != maker_->spec_->image_field()) return MakeFurther(field, image);
     return maker_->decoder_->Make(*pending_, maker_->KeyOf(*pending_), read_,
                                   image, *workspace_, RoomOf(field));
   }
 
  private:
+  // Makes another image than the first.
+  absl::Status MakeFurther(std::size_t field,
+                           const dataset::FieldValue& image) const {
+    FOREBAY_ASSIGN_OR_RETURN(
+        const auto encoded,
+        sample::ImageBytes(*maker_->spec_->dataset, pending_->id, read_, image,
+                           [this](std::uint64_t bytes) {
+                             return workspace_->RoomToUnpack(bytes);
+                           }));
+    return TypeOf(field).image->Run(
+        encoded, maker_->KeyOf(*pending_), *workspace_,
+        layout().Room(slot(), field, pending_->index));
+  }
+
   absl::Span<std::uint8_t> RoomOf(std::size_t image) const {
     const pipeline::UserCode* const code = maker_->spec_->user_code();
     return code == nullptr

@@ -37,8 +37,9 @@ namespace forebay::stream {
 struct StreamSpec {
   std::shared_ptr<const dataset::Dataset> dataset;
   sampler::Sampler sampler;
-  std::shared_ptr<const pipeline::Pipeline> pipeline;  // null without an image
-  std::vector<FieldType> fields;                       // the dataset's
+  // Of the image, the first if a sample has several. Null without one.
+  std::shared_ptr<const pipeline::Pipeline> pipeline;
+  std::vector<FieldType> fields;  // the dataset's
   // Where fields of numbers lie; members are on GPUs if they lie there.
   proto::Place place = proto::Place::kHost;
   BatchOptions batch;
@@ -61,7 +62,7 @@ struct StreamSpec {
     return user_code() != nullptr && user_code()->after() == nullptr &&
            place == proto::Place::kHost;
   }
-  // The number of the field that is an image. There must be one.
+  // The number of the first field that is an image. There must be one.
   std::size_t image_field() const {
     const auto image =
         std::find_if(fields.begin(), fields.end(), [](const FieldType& field) {

@@ -68,7 +68,7 @@ void Try(const ArrayPipeline::Ops& ops, const TensorType& first,
 // An ArrayPipeline as text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  forebay::proto::ArrayPipeline spec;
+  forebay::proto::FieldPipeline spec;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (!forebay::fuzz::ReadMessage(text, &spec)) return 0;
   const ArrayPipeline::Ops& ops = spec.ops();

@@ -227,15 +227,6 @@ def test_fields_must_be_named(shared_daemon, shards, photos):
         f"{shards}: there is a transform, but no field that is an image")
 
 
-def test_one_image_at_most(shared_daemon, tmp_path, pictures):
-    path = tmp_path / "pair.tar"
-    write_python_tar(path, [("1.jpg", pictures[0][0]),
-                            ("1.mask.jpg", pictures[1][0])])
-    assert refusal(forebay.Unsupported, path, ("jpg", "mask.jpg")) == (
-        f"{tmp_path}: fields jpg and mask.jpg are both images, of which a "
-        "batch can have one")
-
-
 def test_missing_field(shared_daemon, shards):
     assert refusal(forebay.InvalidArgument, shards / "*.tar",
                    ("jpg", "wav")) == (

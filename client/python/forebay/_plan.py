@@ -90,9 +90,9 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     if batch_transform is not None and not callable(batch_transform):
         raise errors.InvalidArgument(
             f"batch_transform must be a function, not {batch_transform!r}")
-    arrays: Dict[str, Transform] = {}
+    own: Dict[str, Transform] = {}  # of other fields than the first image
     if isinstance(transform, collections.abc.Mapping):
-        transform, arrays = _field_transforms.split(transform, others["fields"])
+        transform, own = _field_transforms.split(transform, others["fields"])
     kind = _batch.resolve_framework(framework)
     gpu = _device.choose(device, static_buffers, kind)
     form = _ragged.form(ragged, padding_value, kind)
@@ -119,12 +119,12 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             return NeedsWorkers(str(error), False)
         raise
     for_daemon = split.transform
-    if arrays:
+    if own:
         if coded is not None:
             raise errors.Unsupported(
-                "transform: ops of arrays do not go with Python code between those of "
-                "the image")
-        for_daemon = _field_transforms.FieldTransforms(for_daemon, arrays)
+                "transform: those of several fields do not go with Python code between "
+                "those of the image")
+        for_daemon = _field_transforms.FieldTransforms(for_daemon, own)
     timeout = others["timeout"]
     others = _torch_arguments.without_unnecessary(
         others, coded is not None, stacklevel + 1)

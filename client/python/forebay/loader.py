@@ -56,7 +56,7 @@ class DataLoader:
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
         stand for the first that a sample has. The part after the last dot says how a
-        field is decoded: jpg, jpeg and png as images, of which there may be one; cls,
+        field is decoded: jpg, jpeg and png as images; cls,
         cls2, class, count, index, inx and id as integers; txt, text and transcript as
         texts; json and jsn as JSON; npy as arrays, which must all have one type, and
         one shape but for the first axis (see ragged); all else stays bytes.
@@ -89,7 +89,7 @@ class DataLoader:
         image, if they come last, else in processes of this user's (a warning names
         them). A pipeline that ends with PIL images delivers uint8 NCHW; one with
         Albumentations' arrays, NHWC. None only decodes, to uint8 NCHW.
-        Or a dict by field: {"jpg": ..., "npy": forebay.transforms.Slice(0, 100)}.
+        Of all images of a sample, with the same random draws; or a dict by field.
       rank, world_size: which part of each epoch this process sees.
       distributed: whether to take both from torch.distributed if that runs, else
         from Ray Train, or torchrun's, SLURM's or Horovod's variables. Hosts do not

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import struct
+import zipfile
 
 import crc32c
 import numpy
@@ -83,6 +84,17 @@ def _write_mds(place):
 def mds():
     """The pattern of MDS shards with the columns `image` and `label`."""
     return str(_once("mds", _write_mds) / "shard.*.mds")
+
+
+def _write_zip(place):
+    with zipfile.ZipFile(place / "photos.zip", "w") as archive:  # JPEGs are stored
+        for number, (photo, label) in enumerate(samples()):
+            archive.writestr(f"{label:03}/{number:05}.jpg", photo)
+
+
+def zips():
+    """The path of a zip archive of class folders."""
+    return str(_once("zip", _write_zip) / "photos.zip")
 
 
 def _write_rows(place):

@@ -7,6 +7,7 @@ import json
 import struct
 import sys
 import time
+import zipfile
 
 import numpy
 import PIL.Image
@@ -72,6 +73,25 @@ class Shards(torch.utils.data.Dataset):
         return self._transform(image.convert("RGB")), label
 
 
+class Archive(torch.utils.data.Dataset):
+    """Images in class folders of a zip archive, by zipfile, which each worker opens."""
+
+    def __init__(self, path, transform):
+        self._path, self._transform, self._archive = path, transform, None
+        with zipfile.ZipFile(path) as archive:
+            self._names = archive.namelist()
+
+    def __len__(self):
+        return len(self._names)
+
+    def __getitem__(self, number):
+        if self._archive is None:
+            self._archive = zipfile.ZipFile(self._path)
+        name = self._names[number]
+        image = PIL.Image.open(io.BytesIO(self._archive.read(name)))
+        return self._transform(image.convert("RGB")), int(name.partition("/")[0])
+
+
 class Rows(torch.utils.data.Dataset):
     """Rows of a .npy file, by numpy.load's memory map."""
 
@@ -85,7 +105,7 @@ class Rows(torch.utils.data.Dataset):
         return torch.from_numpy(numpy.array(self._rows[number]))
 
 
-READERS = {"tfrecord": Records, "mds": Shards, "npy": Rows}
+READERS = {"tfrecord": Records, "mds": Shards, "npy": Rows, "zip": Archive}
 
 
 def measure(container, path, workers, batch_size=64):

@@ -141,10 +141,10 @@ TEST(PipelineCodecTest, OpsOfArraysArrive) {
 
   const proto::PipelineSpec spec = Parse(encoder);
   EXPECT_EQ(spec.ops_size(), 1);
-  ASSERT_EQ(spec.arrays_size(), 2);
-  EXPECT_EQ(spec.arrays(1).field(), "x.npy");
-  EXPECT_EQ(spec.arrays(1).ops_size(), 0);
-  const proto::ArrayPipeline& ops = spec.arrays(0);
+  ASSERT_EQ(spec.fields_size(), 2);
+  EXPECT_EQ(spec.fields(1).field(), "x.npy");
+  EXPECT_EQ(spec.fields(1).ops_size(), 0);
+  const proto::FieldPipeline& ops = spec.fields(0);
   EXPECT_EQ(ops.field(), "npy");
   ASSERT_EQ(ops.ops_size(), 6);
   EXPECT_EQ(ops.ops(0).slice().start(), -70000000000);

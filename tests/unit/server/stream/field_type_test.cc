@@ -48,7 +48,7 @@ class Arrays final : public dataset::FakeDataset {
 };
 
 FieldType TypeOf(const Arrays& arrays) {
-  const auto types = TypesOf(arrays, nullptr, {}, arrays.first());
+  const auto types = TypesOf(arrays, {}, {}, arrays.first());
   EXPECT_TRUE(types.ok()) << types.status();
   return types->front();
 }
@@ -72,9 +72,9 @@ TEST(FieldTypeTest, ArraysOfOtherSizesDifferInTheFirstAxis) {
   EXPECT_EQ(type.value.bytes, 1002u);
 }
 
-ArrayPipelines WindowOf(std::string_view field, std::uint64_t length) {
-  ArrayPipelines pipelines;
-  proto::ArrayPipeline* const pipeline = pipelines.Add();
+FieldPipelines WindowOf(std::string_view field, std::uint64_t length) {
+  FieldPipelines pipelines;
+  proto::FieldPipeline* const pipeline = pipelines.Add();
   pipeline->set_field(std::string(field));
   pipeline->add_ops()->mutable_random_window()->set_length(length);
   return pipelines;
@@ -83,7 +83,7 @@ ArrayPipelines WindowOf(std::string_view field, std::uint64_t length) {
 TEST(FieldTypeTest, APipelineMakesTheType) {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
   const auto types =
-      TypesOf(arrays, nullptr, WindowOf("npy", 5), arrays.first());
+      TypesOf(arrays, {}, WindowOf("npy", 5), arrays.first());
   ASSERT_TRUE(types.ok()) << types.status();
   EXPECT_FALSE(types->front().varies());
   EXPECT_EQ(types->front().value.shape, (Shape{5, 3}));
@@ -91,15 +91,15 @@ TEST(FieldTypeTest, APipelineMakesTheType) {
 
 TEST(FieldTypeTest, RefusesPipelinesOfNoArray) {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
-  const auto refusal = [&](const ArrayPipelines& pipelines) {
-    const auto types = TypesOf(arrays, nullptr, pipelines, arrays.first());
+  const auto refusal = [&](const FieldPipelines& pipelines) {
+    const auto types = TypesOf(arrays, {}, pipelines, arrays.first());
     return std::string(types.status().message());
   };
   EXPECT_EQ(refusal(WindowOf("mel", 5)), "transform: there is no field mel");
   EXPECT_EQ(refusal(WindowOf("npy", 0)),
             "npy: transform 1 (RandomWindow): length is 0, not 1 to "
             "1099511627776");
-  ArrayPipelines two = WindowOf("npy", 5);
+  FieldPipelines two = WindowOf("npy", 5);
   *two.Add() = two[0];
   EXPECT_EQ(refusal(two), "transform: npy has two of them");
 }
@@ -112,7 +112,7 @@ TEST(FieldTypeTest, ArraysWithoutElementsToCountAreOfOneShape) {
   }
   // So many bytes that nobody can count them.
   const Arrays hostile("<f8", "(0, 4294967296, 4294967296)", 0, 60, 99);
-  const auto types = TypesOf(hostile, nullptr, {}, hostile.first());
+  const auto types = TypesOf(hostile, {}, {}, hostile.first());
   if (types.ok()) EXPECT_FALSE(types->front().varies());
 }
 
