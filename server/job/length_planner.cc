@@ -176,9 +176,10 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
         "bucket_by: the batches of all ranks have ", at_a_time,
         " samples together, of which ", kMostAtATime, " can be planned"));
   }
-  sampler::LengthPlan plan{.sorts = spec_.sampler().by_length(),
-                           .batch = stream_->batch.size,
-                           .lengths = lengths_};
+  sampler::LengthPlan plan;
+  plan.sorts = spec_.sampler().by_length();
+  plan.batch = stream_->batch.size;
+  plan.lengths = lengths_;
   plan.window = std::min(
       kWindowBatches * at_a_time,
       std::max(kWindowSamples / at_a_time, std::uint64_t{1}) * at_a_time);

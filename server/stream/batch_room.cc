@@ -30,7 +30,9 @@ RoomSurvey::RoomSurvey(const std::vector<FieldType>& fields) {
   for (const FieldType& type : fields) {
     fields_.emplace_back();
     if (!type.varies()) continue;
-    fields_.back() = {.each = EachOf(type), .longest = type.value.bytes};
+    Sizes& sizes = fields_.back().emplace();
+    sizes.each = EachOf(type);
+    sizes.longest = type.value.bytes;
   }
 }
 

@@ -18,8 +18,6 @@ SANITIZERS = ("asan", "ubsan", "tsan")
 # The kernels' compiler: where it is, what needs it is built and tested, too.
 NVCC = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                     "bin", "nvcc")
-# Driven by coverage where no sanitizer is asked for: clang's are part of that.
-FUZZ = "//tests/fuzz"
 PROGRAMS = {
     "FOREBAY_DAEMON": ("//server/daemon:forebayd", "server/daemon/forebayd"),
     "FOREBAY_LIBRARY": ("//client:python", "client/libforebay.so"),
@@ -103,27 +101,14 @@ def _options(config):
     return [f"--config={config}"] if config else []
 
 
-def run_tests(labels, config):
-    """Runs C++ tests, fuzz targets in the build that suits them."""
-    by_coverage = [label for label in labels
-                   if config not in SANITIZERS and label.startswith(FUZZ)]
-    others = [label for label in labels if label not in by_coverage]
-    cases = run_bazel(others, _options(config)) if others else []
-    if by_coverage:
-        cases += run_bazel(by_coverage, ["--config=fuzz"])
-    return cases
-
-
 def build_all(config):
     """Builds everything; a failed case when that fails."""
     # A library that is asked for by name is compiled twice, once of them for
     # shared libraries. So only those are that nothing else is made of.
     used = 'kind("rule", //...) except kind("cc_library rule", //...)'
-    elsewhere = "" if config in SANITIZERS else f" except {FUZZ}/..."
     labels = _query(f"let used = {used} in "
                     '(($used + (kind("cc_library rule", //...) '
-                    'except deps($used))) except attr(tags, "manual", //...))'
-                    + elsewhere)
+                    'except deps($used))) except attr(tags, "manual", //...))')
     command = ["bazel", "build", "--noshow_progress", "--keep_going",
                *_options(config), "--", *labels]
     if subprocess.run(command, cwd=ROOT).returncode == 0:
@@ -192,7 +177,7 @@ def main():
     cases = [] if args.name else build_all(config)
     labels = bazel_targets(args.name, config)
     if labels:
-        cases += run_tests(labels, config)
+        cases += run_bazel(labels, _options(config))
     paths = [] if config in SANITIZERS else python_tests(args.name)
     if paths:
         if args.name:

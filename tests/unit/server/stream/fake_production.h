@@ -295,11 +295,13 @@ inline StreamSpec FakeStreamSpec(
   return {.dataset = dataset,
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),
           .pipeline = pipeline,
-          .fields = *TypesOf(*dataset, &pipeline->output(), {}, {}),
+          .fields = *TypesOf(*dataset, {pipeline, nullptr}, {}, {}),
           .batch = {.size = spec.batch().batch_size(),
                     .drop_last = spec.batch().drop_last(),
                     .substitute = spec.batch().on_error() ==
                                   proto::BatchSpec::SUBSTITUTE},
+          .room = std::nullopt,
+          .windows = nullptr,
           .seed = spec.sampler().seed(),
           .order_member = nullptr};
 }
