@@ -202,7 +202,7 @@ TEST(BatchLayoutTest, GivesEachSampleTheRoomThatItNeeds) {
   const std::vector<std::uint64_t> room = {20, 0, 64};
   const BatchLayout layout(types, 4, proto::Place::kHost, 0, room);
   EXPECT_LT(layout.slot_size().host,
-            BatchLayout(types, 4).slot_size().host - 4 * 6000);
+            BatchLayout(types, 4).slot_size().host - 4 * 4000);
   std::vector<std::uint8_t> slot(layout.slot_size().host);
   // Text, label and array of each of three samples.
   const std::vector<std::uint64_t> starts =
