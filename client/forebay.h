@@ -423,7 +423,8 @@ typedef struct forebay_loader_options {
    * For FOREBAY_LMDB: as for FOREBAY_TFRECORD, if values are Examples. But a
    * single field with the name "" is the value, as the field "value"; its type
    * may also be "datum": Caffe's Datum, as the fields "image" or "array", and
-   * "label". So is a field "value" alone or beside "key", the entry's key
+   * "label"; or "lsun": an image, as "image", and the number of its environment
+   * as "label". So is a field "value" alone or beside "key", the entry's key
    * ("text", "bytes" or "int64"). */
   const char* const* fields;
   size_t field_count;

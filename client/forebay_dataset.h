@@ -55,6 +55,13 @@ FOREBAY_EXPORT forebay_status
 forebay_dataset_subset(const forebay_dataset* whole, const int64_t* samples,
                        size_t count, forebay_dataset** out);
 
+/* Entries of `whole` by their keys, in this order, and as often as they occur.
+ * `whole` is a dataset from a place of FOREBAY_LMDB. `keys` has at least one,
+ * `count`, one behind the other; `lengths` are their bytes. */
+FOREBAY_EXPORT forebay_status forebay_dataset_select(
+    const forebay_dataset* whole, const char* keys, const uint32_t* lengths,
+    size_t count, forebay_dataset** out);
+
 /* 1 to 128 datasets with equal fields, one after the other. */
 FOREBAY_EXPORT forebay_status forebay_dataset_concatenate(
     const forebay_dataset* const* parts, size_t count, forebay_dataset** out);

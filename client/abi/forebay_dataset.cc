@@ -64,6 +64,19 @@ forebay_status forebay_dataset_subset(const forebay_dataset* whole,
   });
 }
 
+forebay_status forebay_dataset_select(const forebay_dataset* whole,
+                                      const char* keys, const uint32_t* lengths,
+                                      size_t count, forebay_dataset** out) {
+  const bool given = keys != nullptr && lengths != nullptr && count > 0;
+  return Guard(whole != nullptr && given && out != nullptr, [&] {
+    return Give(
+        [&](Dataset* made) {
+          return whole->dataset.Select(keys, lengths, count, made);
+        },
+        out);
+  });
+}
+
 forebay_status forebay_dataset_concatenate(const forebay_dataset* const* parts,
                                            size_t count,
                                            forebay_dataset** out) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -135,15 +136,28 @@ void Dataset::SetHostFields(std::uint32_t count) {
 
 Status Dataset::Subset(const std::int64_t* samples, size_t count,
                        Dataset* out) const {
-  proto::Fd list;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(
-      {reinterpret_cast<const char*>(samples), count * sizeof *samples},
-      &list));
+  return SubsetBy(
+      {reinterpret_cast<const char*>(samples), count * sizeof *samples}, 0,
+      out);
+}
+
+Status Dataset::Select(const char* keys, const std::uint32_t* lengths,
+                       size_t count, Dataset* out) const {
+  std::string list(reinterpret_cast<const char*>(lengths),
+                   count * sizeof *lengths);
+  list.append(keys, std::accumulate(lengths, lengths + count, size_t{0}));
+  return SubsetBy(list, count, out);
+}
+
+Status Dataset::SubsetBy(std::string_view list, std::uint64_t keys,
+                         Dataset* out) const {
+  proto::Fd memory;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(list, &memory));
   Dataset dataset;
   dataset.uri_ = uri_;
-  dataset.spec_ = EncodeSubset(uri_, {spec_, fds_.size()});
+  dataset.spec_ = EncodeSubset(uri_, {spec_, fds_.size()}, keys);
   dataset.fds_ = fds_;
-  dataset.Add(std::move(list));
+  dataset.Add(std::move(memory));
   *out = std::move(dataset);
   return Status();
 }

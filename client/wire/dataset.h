@@ -37,6 +37,8 @@ class Dataset {
   // Likewise: see forebay_dataset_set_host_fields.
   void SetHostFields(std::uint32_t count);
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
+  Status Select(const char* keys, const std::uint32_t* lengths, size_t count,
+                Dataset* out) const;
   static Status Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out);
 
@@ -48,6 +50,9 @@ class Dataset {
   std::vector<int> fds() const;
 
  private:
+  // A subset, by `list`; by so many keys, if they are not 0.
+  Status SubsetBy(std::string_view list, std::uint64_t keys,
+                  Dataset* out) const;
   void Add(proto::Fd fd) {
     fds_.push_back(std::make_shared<const proto::Fd>(std::move(fd)));
   }

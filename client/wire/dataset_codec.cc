@@ -135,11 +135,13 @@ void AppendHostFields(std::uint32_t count, std::string* spec) {
   dataset.add_uint32(DatasetTag::kHostFields, count);
 }
 
-std::string EncodeSubset(std::string_view uri, const EncodedPart& whole) {
+std::string EncodeSubset(std::string_view uri, const EncodedPart& whole,
+                         std::uint64_t keys) {
   std::string bytes;
   DatasetBuilder dataset(bytes);
   Begin(dataset, uri, kSubset);
   AddPart(dataset, whole);
+  if (keys > 0) dataset.add_uint64(DatasetTag::kSamples, keys);
   return bytes;
 }
 

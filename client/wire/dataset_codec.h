@@ -39,7 +39,9 @@ struct EncodedPart {
   size_t descriptors = 0;
 };
 
-std::string EncodeSubset(std::string_view uri, const EncodedPart& whole);
+// By numbers, or by so many keys, if they are not 0.
+std::string EncodeSubset(std::string_view uri, const EncodedPart& whole,
+                         std::uint64_t keys = 0);
 std::string EncodeConcatenation(std::string_view uri,
                                 const std::vector<EncodedPart>& parts);
 

@@ -46,6 +46,9 @@ def run():
                      {"fields": {"image": "jpg", "label": "int64"}}),
                     ("mds", containers.mds(), {"fields": ("image", "label")}),
                     ("zip", containers.zips(), {}),
+                    ("lmdb", containers.environment(),
+                     {"function": "lmdb",
+                      "fields": {"value": "jpg", "key": "int64"}}),
                 )]
         arrays = row("formats", f"rows of 100 KB in npy / {against}",
                      *_rates(server, "npy", containers.rows(), images=False),

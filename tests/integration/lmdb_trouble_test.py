@@ -3,10 +3,12 @@
 import os
 import pathlib
 import shutil
+import struct
 
 import pytest
 
 import forebay
+from daemons import serving
 from forebay import transforms as T
 from lmdb_files import contents, lmdb, noise, open_entries, write
 from stale_files_test import chmodded, linked, set_to_its_own_time
@@ -26,18 +28,21 @@ def refusal(error, dataset, **arguments):
 
 def test_files_that_are_no_environments(tmp_path):
     path = tmp_path / "data.mdb"
+    good = (GOLDEN / "few.mdb").read_bytes()
     for content, says in (
             (b"", "is no LMDB file: it has only 0 bytes"),
             (b"short", "is no LMDB file: it has only 5 bytes"),
             (bytes(4096), "at byte 0: there is no meta page of LMDB"),
-            ((GOLDEN / "few.mdb").read_bytes()[:5000],
-             "at byte 0: the file is truncated: it has one page")):
+            (good[:4200], "at byte 0: the file is truncated: it has one page"),
+            (good[:4096] + bytes(9000), "at byte 4096: there is no meta page of LMDB")):
         path.write_bytes(content)
-        text = refusal(forebay.DataError, path)
-        if len(content) == 5000:
-            assert "data.mdb: at byte " in text and "truncated" in text
-        else:
+        for fields in ("bytes", "datum", None):
+            text = refusal(forebay.DataError, path, fields=fields)
             assert text == f"{tmp_path}: data.mdb: {says}"
+    path.write_bytes(good[:5000])
+    for fields in ("bytes", "datum", None):
+        text = refusal(forebay.DataError, path, fields=fields)
+        assert "data.mdb: at byte " in text and "truncated" in text
 
 
 def test_a_lock_file_is_no_environment(tmp_path):
@@ -58,6 +63,28 @@ def test_a_damaged_page_is_named(tmp_path):
     path.write_bytes(content)
     text = refusal(forebay.DataError, tmp_path / "env")
     assert text.startswith(f"{tmp_path}: env/data.mdb: at byte "), text
+
+
+def test_an_enormous_value_takes_no_memory(tmp_path):
+    """A sparse file; no batch has room for its value."""
+    path = write(tmp_path / "env", {b"k": b"x" * 5000}) / "data.mdb"
+    content, pages = bytearray(path.read_bytes()), (1 << 20) + 9
+    node = struct.pack("<IHH", 5000, 1, 1) + b"k"
+    struct.pack_into("<I", content, content.index(node), (1 << 32) - 1)
+    for page in (0, 4096):
+        struct.pack_into("<Q", content, page + 136, pages - 1)
+    path.write_bytes(content)
+    os.truncate(path, pages * 4096)
+    config = tmp_path / "forebayd.toml"
+    config.write_text("[memory]\nlimit = '192MiB'\n")
+    with serving(tmp_path, "--config", str(config)) as daemon:
+        for fields in ("bytes", "float32[n]", "datum", None):
+            text = refusal(forebay.ResourceExhausted, path.parent, fields=fields)
+            assert str(tmp_path) in text
+        status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
+        peak, = (int(line.split()[1]) for line in status.splitlines()
+                 if line.startswith("VmHWM"))
+        assert peak < 192 << 10
 
 
 def test_what_is_missing_is_named(tmp_path):
@@ -158,25 +185,35 @@ def test_a_file_that_is_touched_in_mid_epoch_is_no_error(tmp_path, touch):
 
 
 def replaced(path, entries):
-    """Another environment takes its place."""
-    write(path.with_name("other"), entries)
-    os.replace(path.with_name("other") / "data.mdb", path / "data.mdb")
+    """Another environment takes its place, of the same time."""
+    other = path.with_name("other") / "data.mdb"
+    write(other.parent, entries)
+    time = (path / "data.mdb").stat().st_mtime_ns
+    os.utime(other, ns=(time, time))
+    os.replace(other, path / "data.mdb")
+
+
+def others(entries):
+    """Entries with the same keys and lengths."""
+    return {key: value[::-1] for key, value in entries.items()}
 
 
 def test_a_file_that_is_replaced_in_mid_epoch_is_an_error(tmp_path):
-    write(tmp_path / "env", noise(4000))
+    entries = noise(4000)
+    size = (write(tmp_path / "env", entries) / "data.mdb").stat().st_size
     with open_entries(tmp_path / "env", shuffle=True, depth=1) as loader:
         batches = iter(loader)
         next(batches)
-        replaced(tmp_path / "env", noise(3000, seed=2))
+        replaced(tmp_path / "env", others(entries))
+        assert (tmp_path / "env" / "data.mdb").stat().st_size == size
         text, _ = run_until_error(batches, forebay.StateError)
         assert str(tmp_path) in text and "data.mdb" in text
     with open_entries(tmp_path / "env") as loader:
-        assert contents(loader)[0] == list(noise(3000, seed=2).values())
+        assert contents(loader)[0] == list(others(entries).values())
 
 
 def test_a_file_that_is_replaced_before_the_first_batch_is_opened_anew(tmp_path):
     write(tmp_path / "env", noise(40))
     with open_entries(tmp_path / "env") as loader:
-        replaced(tmp_path / "env", noise(40, seed=2))
-        assert contents(loader)[0] == list(noise(40, seed=2).values())
+        replaced(tmp_path / "env", others(noise(40)))
+        assert contents(loader)[0] == list(others(noise(40)).values())

@@ -112,6 +112,19 @@ def test_what_was_cached_is_of_its_transaction(place, options):
                 assert contents(loader)[0] == lmdb_history.latest(writer.last)
 
 
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_an_index_that_is_older_than_its_file(tmp_path, place, options):
+    """It was kept on the disk, and no daemon saw the commit."""
+    with serving(tmp_path) as daemon, Writer(place / "env", options) as writer:
+        for count in (3, 1, 2):
+            writer.commit(count)
+            with open_entries(place / "env") as loader:
+                assert contents(loader)[0] == lmdb_history.latest(writer.last)
+            daemon.stop()
+            writer.commit(1)
+            daemon.start()
+
+
 @pytest.mark.parametrize("options", [{"sync": False},
                                      {"writemap": True, "sync": False}], ids=str)
 def test_a_writer_that_never_rests(tmp_path, io_uring, options):

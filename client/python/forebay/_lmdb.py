@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Mapping, Union
+from typing import Dict, Iterable, List, Mapping, Optional, Union
 
 from . import errors
 from ._tfrecord import checked_fields
@@ -17,26 +17,47 @@ class LMDB:
       fields: dict of str, the type of each field; a str, the type of the values; or
         None: they are guessed.
       database: its name as bytes; empty for the unnamed one.
+      keys: list of bytes, the entries that are samples; None: all are.
     """
 
-    def __init__(self, path, fields, database):
+    def __init__(self, path, fields, database=b"", keys=None):
         self.path = path
         self.fields: Union[None, str, Dict[str, str]] = fields
         self.database: bytes = database
+        self.keys: Optional[List[bytes]] = keys
 
     def __repr__(self) -> str:
         fields = "" if self.fields is None else f", fields={self.fields!r}"
         database = f", database={self.database!r}" if self.database else ""
-        return f"lmdb({os.fspath(self.path)!r}{fields}{database})"
+        keys = "" if self.keys is None else f", keys=<{len(self.keys)}>"
+        return f"lmdb({os.fspath(self.path)!r}{fields}{database}{keys})"
+
+
+def _checked_keys(keys) -> Optional[List[bytes]]:
+    if keys is None:
+        return None
+    if isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable):
+        raise errors.InvalidArgument(
+            f"keys must be a sequence of keys, not {keys!r}")
+    found = []
+    for key in keys:
+        if not isinstance(key, (str, bytes)):
+            raise errors.InvalidArgument(f"keys must be str or bytes, not {key!r}")
+        found.append(key if isinstance(key, bytes) else key.encode())
+    if not found:
+        raise errors.InvalidArgument("keys must name at least one entry")
+    return found
 
 
 def lmdb(path: Union[str, "os.PathLike[str]"], *,
          fields: Union[None, str, Mapping[str, str]] = None,
-         database: Union[None, str, bytes] = None) -> LMDB:
+         database: Union[None, str, bytes] = None,
+         keys: Optional[Iterable[Union[str, bytes]]] = None) -> LMDB:
     """A dataset of the entries of LMDB environments: a DataLoader's `dataset`.
 
-    Sample i is entry i in the order of keys. Several environments follow one
-    another. The daemon finds what the last transaction has left; it takes no lock.
+    Sample i is entry i in the order of keys, or of a list. Several environments
+    follow one another. The daemon finds what the last transaction has left; it
+    takes no lock.
 
     Args:
       path: of the environment's folder, or of its file (`subdir=False`); a path or
@@ -44,7 +65,8 @@ def lmdb(path: Union[str, "os.PathLike[str]"], *,
       fields: a str is the type of each value, as the field "value": "image" (or
         "jpg", "png"), "text", "json", "npy", "bytes", "int64" (digits), or an array
         such as "float32[3,4]" or, of any length, "float32[n,4]". "datum" is Caffe's
-        Datum: a batch has the field "image" or "array", and "label".
+        Datum: a batch has the field "image" or "array", and "label". "lsun" is an
+        image as the field "image", and the number of its environment as "label".
 
         A dict of the names "key" and "value" alone has their types, such as
         {"key": "text", "value": "jpg"}; keys can be "text", "bytes" or "int64".
@@ -52,6 +74,8 @@ def lmdb(path: Union[str, "os.PathLike[str]"], *,
         With None, fields are guessed from the first values.
       database: the name of the database in the environment; None for the unnamed
         one.
+      keys: the entries that are samples, by their keys, in this order and as often
+        as they occur; None for all.
 
     Returns:
       An LMDB, to pass to DataLoader as `dataset`.
@@ -68,4 +92,5 @@ def lmdb(path: Union[str, "os.PathLike[str]"], *,
         raise errors.InvalidArgument(
             f"database must have no 0 byte in it, but it is {database!r}")
     return LMDB(path, checked_fields(
-        fields, '{"key": "text", "value": "jpg"}, or the type of the values'), name)
+        fields, '{"key": "text", "value": "jpg"}, or the type of the values'), name,
+        _checked_keys(keys))

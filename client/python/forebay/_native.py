@@ -274,8 +274,8 @@ _PROTOTYPES = {
         (_INT, [c.POINTER(LoaderOptions), c.c_uint64, c.c_uint64, c.c_uint64,
                 c.POINTER(c.c_uint64), c.POINTER(c.c_size_t)]),
     "forebay_dataset_subset": (_INT, [_PTR, _PTR, c.c_size_t, c.POINTER(_PTR)]),
-    "forebay_dataset_concatenate":
-        (_INT, [c.POINTER(_PTR), c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_select": (_INT, [_PTR, _PTR, _PTR, c.c_size_t, c.POINTER(_PTR)]),
+    "forebay_dataset_concatenate": (_INT, [_PTR, c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_free": (None, [_PTR]),
     "forebay_object_reader_open": (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
     "forebay_object_ask": (_INT, [_PTR, c.POINTER(ObjectRange)]),

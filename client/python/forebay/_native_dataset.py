@@ -6,6 +6,7 @@ import ctypes as c
 import os
 
 from . import _native, errors
+from ._lmdb import LMDB
 from ._source import Arrays, Concat, Folder, Rows, Subset
 
 _KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
@@ -36,7 +37,7 @@ class NativeDataset:
 
 def describe(source):
     """A source's location, for messages."""
-    if isinstance(source, (Folder, Rows)):
+    if isinstance(source, (Folder, Rows, LMDB)):
         return os.fsdecode(source.path)
     if isinstance(source, Subset):
         return describe(source.source)
@@ -52,13 +53,15 @@ def build(source, place_options):
     """The NativeDataset of a source.
 
     Args:
-      place_options: a function of a Folder or of Rows that returns the
+      place_options: a function of a Folder, of Rows or of an LMDB that returns the
         _native.LoaderOptions describing it.
     """
     lib = _native.lib
-    if isinstance(source, (Folder, Rows)):
-        return NativeDataset(lib.forebay_dataset_from_place,
-                             c.byref(place_options(source)))
+    if isinstance(source, (Folder, Rows, LMDB)):
+        place = NativeDataset(lib.forebay_dataset_from_place,
+                              c.byref(place_options(source)))
+        keys = source.keys if isinstance(source, LMDB) else None
+        return place if keys is None else _select(place, keys)
     if isinstance(source, Arrays):
         return _build_arrays(source)
     if isinstance(source, Subset):
@@ -102,6 +105,12 @@ def from_producers(uri, identity, samples, fields, lanes=0, live=False,
         _native.check(_native.lib.forebay_dataset_set_host_fields(made.handle,
                                                                   host_fields))
     return made
+
+
+def _select(place, keys):
+    lengths = (c.c_uint32 * len(keys))(*map(len, keys))
+    return NativeDataset(_native.lib.forebay_dataset_select, place.handle,
+                         b"".join(keys), lengths, len(keys))
 
 
 def _int64(values, name):

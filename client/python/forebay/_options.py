@@ -157,6 +157,8 @@ def _check_fields(fields):
 
 
 def _place_options(place, extra_roots):
+    if isinstance(place, LMDB):
+        return {**_record_options(place), "extra_roots": extra_roots}
     return {"format": (_native.NPY if isinstance(place, Rows) else
                        _native.IMAGE_FOLDER),
             "uri": os.fsencode(path_of(place.path)), "extra_roots": extra_roots}
@@ -213,6 +215,8 @@ def dataset_options(dataset, fields, extra_roots=()):
             name = "lmdb" if isinstance(dataset, LMDB) else "tfrecord"
             raise errors.InvalidArgument(
                 f"fields are of tar shards; forebay.{name} names its own")
+        if isinstance(dataset, LMDB) and dataset.keys is not None:
+            return _source_options(dataset, extra_roots)
         return _record_options(dataset)
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):

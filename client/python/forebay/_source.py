@@ -1,13 +1,15 @@
 """The sources of a dataset's samples, as data for the daemon.
 
-A source is a tree: its leaves are folders, .npy files and arrays, the nodes above
-them concatenations and subsets. Sample numbers are those of torch's datasets of the
-same kind.
+A source is a tree: its leaves are folders, .npy files, LMDB environments and arrays,
+the nodes above them concatenations and subsets. Sample numbers are those of torch's
+datasets of the same kind.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Tuple, Union
+
+from ._lmdb import LMDB
 
 
 class Folder(NamedTuple):
@@ -77,4 +79,4 @@ class Produced(NamedTuple):
     name: str
 
 
-Source = Union[Folder, Rows, Arrays, Concat, Subset, Produced]
+Source = Union[Folder, Rows, LMDB, Arrays, Concat, Subset, Produced]

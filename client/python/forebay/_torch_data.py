@@ -5,6 +5,7 @@ Imports neither: a caller that passes such an object has done that.
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
@@ -21,6 +22,7 @@ _SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
     "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
+_PATTERNS = "{}*?[]"
 _IMAGE_LOADERS = ("default_loader", "pil_loader", "accimage_loader")
 _EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff",
                ".webp"}
@@ -78,7 +80,7 @@ def has_own_code(dataset: Any) -> bool:
         return any(map(has_own_code, dataset.datasets))
     return not (_plain(dataset, "torch.utils.data", "TensorDataset") or
                 _plain(dataset, "torchvision.datasets", *_FOLDERS, *_CIFAR,
-                       *_MNIST))
+                       *_MNIST, "LSUN"))
 
 
 def read(dataset: Any) -> TorchData:
@@ -100,6 +102,8 @@ def read(dataset: Any) -> TorchData:
         return _images(dataset, 3)
     if _plain(dataset, "torchvision.datasets", *_MNIST):
         return _images(dataset, 1)
+    if _plain(dataset, "torchvision.datasets", "LSUN"):
+        return _lsun(dataset)
     raise errors.Unsupported(f"{_name(dataset)} has code of its own")
 
 
@@ -173,6 +177,36 @@ def _images(dataset: Any, channels: int) -> TorchData:
                      dataset.target_transform, channels,
                      (images.shape[1], images.shape[2]),
                      None if classes is None else list(classes))
+
+
+def _lsun(dataset: Any) -> TorchData:
+    """Reads an LMDB environment for each class: its number is the label."""
+    parts = dataset.dbs
+    if not parts or not all(_is_in_order(part) for part in parts):
+        raise errors.Unsupported(
+            "the LSUN's parts are not those of its folders, in the order of their keys")
+    transform = parts[0].transform  # LSUN's own is not used
+    if any(part.transform is not transform for part in parts):
+        raise errors.Unsupported("the classes of the LSUN have different transforms")
+    folders = [os.path.split(os.path.abspath(part.root)) for part in parts]
+    place, names = folders[0][0], [name for _, name in folders]
+    if (any(folder != place for folder, _ in folders) or
+            len(set(names)) < len(names) or
+            any(c in _PATTERNS for c in "".join([place, *names]))):
+        raise errors.Unsupported(
+            f"{place}: the LSUN's folders do not lie side by side, or have one of "
+            f"{_PATTERNS} in their path")
+    path = os.path.join(place, names[0] if len(names) == 1 else
+                        "{" + ",".join(names) + "}")
+    return TorchData(LMDB(path, "lsun"), dataset.length, transform,
+                     dataset.target_transform, classes=list(dataset.classes))
+
+
+def _is_in_order(part: Any) -> bool:
+    """Whether a part of LSUN has all of its environment's entries, by their keys."""
+    keys = part.keys
+    return (_plain(part, "torchvision.datasets", "LSUNClass") and
+            len(keys) == part.length and all(map(operator.lt, keys, keys[1:])))
 
 
 def _folder(dataset: Any) -> TorchData:

@@ -47,8 +47,8 @@ class DataLoader:
         of one type and shape. Another that ends in ".tar" or has braces or wildcards
         ("/data/{00000..00127}.tar"), and is no folder, means tar shards as webdataset
         writes them. Or a `forebay.manifest`, `tfrecord` or `lmdb`. Or torchvision's
-        ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with
-        its transform and target_transform (which runs in the trainer, on every label);
+        ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and those like it, with
+        their transform and target_transform (which runs in the trainer, on each label);
         torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and
         ConcatDataset of these. The code of any other, also of an IterableDataset, runs
         in processes of this user's, which have it as it is at iter(); batches are as

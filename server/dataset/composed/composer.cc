@@ -8,6 +8,7 @@
 #include "server/base/sealed_memory.h"
 #include "server/base/status.h"
 #include "server/dataset/composed/concatenation.h"
+#include "server/dataset/composed/key_list.h"
 #include "server/dataset/composed/subset.h"
 #include "server/dataset/memory/array_dataset.h"
 #include "server/dataset/produced/produced_dataset.h"
@@ -29,7 +30,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
       }
       FOREBAY_ASSIGN_OR_RETURN(std::vector<DatasetPtr> parts,
                                OpenParts(inputs, spec, source, warnings, stop));
-      return OpenSubset(std::move(parts[0]), inputs);
+      return OpenSubset(std::move(parts[0]), inputs, spec.samples());
     }
     case proto::DatasetSpec::CONCATENATION: {
       FOREBAY_ASSIGN_OR_RETURN(std::vector<DatasetPtr> parts,
@@ -63,10 +64,14 @@ absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenSubset(
-    DatasetPtr whole, const DatasetInputs& inputs) {
+    DatasetPtr whole, const DatasetInputs& inputs, std::uint64_t keys) {
   constexpr char kWhat[] = "the list of a subset's samples";
   FOREBAY_ASSIGN_OR_RETURN(
       auto memory, base::SealedMemory::Map(inputs.memory, budget_, kWhat));
+  if (keys > 0) {
+    FOREBAY_ASSIGN_OR_RETURN(memory,
+                             NumbersOfKeys(*whole, *memory, keys, budget_));
+  }
   FOREBAY_ASSIGN_OR_RETURN(
       auto list, base::IndexList::Create(std::move(memory), whole->size(),
                                          budget_, kWhat));

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_COMPOSED_COMPOSER_H_
 #define FOREBAY_SERVER_DATASET_COMPOSED_COMPOSER_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -34,7 +35,8 @@ class Composer {
       : catalog_(catalog), budget_(budget) {}
 
   // As Catalog::Open. Further errors: those of SealedMemory, IndexList,
-  // RecordLayout and Concatenation; INVALID_ARGUMENT: a part lacks an input.
+  // NumbersOfKeys, RecordLayout and Concatenation; INVALID_ARGUMENT: a part
+  // lacks an input.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -47,8 +49,10 @@ class Composer {
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
+  // By keys, if `keys`, their number, is not 0.
   absl::StatusOr<DatasetPtr> OpenSubset(DatasetPtr whole,
-                                        const DatasetInputs& inputs);
+                                        const DatasetInputs& inputs,
+                                        std::uint64_t keys);
   absl::StatusOr<DatasetPtr> OpenArrays(const DatasetInputs& inputs,
                                         const proto::DatasetSpec& spec);
 

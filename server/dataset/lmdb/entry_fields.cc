@@ -21,6 +21,7 @@ constexpr std::string_view kNoKey = "no key";
 constexpr std::string_view kNothing = "nothing";
 constexpr std::string_view kPlain = "value";
 constexpr std::string_view kDatum = "datum";
+constexpr std::string_view kLsun = "lsun";
 constexpr std::string_view kExamples = "examples";
 
 // Takes what stands before the next separator.
@@ -39,6 +40,7 @@ absl::StatusOr<EntryFields::Value> ParseValue(std::string_view kind,
                                               std::string_view rest) {
   using Value = EntryFields::Value;
   if (kind == kNothing) return Value();
+  if (kind == kLsun) return Value(EntryFields::OfLsun{});
   if (kind == kExamples) {
     FOREBAY_ASSIGN_OR_RETURN(auto fields, tfrecord::RecordFields::Parse(rest));
     if (fields.is_payload()) return OtherText();
@@ -49,6 +51,16 @@ absl::StatusOr<EntryFields::Value> ParseValue(std::string_view kind,
   if (kind == kPlain) return Value(EntryFields::Plain{*std::move(type)});
   if (kind == kDatum) return Value(EntryFields::OfDatum{*std::move(type)});
   return OtherText();
+}
+
+records::ValueType ImageType() { return {.kind = proto::FieldKind::kImage}; }
+
+std::vector<Field> ContentAndLabel(const records::ValueType& type,
+                                   std::uint64_t longest) {
+  const bool is_image = type.kind == proto::FieldKind::kImage;
+  return {records::FieldOf(is_image ? "image" : "array", type, longest),
+          records::FieldOf("label", {.kind = proto::FieldKind::kLabel},
+                           sizeof(std::int64_t))};
 }
 
 // The most bytes that a feature can have, in an Example of so many: its
@@ -75,6 +87,8 @@ std::string EntryFields::text() const {
     text.append(kPlain) += separator + TextOf(plain->type);
   } else if (const auto* const datum = std::get_if<OfDatum>(&value_)) {
     text.append(kDatum) += separator + TextOf(datum->type);
+  } else if (std::holds_alternative<OfLsun>(value_)) {
+    text.append(kLsun);
   } else if (const auto* const fields =
                  std::get_if<tfrecord::RecordFields>(&value_)) {
     text.append(kExamples) += separator + fields->text();
@@ -101,7 +115,9 @@ absl::StatusOr<EntryFields> EntryFields::Parse(std::string_view text) {
 
 std::size_t EntryFields::ValueFields() const {
   if (std::holds_alternative<Plain>(value_)) return 1;
-  if (std::holds_alternative<OfDatum>(value_)) return 2;
+  if (std::holds_alternative<OfDatum>(value_) ||
+      std::holds_alternative<OfLsun>(value_))
+    return 2;
   if (const auto* const fields = std::get_if<tfrecord::RecordFields>(&value_))
     return fields->fields().size();
   return 0;
@@ -112,6 +128,11 @@ std::optional<std::size_t> EntryFields::key_field() const {
   return key_->is_last ? ValueFields() : 0;
 }
 
+std::optional<std::size_t> EntryFields::file_field() const {
+  if (!std::holds_alternative<OfLsun>(value_)) return std::nullopt;
+  return key_.has_value() && !key_->is_last ? 2 : 1;
+}
+
 std::vector<Field> EntryFields::FieldsOf(
     std::uint64_t longest_key, const records::LengthBounds& lengths) const {
   std::vector<Field> fields;
@@ -120,11 +141,9 @@ std::vector<Field> EntryFields::FieldsOf(
                                       lengths.longest));
     fields.back().shortest = std::min(lengths.shortest, lengths.longest);
   } else if (const auto* const datum = std::get_if<OfDatum>(&value_)) {
-    fields.push_back(records::FieldOf(
-        datum->type.kind == proto::FieldKind::kImage ? "image" : "array",
-        datum->type, lengths.longest));
-    fields.push_back(records::FieldOf(
-        "label", {.kind = proto::FieldKind::kLabel}, sizeof(std::int64_t)));
+    fields = ContentAndLabel(datum->type, lengths.longest);
+  } else if (std::holds_alternative<OfLsun>(value_)) {
+    fields = ContentAndLabel(ImageType(), lengths.longest);
   } else if (const auto* const features =
                  std::get_if<tfrecord::RecordFields>(&value_)) {
     for (const tfrecord::RecordField& field : features->fields())
@@ -154,6 +173,9 @@ absl::Status EntryFields::Read(absl::Span<const std::uint8_t> record,
     FOREBAY_ASSIGN_OR_RETURN(values[0],
                              ContentOf(datum, of->type, record, made));
     values[1] = datum.label;
+  } else if (std::holds_alternative<OfLsun>(value_)) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        values[0], records::WholeValue(ImageType(), record, value, made));
   } else if (const auto* const features =
                  std::get_if<tfrecord::RecordFields>(&value_)) {
     return features->Read(record, value, values, made);

@@ -45,9 +45,12 @@ class EntryFields {
   struct OfDatum {
     records::ValueType type;
   };
+  // An image, and the number of its file as the field "label": LSUN has an
+  // environment for each class.
+  struct OfLsun {};
   // Nothing; or features of tf.train.Examples.
-  using Value =
-      std::variant<std::monostate, Plain, OfDatum, tfrecord::RecordFields>;
+  using Value = std::variant<std::monostate, Plain, OfDatum, OfLsun,
+                             tfrecord::RecordFields>;
 
   EntryFields(std::optional<KeyField> key, Value value)
       : key_(std::move(key)), value_(std::move(value)) {}
@@ -61,10 +64,11 @@ class EntryFields {
   // values have these lengths.
   std::vector<Field> FieldsOf(std::uint64_t longest_key,
                               const records::LengthBounds& lengths) const;
-  // The number of the key's field.
+  // The number of the key's field, and of the file's number.
   std::optional<std::size_t> key_field() const;
+  std::optional<std::size_t> file_field() const;
 
-  // Fills `values` with what a value has of each field, but for the key. They
+  // Fills `values` with what a value has of each field, but for those two. They
   // point into `record`, which holds it, and into what was made. Errors are
   // those of its formats: DATA_LOSS: it is damaged; INVALID_ARGUMENT: it is of
   // another type.

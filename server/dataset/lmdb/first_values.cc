@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/check.h"
 #include "server/base/status.h"
-#include "server/dataset/lmdb/lmdb_page.h"
 #include "server/dataset/lmdb/lmdb_parser.h"
 #include "server/dataset/lmdb/lmdb_walk.h"
-#include "server/dataset/lmdb/shown_key.h"
+#include "server/dataset/records/shown_key.h"
 #include "server/storage/read_now.h"
 
 namespace forebay::dataset::lmdb {
@@ -31,7 +31,10 @@ class Start {
         LmdbWalk::Create(file_.name, file_.version.size, source_.database));
     FirstValues found;
     absl::Status status = Fill(walk, &found);
-    if (walk.transaction() > 0) FOREBAY_RETURN_IF_ERROR(Check(walk));
+    if (walk.metas().has_value()) {
+      const absl::Status is_last = Check(walk);
+      if (absl::IsFailedPrecondition(is_last) || status.ok()) status = is_last;
+    }
     if (!status.ok()) return status;
     return found;
   }
@@ -51,7 +54,7 @@ class Start {
       if (found->values.size() == kMostValues) break;
       if (!found->values.empty() && entry.length > left) break;
       if (found->values.empty())
-        found->first = absl::StrCat("entry ", ShownKey(entry.key));
+        found->first = absl::StrCat("entry ", records::ShownKey(entry.key));
       left -= std::min(left, entry.length);
       FOREBAY_ASSIGN_OR_RETURN(base::Bytes bytes,
                                ReadBytes(entry.offset - kBytesBeforeValue,
@@ -63,8 +66,10 @@ class Start {
   }
 
   absl::Status Check(const LmdbWalk& walk) const {
-    const std::uint64_t length = walk.page_bytes() + kLmdbMetaBytes;
-    FOREBAY_ASSIGN_OR_RETURN(const base::Bytes metas, ReadBytes(0, length));
+    const auto range = walk.metas();
+    FOREBAY_CHECK(range.has_value());
+    FOREBAY_ASSIGN_OR_RETURN(const base::Bytes metas,
+                             ReadBytes(range->offset, range->length));
     return CheckTransaction(file_.name, metas.span(), walk.page_bytes(),
                             walk.transaction());
   }

@@ -20,6 +20,7 @@ using FormatPtr = records::RecordRequest::FormatPtr;
 using proto::FieldKind;
 
 constexpr std::string_view kDatumType = "datum";
+constexpr std::string_view kLsunType = "lsun";
 
 absl::StatusOr<FormatPtr> MakeFormat(std::string_view text) {
   FOREBAY_ASSIGN_OR_RETURN(FormatPtr format, LmdbFormat::Parse(text));
@@ -58,6 +59,8 @@ EntryFields::Value Guess(
 absl::StatusOr<FormatChoice::Value> FormatChoice::ValueOf(
     const std::string& type) {
   if (type == kDatumType) return Value(Unknown::kDatum);
+  if (type == kLsunType)
+    return Value(EntryFields::Value(EntryFields::OfLsun{}));
   auto parsed = records::ParseValueType(type);
   if (!parsed.ok()) return parsed.status();
   return Value(EntryFields::Value(EntryFields::Plain{*std::move(parsed)}));
@@ -100,10 +103,11 @@ absl::StatusOr<FormatChoice> FormatChoice::Create(
   if (names.size() <= 2 && names.size() == types.size() && differ &&
       std::all_of(names.begin(), names.end(), is_of_entry))
     return OfEntries(names, types, std::move(database));
-  if (std::find(types.begin(), types.end(), kDatumType) != types.end()) {
+  for (const std::string_view type : {kDatumType, kLsunType}) {
+    if (std::find(types.begin(), types.end(), type) == types.end()) continue;
     return absl::InvalidArgumentError(
-        "only the field \"value\" can be of type \"datum\", alone or with "
-        "\"key\"");
+        absl::StrCat("only the field \"value\" can be of type \"",
+                     std::string(type), "\", alone or with \"key\""));
   }
   FOREBAY_ASSIGN_OR_RETURN(auto features,
                            tfrecord::RecordFields::OfExamples(names, types));

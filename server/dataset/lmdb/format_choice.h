@@ -19,11 +19,11 @@ namespace forebay::dataset::lmdb {
 class FormatChoice {
  public:
   // Without names and types, fields are guessed of the first values. A single
-  // field without a name is the value, as "value"; its type may be "datum".
-  // Names of "key" and "value" alone are those of an entry; others are features
-  // of tf.train.Examples. `database` names one in the files; if it is empty,
-  // the unnamed one is meant. Never blocks. The error gives the reason alone:
-  // INVALID_ARGUMENT: there are no such fields, or no such name.
+  // field without a name is the value, as "value"; its type may be "datum" or
+  // "lsun". Names of "key" and "value" alone are those of an entry; others are
+  // features of tf.train.Examples. `database` names one in the files; if it is
+  // empty, the unnamed one is meant. Never blocks. The error gives the reason
+  // alone: INVALID_ARGUMENT: there are no such fields, or no such name.
   static absl::StatusOr<FormatChoice> Create(
       const std::vector<std::string>& names,
       const std::vector<std::string>& types, std::string database);

@@ -7,7 +7,7 @@
 #include "server/base/status.h"
 #include "server/dataset/lmdb/lmdb_page.h"
 #include "server/dataset/lmdb/lmdb_parser.h"
-#include "server/dataset/lmdb/shown_key.h"
+#include "server/dataset/records/shown_key.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
@@ -75,7 +75,7 @@ absl::Status LmdbFormat::ReadValues(absl::Span<const std::uint8_t> record,
 std::string LmdbFormat::NameOf(const records::RecordIndex& index,
                                std::uint64_t record) const {
   if (!index.has_keys()) return RecordFormat::NameOf(index, record);
-  return absl::StrCat("entry ", ShownKey(index.KeyOf(record)));
+  return absl::StrCat("entry ", records::ShownKey(index.KeyOf(record)));
 }
 
 }  // namespace forebay::dataset::lmdb

@@ -52,6 +52,9 @@ class LmdbFormat final : public records::RecordFormat {
   std::optional<std::size_t> key_field() const override {
     return fields_.key_field();
   }
+  std::optional<std::size_t> file_field() const override {
+    return fields_.file_field();
+  }
   std::string NameOf(const records::RecordIndex& index,
                      std::uint64_t record) const override;
 

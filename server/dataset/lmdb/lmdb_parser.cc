@@ -19,8 +19,11 @@ absl::StatusOr<std::unique_ptr<LmdbParser>> LmdbParser::Create(
 std::optional<ByteRange> LmdbParser::next_read() const {
   if (over_) return std::nullopt;
   const auto wanted = walk_.wanted();
-  if (!wanted.has_value())
-    return ByteRange{0, walk_.page_bytes() + kLmdbMetaBytes};
+  if (!wanted.has_value()) {
+    const auto metas = walk_.metas();
+    FOREBAY_CHECK(metas.has_value());
+    return ByteRange{metas->offset, metas->length};
+  }
   return read_length_.For({wanted->offset, wanted->length}, walk_.used_bytes());
 }
 
@@ -29,9 +32,11 @@ absl::Status LmdbParser::Take(absl::Span<const std::uint8_t> bytes) {
   FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
   if (walk_.wanted().has_value()) return TakePages(*read, bytes);
   over_ = true;
-  FOREBAY_RETURN_IF_ERROR(CheckTransaction(object_, bytes, walk_.page_bytes(),
-                                           walk_.transaction()));
-  return walked_;
+  absl::Status is_last =
+      CheckTransaction(object_, bytes, walk_.page_bytes(), walk_.transaction());
+  // The walk says where damage lies, that of a meta page, too.
+  const bool is_cause = absl::IsFailedPrecondition(is_last) || walked_.ok();
+  return is_cause ? is_last : walked_;
 }
 
 // Shows the walk one page after the other, so that no more than the entries of
@@ -58,10 +63,7 @@ absl::Status LmdbParser::TakePages(const ByteRange& read,
 // Changes that a writer made meanwhile are no damage.
 absl::Status LmdbParser::EndWalk(absl::Status status) {
   walked_ = std::move(status);
-  const bool has_metas =
-      walk_.page_bytes() > 0 && walk_.used_bytes() >= kLmdbMetaBytes &&
-      walk_.page_bytes() <= walk_.used_bytes() - kLmdbMetaBytes;
-  return has_metas ? absl::OkStatus() : walked_;
+  return walk_.metas().has_value() ? absl::OkStatus() : walked_;
 }
 
 absl::Status LmdbParser::Add(const LmdbEntry& entry) {
@@ -89,7 +91,8 @@ absl::Status CheckTransaction(const std::string& object,
                               std::uint64_t transaction) {
   FOREBAY_CHECK(page_bytes <= metas.size());
   const auto newest = NewestLmdbTransaction(metas, metas.subspan(page_bytes));
-  if (newest.ok() && *newest == transaction) return absl::OkStatus();
+  if (!newest.ok()) return base::Annotate(newest.status(), object);
+  if (*newest == transaction) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(object, ": was written to while it was indexed"));
 }

@@ -70,9 +70,9 @@ class LmdbParser final : public records::RecordParser {
   records::KeyPacker keys_;
 };
 
-// Checks that `transaction` is still the last one of a file, by what the meta
-// pages hold now: all bytes up to kLmdbMetaBytes of the second. The error names
-// the file: FAILED_PRECONDITION: it is not.
+// Checks that `transaction` is still the last one of a file, by what
+// LmdbWalk::metas() holds now. Errors name the file: FAILED_PRECONDITION: it is
+// not; DATA_LOSS, UNIMPLEMENTED: those of the meta pages.
 absl::Status CheckTransaction(const std::string& object,
                               absl::Span<const std::uint8_t> metas,
                               std::uint64_t page_bytes,

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/base/status.h"
-#include "server/dataset/lmdb/shown_key.h"
+#include "server/dataset/records/shown_key.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
@@ -36,6 +36,12 @@ std::optional<LmdbWalk::Range> LmdbWalk::wanted() const {
       break;
   }
   return std::nullopt;
+}
+
+std::optional<LmdbWalk::Range> LmdbWalk::metas() const {
+  if (meta_.page_bytes == 0 || size_ < meta_.page_bytes + kLmdbMetaBytes)
+    return std::nullopt;
+  return Range{0, meta_.page_bytes + kLmdbMetaBytes};
 }
 
 std::uint64_t LmdbWalk::used_bytes() const {
@@ -122,10 +128,10 @@ absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
 
 absl::Status LmdbWalk::SeeDatabase(std::string_view name) {
   if (!searches_ && !database_.empty()) {
-    return absl::DataLossError(
-        absl::StrCat("the database has another in it, named ", ShownKey(name)));
+    return absl::DataLossError(absl::StrCat(
+        "the database has another in it, named ", records::ShownKey(name)));
   }
-  if (names_.size() < kNamesTold) names_.push_back(ShownKey(name));
+  if (names_.size() < kNamesTold) names_.push_back(records::ShownKey(name));
   ++database_count_;
   return absl::OkStatus();
 }
@@ -140,15 +146,15 @@ absl::StatusOr<std::uint64_t> LmdbWalk::OffsetOf(const LmdbNode& node) const {
   if (node.page < kLmdbFirstPage || node.page > meta_.last_page ||
       more_pages > meta_.last_page - node.page) {
     return absl::DataLossError(absl::StrCat(
-        "the value of ", ShownKey(node.key), ", of ", node.length,
+        "the value of ", records::ShownKey(node.key), ", of ", node.length,
         " bytes at page ", node.page, ", lies outside the pages in use, ",
         kLmdbFirstPage, " to ", meta_.last_page));
   }
   if (node.page >= size_ / meta_.page_bytes ||
       node.length > size_ - node.page * meta_.page_bytes - kLmdbPageHeader) {
-    return absl::DataLossError(
-        absl::StrCat("the file is truncated: the value of ", ShownKey(node.key),
-                     " has ", node.length, " bytes at page ", node.page));
+    return absl::DataLossError(absl::StrCat(
+        "the file is truncated: the value of ", records::ShownKey(node.key),
+        " has ", node.length, " bytes at page ", node.page));
   }
   return node.page * meta_.page_bytes + kLmdbPageHeader;
 }
@@ -209,9 +215,10 @@ absl::Status LmdbWalk::Finish() {
     return absl::NotFoundError(
         database_count_ == 0
             ? absl::StrCat("has no named databases, and so none named ",
-                           ShownKey(database_))
-            : absl::StrCat("has no database named ", ShownKey(database_),
-                           ", but ", Databases()));
+                           records::ShownKey(database_))
+            : absl::StrCat("has no database named ",
+                           records::ShownKey(database_), ", but ",
+                           Databases()));
   }
   if (!has_values_ && database_count_ > 0) {
     return absl::InvalidArgumentError(

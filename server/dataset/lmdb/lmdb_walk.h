@@ -49,6 +49,9 @@ class LmdbWalk {
 
   // Returns what it must see next; nothing if the walk is over.
   std::optional<Range> wanted() const;
+  // Returns what holds both meta pages. Nothing if it does not know their size,
+  // or the file is too short for them.
+  std::optional<Range> metas() const;
 
   // Takes `bytes`, which lie at `offset` in the file. Walks on as far as they
   // reach, and appends the entries on the way to `entries`.

@@ -51,20 +51,22 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
                                        absl::Span<FieldValue> values,
                                        MadeValues* made) const {
   FOREBAY_CHECK(values.size() == fields_.size());
-  const std::uint64_t length = index_->ExtentOf(id).length;
-  if (read.size() < length) {
-    return absl::DataLossError(
-        absl::StrCat("has only ", read.size(), " of ", length, " bytes"));
+  const RecordIndex::Extent extent = index_->ExtentOf(id);
+  if (read.size() < extent.length) {
+    return absl::DataLossError(absl::StrCat("has only ", read.size(), " of ",
+                                            extent.length, " bytes"));
   }
   // A cached variant may follow.
   FOREBAY_RETURN_IF_ERROR(
-      format_->ReadValues(read.first(length), values, made));
+      format_->ReadValues(read.first(extent.length), values, made));
   if (const auto field = format_->key_field(); field.has_value()) {
     const std::string key = index_->KeyOf(id);
     const absl::Span<std::uint8_t> copy = made->Add(key.size());
     std::copy(key.begin(), key.end(), copy.begin());
     values[*field] = MadeBytes{copy};
   }
+  if (const auto field = format_->file_field(); field.has_value())
+    values[*field] = static_cast<std::int64_t>(extent.file);
   // A batch has room for no more. The file may have been written over since.
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (LengthOf(values[i]) <= fields_[i].longest) continue;

@@ -41,6 +41,7 @@ class RecordDataset final : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   const Version& version() const override { return index_->version(); }
   const void* index() const override { return index_.get(); }
+  const RecordIndex& records() const { return *index_; }
   const std::shared_ptr<const storage::Root>& root() const override {
     return root_;
   }

@@ -59,6 +59,8 @@ class RecordFormat {
   // The number of the field that is the record's key, by which the index knows
   // it. ReadValues leaves that out.
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }
+  // Likewise, of the field that is the number of the record's file.
+  virtual std::optional<std::size_t> file_field() const { return std::nullopt; }
   // For people: a record, as the index knows it.
   virtual std::string NameOf(const RecordIndex& index,
                              std::uint64_t record) const;

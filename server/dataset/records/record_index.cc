@@ -176,6 +176,18 @@ storage::ListedObject RecordIndex::FileAt(std::size_t file) const {
       {record.size, record.stamp, {record.inode, ctimes_[file], record.mark}}};
 }
 
+std::string_view RecordIndex::KeysOf(std::size_t file) const {
+  if (!has_keys()) return {};
+  const auto begin_of = [this](std::size_t number) -> std::uint64_t {
+    if (number >= first_blocks_.size()) return parts_.keys.bytes.size();
+    const std::uint64_t block = first_blocks_[number];
+    return block < parts_.keys.blocks.size() ? parts_.keys.blocks[block]
+                                             : parts_.keys.bytes.size();
+  };
+  return std::string_view(parts_.keys.bytes)
+      .substr(begin_of(file), begin_of(file + 1) - begin_of(file));
+}
+
 bool RecordIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
   if (files.size() != parts_.files.size()) return false;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -225,19 +237,6 @@ bool RecordIndex::HasRecords(std::size_t file,
          (count == 0 || parts_.begins.empty() ||
           same(records.begins, parts_.begins)) &&
          records.keys.bytes == KeysOf(file);
-}
-
-// The packed keys of a file.
-std::string_view RecordIndex::KeysOf(std::size_t file) const {
-  if (!has_keys()) return {};
-  const auto begin_of = [this](std::size_t number) -> std::uint64_t {
-    if (number >= first_blocks_.size()) return parts_.keys.bytes.size();
-    const std::uint64_t block = first_blocks_[number];
-    return block < parts_.keys.blocks.size() ? parts_.keys.blocks[block]
-                                             : parts_.keys.bytes.size();
-  };
-  return std::string_view(parts_.keys.bytes)
-      .substr(begin_of(file), begin_of(file + 1) - begin_of(file));
 }
 
 std::uint64_t RecordIndex::memory() const {

@@ -110,6 +110,8 @@ class RecordIndex {
   std::string KeyOf(std::uint64_t record) const;
   // `file` is one of the index's.
   storage::ListedObject FileAt(std::size_t file) const;
+  // Likewise: the packed keys of its records; empty if there are none.
+  std::string_view KeysOf(std::size_t file) const;
 
   // Whether it is of these files, in these versions.
   bool IsOf(absl::Span<const storage::ListedObject> files) const;
@@ -139,7 +141,6 @@ class RecordIndex {
   std::uint64_t BeginOf(const FileRecord& file, std::uint64_t record) const;
   std::uint64_t EndOf(std::size_t file) const;
   std::string_view PathOf(const FileRecord& file) const;
-  std::string_view KeysOf(std::size_t file) const;
   bool HasRecords(std::size_t file, const FileRecords& records) const;
 
   RecordIndexParts parts_;

@@ -184,11 +184,13 @@ absl::StatusOr<std::optional<ReadResult>> LocalSource::TryToRead(
                            CheckFile(root, file.get(), request));
   if (after != revision) return std::nullopt;
   if (filled < request.length) return EndsEarly(request, filled);
-  FOREBAY_RETURN_IF_ERROR(CheckMark(
-      request, [&](std::uint64_t offset, absl::Span<std::uint8_t> bytes) {
-        return ReadAt(*files_, file.get(), offset, bytes) ==
-               static_cast<std::int64_t>(bytes.size());
-      }));
+  if (request.version.revision.mark != 0) {
+    FOREBAY_RETURN_IF_ERROR(CheckMark(
+        request, [&](std::uint64_t offset, absl::Span<std::uint8_t> bytes) {
+          return ReadAt(*files_, file.get(), offset, bytes) ==
+                 static_cast<std::int64_t>(bytes.size());
+        }));
+  }
   const absl::Span<const std::uint8_t> span(buffer.get(), request.length);
   result.bytes = base::Bytes(std::move(buffer), span);
   return result;

@@ -12,10 +12,12 @@ import numpy
 
 import example_messages
 import photos
+from liblmdb import lmdb
 
 FILES = 8  # of each container that has several
 ROW_BYTES = 100_000  # of arrays
 ROWS = 4000
+MAP_BYTES = 1 << 34  # the most that an LMDB environment may have
 
 
 def folder():
@@ -95,6 +97,19 @@ def _write_zip(place):
 def zips():
     """The path of a zip archive of class folders."""
     return str(_once("zip", _write_zip) / "photos.zip")
+
+
+def _write_lmdb(place):
+    with lmdb.open(str(place), map_size=MAP_BYTES) as environment, \
+            environment.begin(write=True) as transaction:
+        for number, (photo, label) in enumerate(samples()):
+            transaction.put(b"%08d%04d" % (number, label), photo)
+
+
+def environment():
+    """The folder of an LMDB environment of photographs. A key ends in the label, of
+    four digits."""
+    return str(_once("lmdb", _write_lmdb))
 
 
 def _write_rows(place):

@@ -12,12 +12,13 @@ from forebay import transforms as T
 PAGE = 4096
 
 
-def measure(path, fields=None, images=True, batch_size=64, epochs=1):
+def measure(path, fields=None, function=None, images=True, batch_size=64, epochs=1):
     """Reads shuffled epochs.
 
     Args:
       path: of the dataset.
-      fields: as DataLoader's.
+      fields: as DataLoader's, or as the function's.
+      function: of the package, which makes a dataset of path and fields, or None.
       images: whether the first field is an image, to be augmented.
       batch_size: samples.
       epochs: how many are read; the last one is measured.
@@ -28,6 +29,8 @@ def measure(path, fields=None, images=True, batch_size=64, epochs=1):
     transform = T.Compose([
         T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToImage(),
         T.ToDtype("float32", scale=True)]) if images else None
+    if function is not None:
+        path, fields = getattr(forebay, function)(path, fields=fields), None
     loader = forebay.DataLoader(path, fields=fields, batch_size=batch_size,
                                 shuffle=True, transform=transform,
                                 framework="numpy")

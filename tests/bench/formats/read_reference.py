@@ -92,6 +92,32 @@ class Archive(torch.utils.data.Dataset):
         return self._transform(image.convert("RGB")), int(name.partition("/")[0])
 
 
+class Entries(torch.utils.data.Dataset):
+    """Photographs in an LMDB environment, by py-lmdb: each worker opens it, as its
+    users do."""
+
+    def __init__(self, path, transform):
+        self._path, self._transform, self._environment = path, transform, None
+        with self._open() as environment, environment.begin() as transaction:
+            self._keys = list(transaction.cursor().iternext(values=False))
+
+    def _open(self):
+        from liblmdb import lmdb
+        return lmdb.open(self._path, readonly=True, lock=False, readahead=False,
+                         meminit=False)
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __getitem__(self, number):
+        if self._environment is None:
+            self._environment = self._open()
+        key = self._keys[number]
+        with self._environment.begin(buffers=True) as transaction:
+            image = PIL.Image.open(io.BytesIO(transaction.get(key)))
+            return self._transform(image.convert("RGB")), int(key[-4:])
+
+
 class Rows(torch.utils.data.Dataset):
     """Rows of a .npy file, by numpy.load's memory map."""
 
@@ -105,7 +131,13 @@ class Rows(torch.utils.data.Dataset):
         return torch.from_numpy(numpy.array(self._rows[number]))
 
 
-READERS = {"tfrecord": Records, "mds": Shards, "npy": Rows, "zip": Archive}
+READERS = {
+    "tfrecord": Records,
+    "mds": Shards,
+    "zip": Archive,
+    "lmdb": Entries,
+    "npy": Rows,
+}
 
 
 def measure(container, path, workers, batch_size=64):

@@ -186,6 +186,10 @@ TEST(SessionCodecTest, DatasetsOfOthersArrive) {
   EXPECT_EQ(spec.parts(1).descriptors(), 2);
   ASSERT_EQ(spec.parts(1).parts_size(), 1);
   EXPECT_EQ(spec.parts(1).parts(0).descriptors(), 1);
+  EXPECT_EQ(spec.parts(1).samples(), 0);
+  ASSERT_TRUE(spec.ParseFromString(EncodeSubset("mine", {arrays, 1}, 7)));
+  EXPECT_EQ(spec.format(), proto::DatasetSpec::SUBSET);
+  EXPECT_EQ(spec.samples(), 7);
 }
 
 TEST(SessionCodecTest, LoaderRequestsArrive) {

@@ -1,7 +1,9 @@
 #include "server/dataset/lmdb/lmdb_format.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,7 +42,10 @@ std::vector<EntryFields> AllKinds() {
                       EntryFields::OfDatum{*ParseValueType("uint8[3,2,1]")}),
           EntryFields(Key("text", true),
                       EntryFields::OfDatum{*ParseValueType("image")}),
-          EntryFields(std::nullopt, Examples())};
+          EntryFields(std::nullopt, Examples()),
+          EntryFields(std::nullopt, EntryFields::OfLsun{}),
+          EntryFields(Key("bytes"), EntryFields::OfLsun{}),
+          EntryFields(Key("bytes", true), EntryFields::OfLsun{})};
 }
 
 TEST(LmdbFormatTest, TextsMakeThemAgain) {
@@ -77,9 +82,33 @@ TEST(LmdbFormatTest, FieldsAreThoseOfKeyAndValue) {
       all += field.name + " ";
     names.push_back(all);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "value ", "value ", "key value ", "value key ", "key ",
-                       "array label ", "image label key ", "a b "}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "value ", "value ", "key value ", "value key ", "key ",
+                "array label ", "image label key ", "a b ", "image label ",
+                "key image label ", "image label key "}));
+}
+
+TEST(LmdbFormatTest, TheIndexKnowsKeysAndFiles) {
+  std::vector<std::pair<int, int>> numbers;
+  for (const EntryFields& fields : AllKinds()) {
+    const auto or_none = [](std::optional<std::size_t> number) {
+      return number.has_value() ? static_cast<int>(*number) : -1;
+    };
+    numbers.emplace_back(or_none(fields.key_field()),
+                         or_none(fields.file_field()));
+  }
+  EXPECT_EQ(numbers, (std::vector<std::pair<int, int>>{{-1, -1},
+                                                       {-1, -1},
+                                                       {0, -1},
+                                                       {1, -1},
+                                                       {0, -1},
+                                                       {-1, -1},
+                                                       {2, -1},
+                                                       {-1, -1},
+                                                       {-1, 1},
+                                                       {0, 2},
+                                                       {2, 1}}));
 }
 
 TEST(LmdbFormatTest, FieldsHaveRoomForTheirLongestValue) {
@@ -141,6 +170,8 @@ TEST(LmdbFormatChoiceTest, RefusesWhatIsNoField) {
            {{}, {}},
            {{""}, {"image"}},
            {{""}, {"datum"}},
+           {{""}, {"lsun"}},
+           {{"key", "value"}, {"text", "lsun"}},
            {{"key"}, {"text"}},
            {{"value", "key"}, {"datum", "int64"}},
            {{"key", "other"}, {"int64", "text"}},
@@ -155,6 +186,7 @@ TEST(LmdbFormatChoiceTest, RefusesWhatIsNoField) {
            {{"value", "value"}, {"text", "text"}},
            {{"key", "value"}, {"text"}},
            {{"a"}, {"datum"}},
+           {{"a"}, {"lsun"}},
            {{"a", "a"}, {"text", "text"}}}) {
     EXPECT_EQ(choose(names, types).code(), absl::StatusCode::kInvalidArgument);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -139,6 +140,20 @@ TEST_F(LmdbParserTest, DamageIsTold) {
   EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(found.status().message()),
               HasSubstr("data.mdb: at byte "));
+}
+
+TEST_F(LmdbParserTest, DamageOfAMetaPageIsTold) {
+  for (const auto& [offset, says] :
+       {std::pair(16, "data.mdb: at byte 0: there is no meta page of LMDB"),
+        std::pair(528, "data.mdb: at byte 512: there is no meta page of LMDB"),
+        std::pair(512, "data.mdb: at byte 512: page 1 says that it is page 0"),
+        std::pair(552,
+                  "data.mdb: at byte 512: the meta page speaks of pages "
+                  "of 0 bytes")}) {
+    std::string file = GoldenFile("deep_512.mdb");
+    std::fill_n(file.begin() + offset, 4, '\0');
+    EXPECT_EQ(Parse(file).status(), absl::DataLossError(says));
+  }
 }
 
 TEST_F(LmdbParserTest, FilesThatAreNoneAreRefused) {

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_LMDB_SHOWN_KEY_H_
-#define FOREBAY_SERVER_DATASET_LMDB_SHOWN_KEY_H_
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_SHOWN_KEY_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_SHOWN_KEY_H_
 
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
-namespace forebay::dataset::lmdb {
+namespace forebay::dataset::records {
 
 // Returns a key, or the name of a database, as an error may show it: its first
 // bytes, escaped. Thread-safe; never blocks; has no errors.
@@ -19,6 +19,6 @@ inline std::string ShownKey(std::string_view key) {
                       key.size() > kLongest ? "..." : "");
 }
 
-}  // namespace forebay::dataset::lmdb
+}  // namespace forebay::dataset::records
 
-#endif  // FOREBAY_SERVER_DATASET_LMDB_SHOWN_KEY_H_
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_SHOWN_KEY_H_

@@ -1,0 +1,100 @@
+#include "server/dataset/records/key_search.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
+
+namespace forebay::dataset::records {
+namespace {
+
+using Keys = std::vector<std::string_view>;
+using Numbers = std::vector<std::uint64_t>;
+
+class KeySearchTest : public ::testing::Test {
+ protected:
+  FileRecords RecordsWith(const std::vector<std::string>& names) {
+    FileRecords records;
+    KeyPacker keys;
+    for (const std::string& name : names) {
+      records.begins.push_back(10 * records.ends.size());
+      records.ends.push_back(records.begins.back() + 1);
+      EXPECT_TRUE(keys.Add(name, memory_).ok());
+    }
+    records.keys = keys.Take();
+    return records;
+  }
+
+  // Files with these keys, of which the second has none.
+  std::shared_ptr<const RecordIndex> Build(
+      const std::vector<std::string>& first,
+      const std::vector<std::string>& last) {
+    std::vector<FileRecords> records;
+    records.push_back(RecordsWith(first));
+    records.push_back(RecordsWith({}));
+    records.push_back(RecordsWith(last));
+    const std::vector<storage::ListedObject> files = {
+        {"a", {.size = 10000}}, {"b", {.size = 10000}}, {"c", {.size = 10000}}};
+    auto index = BuildRecordIndex("format", files, std::move(records), memory_);
+    EXPECT_TRUE(index.ok()) << index.status();
+    return *std::move(index);
+  }
+
+  base::MemoryBudget budget_{1 << 20};
+  base::WorkingMemory memory_{&budget_, "a test"};
+};
+
+TEST_F(KeySearchTest, FindsKeysInAnyOrder) {
+  std::vector<std::string> first;
+  std::vector<std::string> last;
+  for (int i = 0; i < 100; ++i) first.push_back(absl::StrCat("first", i));
+  for (int i = 50; i > 0; --i) last.push_back(absl::StrCat("last", i));
+  const auto index = Build(first, last);
+  EXPECT_EQ(
+      *FindKeys(*index, Keys{"last1", "first0", "first99", "first33"}, memory_),
+      (Numbers{149, 0, 99, 33}));
+  std::vector<std::string_view> all(first.begin(), first.end());
+  all.insert(all.end(), last.begin(), last.end());
+  const auto numbers = FindKeys(*index, all, memory_);
+  ASSERT_TRUE(numbers.ok()) << numbers.status();
+  for (std::uint64_t i = 0; i < all.size(); ++i) EXPECT_EQ((*numbers)[i], i);
+}
+
+TEST_F(KeySearchTest, KeysMayComeSeveralTimesInTheList) {
+  const auto index = Build({"", "a", std::string("a\0b", 3)}, {"c"});
+  EXPECT_EQ(
+      *FindKeys(*index, Keys{"c", "a", "c", "", {"a\0b", 3}, "a"}, memory_),
+      (Numbers{3, 1, 3, 0, 2, 1}));
+  EXPECT_EQ(*FindKeys(*index, {}, memory_), Numbers());
+}
+
+TEST_F(KeySearchTest, NamesTheKeyThatNoEntryHas) {
+  const auto index = Build({"a", "b"}, {"c"});
+  EXPECT_EQ(FindKeys(*index, Keys{"a", "a\x01", "d"}, memory_).status(),
+            absl::NotFoundError("no entry has the key a\\x01"));
+  EXPECT_EQ(FindKeys(*index, Keys{""}, memory_).status(),
+            absl::NotFoundError("no entry has the key "));
+}
+
+TEST_F(KeySearchTest, NamesTheKeyThatSeveralEntriesHave) {
+  const auto index = Build({"a", "b"}, {"b", "c"});
+  EXPECT_EQ(*FindKeys(*index, Keys{"c", "a"}, memory_), (Numbers{3, 0}));
+  EXPECT_EQ(FindKeys(*index, Keys{"c", "b"}, memory_).status(),
+            absl::InvalidArgumentError(
+                "several entries have the key b, which is listed"));
+}
+
+TEST_F(KeySearchTest, CountsItsMemory) {
+  const auto index = Build({"a"}, {"b"});
+  base::MemoryBudget budget(1 << 12);
+  base::WorkingMemory memory(&budget, "a test");
+  EXPECT_EQ(FindKeys(*index, Keys(100, "a"), memory).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::records
