@@ -6,9 +6,16 @@ import os
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from . import _native, _translate, errors
-from .transforms import Compose, Transform
+from .transforms import Transform
 
 _IMAGES = ("image", "jpg", "jpeg", "png")
+
+
+class _DecodeOnly(Transform):
+    """No step."""
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return _native.OK
 
 
 class FieldTransforms(Transform):
@@ -45,7 +52,7 @@ def _translated(field: str, transform: Any) -> Transform:
     if _translate.is_foreign(transform):
         found = _translate.translate(transform)
         if found.code is None and not found.trailing:
-            return found.transform or Compose([])
+            return found.transform or _DecodeOnly()
         raise errors.Unsupported(
             f"transform: that of {field} has ops without a counterpart in "
             "forebay.transforms, and only the first image's may")
@@ -91,5 +98,5 @@ def split(transforms: Mapping[Any, Any],
     own = {field: _translated(field, transform)
            for field, transform in given.items() if transform is not None}
     for field in images[1:]:
-        own.setdefault(field, Compose([]))
+        own.setdefault(field, _DecodeOnly())
     return first, own
