@@ -23,14 +23,19 @@ using proto::FieldKind;
 absl::StatusOr<pipeline::TensorType> FirstArray(
     const Field& field, const FieldValue& value,
     absl::Span<const std::uint8_t> first_sample) {
-  const auto* const part = std::get_if<dataset::FieldRange>(&value);
-  FOREBAY_CHECK(part != nullptr);
-  if (part->offset > first_sample.size() ||
-      part->length > first_sample.size() - part->offset) {
-    return absl::DataLossError("sample 0 is shorter than its index says");
+  absl::Span<const std::uint8_t> bytes;
+  if (const auto* const made = std::get_if<dataset::MadeBytes>(&value)) {
+    bytes = made->bytes;
+  } else {
+    const auto* const part = std::get_if<dataset::FieldRange>(&value);
+    FOREBAY_CHECK(part != nullptr);
+    if (part->offset > first_sample.size() ||
+        part->length > first_sample.size() - part->offset) {
+      return absl::DataLossError("sample 0 is shorter than its index says");
+    }
+    bytes = first_sample.subspan(part->offset, part->length);
   }
-  auto array =
-      pipeline::ReadArray(first_sample.subspan(part->offset, part->length));
+  auto array = pipeline::ReadArray(bytes);
   if (!array.ok()) {
     return base::Annotate(array.status(),
                           absl::StrCat("sample 0: ", field.name));

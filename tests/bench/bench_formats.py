@@ -45,7 +45,9 @@ def run():
                     ("tfrecord", containers.tfrecords(),
                      {"fields": {"image": "jpg", "label": "int64"}}),
                     ("mds", containers.mds(), {"fields": ("image", "label")}),
-                )]
+                    ("array_record", containers.array_records(),
+                     {"fields": {"image": "jpg", "label": "int64"}}),
+                ) if path is not None]
         arrays = row("formats", f"rows of 100 KB in npy / {against}",
                      *_rates(server, "npy", containers.rows(), images=False),
                      "samples/s")

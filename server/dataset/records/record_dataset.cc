@@ -58,7 +58,7 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   }
   // A cached variant may follow.
   FOREBAY_RETURN_IF_ERROR(
-      format_->ReadValues(read.first(length), values, made));
+      format_->ReadValuesOf(*index_, id, read.first(length), values, made));
   if (const auto field = format_->key_field(); field.has_value()) {
     const std::string key = index_->KeyOf(id);
     const absl::Span<std::uint8_t> copy = made->Add(key.size());

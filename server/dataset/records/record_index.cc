@@ -156,6 +156,14 @@ RecordIndex::Extent RecordIndex::ExtentOf(std::uint64_t record) const {
           .length = parts_.ends[record] - begin};
 }
 
+std::uint64_t RecordIndex::PlaceOf(std::uint64_t record) const {
+  if (parts_.begins.empty()) return 0;
+  const auto end = parts_.begins.begin() + static_cast<std::ptrdiff_t>(record);
+  const auto file = end - static_cast<std::ptrdiff_t>(ExtentOf(record).record);
+  if (file == end || *(end - 1) != *end) return 0;
+  return static_cast<std::uint64_t>(end - std::lower_bound(file, end, *end));
+}
+
 std::string RecordIndex::KeyOf(std::uint64_t record) const {
   FOREBAY_CHECK(has_keys());
   const Extent extent = ExtentOf(record);

@@ -35,6 +35,7 @@ struct FileRecords {
   std::uint64_t begin = 0;          // of the first one; bytes into the file
   std::vector<std::uint64_t> ends;  // of each; bytes into the file
   // Likewise. Empty if they lie one behind the other, the first at `begin`.
+  // Successive records may share an extent.
   std::vector<std::uint64_t> begins;
   // Of each record. Empty if they have none.
   PackedKeys keys;
@@ -106,7 +107,10 @@ class RecordIndex {
 
   // `record` is less than size().
   Extent ExtentOf(std::uint64_t record) const;
-  // Likewise; the index has keys.
+  // Which of the records it is that share its extent; 0 if none does. The
+  // format's files have extents in ascending order.
+  std::uint64_t PlaceOf(std::uint64_t record) const;
+  // Likewise, `record` is less than size(); the index has keys.
   std::string KeyOf(std::uint64_t record) const;
   // `file` is one of the index's.
   storage::ListedObject FileAt(std::size_t file) const;

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import struct
+import sys
 
 import crc32c
 import numpy
@@ -12,6 +13,7 @@ import numpy
 import example_messages
 import photos
 
+PYPI = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "pypi"
 FILES = 8  # of each container that has several
 ROW_BYTES = 100_000  # of arrays
 ROWS = 4000
@@ -64,6 +66,36 @@ def _write_tfrecords(place):
 def tfrecords():
     """The pattern of TFRecord files of Examples with `image` and `label`."""
     return str(_once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
+
+
+def array_record_module():
+    """The module of ArrayRecord's writer and reader; None if tools/setup could not
+    install it."""
+    if str(PYPI) not in sys.path:
+        sys.path.append(str(PYPI))
+    try:
+        from array_record.python import array_record_module as module
+    except ImportError:
+        return None
+    return module
+
+
+def _write_array_records(place):
+    files = [array_record_module().ArrayRecordWriter(
+        str(place / f"photos.array_record-{number:05}-of-{FILES:05}"), "group_size:1")
+        for number in range(FILES)]
+    for number, (photo, label) in enumerate(samples()):
+        files[number % FILES].write(example_messages.example(photo, label))
+    for file in files:
+        file.close()
+
+
+def array_records():
+    """The pattern of ArrayRecord files of the same Examples, with the writer's own
+    compression; None if there is no writer."""
+    if array_record_module() is None:
+        return None
+    return str(_once("array_record", _write_array_records) / "photos.array_record-*")
 
 
 def _write_mds(place):
