@@ -87,6 +87,11 @@ absl::Status ArrayRecordFormat::ReadValuesOf(const records::RecordIndex& index,
   }
   chunk.Skip(place);
   const Bytes payload = chunk.Next();
+  if (payload.size() > index.BytesOf(number)) {
+    return absl::DataLossError(absl::StrCat("has ", payload.size(),
+                                            " bytes, but when it was indexed ",
+                                            index.BytesOf(number)));
+  }
   FOREBAY_RETURN_IF_ERROR(fields_.Read(payload, payload, values, made));
   for (FieldValue& value : values) value = InChunk(value, payload, record);
   return absl::OkStatus();

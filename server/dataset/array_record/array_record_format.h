@@ -35,7 +35,6 @@ class ArrayRecordFormat final : public records::RecordFormat {
   absl::StatusOr<std::unique_ptr<records::RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const override;
-  bool is_packed() const override { return true; }
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValuesOf(const records::RecordIndex& index,
                             std::uint64_t number,

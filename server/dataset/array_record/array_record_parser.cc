@@ -75,8 +75,8 @@ ArrayRecordParser::ArrayRecordParser(std::string name, FooterFinder finder,
 std::optional<ByteRange> ArrayRecordParser::next_read() const {
   if (const auto wanted = finder_.wanted(); wanted.has_value()) return wanted;
   if (measured_.empty()) return std::nullopt;
-  const std::uint64_t begin = measured_.front().begin;
-  return ByteRange{begin, measured_.back().end - begin};
+  const std::uint64_t begin = measured_.front().first.begin;
+  return ByteRange{begin, measured_.back().first.end - begin};
 }
 
 absl::Status ArrayRecordParser::Take(absl::Span<const std::uint8_t> bytes) {
@@ -93,9 +93,9 @@ absl::Status ArrayRecordParser::See(absl::Span<const std::uint8_t> bytes) {
   }
   const auto read = next_read();
   FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
-  for (const ListedChunk& chunk : measured_) {
+  for (const auto& [chunk, first] : measured_) {
     const absl::Status measured = Measure(
-        chunk,
+        chunk, first,
         bytes.subspan(chunk.begin - read->offset, chunk.end - chunk.begin));
     // A damaged chunk is told when a record is read.
     if (!measured.ok() && !absl::IsDataLoss(measured))
@@ -114,12 +114,12 @@ bool ArrayRecordParser::IsMeasured(const ListedChunk& chunk) const {
 // Adds chunks, as far as some must be seen.
 absl::Status ArrayRecordParser::Proceed() {
   measured_.clear();
-  for (; next_.has_value();) {
+  while (next_.has_value()) {
     if (IsMeasured(*next_)) {
       if (!measured_.empty() &&
-          next_->end - measured_.front().begin > most_read_)
+          next_->end - measured_.front().first.begin > most_read_)
         return absl::OkStatus();
-      measured_.push_back(*next_);
+      measured_.emplace_back(*next_, found_.ends.size());
     }
     FOREBAY_RETURN_IF_ERROR(Add(*next_));
     FOREBAY_ASSIGN_OR_RETURN(next_, finder_.found()->Next());
@@ -131,8 +131,11 @@ absl::Status ArrayRecordParser::Proceed() {
 absl::Status ArrayRecordParser::Add(const ListedChunk& chunk) {
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, chunk.records));
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, chunk.records));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.unpacked, chunk.records));
   found_.begins.insert(found_.begins.end(), chunk.records, chunk.begin);
   found_.ends.insert(found_.ends.end(), chunk.records, chunk.end);
+  found_.unpacked.insert(found_.unpacked.end(), chunk.records,
+                         chunk.decoded_bytes);
   const std::size_t fields = fields_->fields().size();
   found_.bounds.resize(fields + 1);
   found_.bounds[fields].Add({chunk.decoded_bytes, chunk.decoded_bytes});
@@ -149,6 +152,7 @@ absl::Status ArrayRecordParser::Add(const ListedChunk& chunk) {
 }
 
 absl::Status ArrayRecordParser::Measure(const ListedChunk& chunk,
+                                        std::size_t first,
                                         absl::Span<const std::uint8_t> bytes) {
   Room room(memory_);
   FOREBAY_ASSIGN_OR_RETURN(
@@ -156,7 +160,11 @@ absl::Status ArrayRecordParser::Measure(const ListedChunk& chunk,
       Chunk::Read(chunk.begin, bytes, chunk.decoded_bytes,
                   [&](std::uint64_t wanted) { return room.Add(wanted); }));
   std::vector<records::LengthBounds> bounds;
-  while (records.left() > 0) fields_->Measure(records.Next(), &bounds);
+  for (std::uint64_t i = 0; i < chunk.records && records.left() > 0; ++i) {
+    const absl::Span<const std::uint8_t> record = records.Next();
+    found_.unpacked[first + i] = record.size();
+    fields_->Measure(record, &bounds);
+  }
   for (std::size_t i = 0; i < bounds.size(); ++i)
     found_.bounds[i].Add(bounds[i]);
   return absl::OkStatus();

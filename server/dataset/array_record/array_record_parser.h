@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_PARSER_H_
 #define FOREBAY_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_PARSER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,7 +54,7 @@ class ArrayRecordParser final : public records::RecordParser {
   absl::Status See(absl::Span<const std::uint8_t> bytes);
   absl::Status Proceed();
   absl::Status Add(const ListedChunk& chunk);
-  absl::Status Measure(const ListedChunk& chunk,
+  absl::Status Measure(const ListedChunk& chunk, std::size_t first,
                        absl::Span<const std::uint8_t> bytes);
 
   const std::string name_;
@@ -63,8 +64,9 @@ class ArrayRecordParser final : public records::RecordParser {
   base::WorkingMemory* const memory_;
   const bool has_varying_;  // fields
   std::optional<ListedChunk> next_;
-  std::vector<ListedChunk> measured_;  // by the next read
-  std::uint64_t largest_ = 0;          // bytes of a chunk's records
+  // By the next read: chunks, and the numbers of their first records.
+  std::vector<std::pair<ListedChunk, std::size_t>> measured_;
+  std::uint64_t largest_ = 0;  // bytes of a chunk's records
   records::FileRecords found_;
 };
 

@@ -50,8 +50,6 @@ class RecordFormat {
       const storage::ObjectLayout::ReadPart&) const {
     return std::nullopt;
   }
-  // Whether records may have more bytes than their extents.
-  virtual bool is_packed() const { return false; }
   // The fields of an index that was made with such parsers.
   virtual std::vector<Field> FieldsOf(const RecordIndex& index) const = 0;
   // Finds the fields' values in a record, as Dataset::ReadValues says. `record`

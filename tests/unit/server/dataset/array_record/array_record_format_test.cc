@@ -153,8 +153,12 @@ TEST(ArrayRecordFormatTest, TellsOfAListThatSaysOtherThings) {
   EXPECT_THAT(few.ErrorOf(1), HasSubstr("has only 1 records"));
   MadeFile fewer_bytes;
   fewer_bytes.List({fewer_bytes.Add(ChunkOf({"abc"})), 2, 1});
-  const Indexed long_one(Whole("image"), {fewer_bytes.End()});
+  const Indexed long_one(Whole("image"), {MadeFile(fewer_bytes).End()});
   EXPECT_THAT(long_one.ErrorOf(0), HasSubstr("3 bytes of records"));
+  fewer_bytes.AddListed(ChunkOf({"defg"}));
+  const Indexed long_too(Whole("image"), {fewer_bytes.End()});
+  EXPECT_THAT(long_too.ErrorOf(0),
+              HasSubstr("has 3 bytes, but when it was indexed 2"));
 }
 
 TEST(ArrayRecordFormatTest, TextsMakeThemAgain) {

@@ -76,6 +76,7 @@ TEST(ArrayRecordParserTest, TheExtentOfARecordIsItsChunk) {
   const Parsed parsed = Found(ThreeChunks(), Whole("image"));
   EXPECT_THAT(parsed.found.begins, ElementsAre(64, 64, 112, 157, 157, 157));
   EXPECT_THAT(parsed.found.ends, ElementsAre(112, 112, 157, 1203, 1203, 1203));
+  EXPECT_THAT(parsed.found.unpacked, ElementsAre(4, 4, 2, 1000, 1000, 1000));
   EXPECT_THAT(parsed.found.bounds,
               ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
   // No chunk was read.
@@ -95,6 +96,8 @@ TEST(ArrayRecordParserTest, ReadsChunksOfSeveralRecordsThatVary) {
     EXPECT_THAT(parsed.found.bounds,
                 ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
     EXPECT_EQ(parsed.found.ends.size(), 6);
+    // One that is alone in its chunk is as long as that.
+    EXPECT_THAT(parsed.found.unpacked, ElementsAre(3, 1, 2, 0, 0, 1000));
   }
   const std::string alone = FileOf({ChunkOf({"abc"}), ChunkOf({"defg"})});
   const Parsed parsed = Found(alone, Whole("bytes"));
