@@ -104,7 +104,7 @@ using UnpackRoom =
 class MadeValues {
  public:
   MadeValues() = default;
-  // What is unpacked lies in `room`, which is there as long as it is asked.
+  // AddUnpacked uses `room`, which is there as long as it is asked.
   explicit MadeValues(const UnpackRoom* room) : room_(room) {}
 
   // Returns room for so many, which lives as long as this, and is aligned for

@@ -73,8 +73,7 @@ std::vector<std::string> ReadRecord(const ArrayRecordFormat& format,
   const Bytes chunk = file.subspan(extent.offset, extent.length);
   std::vector<FieldValue> values(format.FieldsOf(index).size());
   MadeValues made;
-  if (!format
-           .ReadValuesOf(index, number, chunk, absl::MakeSpan(values), &made)
+  if (!format.ReadValuesOf(index, number, chunk, absl::MakeSpan(values), &made)
            .ok())
     return {};
   std::vector<std::string> texts;
@@ -110,8 +109,8 @@ std::optional<std::vector<std::vector<std::string>>> ReadAll(
   std::vector<FileRecords> records;
   records.push_back(std::move(much.records));
   const ListedObject listed = {"a", {.size = file.size(), .stamp = 1}};
-  const auto index = BuildRecordIndex(format.text(), {&listed, 1},
-                                      std::move(records), memory);
+  const auto index =
+      BuildRecordIndex(format.text(), {&listed, 1}, std::move(records), memory);
   Require(index.ok());
   std::vector<std::vector<std::string>> all;
   for (std::uint64_t i = 0; i < (*index)->size(); ++i)
@@ -156,9 +155,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     made.Add(ChunkOf({"abc", "d"}));
     made.Add(ChunkOf({"ef"}));
     ReadAll(Whole("uint8[n]"),
-            made.EndWith(pieces, has_postscript
-                                     ? std::optional(pieces.back())
-                                     : std::nullopt));
+            made.EndWith(pieces, has_postscript ? std::optional(pieces.back())
+                                                : std::nullopt));
   }
   return 0;
 }

@@ -80,7 +80,7 @@ std::optional<ByteRange> ArrayRecordParser::next_read() const {
 }
 
 absl::Status ArrayRecordParser::Take(absl::Span<const std::uint8_t> bytes) {
-  const absl::Status seen = See(bytes);
+  absl::Status seen = See(bytes);
   return absl::IsResourceExhausted(seen) ? seen : base::Annotate(seen, name_);
 }
 

@@ -51,7 +51,7 @@ class Chunk {
   absl::Span<const std::uint8_t> records_;  // one behind the other
 };
 
-// What tells of records that are transposed.
+// The error of records that are transposed.
 absl::Status IsTransposed();
 
 }  // namespace forebay::dataset::array_record

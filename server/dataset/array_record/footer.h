@@ -11,7 +11,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/array_record/chunk.h"
 
-// What an ArrayRecord file has behind its records: a chunk that lists the
+// The end of an ArrayRecord file, behind its records: a chunk that lists the
 // others, the footer, and in the last 64 KiB one that says where the footer
 // lies, the postscript (github.com/google/array_record, cpp/layout.proto). All
 // is a stranger's. Errors give the reason alone.

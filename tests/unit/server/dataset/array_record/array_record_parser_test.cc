@@ -32,7 +32,7 @@ RecordFields Features(const std::vector<std::string>& names,
   return *std::move(fields);
 }
 
-// What was found, and the bytes that were read.
+// The records that were found, and the bytes that were read.
 struct Parsed {
   records::FileRecords found;
   std::uint64_t read = 0;

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 constexpr std::uint64_t kMost = 1 << 20;
 constexpr std::uint64_t kSignatureBytes = 64;
 
-// What a chunk has, or its error.
+// Reads a chunk: its records, or its error.
 class ReadChunk {
  public:
   ReadChunk(std::uint64_t offset, std::string_view bytes,
