@@ -11,8 +11,11 @@ from array_record_files import (BLOCK, CODECS, golden, golden_names, noise,
 from daemons import serving
 from stale_files_test import (chmodded, linked, renamed, rewritten,
                               set_to_its_own_time)
+from tfrecord_test import GOLDEN as TFRECORD_GOLDEN
 from tfrecord_test import epoch
 from trouble import run_until_error
+
+PHOTO = TFRECORD_GOLDEN.parent / "decode" / "420_33x16.jpg"
 
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 
@@ -145,19 +148,44 @@ def test_what_is_missing_is_named(good):
         f"{good.parent}: x-*.array_record: no file fits this pattern")
 
 
-def test_records_that_no_memory_has_room_for(tmp_path):
-    """They take a thousandth of that in the file."""
-    config = tmp_path / "forebayd.toml"
-    config.write_text("memory.limit = '256MiB'\n")
-    path = write(tmp_path / "a.array_record", [b"", bytes(300 << 20)],
+def test_what_unpacks_to_too_much_is_refused(tmp_path):
+    """Records that take a thousandth of that in the file."""
+    photo = PHOTO.read_bytes()
+    path = write(tmp_path / "a.array_record", [photo, photo + bytes(100 << 20)],
                  "group_size:1,zstd")
+    larger = write(tmp_path / "b.array_record", [photo, bytes(300 << 20)],
+                   "group_size:1,zstd")
     assert path.stat().st_size < 1 << 20
-    folder = tmp_path / "daemon"
-    folder.mkdir()
-    with serving(folder, "--config", str(config)):
+    config = tmp_path / "forebayd.toml"
+    config.write_text("[memory]\nlimit = '192MiB'\n")
+    with serving(tmp_path, "--config", str(config)) as daemon:
+        for _ in range(2):
+            text = refusal(forebay.ResourceExhausted, path, fields="image")
+            assert text.startswith(f"sample 1 (record 1) of {tmp_path}: "
+                                   "a.array_record: unpacking needs ")
+            assert "image.scratch_limit" in text
+        dataset = forebay.Dataset(forebay.array_record(path, fields="image"),
+                                  autostart=False, decode=False)
+        assert bytes(dataset[0][0]) == photo
+        with pytest.raises(forebay.ResourceExhausted, match="unpacking a sample"):
+            dataset[1]
         for fields in ("bytes", "image", None, {"a": "float32[n]"}):
-            text = refusal(forebay.ResourceExhausted, path, fields=fields)
-            assert str(tmp_path) in text
+            assert str(tmp_path) in refusal(forebay.ResourceExhausted, larger,
+                                            fields=fields)
+        peak = int(next(
+            line for line in open(f"/proc/{daemon.process.pid}/status")
+            if line.startswith("VmHWM")).split()[1])
+        assert peak < 192 << 10
+
+
+def test_what_unpacks_a_lot_is_an_image_all_the_same(tmp_path):
+    """Bytes behind a JPEG's end do no harm."""
+    photo = PHOTO.read_bytes()
+    path = write(tmp_path / "a.array_record", [photo, photo + bytes(20 << 20)] * 4,
+                 "group_size:2,brotli:1")
+    with open_records(path, fields="image", batch_size=8) as loader:
+        images, = next(iter(loader))
+    assert all((image == images[0]).all() for image in images)
 
 
 @pytest.mark.parametrize("change", [renamed, rewritten])
