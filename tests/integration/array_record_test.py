@@ -52,6 +52,12 @@ def jpeg(seed, size):
     return out.getvalue()
 
 
+def npy(array):
+    out = io.BytesIO()
+    numpy.save(out, array)
+    return out.getvalue()
+
+
 @pytest.mark.parametrize("name", golden_names())
 def test_records_are_those_of_its_own_reader(shared_daemon, tmp_path, name):
     path = golden(tmp_path, name)
@@ -158,10 +164,7 @@ def test_whole_records_of_other_types(shared_daemon, tmp_path, group):
                  options)
     with open_records(path, fields="int16[n,2]") as loader:
         assert [a.tolist() for a in values(loader)] == [a.tolist() for a in arrays]
-    files = []
-    for array in arrays:
-        numpy.save(files.append(io.BytesIO()) or files[-1], array)
-    path = write(tmp_path / "npy.array_record", [f.getvalue() for f in files], options)
+    path = write(tmp_path / "npy.array_record", map(npy, arrays), options)
     with open_records(path, fields="npy") as loader:
         assert [a.tolist() for a in values(loader)] == [a.tolist() for a in arrays]
     path = write(tmp_path / "numbers.array_record", [b"17", b"-5"], options)
