@@ -313,7 +313,10 @@ typedef enum forebay_format FOREBAY_INT {
    * such files. Each entry is a sample, in the order of their keys. */
   FOREBAY_LMDB = 12,
   /* MosaicML's MDS shards, one behind the other. */
-  FOREBAY_MDS = 13
+  FOREBAY_MDS = 13,
+  /* ArrayRecord files, which Grain reads, one behind the other. Each record is
+   * a sample. */
+  FOREBAY_ARRAY_RECORD = 17
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -372,11 +375,11 @@ typedef struct forebay_loader_options {
    * is a `dataset`. */
   const char* uri;
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB and FOREBAY_MDS,
-   * `uri` is then the path of the files, with braces ("{00..12}.tar",
-   * "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST, the path of the
-   * manifest. The daemon reads
-   * "gs://bucket/...", "http://..." and "https://..." as itself. */
+   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB, FOREBAY_MDS and
+   * FOREBAY_ARRAY_RECORD, `uri` is then the path of the files, with braces
+   * ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST,
+   * the path of the manifest. The daemon reads "gs://bucket/...", "http://..."
+   * and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8. None
@@ -397,8 +400,8 @@ typedef struct forebay_loader_options {
                    * while the trainer is so slow that they would only wait */
 
   /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP,
-   * FOREBAY_LMDB and FOREBAY_MDS with a `root`: the files' paths below it,
-   * likewise with braces and wildcards. */
+   * FOREBAY_LMDB, FOREBAY_MDS and FOREBAY_ARRAY_RECORD with a `root`: the
+   * files' paths below it, likewise with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
@@ -411,15 +414,15 @@ typedef struct forebay_loader_options {
    * `columns` with the same index. "image" is required, the image's path
    * relative to the manifest. "label" is an integer, or a class by its name.
    * All others are integers or texts.
-   * For FOREBAY_TFRECORD: names of features of its tf.train.Example or
-   * SequenceExample, at most 31 bytes each; the entry of `columns` with the
-   * same index is a type. "image", "jpg" and "png" are images; "int64" is an
-   * integer; "text" and "json" are UTF-8; "npy" is a
-   * .npy file; "bytes" is bytes. "float32[3,4]" is an array of that type and
-   * shape, "float32[n,4]" one of any length, "float32" a number. Arrays are
-   * lists of float32 or int64, or the bytes of their elements, little-endian
-   * and in C order. A single field with the name "" is the whole record, as the
-   * field "record". Without fields, they are guessed.
+   * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
+   * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of
+   * `columns` with the same index is a type. "image", "jpg" and "png" are
+   * images; "int64" is an integer; "text" and "json" are UTF-8; "npy" is a .npy
+   * file; "bytes" is bytes. "float32[3,4]" is an array of that type and shape,
+   * "float32[n,4]" one of any length, "float32" a number. Arrays are lists of
+   * float32 or int64, or the bytes of their elements, little-endian and in C
+   * order. A single field with the name "" is the whole record, as the field
+   * "record". Without fields, they are guessed.
    * For FOREBAY_LMDB: as for FOREBAY_TFRECORD, if values are Examples. But a
    * single field with the name "" is the value, as the field "value"; its type
    * may also be "datum": Caffe's Datum, as the fields "image" or "array", and
@@ -428,8 +431,8 @@ typedef struct forebay_loader_options {
    * ("text", "bytes" or "int64"). */
   const char* const* fields;
   size_t field_count;
-  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD and FOREBAY_LMDB: field_count
-   * many. */
+  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB and
+   * FOREBAY_ARRAY_RECORD: field_count many. */
   const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */

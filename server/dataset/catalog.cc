@@ -8,6 +8,7 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/array_record/format_choice.h"
 #include "server/dataset/folder/revalidation.h"
 #include "server/dataset/listing/brace_expansion.h"
 #include "server/dataset/listing/file_list.h"
@@ -67,6 +68,10 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
         lmdb::FormatChoice::Create(fields, types, spec.database());
     if (choice.ok()) choice->Complete(request, warnings);
     status = choice.status();
+  } else if (spec.format() == proto::DatasetSpec::ARRAY_RECORD) {
+    const auto choice = array_record::FormatChoice::Create(fields, types);
+    if (choice.ok()) choice->Complete(request, warnings);
+    status = choice.status();
   } else {
     const auto choice = tfrecord::FormatChoice::Create(fields, types);
     if (choice.ok()) choice->Complete(request, warnings);
@@ -120,6 +125,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::TFRECORD:
     case proto::DatasetSpec::LMDB:
     case proto::DatasetSpec::MDS:
+    case proto::DatasetSpec::ARRAY_RECORD:
       return OpenRecords(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::ZIP:
       return OpenZips(std::move(root), spec, source, warnings, stop);

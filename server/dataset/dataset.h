@@ -100,9 +100,13 @@ using UnpackRoom =
     absl::FunctionRef<absl::StatusOr<absl::Span<std::uint8_t>>(std::uint64_t)>;
 
 // Keeps the bytes that are made of one sample's. Not thread-safe; owns them;
-// never blocks; has no errors.
+// never blocks.
 class MadeValues {
  public:
+  MadeValues() = default;
+  // AddUnpacked uses `room`, which is there as long as it is asked.
+  explicit MadeValues(const UnpackRoom* room) : room_(room) {}
+
   // Returns room for so many, which lives as long as this, and is aligned for
   // any number.
   absl::Span<std::uint8_t> Add(std::size_t bytes) {
@@ -110,10 +114,17 @@ class MadeValues {
     bytes_ += bytes;
     return {made.get(), bytes};
   }
-  // Bytes of all rooms.
+  // Returns room to unpack a sample into, which is asked for once at most. It
+  // lives until an image is decoded. Errors: those of the room.
+  absl::StatusOr<absl::Span<std::uint8_t>> AddUnpacked(std::uint64_t bytes) {
+    if (room_ != nullptr) return (*room_)(bytes);
+    return Add(bytes);
+  }
+  // Bytes of all rooms that it owns.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
+  const UnpackRoom* room_ = nullptr;
   std::vector<std::unique_ptr<std::uint8_t[]>> made_;
   std::uint64_t bytes_ = 0;
 };

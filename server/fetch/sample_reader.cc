@@ -169,10 +169,12 @@ std::uint64_t SampleReader::LayOut(Work* work) {
     const auto room =
         [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
       FOREBAY_RETURN_IF_ERROR(deps_.budget->Extend(&work->reservation, bytes,
-                                                   "unpacking an image"));
+                                                   "unpacking a sample"));
       counted += bytes;
       return piece.made.Add(bytes);
     };
+    const dataset::UnpackRoom unpack = room;
+    piece.made = dataset::MadeValues(&unpack);
     auto contents = MeasureSample(*spec_, piece.id, piece.bytes.span(),
                                   piece.made, room, measuring_);
     if (contents.ok()) {

@@ -131,10 +131,14 @@ absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
     return AnnotateSampleError(dataset, id,
                                base::Annotate(found, dataset.At(id).object));
   }
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const absl::Status status =
-        DecodeField(fields[i], i, values[i], read, target);
-    if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
+  // Decoding an image needs the room of what was unpacked with it.
+  for (const bool are_images : {false, true}) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if ((fields[i].kind == FieldKind::kImage) != are_images) continue;
+      const absl::Status status =
+          DecodeField(fields[i], i, values[i], read, target);
+      if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
+    }
   }
   return absl::OkStatus();
 }

@@ -48,7 +48,7 @@ absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     absl::Span<const std::uint8_t> read, const dataset::FieldValue& image,
     dataset::UnpackRoom room);
 
-// Decodes all fields of sample `id` in their order into `target`, from `read`,
+// Decodes all fields of sample `id` into `target`, images last, from `read`,
 // all that was read of the sample. Keeps in `made` what the target gets besides
 // that, as Dataset::ReadValues says. Stops at the first error. Thread-safe;
 // takes as long as the target's images do. Errors name sample, object and

@@ -19,18 +19,24 @@ using dataset::Field;
 using dataset::FieldValue;
 using proto::FieldKind;
 
-// The array that the first sample has in `field`, whose value is `value`.
-absl::StatusOr<pipeline::TensorType> FirstArray(
-    const Field& field, const FieldValue& value,
-    absl::Span<const std::uint8_t> first_sample) {
+// The bytes of a value of the first sample.
+absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
+    const FieldValue& value, absl::Span<const std::uint8_t> first_sample) {
+  if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
+    return made->bytes;
   const auto* const part = std::get_if<dataset::FieldRange>(&value);
   FOREBAY_CHECK(part != nullptr);
   if (part->offset > first_sample.size() ||
       part->length > first_sample.size() - part->offset) {
     return absl::DataLossError("sample 0 is shorter than its index says");
   }
-  auto array =
-      pipeline::ReadArray(first_sample.subspan(part->offset, part->length));
+  return first_sample.subspan(part->offset, part->length);
+}
+
+// The array that the first sample has in `field`, whose value is `file`.
+absl::StatusOr<pipeline::TensorType> FirstArray(
+    const Field& field, absl::Span<const std::uint8_t> file) {
+  auto array = pipeline::ReadArray(file);
   if (!array.ok()) {
     return base::Annotate(array.status(),
                           absl::StrCat("sample 0: ", field.name));
@@ -152,10 +158,12 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
       const pipeline::TensorType value = ElementsOf(field);
       FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
+      FOREBAY_ASSIGN_OR_RETURN(const auto file,
+                               FirstBytes(values[i], first_sample));
       FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,
-                               FirstArray(field, values[i], first_sample));
-      const auto* const file = std::get_if<dataset::FieldRange>(&values[i]);
-      type.header_bytes = file->length - std::min(file->length, value.bytes);
+                               FirstArray(field, file));
+      type.header_bytes =
+          file.size() - std::min<std::uint64_t>(file.size(), value.bytes);
       FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};

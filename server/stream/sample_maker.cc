@@ -95,7 +95,11 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
   layout_->SetSampleId(pending.batch->memory, pending.index,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
-  dataset::MadeValues made;
+  const auto unpack = [&workspace](std::uint64_t bytes) {
+    return workspace.RoomToUnpack(bytes);
+  };
+  const dataset::UnpackRoom room = unpack;
+  dataset::MadeValues made(&room);
   return sample::DecodeFields(*spec_->dataset, pending.id, read, made, row);
 }
 

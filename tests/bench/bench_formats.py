@@ -49,7 +49,9 @@ def run():
                     ("lmdb", containers.environment(),
                      {"function": "lmdb",
                       "fields": {"value": "jpg", "key": "int64"}}),
-                )]
+                    ("array_record", containers.array_records(),
+                     {"fields": {"image": "jpg", "label": "int64"}}),
+                ) if path is not None]
         arrays = row("formats", f"rows of 100 KB in npy / {against}",
                      *_rates(server, "npy", containers.rows(), images=False),
                      "samples/s")

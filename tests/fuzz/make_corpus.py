@@ -348,12 +348,13 @@ def make_records():
     ends = struct.pack("<3Q", 20, 100, 30)
     rest = struct.pack("<2Q", 0, 8) + names + b"f"
     put("record_index/two_files", b"FBYRECRD" + struct.pack(
-        "<II8Q", 2, 0, 2, 3, 1, len(names), 1, 0, 0, 0) + files + ends + rest +
+        "<II9Q", 3, 0, 2, 3, 1, len(names), 1, 0, 0, 0, 0) + files + ends + rest +
         bytes(16))
     keys = b"\0\3abc\2\1d\0\1x"  # a block of two, and one of one
     put("record_index/apart", b"FBYRECRD" + struct.pack(
-        "<II8Q", 2, 0, 2, 3, 1, len(names), 1, 3, 2, len(keys)) + files + ends + rest +
-        struct.pack("<3Q", 5, 99, 0) + struct.pack("<2Q", 0, 8) + keys + bytes(16))
+        "<II9Q", 3, 0, 2, 3, 1, len(names), 1, 3, 2, len(keys), 3) + files + ends +
+        rest + struct.pack("<3Q", 5, 99, 0) + struct.pack("<2Q", 0, 8) + keys +
+        struct.pack("<3Q", 9, 0, MOST) + bytes(16))
 
 
 def make_nested():

@@ -128,7 +128,7 @@ def test_what_inflates_to_too_much_is_refused(tmp_path, photos):
             assert "image.scratch_limit" in text
         dataset = forebay.Dataset(path, autostart=False, decode=False)
         assert bytes(dataset[0][0]) == png()
-        with pytest.raises(forebay.ResourceExhausted, match="unpacking an image"):
+        with pytest.raises(forebay.ResourceExhausted, match="unpacking a sample"):
             dataset[1]
         peak = int(next(
             line for line in open(f"/proc/{daemon.process.pid}/status")

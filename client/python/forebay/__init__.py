@@ -13,6 +13,7 @@
 """
 
 from . import errors, transforms
+from ._array_record import ArrayRecords, array_record
 from ._device_tensor import DeviceTensor
 from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
@@ -31,10 +32,10 @@ from .loader import DataLoader
 __version__ = _lib.forebay_version().decode()
 
 __all__ = [
-    "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
-    "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory", "LMDB",
-    "Manifest", "NotFound", "Padded", "PermissionDenied", "Ragged",
-    "ResourceExhausted", "Shared", "SourceUnavailable", "StateError", "TFRecords",
-    "Unsupported", "errors", "lmdb", "manifest", "open", "share", "tfrecord",
-    "transforms",
+    "ArrayRecords", "DaemonUnavailable", "DataError", "DataLoader", "Dataset",
+    "DeviceTensor", "File", "FileChanged", "ForebayError", "InvalidArgument",
+    "IsADirectory", "LMDB", "Manifest", "NotFound", "Padded", "PermissionDenied",
+    "Ragged", "ResourceExhausted", "Shared", "SourceUnavailable", "StateError",
+    "TFRecords", "Unsupported", "array_record", "errors", "lmdb", "manifest", "open",
+    "share", "tfrecord", "transforms",
 ]

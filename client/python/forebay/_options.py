@@ -8,8 +8,9 @@ import os
 import re
 import urllib.parse
 
-from . import (_archives, _job, _lengths, _native, _native_dataset, _patterns,
-               _tfrecord, errors, transforms)
+from . import (_archives, _array_record, _job, _lengths, _native, _native_dataset,
+               _patterns, _tfrecord, errors, transforms)
+from ._array_record import ArrayRecords
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
@@ -94,11 +95,21 @@ def _is_shards(path):
 
 
 _TFRECORD = (".tfrecord", ".tfrecords", ".tfrec")
+_ARRAY_RECORD = (".array_record", ".arrayrecord")
+# Objects that describe files of records, and how they are made.
+_RECORDS = {TFRecords: "tfrecord", LMDB: "lmdb", ArrayRecords: "array_record"}
 
 
 def _are_files(path, endings):
     """Whether a path stands for files with such names."""
     return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
+
+
+def _are_array_records(path):
+    """Whether a path stands for ArrayRecord files. Their names may end in a number,
+    as "train.array_record-00000-of-00010" does."""
+    name = re.sub(r"(-[^/]+-of-[^/]+|\*)$", "", os.fsdecode(path))
+    return _are_files(name, _ARRAY_RECORD) and not os.path.isdir(path)
 
 
 def _mds_options(path, fields):
@@ -178,8 +189,9 @@ def _record_options(dataset):
     if isinstance(dataset, LMDB):
         return {"format": _native.LMDB, "uri": uri.rstrip(b"/"), "fields": names,
                 "columns": types, "database": dataset.database}
-    return {"format": _native.TFRECORD, "uri": uri, "fields": names,
-            "columns": types}
+    kind = (_native.ARRAY_RECORD if isinstance(dataset, ArrayRecords) else
+            _native.TFRECORD)
+    return {"format": kind, "uri": uri, "fields": names, "columns": types}
 
 
 def _zip_options(archives, folder):
@@ -210,17 +222,19 @@ def dataset_options(dataset, fields, extra_roots=()):
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
-    if isinstance(dataset, (TFRecords, LMDB)):
+    if isinstance(dataset, tuple(_RECORDS)):
         if fields is not None:
-            name = "lmdb" if isinstance(dataset, LMDB) else "tfrecord"
             raise errors.InvalidArgument(
-                f"fields are of tar shards; forebay.{name} names its own")
+                f"fields are of tar shards; forebay.{_RECORDS[type(dataset)]} names "
+                "its own")
         if isinstance(dataset, LMDB) and dataset.keys is not None:
             return _source_options(dataset, extra_roots)
         return _record_options(dataset)
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
+    if _are_array_records(path):
+        return _record_options(_array_record.array_record(dataset, fields=fields))
     mds = _mds_options(os.fsdecode(path), fields)
     if mds is not None:
         return mds
@@ -262,7 +276,7 @@ def _check_extra_roots(extra_roots, dataset):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    place = (dataset.path if isinstance(dataset, (Manifest, TFRecords, LMDB))
+    place = (dataset.path if isinstance(dataset, (Manifest, *_RECORDS))
              else dataset)
     if roots and is_remote(place):
         raise errors.InvalidArgument(

@@ -46,13 +46,13 @@ class DataLoader:
         wildcards, means NumPy's files, one behind the other: each row is a sample, all
         of one type and shape. Another that ends in ".tar" or has braces or wildcards
         ("/data/{00000..00127}.tar"), and is no folder, means tar shards as webdataset
-        writes them. Or a `forebay.manifest`, `tfrecord` or `lmdb`. Or torchvision's
-        ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and those like it, with
-        their transform and target_transform (which runs in the trainer, on each label);
-        torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and
-        ConcatDataset of these. The code of any other, also of an IterableDataset, runs
-        in processes of this user's, which have it as it is at iter(); batches are as
-        torch's. An object is split among ranks only if its sampler, or rank=, says so.
+        writes them. Or a `forebay.manifest`, `tfrecord`, `lmdb` or `array_record`. Or
+        torchvision's ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and its like,
+        with transform and target_transform (which runs in the trainer, on each
+        label); torch's TensorDataset (fields `tensor0`, ...), Subset and ConcatDataset
+        of these. The code of any other, also an IterableDataset, runs in this user's
+        processes, which have it as it is at iter(); batches are torch's. An object is
+        split among ranks only if its sampler, or rank=, says so.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
         stand for the first that a sample has. The part after the last dot says how a

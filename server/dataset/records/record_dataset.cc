@@ -58,7 +58,8 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   }
   // A cached variant may follow.
   FOREBAY_RETURN_IF_ERROR(
-      format_->ReadValues(read.first(extent.length), values, made));
+      format_->ReadValuesOf(*index_, id, read.first(extent.length), values,
+                            made));
   if (const auto field = format_->key_field(); field.has_value()) {
     const std::string key = index_->KeyOf(id);
     const absl::Span<std::uint8_t> copy = made->Add(key.size());
@@ -82,7 +83,7 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
 void RecordDataset::MostBytesOf(std::uint64_t id,
                                 absl::Span<std::uint64_t> bytes) const {
   Dataset::MostBytesOf(id, bytes);
-  const std::uint64_t length = index_->ExtentOf(id).length;
+  const std::uint64_t length = index_->BytesOf(id);
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     if (format_->key_field() == i) continue;  // lies elsewhere
     const bool is_array = fields_[i].array.has_value();

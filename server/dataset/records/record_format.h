@@ -52,10 +52,17 @@ class RecordFormat {
   }
   // The fields of an index that was made with such parsers.
   virtual std::vector<Field> FieldsOf(const RecordIndex& index) const = 0;
-  // Finds the fields' values in a record, as Dataset::ReadValues says.
+  // Finds the fields' values in a record, as Dataset::ReadValues says. `record`
+  // is all of its extent. One of both is to be overridden: the second if the
+  // record's number in the index says where it lies in its extent.
   virtual absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                                   absl::Span<FieldValue> values,
-                                  MadeValues* made) const = 0;
+                                  MadeValues* made) const;
+  virtual absl::Status ReadValuesOf(const RecordIndex& index,
+                                    std::uint64_t number,
+                                    absl::Span<const std::uint8_t> record,
+                                    absl::Span<FieldValue> values,
+                                    MadeValues* made) const;
   // The number of the field that is the record's key, by which the index knows
   // it. ReadValues leaves that out.
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }
@@ -66,6 +73,16 @@ class RecordFormat {
                              std::uint64_t record) const;
 };
 
+inline absl::Status RecordFormat::ReadValues(absl::Span<const std::uint8_t>,
+                                             absl::Span<FieldValue>,
+                                             MadeValues*) const {
+  return absl::InternalError("has records that are known by number alone");
+}
+inline absl::Status RecordFormat::ReadValuesOf(
+    const RecordIndex&, std::uint64_t, absl::Span<const std::uint8_t> record,
+    absl::Span<FieldValue> values, MadeValues* made) const {
+  return ReadValues(record, values, made);
+}
 inline std::string RecordFormat::NameOf(const RecordIndex& index,
                                         std::uint64_t record) const {
   return absl::StrCat("record ", index.ExtentOf(record).record);

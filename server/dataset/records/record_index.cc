@@ -45,6 +45,8 @@ absl::Status RecordIndex::Check() const {
     return DamagedIndex("first record of file", 0);
   if (!parts_.begins.empty() && parts_.begins.size() != size())
     return DamagedIndex("number of begins", parts_.begins.size());
+  if (!parts_.unpacked.empty() && parts_.unpacked.size() != size())
+    return DamagedIndex("number of lengths", parts_.unpacked.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     const FileRecord& file = files[i];
     if (file.path_offset > names ||
@@ -118,6 +120,7 @@ void RecordIndex::Summarize() {
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());
   digest.AddItems(parts_.begins.data(), parts_.begins.size());
+  digest.AddItems(parts_.unpacked.data(), parts_.unpacked.size());
   digest.Add(std::string_view(parts_.keys.bytes));
   version_ = digest.Get();
 }
@@ -154,6 +157,19 @@ RecordIndex::Extent RecordIndex::ExtentOf(std::uint64_t record) const {
           .record = record - file.first_record,
           .offset = begin,
           .length = parts_.ends[record] - begin};
+}
+
+std::uint64_t RecordIndex::BytesOf(std::uint64_t record) const {
+  return parts_.unpacked.empty() ? ExtentOf(record).length
+                                 : parts_.unpacked[record];
+}
+
+std::uint64_t RecordIndex::PlaceOf(std::uint64_t record) const {
+  if (parts_.begins.empty()) return 0;
+  const auto end = parts_.begins.begin() + static_cast<std::ptrdiff_t>(record);
+  const auto file = end - static_cast<std::ptrdiff_t>(ExtentOf(record).record);
+  if (file == end || *(end - 1) != *end) return 0;
+  return static_cast<std::uint64_t>(end - std::lower_bound(file, end, *end));
 }
 
 std::string RecordIndex::KeyOf(std::uint64_t record) const {
@@ -230,12 +246,17 @@ bool RecordIndex::HasRecords(std::size_t file,
                             const std::vector<std::uint64_t>& indexed) {
     return std::equal(now.begin(), now.end(), indexed.begin() + first);
   };
+  // Of numbers that not all formats have.
+  const auto is_same = [&](const std::vector<std::uint64_t>& now,
+                           const std::vector<std::uint64_t>& indexed) {
+    return now.size() == (indexed.empty() ? 0 : count) &&
+           (now.empty() || same(now, indexed));
+  };
   return records.begin == known.begin &&
          (known.mark == 0 || records.mark == known.mark) &&
          records.ends.size() == count && same(records.ends, parts_.ends) &&
-         records.begins.size() == (parts_.begins.empty() ? 0 : count) &&
-         (count == 0 || parts_.begins.empty() ||
-          same(records.begins, parts_.begins)) &&
+         is_same(records.begins, parts_.begins) &&
+         is_same(records.unpacked, parts_.unpacked) &&
          records.keys.bytes == KeysOf(file);
 }
 
@@ -245,7 +266,7 @@ std::uint64_t RecordIndex::memory() const {
          parts_.files.capacity() *
              (sizeof(FileRecord) + kNumbersOfFile * sizeof(std::uint64_t)) +
          (parts_.ends.capacity() + parts_.begins.capacity() +
-          parts_.keys.blocks.capacity()) *
+          parts_.unpacked.capacity() + parts_.keys.blocks.capacity()) *
              sizeof(std::uint64_t) +
          parts_.keys.bytes.capacity() +
          parts_.bounds.capacity() * sizeof(LengthBounds);
@@ -264,6 +285,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
   FOREBAY_CHECK(records.size() == files.size());
   std::size_t count = 0;
   std::size_t begins = 0;
+  std::size_t unpacked = 0;
   std::size_t blocks = 0;
   std::size_t keys = 0;
   std::size_t names = 0;
@@ -271,21 +293,24 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
   for (std::size_t i = 0; i < files.size(); ++i) {
     count += records[i].ends.size();
     begins += records[i].begins.size();
+    unpacked += records[i].unpacked.size();
     blocks += records[i].keys.blocks.size();
     keys += records[i].keys.bytes.size();
     names += files[i].name.size();
     fields = std::max(fields, records[i].bounds.size());
   }
   FOREBAY_CHECK(begins == 0 || begins == count);
+  FOREBAY_CHECK(unpacked == 0 || unpacked == count);
   RecordIndexParts parts;
-  FOREBAY_ASSIGN_OR_RETURN(
-      parts.reservation,
-      memory.Keep(RecordIndex::Bytes(files.size(), count + begins + blocks,
-                                     fields, names + keys + format.size())));
+  FOREBAY_ASSIGN_OR_RETURN(parts.reservation,
+                           memory.Keep(RecordIndex::Bytes(
+                               files.size(), count + begins + unpacked + blocks,
+                               fields, names + keys + format.size())));
   parts.format = std::move(format);
   parts.files.reserve(files.size());
   parts.ends.reserve(count);
   parts.begins.reserve(begins);
+  parts.unpacked.reserve(unpacked);
   parts.keys.blocks.reserve(blocks);
   parts.keys.bytes.reserve(keys);
   parts.names.reserve(names);
@@ -306,6 +331,8 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
     parts.ends.insert(parts.ends.end(), some.ends.begin(), some.ends.end());
     parts.begins.insert(parts.begins.end(), some.begins.begin(),
                         some.begins.end());
+    parts.unpacked.insert(parts.unpacked.end(), some.unpacked.begin(),
+                          some.unpacked.end());
     for (const std::uint64_t block : some.keys.blocks)
       parts.keys.blocks.push_back(parts.keys.bytes.size() + block);
     parts.keys.bytes += some.keys.bytes;

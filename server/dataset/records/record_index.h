@@ -35,7 +35,10 @@ struct FileRecords {
   std::uint64_t begin = 0;          // of the first one; bytes into the file
   std::vector<std::uint64_t> ends;  // of each; bytes into the file
   // Likewise. Empty if they lie one behind the other, the first at `begin`.
+  // Successive records may share an extent.
   std::vector<std::uint64_t> begins;
+  // Bytes of each once it is unpacked, at most. Empty if they are not packed.
+  std::vector<std::uint64_t> unpacked;
   // Of each record. Empty if they have none.
   PackedKeys keys;
   std::uint64_t mark = 0;  // of the file's version; see storage::Revision
@@ -62,9 +65,10 @@ struct RecordIndexParts {
   // The text of its format, of which RecordFormats are made.
   std::string format;
   std::vector<FileRecord> files;
-  std::vector<std::uint64_t> ends;    // of all files' records
-  std::vector<std::uint64_t> begins;  // likewise; see FileRecords
-  std::vector<LengthBounds> bounds;   // of all files together
+  std::vector<std::uint64_t> ends;      // of all files' records
+  std::vector<std::uint64_t> begins;    // likewise; see FileRecords
+  std::vector<std::uint64_t> unpacked;  // likewise
+  std::vector<LengthBounds> bounds;     // of all files together
   // Of all files' records, if they have any. Each file begins a block.
   PackedKeys keys;
   std::string names;
@@ -73,9 +77,9 @@ struct RecordIndexParts {
 };
 
 // Every sample of a dataset of files of records: where they lie. A sample takes
-// 8 bytes, or 16 if records lie apart, and what is new in its key; a file 88
-// and its path. Holds a reservation for them. Thread-safe; immutable, but for
-// the files' ctimes. Never blocks.
+// 8 bytes, 8 more if records lie apart and if they are packed, and what is new
+// in its key; a file 88 and its path. Holds a reservation for them.
+// Thread-safe; immutable, but for the files' ctimes. Never blocks.
 class RecordIndex {
  public:
   // The bytes of a record in its file.
@@ -106,7 +110,12 @@ class RecordIndex {
 
   // `record` is less than size().
   Extent ExtentOf(std::uint64_t record) const;
-  // Likewise; the index has keys.
+  // Bytes of the record at most, once it is unpacked.
+  std::uint64_t BytesOf(std::uint64_t record) const;
+  // Which of the records it is that share its extent; 0 if none does. The
+  // format's files have extents in ascending order.
+  std::uint64_t PlaceOf(std::uint64_t record) const;
+  // Likewise, `record` is less than size(); the index has keys.
   std::string KeyOf(std::uint64_t record) const;
   // `file` is one of the index's.
   storage::ListedObject FileAt(std::size_t file) const;

@@ -9,7 +9,7 @@ namespace forebay::dataset::records {
 namespace {
 
 constexpr IndexFileType kType = {
-    {'F', 'B', 'Y', 'R', 'E', 'C', 'R', 'D'}, 2, 0};
+    {'F', 'B', 'Y', 'R', 'E', 'C', 'R', 'D'}, 3, 0};
 
 struct Header {
   IndexFileType type;
@@ -21,8 +21,9 @@ struct Header {
   std::uint64_t begins;
   std::uint64_t key_blocks;
   std::uint64_t keys_bytes;
+  std::uint64_t unpacked;
 };
-static_assert(sizeof(Header) == 80);
+static_assert(sizeof(Header) == 88);
 
 }  // namespace
 
@@ -38,13 +39,14 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
   header.begins = parts.begins.size();
   header.key_blocks = parts.keys.blocks.size();
   header.keys_bytes = parts.keys.bytes.size();
+  header.unpacked = parts.unpacked.size();
   std::string bytes;
-  bytes.reserve(sizeof(header) + header.files * sizeof(FileRecord) +
-                (header.records + header.begins + header.key_blocks) *
-                    sizeof(std::uint64_t) +
-                header.bounds * sizeof(LengthBounds) + header.names_bytes +
-                header.format_bytes + header.keys_bytes +
-                kIndexFileChecksumBytes);
+  bytes.reserve(
+      sizeof(header) + header.files * sizeof(FileRecord) +
+      (header.records + header.begins + header.key_blocks + header.unpacked) *
+          sizeof(std::uint64_t) +
+      header.bounds * sizeof(LengthBounds) + header.names_bytes +
+      header.format_bytes + header.keys_bytes + kIndexFileChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.files);
   AppendItems(bytes, parts.ends);
@@ -54,6 +56,7 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
   AppendItems(bytes, parts.begins);
   AppendItems(bytes, parts.keys.blocks);
   bytes += parts.keys.bytes;
+  AppendItems(bytes, parts.unpacked);
   SealIndexFile(bytes);
   return bytes;
 }
@@ -76,7 +79,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
       !TakeItems(bytes, header.begins, &parts.begins) ||
       !TakeItems(bytes, header.key_blocks, &parts.keys.blocks) ||
       !TakeItems(bytes, header.keys_bytes, &parts.keys.bytes) ||
-      !bytes.empty()) {
+      !TakeItems(bytes, header.unpacked, &parts.unpacked) || !bytes.empty()) {
     return DamagedIndexFile("has counts that do not match its length");
   }
   return RecordIndex::Create(std::move(parts));

@@ -12,10 +12,10 @@
 
 // The file of a RecordIndex:
 //
-//   header       80 bytes: magic "FBYRECRD"; version (2) and zero as u32;
+//   header       88 bytes: magic "FBYRECRD"; version (3) and zero as u32;
 //                numbers of files, of records and of bounds, bytes of names
 //                and of the format, numbers of begins and of blocks of keys,
-//                bytes of keys u64
+//                bytes of keys, number of lengths u64
 //   files        72 bytes each: path_offset, path_length, first_record, begin,
 //                size u64; stamp i64; inode u64; ctime i64; mark u64
 //   ends         8 bytes each: u64
@@ -25,6 +25,7 @@
 //   begins       8 bytes each: u64
 //   key blocks   8 bytes each: u64
 //   keys         bytes, see packed_keys.h
+//   lengths      8 bytes each: u64, of records once they are unpacked
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
 // See index_file.h.
 

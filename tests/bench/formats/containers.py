@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import struct
+import sys
 import zipfile
 
 import crc32c
@@ -14,6 +15,7 @@ import example_messages
 import photos
 from liblmdb import lmdb
 
+PYPI = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "pypi"
 FILES = 8  # of each container that has several
 ROW_BYTES = 100_000  # of arrays
 ROWS = 4000
@@ -67,6 +69,36 @@ def _write_tfrecords(place):
 def tfrecords():
     """The pattern of TFRecord files of Examples with `image` and `label`."""
     return str(_once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
+
+
+def array_record_module():
+    """The module of ArrayRecord's writer and reader; None if tools/setup could not
+    install it."""
+    if str(PYPI) not in sys.path:
+        sys.path.append(str(PYPI))
+    try:
+        from array_record.python import array_record_module as module
+    except ImportError:
+        return None
+    return module
+
+
+def _write_array_records(place):
+    files = [array_record_module().ArrayRecordWriter(
+        str(place / f"photos.array_record-{number:05}-of-{FILES:05}"), "group_size:1")
+        for number in range(FILES)]
+    for number, (photo, label) in enumerate(samples()):
+        files[number % FILES].write(example_messages.example(photo, label))
+    for file in files:
+        file.close()
+
+
+def array_records():
+    """The pattern of ArrayRecord files of the same Examples, with the writer's own
+    compression; None if there is no writer."""
+    if array_record_module() is None:
+        return None
+    return str(_once("array_record", _write_array_records) / "photos.array_record-*")
 
 
 def _write_mds(place):

@@ -4,6 +4,7 @@ over the format's own reader, torchvision."""
 import glob
 import io
 import json
+import multiprocessing
 import struct
 import sys
 import time
@@ -40,6 +41,48 @@ class Records(torch.utils.data.Dataset):
         with open(name, "rb") as file:
             file.seek(offset)
             features = Example.FromString(file.read(length)).features.feature
+        image = PIL.Image.open(io.BytesIO(features["image"].bytes_list.value[0]))
+        return (self._transform(image.convert("RGB")),
+                features["label"].int64_list.value[0])
+
+
+def array_record_reader(name):
+    """array_record's own reader, as Grain's data source opens it."""
+    import containers
+    return containers.array_record_module().ArrayRecordReader(
+        name, "readahead_buffer_size:0,max_parallelism:0")
+
+
+def _array_records(name):
+    return array_record_reader(name).num_records()
+
+
+class ArrayRecords(torch.utils.data.Dataset):
+    """Examples in ArrayRecord files, by array_record's own reader, one file each."""
+
+    def __init__(self, path, transform):
+        self._transform = transform
+        self._readers = {}  # of this process
+        names = sorted(glob.glob(path))
+        # In processes whose parent has loaded it, the reader crashes.
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            counts = pool.map(_array_records, names)
+        self._places = [(name, number) for name, count in zip(names, counts)
+                        for number in range(count)]
+
+    def _reader(self, name):
+        if name not in self._readers:
+            self._readers[name] = array_record_reader(name)
+        return self._readers[name]
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, number):
+        from example_messages import Example
+        name, place = self._places[number]
+        record, = self._reader(name).read([place])
+        features = Example.FromString(record).features.feature
         image = PIL.Image.open(io.BytesIO(features["image"].bytes_list.value[0]))
         return (self._transform(image.convert("RGB")),
                 features["label"].int64_list.value[0])
@@ -133,6 +176,7 @@ class Rows(torch.utils.data.Dataset):
 
 READERS = {
     "tfrecord": Records,
+    "array_record": ArrayRecords,
     "mds": Shards,
     "zip": Archive,
     "lmdb": Entries,

@@ -103,10 +103,11 @@ TEST(FieldDecoderTest, DecodesEachKind) {
                             read.size()},
                            made, notes)
                   .ok());
+  // To decode an image takes the room that others may lie in.
   EXPECT_EQ(notes.taken,
             (std::vector<std::string>{
-                "0 image 7 1000", "1 number 12", "2 bytes cafe", "3 bytes {}",
-                "4 bytes \x80", "5 elements xy", "6 array uint8 (3,) abc"}));
+                "1 number 12", "2 bytes cafe", "3 bytes {}", "4 bytes \x80",
+                "5 elements xy", "6 array uint8 (3,) abc", "0 image 7 1000"}));
 }
 
 TEST(FieldDecoderTest, WhatTheIndexKnowsNeedsNoBytes) {
@@ -159,8 +160,8 @@ TEST(FieldDecoderTest, StopsAtTheTargetsError) {
   const TableDataset table(
       {{"label", FieldKind::kLabel},
        {"image", FieldKind::kImage},
-       {"text", FieldKind::kText}},
-      {std::int64_t{1}, FieldRange{0, 0}, std::string_view("a cat")});
+       {"other", FieldKind::kImage}},
+      {std::int64_t{1}, FieldRange{0, 0}, FieldRange{0, 0}});
   Notes notes;
   dataset::MadeValues made;
   notes.image_status = absl::UnimplementedError("is no JPEG");
@@ -217,6 +218,25 @@ TEST(FieldDecoderTest, AnImageIsReadOrMadeOrUnpacked) {
             "has only 4 of 5 bytes");
   EXPECT_EQ(bytes_of("kitten", std::int64_t{5}),
             "is a field that no dataset has");
+}
+
+TEST(MadeValuesTest, UnpackedSamplesLieInItsRoom) {
+  dataset::MadeValues own;
+  ASSERT_TRUE(own.AddUnpacked(5).ok());
+  EXPECT_EQ(own.bytes(), 5);
+  std::vector<std::uint8_t> bytes(7);
+  const auto give =
+      [&](std::uint64_t size) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+    if (size > bytes.size()) return absl::ResourceExhaustedError("is full");
+    return absl::MakeSpan(bytes).first(size);
+  };
+  const dataset::UnpackRoom room = give;
+  dataset::MadeValues other(&room);
+  EXPECT_EQ(other.AddUnpacked(5)->data(), bytes.data());
+  EXPECT_EQ(other.AddUnpacked(8).status().message(), "is full");
+  EXPECT_EQ(other.bytes(), 0);
+  EXPECT_NE(other.Add(3).data(), bytes.data());
+  EXPECT_EQ(other.bytes(), 3);
 }
 
 TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndNothingElseIsPacked) {

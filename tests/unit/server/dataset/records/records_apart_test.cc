@@ -137,6 +137,34 @@ TEST_F(RecordsApartTest, AcceptsEqualRecordsAlone) {
   EXPECT_EQ(index->RevisionOf("file-2"), touched);
 }
 
+TEST_F(RecordsApartTest, RecordsMayShareAnExtentAndBePacked) {
+  FileRecords shared;
+  shared.begins = {5, 5, 5, 20, 30, 30};
+  shared.ends = {15, 15, 15, 30, 40, 40};
+  shared.unpacked = {100, 0, 7, 8, 9, 10};
+  std::vector<FileRecords> records;
+  records.push_back(shared);
+  records.push_back(shared);
+  const IndexPtr index = Build(std::move(records));
+  for (std::uint64_t record = 0; record < 12; ++record) {
+    EXPECT_EQ(index->PlaceOf(record),
+              (std::vector<std::uint64_t>{0, 1, 2, 0, 0, 1}[record % 6]));
+    EXPECT_EQ(index->BytesOf(record), shared.unpacked[record % 6]);
+  }
+  const std::string bytes = EncodeRecordIndex(*index);
+  const auto decoded = DecodeRecordIndex(
+      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
+      memory_);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ((*decoded)->version(), index->version());
+  EXPECT_EQ((*decoded)->BytesOf(11), 10);
+  const storage::Revision touched = {.inode = 3, .ctime_nanos = 9, .mark = 0};
+  EXPECT_TRUE(index->Accept("file-1", touched, shared));
+  ++shared.unpacked[3];
+  EXPECT_FALSE(index->Accept("file-1", touched, shared));
+  EXPECT_EQ(Three()->BytesOf(1), 2);
+}
+
 TEST_F(RecordsApartTest, VersionsTellAllOfItApart) {
   const IndexPtr index = Three();
   EXPECT_EQ(index->version(), Three()->version());

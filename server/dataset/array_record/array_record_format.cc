@@ -1,0 +1,100 @@
+#include "server/dataset/array_record/array_record_format.h"
+
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/array_record/array_record_parser.h"
+#include "server/dataset/array_record/chunk.h"
+#include "server/dataset/records/whole_value.h"
+
+namespace forebay::dataset::array_record {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+constexpr std::string_view kName = "array_record ";
+
+// A value of a record that lies in a chunk or was unpacked, as one of a sample
+// whose bytes are those of the chunk.
+FieldValue InChunk(const FieldValue& value, Bytes record, Bytes chunk) {
+  const auto* const range = std::get_if<FieldRange>(&value);
+  if (range == nullptr) return value;
+  const Bytes bytes = record.subspan(range->offset, range->length);
+  const bool is_there =
+      bytes.data() >= chunk.data() &&
+      bytes.data() + bytes.size() <= chunk.data() + chunk.size();
+  if (!is_there) return MadeBytes{bytes};
+  return FieldRange{static_cast<std::uint64_t>(bytes.data() - chunk.data()),
+                    bytes.size()};
+}
+
+}  // namespace
+
+ArrayRecordFormat::ArrayRecordFormat(tfrecord::RecordFields fields)
+    : fields_(std::move(fields)),
+      text_(absl::StrCat(std::string(kName), fields_.text())) {}
+
+absl::StatusOr<std::shared_ptr<const records::RecordFormat>>
+ArrayRecordFormat::Parse(std::string_view text) {
+  if (!text.starts_with(kName))
+    return absl::DataLossError("is of records that are no ArrayRecords");
+  FOREBAY_ASSIGN_OR_RETURN(
+      tfrecord::RecordFields fields,
+      tfrecord::RecordFields::Parse(text.substr(kName.size())));
+  return std::make_shared<const ArrayRecordFormat>(std::move(fields));
+}
+
+absl::StatusOr<std::unique_ptr<records::RecordParser>> ArrayRecordFormat::Parse(
+    const storage::ListedObject& file, const ReadSizes& read_sizes,
+    base::WorkingMemory* memory) const {
+  return ArrayRecordParser::Create(file.name, file.version.size, read_sizes,
+                                   &fields_, memory);
+}
+
+std::vector<Field> ArrayRecordFormat::FieldsOf(
+    const records::RecordIndex& index) const {
+  std::vector<Field> fields;
+  for (std::size_t i = 0; i < fields_.fields().size(); ++i) {
+    const tfrecord::RecordField& field = fields_.fields()[i];
+    // Without records there are no bounds.
+    std::uint64_t longest =
+        i < index.bounds().size() ? index.bounds()[i].longest : 0;
+    if (field.type.kind == proto::FieldKind::kLabel && !fields_.is_payload())
+      longest = sizeof(std::int64_t);
+    fields.push_back(records::FieldOf(field.name, field.type, longest));
+  }
+  return fields;
+}
+
+absl::Status ArrayRecordFormat::ReadValuesOf(const records::RecordIndex& index,
+                                             std::uint64_t number, Bytes record,
+                                             absl::Span<FieldValue> values,
+                                             MadeValues* made) const {
+  const std::uint64_t most =
+      index.bounds().empty() ? 0 : index.bounds().back().longest;
+  FOREBAY_ASSIGN_OR_RETURN(
+      Chunk chunk, Chunk::Read(index.ExtentOf(number).offset, record, most,
+                               [made](std::uint64_t bytes) {
+                                 return made->AddUnpacked(bytes);
+                               }));
+  const std::uint64_t place = index.PlaceOf(number);
+  if (place >= chunk.left()) {
+    return absl::DataLossError(
+        absl::StrCat("its chunk has only ", chunk.left(), " records"));
+  }
+  chunk.Skip(place);
+  const Bytes payload = chunk.Next();
+  if (payload.size() > index.BytesOf(number)) {
+    return absl::DataLossError(absl::StrCat("has ", payload.size(),
+                                            " bytes, but when it was indexed ",
+                                            index.BytesOf(number)));
+  }
+  FOREBAY_RETURN_IF_ERROR(fields_.Read(payload, payload, values, made));
+  for (FieldValue& value : values) value = InChunk(value, payload, record);
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::dataset::array_record

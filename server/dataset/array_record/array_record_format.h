@@ -1,0 +1,52 @@
+#ifndef FOREBAY_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_FORMAT_H_
+#define FOREBAY_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_FORMAT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/object_parser.h"
+#include "server/dataset/records/record_format.h"
+#include "server/dataset/records/record_index.h"
+#include "server/dataset/tfrecord/record_fields.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::dataset::array_record {
+
+// ArrayRecord files, whose records have these fields. A record is read with all
+// of its chunk, whose hashes are checked then, and unpacked.
+//
+// Threads, ownership, blocking and errors are as RecordFormat says.
+class ArrayRecordFormat final : public records::RecordFormat {
+ public:
+  explicit ArrayRecordFormat(tfrecord::RecordFields fields);
+  // DATA_LOSS: the text is none of a format.
+  static absl::StatusOr<std::shared_ptr<const RecordFormat>> Parse(
+      std::string_view text);
+
+  const std::string& text() const override { return text_; }
+  absl::StatusOr<std::unique_ptr<records::RecordParser>> Parse(
+      const storage::ListedObject& file, const ReadSizes& read_sizes,
+      base::WorkingMemory* memory) const override;
+  std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
+  absl::Status ReadValuesOf(const records::RecordIndex& index,
+                            std::uint64_t number,
+                            absl::Span<const std::uint8_t> record,
+                            absl::Span<FieldValue> values,
+                            MadeValues* made) const override;
+
+ private:
+  const tfrecord::RecordFields fields_;
+  const std::string text_;
+};
+
+}  // namespace forebay::dataset::array_record
+
+#endif  // FOREBAY_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_FORMAT_H_

@@ -1,0 +1,126 @@
+#include "server/dataset/array_record/first_records.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/array_record/chunk.h"
+#include "server/dataset/array_record/footer.h"
+#include "server/dataset/array_record/footer_finder.h"
+#include "server/storage/read_now.h"
+
+namespace forebay::dataset::array_record {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
+constexpr std::size_t kMostRecords = 64;
+
+// Reads the first chunks of one file.
+class Start {
+ public:
+  Start(storage::ByteSource& source,
+        const std::shared_ptr<const storage::Root>& root,
+        const storage::ListedObject& file, base::WorkingMemory& memory,
+        const std::stop_token& stop)
+      : source_(source),
+        root_(root),
+        file_(file),
+        memory_(memory),
+        stop_(stop) {}
+
+  // Has no records if the file has none.
+  absl::StatusOr<FirstRecords> Read() const {
+    auto finder = FooterFinder::Create(file_.version.size, 0, &memory_);
+    if (!finder.ok()) return Named(finder.status());
+    while (const auto wanted = finder->wanted()) {
+      FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadBytes(*wanted));
+      const absl::Status seen = finder->See(bytes.span());
+      if (!seen.ok()) return Named(seen);
+      memory_.Shrink(storage::HeldBytes(wanted->length));
+    }
+    FirstRecords found;
+    std::uint64_t left = kMostBytes;
+    while (found.records.size() < kMostRecords) {
+      const auto chunk = finder->found()->Next();
+      if (!chunk.ok()) return Named(chunk.status());
+      if (!chunk->has_value()) break;
+      const std::uint64_t bytes =
+          (*chunk)->end - (*chunk)->begin + (*chunk)->decoded_bytes;
+      if (!found.records.empty() && bytes > left) break;
+      FOREBAY_RETURN_IF_ERROR(Add(**chunk, &found));
+      left -= std::min(left, bytes);
+    }
+    return found;
+  }
+
+ private:
+  absl::Status Named(const absl::Status& status) const {
+    return absl::IsResourceExhausted(status)
+               ? status
+               : base::Annotate(status, file_.name);
+  }
+
+  absl::Status Add(const ListedChunk& listed, FirstRecords* found) const {
+    FOREBAY_ASSIGN_OR_RETURN(
+        base::Bytes bytes,
+        ReadBytes({listed.begin, listed.end - listed.begin}));
+    const auto room =
+        [&](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+      FOREBAY_RETURN_IF_ERROR(memory_.Grow(length));
+      return found->unpacked.Add(length);
+    };
+    auto chunk =
+        Chunk::Read(listed.begin, bytes.span(), listed.decoded_bytes, room);
+    if (!chunk.ok()) {
+      return Named(base::Annotate(chunk.status(),
+                                  absl::StrCat("at byte ", listed.begin)));
+    }
+    while (chunk->left() > 0 && found->records.size() < kMostRecords)
+      found->records.push_back(chunk->Next());
+    found->read.push_back(std::move(bytes));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<base::Bytes> ReadBytes(const ByteRange& range) const {
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(range.length)));
+    storage::ReadRequest request;
+    request.root = root_;
+    request.object = file_.name;
+    request.version = file_.version;
+    request.offset = range.offset;
+    request.length = range.length;
+    FOREBAY_ASSIGN_OR_RETURN(
+        storage::ReadResult result,
+        storage::ReadNow(source_, std::move(request), stop_));
+    if (result.bytes.size() == range.length) return std::move(result.bytes);
+    return absl::DataLossError(
+        absl::StrCat(file_.name, ": a read gave ", result.bytes.size(),
+                     " bytes instead of ", range.length));
+  }
+
+  storage::ByteSource& source_;
+  const std::shared_ptr<const storage::Root>& root_;
+  const storage::ListedObject& file_;
+  base::WorkingMemory& memory_;
+  const std::stop_token& stop_;
+};
+
+}  // namespace
+
+absl::StatusOr<FirstRecords> ReadFirstRecords(
+    storage::ByteSource& source,
+    const std::shared_ptr<const storage::Root>& root,
+    absl::Span<const storage::ListedObject> files, base::WorkingMemory& memory,
+    const std::stop_token& stop) {
+  for (const storage::ListedObject& file : files) {
+    FOREBAY_ASSIGN_OR_RETURN(FirstRecords found,
+                             Start(source, root, file, memory, stop).Read());
+    if (!found.records.empty()) return found;
+  }
+  return FirstRecords();
+}
+
+}  // namespace forebay::dataset::array_record

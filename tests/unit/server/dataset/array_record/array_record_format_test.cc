@@ -1,0 +1,196 @@
+#include "server/dataset/array_record/array_record_format.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/dataset/array_record/format_choice.h"
+#include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/array_record/golden_files.h"
+#include "tests/unit/server/dataset/array_record/made_file.h"
+
+namespace forebay::dataset::array_record {
+namespace {
+
+using records::RecordIndex;
+using testing::HasSubstr;
+using tfrecord::RecordFields;
+
+// Files with an index, as a catalog makes it.
+class Indexed {
+ public:
+  Indexed(RecordFields fields, std::vector<std::string> files)
+      : format_(std::move(fields)), files_(std::move(files)) {
+    base::WorkingMemory memory(base::AmpleBudget(), "a test");
+    std::vector<storage::ListedObject> listed;
+    std::vector<records::FileRecords> found;
+    for (const std::string& file : files_) {
+      listed.push_back({"file", {.size = file.size()}});
+      auto parser = format_.Parse(listed.back(), {}, &memory);
+      EXPECT_TRUE(parser.ok()) << parser.status();
+      while (const auto next = (*parser)->next_read()) {
+        const absl::Status taken =
+            (*parser)->Take(AsBytes(file).subspan(next->offset, next->length));
+        EXPECT_TRUE(taken.ok()) << taken;
+        if (!taken.ok()) break;
+      }
+      found.push_back((*parser)->TakeRecords());
+    }
+    auto index = records::BuildRecordIndex(format_.text(), listed,
+                                           std::move(found), memory);
+    EXPECT_TRUE(index.ok()) << index.status();
+    index_ = *std::move(index);
+  }
+
+  const RecordIndex& index() const { return *index_; }
+  std::vector<Field> fields() const { return format_.FieldsOf(*index_); }
+  std::string& file(std::size_t number) { return files_[number]; }
+
+  // Returns the values of a record, as text. `made` owns them.
+  absl::StatusOr<std::vector<std::string>> Read(std::uint64_t record,
+                                                MadeValues* made) const {
+    const RecordIndex::Extent extent = index_->ExtentOf(record);
+    const auto bytes =
+        AsBytes(files_[extent.file]).subspan(extent.offset, extent.length);
+    std::vector<FieldValue> values(fields().size());
+    const absl::Status read = format_.ReadValuesOf(
+        *index_, record, bytes, absl::MakeSpan(values), made);
+    if (!read.ok()) return read;
+    std::vector<std::string> texts;
+    for (const FieldValue& value : values) {
+      if (const auto* const range = std::get_if<FieldRange>(&value)) {
+        texts.emplace_back(AsText(bytes.subspan(range->offset, range->length)));
+      } else if (const auto* const here = std::get_if<MadeBytes>(&value)) {
+        texts.emplace_back(AsText(here->bytes));
+      } else {
+        texts.push_back(std::to_string(std::get<std::int64_t>(value)));
+      }
+    }
+    return texts;
+  }
+
+  std::string ErrorOf(std::uint64_t record) const {
+    MadeValues made;
+    const auto values = Read(record, &made);
+    EXPECT_FALSE(values.ok());
+    return std::string(values.status().message());
+  }
+
+ private:
+  const ArrayRecordFormat format_;
+  std::vector<std::string> files_;
+  std::shared_ptr<const RecordIndex> index_;
+};
+
+RecordFields Whole(std::string_view type) {
+  return *RecordFields::OfPayload(type);
+}
+
+RecordFields Features(const std::vector<std::string>& names,
+                      const std::vector<std::string>& types) {
+  return *RecordFields::OfExamples(names, types);
+}
+
+TEST(ArrayRecordFormatTest, ReadsWhatItsOwnReaderReads) {
+  const std::vector<GoldenFile> goldens = GoldenFiles();
+  std::vector<std::string> files;
+  std::vector<GoldenRecord> expected;
+  for (const GoldenFile& golden : goldens) {
+    files.push_back(GoldenBytes(golden.name));
+    expected.insert(expected.end(), golden.records.begin(),
+                    golden.records.end());
+  }
+  const Indexed indexed(Whole("bytes"), std::move(files));
+  ASSERT_EQ(indexed.index().size(), expected.size());
+  for (std::uint64_t i = 0; i < expected.size(); ++i) {
+    MadeValues made;
+    const auto values = indexed.Read(i, &made);
+    ASSERT_TRUE(values.ok()) << i << ": " << values.status();
+    EXPECT_EQ(RecordOf(AsBytes(values->front())), expected[i]) << i;
+    EXPECT_LE(values->front().size(), indexed.fields()[0].longest);
+  }
+}
+
+TEST(ArrayRecordFormatTest, FindsFeaturesByName) {
+  for (const char* const name : {"examples", "examples_8"}) {
+    const Indexed indexed(
+        Features({"label", "name", "scores"}, {"int64", "text", "float32[n]"}),
+        {GoldenBytes(name)});
+    ASSERT_EQ(indexed.index().size(), 20);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      MadeValues made;
+      const auto values = indexed.Read(i, &made);
+      ASSERT_TRUE(values.ok()) << values.status();
+      EXPECT_EQ((*values)[0], std::to_string(i));
+      EXPECT_EQ((*values)[1], "sample " + std::to_string(i));
+      EXPECT_EQ((*values)[2].size(), i % 4 * 4);
+    }
+    EXPECT_EQ(indexed.fields()[0].longest, 8);
+    EXPECT_EQ(indexed.fields()[2].longest, 12);
+  }
+}
+
+TEST(ArrayRecordFormatTest, TellsOfDamagedChunks) {
+  Indexed indexed(Whole("bytes"),
+                  {FileOf({ChunkOf({"abc", "d"}), ChunkOf({"ef"})})});
+  indexed.file(0)[110] ^= 1;
+  EXPECT_THAT(indexed.ErrorOf(0), HasSubstr("hash of a chunk's data"));
+  EXPECT_THAT(indexed.ErrorOf(1), HasSubstr("hash of a chunk's data"));
+  MadeValues made;
+  EXPECT_TRUE(indexed.Read(2, &made).ok());
+}
+
+TEST(ArrayRecordFormatTest, TellsOfAListThatSaysOtherThings) {
+  MadeFile more_records;
+  more_records.List({more_records.Add(ChunkOf({"abc"})), 3, 2});
+  const Indexed few(Whole("image"), {more_records.End()});
+  MadeValues made;
+  EXPECT_TRUE(few.Read(0, &made).ok());
+  EXPECT_THAT(few.ErrorOf(1), HasSubstr("has only 1 records"));
+  MadeFile fewer_bytes;
+  fewer_bytes.List({fewer_bytes.Add(ChunkOf({"abc"})), 2, 1});
+  const Indexed long_one(Whole("image"), {MadeFile(fewer_bytes).End()});
+  EXPECT_THAT(long_one.ErrorOf(0), HasSubstr("3 bytes of records"));
+  fewer_bytes.AddListed(ChunkOf({"defg"}));
+  const Indexed long_too(Whole("image"), {fewer_bytes.End()});
+  EXPECT_THAT(long_too.ErrorOf(0),
+              HasSubstr("has 3 bytes, but when it was indexed 2"));
+}
+
+TEST(ArrayRecordFormatTest, TextsMakeThemAgain) {
+  const ArrayRecordFormat whole(Whole("image"));
+  const ArrayRecordFormat features(Features({"a", "b"}, {"int64[n]", "image"}));
+  EXPECT_NE(whole.text(), features.text());
+  for (const ArrayRecordFormat* const format : {&whole, &features}) {
+    const auto again = ArrayRecordFormat::Parse(format->text());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ((*again)->text(), format->text());
+    EXPECT_EQ(
+        ArrayRecordFormat::Parse(format->text().substr(1)).status().code(),
+        absl::StatusCode::kDataLoss);
+  }
+  EXPECT_FALSE(ArrayRecordFormat::Parse("array_record nothing").ok());
+  EXPECT_FALSE(ArrayRecordFormat::Parse("").ok());
+}
+
+TEST(ArrayRecordFormatChoiceTest, RefusesWhatIsNoField) {
+  using Texts = std::vector<std::string>;
+  EXPECT_TRUE(FormatChoice::Create({}, {}).ok());
+  EXPECT_TRUE(FormatChoice::Create({""}, {"image"}).ok());
+  EXPECT_TRUE(FormatChoice::Create({"a"}, {"text"}).ok());
+  for (const auto& [names, types] :
+       std::vector<std::pair<Texts, Texts>>{{{""}, {"nothing"}},
+                                            {{"a"}, {"nothing"}},
+                                            {{"a"}, {}},
+                                            {{"a", "a"}, {"text", "text"}}}) {
+    EXPECT_EQ(FormatChoice::Create(names, types).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::dataset::array_record

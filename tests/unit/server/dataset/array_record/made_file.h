@@ -1,0 +1,71 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_MADE_FILE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_MADE_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace forebay::dataset::array_record {
+
+std::string Varint(std::uint64_t number);
+// A field of a protocol buffer.
+std::string Number(std::uint32_t tag, std::uint64_t number);
+std::string Text(std::uint32_t tag, std::string_view text);
+
+// A chunk, as it is to be written. Its hashes are right.
+struct MadeChunk {
+  char type = 'r';
+  std::uint64_t records = 0;
+  std::uint64_t decoded_bytes = 0;
+  std::string data;
+  std::optional<std::uint64_t> data_bytes = std::nullopt;  // another number
+};
+
+// A simple chunk that is not compressed.
+MadeChunk ChunkOf(const std::vector<std::string>& records);
+// One with these lengths before its records.
+MadeChunk ChunkOf(const std::string& lengths, const std::string& records,
+                  std::uint64_t count);
+
+// Makes ArrayRecord files, also such as no writer makes.
+class MadeFile {
+ public:
+  struct Listed {
+    std::uint64_t offset = 0;
+    std::uint64_t decoded_bytes = 0;
+    std::uint64_t records = 0;
+  };
+
+  // Begins with the file's signature.
+  MadeFile();
+
+  // Returns where it begins.
+  std::uint64_t Add(const MadeChunk& chunk);
+  // Adds it to the list of chunks, too.
+  void AddListed(const MadeChunk& chunk);
+  void List(const Listed& listed) { listed_.push_back(listed); }
+  // Ends the file with a footer and a postscript.
+  std::string End();
+  // Likewise, with what the footer and the postscript have as records.
+  std::string EndWith(const std::vector<std::string>& footer,
+                      const std::optional<std::string>& postscript = {});
+  // The footer's records, as writers make them.
+  std::vector<std::string> Footer() const;
+
+ private:
+  void Append(std::string_view bytes);
+  void PadTo(std::uint64_t size) { bytes_.resize(size, '\0'); }
+  void PadToBlock();
+
+  std::string bytes_;
+  std::vector<Listed> listed_;
+};
+
+// An ArrayRecord file of such chunks.
+std::string FileOf(const std::vector<MadeChunk>& chunks);
+
+}  // namespace forebay::dataset::array_record
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_MADE_FILE_H_
