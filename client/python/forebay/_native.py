@@ -36,6 +36,7 @@ ON_DEVICE = 1  # a field's place
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 NPY, TFRECORD, ZIP, LMDB, MDS = range(9, 14)
+NPZ, TOKENS = 15, 16
 SEQUENTIAL, SHUFFLE, BLOCK_SHUFFLE, LISTED, COORDINATED = range(1, 6)
 SHARING = {"elastic": 1, "lockstep": 2, "off": 3}
 UNEVEN = {"wrap": 1, "drop": 2, "none": 3}
