@@ -18,6 +18,8 @@ from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
 from ._native import lib as _lib
+from ._npy_folder import NpyFolder, npy_folder
+from ._npz import Npz, npz
 from ._open import File, open
 from ._ragged import Padded, Ragged
 from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
@@ -33,8 +35,8 @@ __version__ = _lib.forebay_version().decode()
 __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
     "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory", "LMDB",
-    "Manifest", "NotFound", "Padded", "PermissionDenied", "Ragged",
-    "ResourceExhausted", "Shared", "SourceUnavailable", "StateError", "TFRecords",
-    "Unsupported", "errors", "lmdb", "manifest", "open", "share", "tfrecord",
-    "transforms",
+    "Manifest", "NotFound", "NpyFolder", "Npz", "Padded", "PermissionDenied",
+    "Ragged", "ResourceExhausted", "Shared", "SourceUnavailable", "StateError",
+    "TFRecords", "Unsupported", "errors", "lmdb", "manifest", "npy_folder", "npz",
+    "open", "share", "tfrecord", "transforms",
 ]

@@ -8,12 +8,17 @@ import os
 import re
 import urllib.parse
 
-from . import (_archives, _job, _native, _native_dataset, _patterns, _tfrecord,
-               errors, transforms)
+from . import (_archives, _job, _native, _native_dataset, _npy_folder, _npz,
+               _patterns, _tfrecord, errors, transforms)
 from ._lmdb import LMDB
 from ._manifest import Manifest
+from ._npy_folder import NpyFolder
+from ._npz import Npz
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
 from ._tfrecord import TFRecords
+
+# The results of functions of that name, which say their fields themselves.
+_NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder"}
 
 
 def _integer(value, name, low, high):
@@ -170,6 +175,31 @@ def _source_options(source, extra_roots):
             "uri": os.fsencode(_native_dataset.describe(source))}
 
 
+def _named_options(dataset):
+    if isinstance(dataset, Npz):
+        names, layouts = _npz.names_and_layouts(dataset)
+        return {"format": _native.NPZ, "uri": os.fsencode(path_of(dataset.path)),
+                "fields": names, "columns": layouts}
+    if isinstance(dataset, NpyFolder):
+        uri = os.fsencode(path_of(dataset.path))
+        return {"format": _native.NPY, "uri": uri, "root": uri,
+                "fields": _npy_folder.field_names(dataset), "columns": []}
+    return _record_options(dataset)
+
+
+def _folder_options(path, fields):
+    """The options of a local folder of NumPy's files, of which each is a sample; None
+    if the path is none."""
+    if is_remote(path) or not os.path.isdir(path):
+        return None
+    ending = _npy_folder.ending_in(path)
+    if ending == ".npz":
+        return _named_options(_npz.npz(path, fields=fields))
+    if ending == ".npy" and fields is None:
+        return _named_options(_npy_folder.npy_folder(path))
+    return None
+
+
 def _record_options(dataset):
     names, types = _tfrecord.names_and_types(dataset.fields)
     uri = os.fsencode(path_of(dataset.path))
@@ -208,12 +238,12 @@ def dataset_options(dataset, fields, extra_roots=()):
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
-    if isinstance(dataset, (TFRecords, LMDB)):
+    if type(dataset) in _NAMED:
         if fields is not None:
-            name = "lmdb" if isinstance(dataset, LMDB) else "tfrecord"
             raise errors.InvalidArgument(
-                f"fields are of tar shards; forebay.{name} names its own")
-        return _record_options(dataset)
+                "fields are of tar shards; "
+                f"forebay.{_NAMED[type(dataset)]} names its own")
+        return _named_options(dataset)
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
@@ -227,6 +257,11 @@ def dataset_options(dataset, fields, extra_roots=()):
                 'field "array"')
         return {"format": _native.NPY, "uri": os.fsencode(path),
                 "fields": [], "columns": []}
+    if _are_files(path, (".npz",)):
+        return _named_options(_npz.npz(path, fields=fields))
+    options = _folder_options(path, fields)
+    if options is not None:
+        return options
     archives = _archives.split(path, is_remote(path))
     if archives is not None:
         if fields is not None:
@@ -258,8 +293,7 @@ def _check_extra_roots(extra_roots, dataset):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    place = (dataset.path if isinstance(dataset, (Manifest, TFRecords, LMDB))
-             else dataset)
+    place = (dataset.path if isinstance(dataset, (Manifest, *_NAMED)) else dataset)
     if roots and is_remote(place):
         raise errors.InvalidArgument(
             f"extra_roots are for links in folders; {place} has none")

@@ -22,8 +22,8 @@ _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
     "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
 _IMAGE_LOADERS = ("default_loader", "pil_loader", "accimage_loader")
-_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff",
-               ".webp"}
+IMAGE_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif",
+                    ".tiff", ".webp"}
 
 
 class TorchData(NamedTuple):
@@ -197,7 +197,7 @@ def _check_samples(dataset: Any) -> None:
     """Refuses samples other than all of the root's images, labelled by folder."""
     root = _root(dataset)
     if (dataset.extensions is None or
-            {name.lower() for name in dataset.extensions} != _EXTENSIONS):
+            {name.lower() for name in dataset.extensions} != IMAGE_EXTENSIONS):
         raise errors.Unsupported(
             f"{root}: the {_name(dataset)} chooses files by is_valid_file or "
             "extensions: use torch.utils.data.Subset for some of the images")

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/dataset/folder/image_folder.h"
+#include "server/dataset/folder/folder_scan.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
@@ -26,7 +26,7 @@ class RevalidationTest : public testing::Test {
       tree_.Write("b/sub/" + std::to_string(i) + ".jpg", "x");
     }
     tree_.Link("b/sub/link.jpg", "../../a/0.jpg");
-    index_ = *ScanImageFolder(*tree_.Root(),
+    index_ = *ScanFolder(*tree_.Root(),
                               {.stop = {}, .budget = base::AmpleBudget()});
   }
 
@@ -60,7 +60,7 @@ TEST_F(RevalidationTest, LooksWhereLinksLead) {
   EXPECT_FALSE(Holds());
   EXPECT_THAT(warnings_,
               ElementsAre(HasSubstr(": a/0.jpg was changed in its place: ")));
-  index_ = *ScanImageFolder(*tree_.Root(),
+  index_ = *ScanFolder(*tree_.Root(),
                             {.stop = {}, .budget = base::AmpleBudget()});
   EXPECT_TRUE(Holds());
 }
