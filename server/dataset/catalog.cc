@@ -19,6 +19,7 @@
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/tfrecord/format_choice.h"
+#include "server/dataset/tokens/token_settings.h"
 #include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/object_lister.h"
@@ -101,6 +102,7 @@ Catalog::Catalog(CatalogOptions options)
       npy_files_(options_.budget),
       npz_files_(options_.budget),
       records_(options_.index_directory, options_.budget),
+      tokens_(options_.budget),
       zips_(options_.index_directory, options_.budget) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
@@ -131,6 +133,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::LMDB:
     case proto::DatasetSpec::MDS:
       return OpenRecords(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::TOKENS:
+      return OpenTokens(std::move(root), spec, source, stop);
     case proto::DatasetSpec::ZIP:
       return OpenZips(std::move(root), spec, source, warnings, stop);
     default:
@@ -295,6 +299,30 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
   for (const std::string& pattern : patterns)
     in_folders.push_back(absl::StrCat(pattern, std::string(kFile)));
   return ListFiles(root, in_folders, memory, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTokens(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, const std::stop_token& stop) {
+  auto settings =
+      tokens::ReadTokenSettings({spec.fields().begin(), spec.fields().end()},
+                                {spec.columns().begin(), spec.columns().end()});
+  if (!settings.ok()) return base::Annotate(settings.status(), root->uri());
+  const tokens::TokenRequest request{
+      .root = root,
+      .patterns = PatternsOf(spec),
+      .settings = *std::move(settings),
+      .list =
+          [&](const std::vector<std::string>& patterns,
+              base::WorkingMemory& memory, const std::stop_token& search) {
+            return ListFiles(*root, patterns, memory, search);
+          },
+      .source = &source,
+      .files_at_once = AsFolder(*root) != nullptr
+                           ? static_cast<std::size_t>(options_.scan_threads)
+                           : kRemoteFilesAtOnce};
+  if (request.patterns.empty()) return NoFiles(*root);
+  return tokens_.Open(request, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(

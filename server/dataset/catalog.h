@@ -16,6 +16,7 @@
 #include "server/dataset/npz/npz_catalog.h"
 #include "server/dataset/records/record_catalog.h"
 #include "server/dataset/shards/shard_catalog.h"
+#include "server/dataset/tokens/token_catalog.h"
 #include "server/dataset/zip/zip_catalog.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
@@ -44,7 +45,7 @@ class Catalog {
   // none; CANCELLED: stopped; others: those of the lister and of the format
   // (folder/folder_scan.h, shards/shard_catalog.h,
   // manifest/manifest_catalog.h, npy/npy_catalog.h, npz/npz_catalog.h,
-  // records/record_catalog.h, zip/zip_catalog.h).
+  // records/record_catalog.h, tokens/token_catalog.h, zip/zip_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -91,6 +92,10 @@ class Catalog {
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
 
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenTokens(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, const std::stop_token& stop);
+
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenZips(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -107,6 +112,7 @@ class Catalog {
   npy::NpyCatalog npy_files_;
   npz::NpzCatalog npz_files_;
   records::RecordCatalog records_;
+  tokens::TokenCatalog tokens_;
   zip::ZipCatalog zips_;
 };
 
