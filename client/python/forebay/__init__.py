@@ -28,6 +28,7 @@ from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
                      StateError, Unsupported)
 from ._share.shared import Shared, share
 from ._tfrecord import TFRecords, tfrecord
+from ._tokens import Tokens, tokens
 from .loader import DataLoader
 
 __version__ = _lib.forebay_version().decode()
@@ -37,6 +38,6 @@ __all__ = [
     "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory", "LMDB",
     "Manifest", "NotFound", "NpyFolder", "Npz", "Padded", "PermissionDenied",
     "Ragged", "ResourceExhausted", "Shared", "SourceUnavailable", "StateError",
-    "TFRecords", "Unsupported", "errors", "lmdb", "manifest", "npy_folder", "npz",
-    "open", "share", "tfrecord", "transforms",
+    "TFRecords", "Tokens", "Unsupported", "errors", "lmdb", "manifest",
+    "npy_folder", "npz", "open", "share", "tfrecord", "tokens", "transforms",
 ]

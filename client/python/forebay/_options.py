@@ -9,16 +9,18 @@ import re
 import urllib.parse
 
 from . import (_archives, _job, _native, _native_dataset, _npy_folder, _npz,
-               _patterns, _tfrecord, errors, transforms)
+               _patterns, _tfrecord, _tokens, errors, transforms)
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._npy_folder import NpyFolder
 from ._npz import Npz
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
 from ._tfrecord import TFRecords
+from ._tokens import Tokens
 
 # The results of functions of that name, which say their fields themselves.
-_NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder"}
+_NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder",
+          Tokens: "tokens"}
 
 
 def _integer(value, name, low, high):
@@ -184,6 +186,10 @@ def _named_options(dataset):
         uri = os.fsencode(path_of(dataset.path))
         return {"format": _native.NPY, "uri": uri, "root": uri,
                 "fields": _npy_folder.field_names(dataset), "columns": []}
+    if isinstance(dataset, Tokens):
+        names, values = _tokens.names_and_values(dataset)
+        return {"format": _native.TOKENS, "uri": os.fsencode(path_of(dataset.path)),
+                "fields": names, "columns": values}
     return _record_options(dataset)
 
 
