@@ -48,12 +48,12 @@ class DataLoader:
         in ".tar" or has braces or wildcards ("/data/{00000..00127}.tar"), and is no
         folder, means tar shards as webdataset writes them. Or a `forebay.manifest`,
         `tfrecord`, `lmdb`, `npz`, `npy_folder` or `tokens`. Or torchvision's
-        ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, with their
+        ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and its like, with their
         transform and target_transform (which runs in the trainer); torch's
         TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and
         ConcatDataset of these. Any other's code runs in processes of this user's, which
-        have it as it is at iter(); batches are as torch's. An object is split among
-        ranks only if its sampler, or rank=, says so.
+        have it as it is at iter(); batches are as torch's. Only a sampler, or rank=,
+        splits an object among ranks.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
         stand for the first that a sample has. The part after the last dot says how a
