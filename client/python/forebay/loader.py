@@ -43,14 +43,13 @@ class DataLoader:
         "gs://bucket/...", or (all but folders) "https://...". A folder has the
         semantics of torchvision's ImageFolder; so has a zip archive, or a folder in one
         ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
-        wildcards, or in ".npz", means the rows of NumPy's files, one behind the other,
-        all of one type and shape; a folder of such files has samples. Another that ends
-        in ".tar" or has braces or wildcards ("/data/{00000..00127}.tar"), and is no
-        folder, means tar shards as webdataset writes them. Or a `forebay.manifest`,
-        `tfrecord`, `lmdb`, `npz`, `npy_folder` or `tokens`. Or torchvision's
-        ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and its like, with their
-        transform and target_transform (which runs in the trainer); torch's
-        TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and
+        wildcards, or in ".npz", means the rows of NumPy's files, all of one type and
+        shape; in a folder, each is a sample. Another that ends in ".tar" or has braces
+        or wildcards ("/data/{00000..00127}.tar") means tar shards as webdataset writes
+        them. Or a `forebay.manifest`, `tfrecord`, `lmdb`, `npz`, `npy_folder` or
+        `tokens`. Or torchvision's ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and
+        its like, with their transform and target_transform (which runs in the trainer);
+        torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and
         ConcatDataset of these. Any other's code runs in processes of this user's, which
         have it as it is at iter(); batches are as torch's. Only a sampler, or rank=,
         splits an object among ranks.
