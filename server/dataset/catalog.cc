@@ -99,7 +99,7 @@ Catalog::Catalog(CatalogOptions options)
       folders_(options_),
       shards_(options_.index_directory, options_.budget),
       manifests_(options_.budget),
-      npy_files_(options_.budget),
+      npy_files_(options_.index_directory, options_.budget),
       npz_files_(options_.budget),
       records_(options_.index_directory, options_.budget),
       tokens_(options_.budget),
@@ -126,7 +126,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::NPY:
       if (spec.shards().empty())
         return folders_.Open(std::move(root), spec, warnings, stop);
-      return OpenNpyFiles(std::move(root), spec, source, stop);
+      return OpenNpyFiles(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::NPZ:
       return OpenNpzFiles(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::TFRECORD:
@@ -212,7 +212,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-    storage::ByteSource& source, const std::stop_token& stop) {
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
   const std::vector<std::string> patterns = PatternsOf(spec);
   const npy::NpyRequest request{
       .root = root,
@@ -225,7 +226,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
       .files_at_once = AsFolder(*root) != nullptr
                            ? static_cast<std::size_t>(options_.scan_threads)
                            : kRemoteFilesAtOnce};
-  return npy_files_.Open(request, stop);
+  return npy_files_.Open(request, warnings, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpzFiles(

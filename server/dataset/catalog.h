@@ -80,7 +80,8 @@ class Catalog {
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpyFiles(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      storage::ByteSource& source, const std::stop_token& stop);
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpzFiles(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
