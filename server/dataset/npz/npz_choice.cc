@@ -29,9 +29,9 @@ absl::StatusOr<std::vector<std::string>> FindNames(
   std::vector<std::string> names;
   for (std::string& name : ArrayNamesOf(members)) {
     FOREBAY_ASSIGN_OR_RETURN(
-        const ArrayFile array,
+        const ArrayFile found,
         reader.ReadArray(file, *FindArray(members, name), memory));
-    absl::Status status = array::ReadNpyArray(array.bytes).status();
+    absl::Status status = array::ReadNpyArray(found.bytes).status();
     if (status.ok()) status = CheckNames({name});
     if (status.ok()) {
       names.push_back(std::move(name));

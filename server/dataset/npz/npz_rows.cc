@@ -72,8 +72,8 @@ class Loader {
       field.mutable_shape()->Add(types_[i].shape.begin(),
                                  types_[i].shape.end());
     }
-    FOREBAY_ASSIGN_OR_RETURN(auto memory, rows_.Seal());
-    return memory::ArrayDataset::Create(spec, std::move(memory));
+    FOREBAY_ASSIGN_OR_RETURN(auto sealed, rows_.Seal());
+    return memory::ArrayDataset::Create(spec, std::move(sealed));
   }
 
  private:
