@@ -1,10 +1,12 @@
 #ifndef FOREBAY_SERVER_DATASET_TOKENS_TOKEN_INDEX_H_
 #define FOREBAY_SERVER_DATASET_TOKENS_TOKEN_INDEX_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,7 +33,7 @@ struct FileTokens {
 // The windows of all files of a dataset, one file after the other. It takes
 // some hundred bytes a file. A document takes 8 more where it is a window, and
 // 16 where it has any number of them. Holds a reservation for them.
-// Thread-safe; immutable; never blocks.
+// Thread-safe; immutable, but for the files' ctimes; never blocks.
 class TokenIndex {
  public:
   // The tokens of a window.
@@ -64,6 +66,18 @@ class TokenIndex {
     return files_[file].file.data;
   }
 
+  // With the ctime that it was last found to have as indexed.
+  storage::ObjectVersion VersionOf(std::size_t file) const;
+  // Bytes before its first token.
+  std::uint64_t DataOffsetOf(std::size_t file) const {
+    return files_[file].data_offset;
+  }
+  // The first file of that path, which is one of the index's.
+  std::size_t FindFile(std::string_view path) const;
+  // Another look found the same tokens in that revision of the file. The index
+  // knows it by that from then on. Returns false if it is another file.
+  bool Accept(std::size_t file, const storage::Revision& revision) const;
+
   // Whether it is of these files, in these versions.
   bool IsOf(absl::Span<const TokenFile> files) const;
 
@@ -76,8 +90,12 @@ class TokenIndex {
     std::size_t first_document = 0;  // in ends_
   };
 
-  TokenIndex(const TokenSettings& settings, proto::DType dtype)
-      : settings_(settings), windows_(settings.windows()), dtype_(dtype) {}
+  TokenIndex(const TokenSettings& settings, proto::DType dtype,
+             std::size_t files)
+      : settings_(settings),
+        windows_(settings.windows()),
+        dtype_(dtype),
+        ctimes_(files) {}
 
   absl::Status Add(TokenFile file, const FileTokens& tokens);
   absl::Status AddRun(const std::string& file, std::uint64_t tokens);
@@ -94,6 +112,8 @@ class TokenIndex {
   std::vector<std::uint64_t> ends_;
   std::vector<std::uint64_t> first_windows_;
   bool has_one_each_ = true;
+  // By file: the ctime of the file that was last found to be as indexed.
+  mutable std::vector<std::atomic<std::int64_t>> ctimes_;
   Version version_ = {};
   base::MemoryReservation reservation_;
 };
