@@ -34,7 +34,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> TokenCatalog::Open(
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindIndex(request, known.item, search);
           }));
-  return std::make_shared<const TokenDataset>(std::move(index), request.root);
+  return std::make_shared<const TokenDataset>(std::move(index), request.root,
+                                              budget_);
 }
 
 absl::StatusOr<TokenCatalog::IndexPtr> TokenCatalog::FindIndex(

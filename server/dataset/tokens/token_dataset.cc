@@ -32,20 +32,20 @@ std::vector<Field> FieldsOf(const TokenIndex& index) {
 }  // namespace
 
 TokenDataset::TokenDataset(std::shared_ptr<const TokenIndex> index,
-                           std::shared_ptr<const storage::Root> root)
+                           std::shared_ptr<const storage::Root> root,
+                           base::MemoryBudget* budget)
     : index_(std::move(index)),
+      layout_(std::make_shared<const TokenLayout>(index_, budget)),
       root_(std::move(root)),
       fields_(FieldsOf(*index_)) {}
 
 Sample TokenDataset::At(std::uint64_t id) const {
   const TokenIndex::Extent extent = index_->ExtentOf(id);
-  const storage::ListedObject& file = index_->FileAt(extent.file);
-  Sample sample;
-  sample.object = file.name;
-  sample.version = {file.version.size, file.version.stamp};
-  sample.offset = extent.offset;
-  sample.length = extent.count * token_bytes();
-  return sample;
+  return {.object = index_->FileAt(extent.file).name,
+          .version = index_->VersionOf(extent.file),
+          .layout = layout_,
+          .offset = extent.offset,
+          .length = extent.count * token_bytes()};
 }
 
 void TokenDataset::ValuesOf(std::uint64_t id,

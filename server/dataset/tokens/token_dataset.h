@@ -7,20 +7,24 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/tokens/token_index.h"
+#include "server/dataset/tokens/token_layout.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::dataset::tokens {
 
 // A dataset of files of tokens: each window is a sample, with the field
 // "tokens" and perhaps "targets", which is the same window one token further
-// on. Files are told by their sizes and times. It may share its index with
-// others, and has a root of its own to read through.
+// on. It may share its index with others, and has a root of its own to read
+// through.
 class TokenDataset final : public Dataset {
  public:
+  // The budget outlives it.
   TokenDataset(std::shared_ptr<const TokenIndex> index,
-               std::shared_ptr<const storage::Root> root);
+               std::shared_ptr<const storage::Root> root,
+               base::MemoryBudget* budget);
 
   std::uint64_t size() const override { return index_->size(); }
   const std::vector<Field>& fields() const override { return fields_; }
@@ -41,6 +45,7 @@ class TokenDataset final : public Dataset {
   std::uint64_t token_bytes() const { return proto::SizeOf(index_->dtype()); }
 
   const std::shared_ptr<const TokenIndex> index_;
+  const std::shared_ptr<const TokenLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
   const std::vector<std::string> classes_;  // empty

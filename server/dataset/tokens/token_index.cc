@@ -26,7 +26,9 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
     std::vector<FileTokens> tokens, base::WorkingMemory& memory) {
   FOREBAY_CHECK(!files.empty() && files.size() == tokens.size());
   std::uint64_t documents = 0;
-  std::uint64_t bytes = sizeof(TokenIndex) + files.size() * sizeof(File);
+  std::uint64_t bytes =
+      sizeof(TokenIndex) +
+      files.size() * (sizeof(File) + sizeof(std::atomic<std::int64_t>));
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (tokens[i].dtype != tokens[0].dtype) {
       return absl::InvalidArgumentError(
@@ -41,7 +43,8 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
   bytes += 2 * documents * sizeof(std::uint64_t);
   FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation reservation,
                            memory.Keep(bytes));
-  std::shared_ptr<TokenIndex> index(new TokenIndex(settings, tokens[0].dtype));
+  std::shared_ptr<TokenIndex> index(
+      new TokenIndex(settings, tokens[0].dtype, files.size()));
   index->files_.reserve(files.size());
   index->ends_.reserve(documents);
   index->first_windows_.reserve(documents);
@@ -60,6 +63,7 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
 
 absl::Status TokenIndex::Add(TokenFile file, const FileTokens& tokens) {
   const std::string name = file.data.name;
+  ctimes_[files_.size()] = file.data.version.revision.ctime_nanos;
   files_.push_back({.file = std::move(file),
                     .data_offset = tokens.data_offset,
                     .count = tokens.count,
@@ -143,16 +147,41 @@ TokenIndex::Extent TokenIndex::ExtentOf(std::uint64_t window) const {
   return extent;
 }
 
+storage::ObjectVersion TokenIndex::VersionOf(std::size_t file) const {
+  storage::ObjectVersion version = files_[file].file.data.version;
+  version.revision.ctime_nanos = ctimes_[file];
+  return version;
+}
+
+std::size_t TokenIndex::FindFile(std::string_view path) const {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (files_[i].file.data.name == path) return i;
+  }
+  return 0;
+}
+
+bool TokenIndex::Accept(std::size_t file,
+                        const storage::Revision& revision) const {
+  const storage::ListedObject& known = files_[file].file.data;
+  if (revision.inode != known.version.revision.inode) return false;
+  for (std::size_t i = file; i < files_.size(); ++i) {
+    if (files_[i].file.data.name == known.name)
+      ctimes_[i] = revision.ctime_nanos;
+  }
+  return true;
+}
+
 bool TokenIndex::IsOf(absl::Span<const TokenFile> files) const {
-  return std::equal(files.begin(), files.end(), files_.begin(), files_.end(),
-                    [](const TokenFile& wanted, const File& file) {
-                      const TokenFile& known = file.file;
-                      return IsSame(wanted.data, known.data) &&
-                             wanted.index.has_value() ==
-                                 known.index.has_value() &&
-                             (!known.index.has_value() ||
-                              IsSame(*wanted.index, *known.index));
-                    });
+  if (files.size() != files_.size()) return false;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const TokenFile& known = files_[i].file;
+    if (files[i].data.version != VersionOf(i) ||
+        files[i].data.name != known.data.name ||
+        files[i].index.has_value() != known.index.has_value() ||
+        (known.index.has_value() && !IsSame(*files[i].index, *known.index)))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace forebay::dataset::tokens
