@@ -249,6 +249,41 @@ TEST_F(TokenCatalogTest, SaysWhatLacks) {
       HasSubstr("a.txt: tokens lie in files .npy"));
 }
 
+// The file is touched in the middle of an epoch.
+TEST_F(TokenCatalogTest, ALayoutLooksAgainAtAFileThatWasTouched) {
+  const std::string file = npy::NpyFile("<i2", "(4,)", 8);
+  Put("a.npy", file);
+  files_[0].version.revision = {1, 1};
+  source_.Rewrite("a.npy", file, {1, 1});
+  const auto dataset = *Open({"a.npy"}, {"length"}, {"2"});
+  const auto look = [&] {
+    const Sample sample = dataset->At(0);
+    storage::ReadRequest read;
+    read.root = source_.root();
+    read.object = "a.npy";
+    read.version = sample.version;
+    absl::StatusOr<storage::Revision> now;
+    sample.layout->LookAgain(read, source_,
+                             [&](absl::StatusOr<storage::Revision> answer) {
+                               now = std::move(answer);
+                             });
+    return now;
+  };
+  std::string others = file;
+  others.back() = 'x';
+  source_.Rewrite("a.npy", others, {1, 2});
+  EXPECT_EQ(*look(), (storage::Revision{1, 2}));
+  EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
+  for (const std::string& other :
+       {npy::NpyFile("<u2", "(4,)", 8), npy::NpyFile("<i1", "(8,)", 8),
+        std::string(file.size(), 'x')}) {
+    source_.Rewrite("a.npy", other, {1, 3});
+    EXPECT_EQ(look().status(),
+              absl::FailedPreconditionError(
+                  "a.npy: was rewritten since the dataset was indexed"));
+  }
+}
+
 TEST_F(TokenCatalogTest, LoadersShareTheIndexUntilAFileChanges) {
   Put("a", "0123456789");
   const auto open = [this] {
