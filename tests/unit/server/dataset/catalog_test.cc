@@ -306,18 +306,46 @@ TEST_F(CatalogTest, RefusesWhatItDoesNotKnow) {
   }
 }
 
-TEST_F(CatalogTest, NpyFilesMustBeNamedAndBeThere) {
+TEST_F(CatalogTest, NpyFilesMustBeThere) {
   Catalog catalog(Options());
   proto::DatasetSpec spec;
   spec.set_format(proto::DatasetSpec::NPY);
   const auto refusal = [&] {
     return catalog.Open(tree_.Root("data"), spec, source_, &warnings_).status();
   };
-  EXPECT_EQ(refusal().code(), absl::StatusCode::kInvalidArgument);
+  // Without names, the folder has them.
+  EXPECT_EQ(refusal(), absl::NotFoundError(tree_.path() +
+                                           "/data: found no .npy file in it"));
   spec.add_shards("{a,b}/*.npy");
   EXPECT_EQ(refusal().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(refusal().message(),
             tree_.path() + "/data: a/*.npy: no file fits this pattern");
+}
+
+TEST_F(CatalogTest, FilesOfArraysAndTokensMustBeNamedAndDescribed) {
+  Catalog catalog(Options());
+  for (const auto format :
+       {proto::DatasetSpec::NPZ, proto::DatasetSpec::TOKENS}) {
+    proto::DatasetSpec spec;
+    spec.set_format(format);
+    const auto refusal = [&] {
+      return catalog.Open(tree_.Root("data"), spec, source_, &warnings_)
+          .status();
+    };
+    EXPECT_EQ(refusal().code(), absl::StatusCode::kInvalidArgument);
+    const bool is_npz = format == proto::DatasetSpec::NPZ;
+    for (const char* const layout : {"rows", "files"}) {
+      spec.clear_fields();
+      spec.clear_columns();
+      spec.clear_shards();
+      spec.add_fields(is_npz ? "x" : "length");
+      spec.add_columns(is_npz ? layout : "8");
+      EXPECT_EQ(refusal(), absl::InvalidArgumentError(
+                               tree_.path() + "/data: no files were named"));
+      spec.add_shards("*.npz");
+      EXPECT_EQ(refusal().code(), absl::StatusCode::kNotFound);
+    }
+  }
 }
 
 TEST_F(CatalogTest, AScanEndsWhenNobodyWantsIt) {
