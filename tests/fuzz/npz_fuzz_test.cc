@@ -77,7 +77,7 @@ void ReadSample(Bytes file, const std::vector<std::string>& names) {
   }
 }
 
-void LoadRows(Bytes file) {
+void LoadRows(Bytes file, std::uint64_t least_stored) {
   MemorySource source;
   const auto version = source.Put(
       "a", {reinterpret_cast<const char*>(file.data()), file.size()});
@@ -86,11 +86,13 @@ void LoadRows(Bytes file) {
                                     .names = {},
                                     .source = &source,
                                     .budget = AmpleBudget(),
+                                    .least_stored = least_stored,
                                     .stop = {}},
                                    {{{"a", version}}}, &warnings);
   if (!dataset.ok() || (*dataset)->size() == 0) return;
   const auto last = (*dataset)->At((*dataset)->size() - 1);
-  Require(last.offset + last.length == last.version.size);
+  Require(last.length == (*dataset)->largest_sample() &&
+          last.offset + last.length <= last.version.size);
 }
 
 }  // namespace
@@ -107,6 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     names = ArrayNamesOf(*members);
   }
   ReadSample(file, names);
-  LoadRows(file);
+  LoadRows(file, 1 << 26);
+  LoadRows(file, 0);
   return 0;
 }

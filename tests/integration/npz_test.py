@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import forebay
-from npy_test import SHAPES, TYPES, numbers, same
+from npy_test import CHANCE, SHAPES, TYPES, numbers, same
 from trouble import ctl, memory_used, run_until_error
 
 SAVE = {"stored": numpy.savez, "deflated": numpy.savez_compressed}
@@ -294,3 +294,20 @@ def test_arguments():
             forebay.npz("/data/a.npz", **arguments)
     assert repr(forebay.npz("/data/a.npz", fields=("x",))) == (
         "npz('/data/a.npz', fields=['x'], rows=True)")
+
+
+def test_a_large_array_stays_in_its_files(daemon, tmp_path):
+    """Its rows are read from there, and those of the others from memory."""
+    parts = []
+    for number in range(2):
+        x = CHANCE.randint(0, 256, (1 << 16, 1 << 10)).astype("uint8")
+        parts.append({"x": x, "y": numpy.arange(len(x)) + number * len(x)})
+        numpy.savez(tmp_path / f"{number}.npz", **parts[-1])
+    before = memory_used(daemon)
+    with open_npz(tmp_path / "*.npz", batch_size=64, shuffle=True) as loader:
+        assert memory_used(daemon) - before < parts[0]["x"].nbytes
+        for batch, _ in zip(loader, range(20)):
+            assert batch.y.tolist() == batch.sample_ids.tolist()
+            for row, number in zip(batch.x, batch.sample_ids):
+                part = parts[number >> 16]["x"]
+                assert same(row, part[number & 0xffff])

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "server/array/npy_header.h"
 #include "server/base/status.h"
 #include "server/dataset/npz/npz_archive.h"
 #include "server/dataset/zip/zip_directory.h"
@@ -80,11 +81,35 @@ absl::StatusOr<ArrayFile> NpzReader::ReadArray(
       member, array.read.span().subspan(range->offset, range->length), room);
   if (!bytes.ok()) return Named(file, member, bytes.status());
   array.bytes = *bytes;
+  array.offset = member.header_offset + range->offset;
   if (!room.empty()) {
     array.read = {};
     memory.Shrink(storage::HeldBytes(length));
   }
   return array;
+}
+
+absl::StatusOr<ArrayFile> NpzReader::ReadStart(
+    const storage::ListedObject& file, const zip::ZipMember& member,
+    base::WorkingMemory& memory) const {
+  const std::uint64_t size = file.version.size;
+  const absl::Status behind =
+      absl::DataLossError("lies behind the end of the archive");
+  if (member.header_offset > size) return Named(file, member, behind);
+  const std::uint64_t length =
+      std::min(size - member.header_offset,
+               zip::kHeaderBytes + member.name.size() + zip::kLongestExtra +
+                   array::kLongestNpyHeader);
+  ArrayFile found;
+  FOREBAY_ASSIGN_OR_RETURN(found.read,
+                           Read(file, member.header_offset, length, memory));
+  const auto offset = zip::DataOffset(member.name, found.read.span());
+  if (!offset.ok()) return Named(file, member, offset.status());
+  if (*offset > length || member.length > size - member.header_offset - *offset)
+    return Named(file, member, behind);
+  found.bytes = found.read.span().subspan(*offset, member.length);
+  found.offset = member.header_offset + *offset;
+  return found;
 }
 
 }  // namespace forebay::dataset::npz

@@ -16,14 +16,15 @@
 
 namespace forebay::dataset::npz {
 
-// An array as it lies in a .npz file: all bytes of a .npy file. Owns them.
+// An array as it lies in a .npz file: bytes of a .npy file. Owns them.
 struct ArrayFile {
   absl::Span<const std::uint8_t> bytes;  // in one of these
   base::Bytes read;
   std::unique_ptr<std::uint8_t[]> inflated;
+  std::uint64_t offset = 0;  // of its data, in the .npz file; bytes
 };
 
-// Reads whole arrays of .npz files.
+// Reads arrays of .npz files.
 //
 // Used by one thread. Calls block for the source, but return soon after `stop`
 // is requested. What they return is counted in `memory` before it is made, and
@@ -39,6 +40,11 @@ class NpzReader {
   absl::StatusOr<std::vector<zip::ZipMember>> ReadMembers(
       const storage::ListedObject& file, base::WorkingMemory& memory) const;
   absl::StatusOr<ArrayFile> ReadArray(const storage::ListedObject& file,
+                                      const zip::ZipMember& member,
+                                      base::WorkingMemory& memory) const;
+  // Reads the start of an array that is stored, which has all of its header.
+  // Its CRC is not checked.
+  absl::StatusOr<ArrayFile> ReadStart(const storage::ListedObject& file,
                                       const zip::ZipMember& member,
                                       base::WorkingMemory& memory) const;
 

@@ -1,5 +1,6 @@
 #include "server/dataset/npz/npz_catalog.h"
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <variant>
@@ -7,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/dataset/npz/npz_rows.h"
 #include "server/storage/memory/memory_root.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
@@ -138,6 +140,42 @@ TEST_F(NpzCatalogTest, LoadersShareTheMemoryUntilAFileChanges) {
     EXPECT_EQ(one->version(), later->version());
   }
   EXPECT_EQ(budget.used(), 0);
+}
+
+TEST_F(NpzCatalogTest, ALargeStoredArrayStaysInItsFiles) {
+  Put("a.npz", GoldenNpz("stored.npz"));
+  Put("b.npz", GoldenNpz("rows.npz"));
+  const auto load = [this] {
+    return LoadNpzRows({.root = source_.root(),
+                        .names = {"y", "x"},
+                        .source = &source_,
+                        .budget = base::AmpleBudget(),
+                        .least_stored = 200,
+                        .stop = {}},
+                       files_, &warnings_);
+  };
+  const auto dataset = load();
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ((*dataset)->size(), 10);
+  EXPECT_EQ((*dataset)->largest_sample(), 24);
+  for (const std::uint64_t id : {0, 4, 5, 9}) {
+    const Sample sample = (*dataset)->At(id);
+    EXPECT_EQ(sample.object, id < 5 ? "a.npz" : "b.npz");
+    const std::string read = GoldenNpz(id < 5 ? "stored.npz" : "rows.npz")
+                                 .substr(sample.offset, sample.length);
+    std::vector<FieldValue> values(2);
+    MadeValues made;
+    ASSERT_TRUE(
+        (*dataset)->ReadValues(id, {}, absl::MakeSpan(values), &made).ok());
+    EXPECT_THAT(std::get<MadeBytes>(values[0]).bytes, ElementsAre(id % 5));
+    EXPECT_EQ(std::get<FieldRange>(values[1]).length, 24);
+    float first = 0;
+    std::memcpy(&first, read.data(), sizeof(first));
+    EXPECT_EQ(first, 6 * static_cast<float>(id % 5));
+  }
+  Put("c.npz", GoldenNpz("deflated.npz"));
+  EXPECT_THAT(std::string(load().status().message()),
+              HasSubstr("c.npz: x: is deflated, but that of the first file"));
 }
 
 TEST_F(NpzCatalogTest, StopsWhereMemoryEnds) {
