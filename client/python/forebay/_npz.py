@@ -40,10 +40,11 @@ def npz(path: Union[str, "os.PathLike[str]"], *,
       fields: names of arrays, of at most 31 bytes each. With None, all whose type
         can be read.
       rows: with True, sample i is row i of each array, of all files one behind the
-        other: the arrays of a file have equally many rows. The daemon holds all but a
-        large one that is not deflated in memory, one copy for all jobs. With False, each file is a sample. Its arrays
-        may differ from sample to sample in length, and in nothing else. With None,
-        files of a folder are samples; else rows are.
+        other: the arrays of a file have equally many rows. The daemon holds them in
+        memory, one copy for all jobs, but for a large one that is not deflated. With
+        False, each file is a sample. Its arrays may differ from sample to sample in
+        length, and in nothing else. With None, files of a folder are samples; else
+        rows are.
 
     Returns:
       An Npz, to pass to DataLoader as `dataset`.
