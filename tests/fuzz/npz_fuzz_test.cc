@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (const auto members = ReadMembers(file); members.ok()) {
     std::uint64_t bytes = 0;
     for (const auto& member : *members) bytes += member.length;
-    // What a hundred bytes inflate to takes long.
+    // To inflate a hundred bytes may take long.
     if (bytes > 1 << 20) return 0;
     names = ArrayNamesOf(*members);
   }

@@ -59,8 +59,8 @@ def field_names(dataset: NpyFolder) -> List[bytes]:
 
 
 def ending_in(path: Union[str, bytes]) -> Optional[str]:
-    """What the names of a local folder's files end in, ".npy" or ".npz"; None if
-    they are of other kinds, or there are images in its folders."""
+    """The end of the names of a local folder's files, ".npy" or ".npz"; None if they
+    are of other kinds, or there are images in its folders."""
     try:
         own, folders = _look(os.fsdecode(path))
         found = [_look(folder)[0] for folder in folders[:_FOLDERS]]

@@ -22,7 +22,7 @@
 
 namespace forebay::dataset::folder {
 
-// What is a sample in a folder.
+// The samples of a folder.
 enum class FolderKind {
   kImages,       // images in class folders
   kClassArrays,  // .npy files in class folders

@@ -50,7 +50,7 @@ class NpzCatalog {
       const std::stop_token& stop);
 
  private:
-  // What was read of these files.
+  // Files, and the rows that were read of them.
   struct Rows {
     std::vector<storage::ListedObject> files;
     std::shared_ptr<const Dataset> dataset;

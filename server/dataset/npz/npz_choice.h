@@ -10,8 +10,8 @@
 
 namespace forebay::dataset::npz {
 
-// What is a sample in .npz files, and which arrays are its fields. Immutable
-// and thread-safe.
+// Says whether rows or files are the samples of .npz files, and which arrays
+// their fields. Immutable and thread-safe.
 class NpzChoice {
  public:
   // The fields and columns of a DatasetSpec. INVALID_ARGUMENT: they are no

@@ -12,7 +12,7 @@
 
 namespace forebay::dataset::tokens {
 
-// What samples of files of tokens are: an immutable value.
+// The samples of files of tokens: an immutable value.
 struct TokenSettings {
   // Tokens of a window, without the one more that targets need. Null: a window
   // is a whole document.

@@ -322,32 +322,6 @@ TEST_F(CatalogTest, NpyFilesMustBeThere) {
             tree_.path() + "/data: a/*.npy: no file fits this pattern");
 }
 
-TEST_F(CatalogTest, FilesOfArraysAndTokensMustBeNamedAndDescribed) {
-  Catalog catalog(Options());
-  for (const auto format :
-       {proto::DatasetSpec::NPZ, proto::DatasetSpec::TOKENS}) {
-    proto::DatasetSpec spec;
-    spec.set_format(format);
-    const auto refusal = [&] {
-      return catalog.Open(tree_.Root("data"), spec, source_, &warnings_)
-          .status();
-    };
-    EXPECT_EQ(refusal().code(), absl::StatusCode::kInvalidArgument);
-    const bool is_npz = format == proto::DatasetSpec::NPZ;
-    for (const char* const layout : {"rows", "files"}) {
-      spec.clear_fields();
-      spec.clear_columns();
-      spec.clear_shards();
-      spec.add_fields(is_npz ? "x" : "length");
-      spec.add_columns(is_npz ? layout : "8");
-      EXPECT_EQ(refusal(), absl::InvalidArgumentError(
-                               tree_.path() + "/data: no files were named"));
-      spec.add_shards("*.npz");
-      EXPECT_EQ(refusal().code(), absl::StatusCode::kNotFound);
-    }
-  }
-}
-
 TEST_F(CatalogTest, AScanEndsWhenNobodyWantsIt) {
   std::stop_source stop;
   on_scan_ = [&] { stop.request_stop(); };

@@ -47,7 +47,7 @@ class ArrayFolderTest : public testing::Test {
     lister_.Put(name, content.size());
   }
 
-  // What both are found to be.
+  // Finds both, and that they are the same.
   IndexOr Find(FolderKind kind) {
     IndexOr local = ScanFolder(*tree_.Root("data"), Options(kind));
     const IndexOr remote = ListFolder(lister_, *lister_.root(), Options(kind));
