@@ -1,5 +1,3 @@
-#include "server/dataset/folder/folder_scan.h"
-
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/stat.h>
@@ -15,6 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/dataset/folder/folder_scan.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
