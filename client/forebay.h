@@ -382,9 +382,8 @@ typedef struct forebay_loader_options {
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
    * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB, FOREBAY_MDS,
    * FOREBAY_NPZ and FOREBAY_TOKENS, `uri` is then the path of the files, with
-   * braces ("{00..12}.tar",
-   * "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST, the path of the
-   * manifest. The daemon reads
+   * braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for
+   * FOREBAY_MANIFEST, the path of the manifest. The daemon reads
    * "gs://bucket/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
