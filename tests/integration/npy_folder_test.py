@@ -82,6 +82,18 @@ def test_class_folders_are_as_torchvision_has_them(shared_daemon, classes):
     assert array.shape == (4, 3, 2) and label.dtype == torch.int64
 
 
+def test_torchvisions_dataset_folder(shared_daemon, classes):
+    dataset = torchvision.datasets.DatasetFolder(
+        str(classes), numpy.load, extensions=(".npy",))
+    part = torch.utils.data.Subset(dataset, [4, 0, 0])
+    for given, numbers_ in ((dataset, range(5)), (part, [4, 0, 0])):
+        with forebay.DataLoader(given, batch_size=5, autostart=False) as loader:
+            (array, label), = loader
+        expected = [dataset[number] for number in numbers_]
+        assert label.tolist() == [label for _, label in expected]
+        all_same(array.numpy(), [array for array, _ in expected])
+
+
 def test_arrays_of_several_lengths(shared_daemon, tmp_path):
     folder = fill(tmp_path / "ragged", [f"{number}.npy" for number in range(9)],
                   ((4, 2), (1, 2), (17, 2)))

@@ -6,7 +6,7 @@ import ctypes as c
 import os
 
 from . import _native, errors
-from ._source import Arrays, Concat, Folder, Rows, Subset
+from ._source import Arrays, Concat, Folder, NpyClasses, Rows, Subset
 
 _KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
           "array": _native.ARRAY}
@@ -36,7 +36,7 @@ class NativeDataset:
 
 def describe(source):
     """A source's location, for messages."""
-    if isinstance(source, (Folder, Rows)):
+    if isinstance(source, (Folder, NpyClasses, Rows)):
         return os.fsdecode(source.path)
     if isinstance(source, Subset):
         return describe(source.source)
@@ -52,11 +52,11 @@ def build(source, place_options):
     """The NativeDataset of a source.
 
     Args:
-      place_options: a function of a Folder or of Rows that returns the
+      place_options: a function of a Folder, NpyClasses or Rows that returns the
         _native.LoaderOptions describing it.
     """
     lib = _native.lib
-    if isinstance(source, (Folder, Rows)):
+    if isinstance(source, (Folder, NpyClasses, Rows)):
         return NativeDataset(lib.forebay_dataset_from_place,
                              c.byref(place_options(source)))
     if isinstance(source, Arrays):

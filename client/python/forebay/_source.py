@@ -21,6 +21,16 @@ class Folder(NamedTuple):
     path: Any
 
 
+class NpyClasses(NamedTuple):
+    """Class folders of .npy files, with the semantics of torchvision's DatasetFolder.
+
+    Attributes:
+      path: as a Folder's.
+    """
+
+    path: Any
+
+
 class Rows(NamedTuple):
     """The rows of .npy files, one file behind the other.
 
@@ -77,4 +87,4 @@ class Produced(NamedTuple):
     name: str
 
 
-Source = Union[Folder, Rows, Arrays, Concat, Subset, Produced]
+Source = Union[Folder, NpyClasses, Rows, Arrays, Concat, Subset, Produced]
