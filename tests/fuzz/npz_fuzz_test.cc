@@ -79,8 +79,9 @@ void ReadSample(Bytes file, const std::vector<std::string>& names) {
 
 void LoadRows(Bytes file, std::uint64_t least_stored) {
   MemorySource source;
-  const auto version = source.Put(
-      "a", {reinterpret_cast<const char*>(file.data()), file.size()});
+  const std::vector<forebay::storage::ListedObject> files = {
+      {"a", source.Put("a", {reinterpret_cast<const char*>(file.data()),
+                             file.size()})}};
   std::vector<std::string> warnings;
   const auto dataset = LoadNpzRows({.root = source.root(),
                                     .names = {},
@@ -88,7 +89,7 @@ void LoadRows(Bytes file, std::uint64_t least_stored) {
                                     .budget = AmpleBudget(),
                                     .least_stored = least_stored,
                                     .stop = {}},
-                                   {{{"a", version}}}, &warnings);
+                                   files, &warnings);
   if (!dataset.ok() || (*dataset)->size() == 0) return;
   const auto last = (*dataset)->At((*dataset)->size() - 1);
   Require(last.length == (*dataset)->largest_sample() &&
