@@ -302,7 +302,11 @@ typedef enum forebay_format FOREBAY_INT {
   FOREBAY_MANIFEST = 3,
   /* NumPy's .npy files, one behind the other. Each row (what an array has at an
    * index of its first axis) is a sample, with the one field "array". All files
-   * have one type, and rows of one shape. */
+   * have one type, and rows of one shape.
+   * With a `root` and without `shards`, each file below it is a sample: those
+   * right in the root as the field "array"; or, if there are none, those in its
+   * class folders, with the field "label". Where there are both, `fields` names
+   * these fields, "array" alone or both. */
   FOREBAY_NPY = 9,
   /* TFRecord files, one behind the other. Each record is a sample. */
   FOREBAY_TFRECORD = 10,
@@ -314,6 +318,10 @@ typedef enum forebay_format FOREBAY_INT {
   FOREBAY_LMDB = 12,
   /* MosaicML's MDS shards, one behind the other. */
   FOREBAY_MDS = 13,
+  /* NumPy's .npz files: see `fields`. */
+  FOREBAY_NPZ = 15,
+  /* Files of tokens, of which each sample is a window: see `fields`. */
+  FOREBAY_TOKENS = 16,
   /* ArrayRecord files, which Grain reads, one behind the other. Each record is
    * a sample. */
   FOREBAY_ARRAY_RECORD = 17
@@ -375,11 +383,11 @@ typedef struct forebay_loader_options {
    * is a `dataset`. */
   const char* uri;
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB, FOREBAY_MDS and
-   * FOREBAY_ARRAY_RECORD, `uri` is then the path of the files, with braces
-   * ("{00..12}.tar", "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST,
-   * the path of the manifest. The daemon reads "gs://bucket/...", "http://..."
-   * and "https://..." as itself. */
+   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB, FOREBAY_MDS,
+   * FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD, `uri` is then the
+   * path of the files, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and
+   * [...]; for FOREBAY_MANIFEST, the path of the manifest. The daemon reads
+   * "gs://bucket/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8. None
@@ -400,8 +408,9 @@ typedef struct forebay_loader_options {
                    * while the trainer is so slow that they would only wait */
 
   /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP,
-   * FOREBAY_LMDB, FOREBAY_MDS and FOREBAY_ARRAY_RECORD with a `root`: the
-   * files' paths below it, likewise with braces and wildcards. */
+   * FOREBAY_LMDB, FOREBAY_MDS, FOREBAY_NPZ, FOREBAY_TOKENS and
+   * FOREBAY_ARRAY_RECORD with a `root`: the files' paths below it, likewise
+   * with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
@@ -428,11 +437,23 @@ typedef struct forebay_loader_options {
    * may also be "datum": Caffe's Datum, as the fields "image" or "array", and
    * "label"; or "lsun": an image, as "image", and the number of its environment
    * as "label". So is a field "value" alone or beside "key", the entry's key
-   * ("text", "bytes" or "int64"). */
+   * ("text", "bytes" or "int64").
+   * For FOREBAY_NPZ: names of arrays, each with the same entry of `columns`:
+   * "rows", and sample i is row i of each array, of all files one behind the
+   * other; or "files", and each file is a sample. A single field with the name
+   * "" stands for all arrays.
+   * For FOREBAY_TOKENS: names of settings, each with its value in `columns`.
+   * "length": tokens of a window, or "document" for a whole document. "stride":
+   * tokens from window to window; default `length`. "dtype": that of files
+   * without a header; default: .npy files, or Megatron-LM's, ".bin" with
+   * ".idx". "documents": "cross" (default) or "each", whether windows cross
+   * documents' ends. "tail": "drop" (default) or "keep" a shorter last window.
+   * "targets": "1" for a second field "targets", the same window one token
+   * further on; default "0". */
   const char* const* fields;
   size_t field_count;
-  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB and
-   * FOREBAY_ARRAY_RECORD: field_count many. */
+  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB, FOREBAY_NPZ,
+   * FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD: field_count many. */
   const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */

@@ -86,6 +86,8 @@ Status LocateDataset(const forebay_loader_options& options,
       return FindArchives(options, location);
     case FOREBAY_TFRECORD:
     case FOREBAY_LMDB:
+    case FOREBAY_NPZ:
+    case FOREBAY_TOKENS:
     case FOREBAY_ARRAY_RECORD:
       if (Status checked = CheckColumns(options); !checked.ok()) return checked;
       return FindFiles(options, options.uri, location);

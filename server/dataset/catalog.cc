@@ -16,9 +16,11 @@
 #include "server/dataset/lmdb/format_choice.h"
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/mds/column_choice.h"
+#include "server/dataset/npz/npz_choice.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/tfrecord/format_choice.h"
+#include "server/dataset/tokens/token_settings.h"
 #include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/object_lister.h"
@@ -61,7 +63,11 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
   const std::vector<std::string> types(spec.columns().begin(),
                                        spec.columns().end());
   absl::Status status;
-  if (spec.format() == proto::DatasetSpec::MDS) {
+  if (spec.format() == proto::DatasetSpec::NPZ) {
+    const auto choice = npz::NpzChoice::Create(fields, types);
+    if (choice.ok()) choice->Complete(request, warnings);
+    status = choice.status();
+  } else if (spec.format() == proto::DatasetSpec::MDS) {
     mds::ColumnChoice(fields).Complete(request, warnings);
   } else if (spec.format() == proto::DatasetSpec::LMDB) {
     const auto choice =
@@ -98,8 +104,10 @@ Catalog::Catalog(CatalogOptions options)
       folders_(options_),
       shards_(options_.index_directory, options_.budget),
       manifests_(options_.budget),
-      npy_files_(options_.budget),
+      npy_files_(options_.index_directory, options_.budget),
+      npz_files_(options_.budget),
       records_(options_.index_directory, options_.budget),
+      tokens_(options_.budget),
       zips_(options_.index_directory, options_.budget) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
@@ -121,12 +129,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::MANIFEST:
       return OpenManifest(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::NPY:
-      return OpenNpyFiles(std::move(root), spec, source, stop);
+      if (spec.shards().empty())
+        return folders_.Open(std::move(root), spec, warnings, stop);
+      return OpenNpyFiles(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::NPZ:
+      return OpenNpzFiles(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::TFRECORD:
     case proto::DatasetSpec::LMDB:
     case proto::DatasetSpec::MDS:
     case proto::DatasetSpec::ARRAY_RECORD:
       return OpenRecords(std::move(root), spec, source, warnings, stop);
+    case proto::DatasetSpec::TOKENS:
+      return OpenTokens(std::move(root), spec, source, stop);
     case proto::DatasetSpec::ZIP:
       return OpenZips(std::move(root), spec, source, warnings, stop);
     default:
@@ -204,9 +218,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-    storage::ByteSource& source, const std::stop_token& stop) {
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
   const std::vector<std::string> patterns = PatternsOf(spec);
-  if (patterns.empty()) return NoFiles(*root);
   const npy::NpyRequest request{
       .root = root,
       .name = NameOf(patterns),
@@ -218,7 +232,31 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
       .files_at_once = AsFolder(*root) != nullptr
                            ? static_cast<std::size_t>(options_.scan_threads)
                            : kRemoteFilesAtOnce};
-  return npy_files_.Open(request, stop);
+  return npy_files_.Open(request, warnings, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpzFiles(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  const auto choice =
+      npz::NpzChoice::Create({spec.fields().begin(), spec.fields().end()},
+                             {spec.columns().begin(), spec.columns().end()});
+  if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
+  if (!choice->rows())
+    return OpenRecords(std::move(root), spec, source, warnings, stop);
+  const std::vector<std::string> patterns = PatternsOf(spec);
+  if (patterns.empty()) return NoFiles(*root);
+  const npz::NpzRequest request{
+      .root = root,
+      .name = NameOf(patterns),
+      .arrays = choice->names(),
+      .list =
+          [&](base::WorkingMemory& memory, const std::stop_token& search) {
+            return ListFiles(*root, patterns, memory, search);
+          },
+      .source = &source};
+  return npz_files_.Open(request, warnings, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
@@ -268,6 +306,30 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
   for (const std::string& pattern : patterns)
     in_folders.push_back(absl::StrCat(pattern, std::string(kFile)));
   return ListFiles(root, in_folders, memory, stop);
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTokens(
+    std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+    storage::ByteSource& source, const std::stop_token& stop) {
+  auto settings =
+      tokens::ReadTokenSettings({spec.fields().begin(), spec.fields().end()},
+                                {spec.columns().begin(), spec.columns().end()});
+  if (!settings.ok()) return base::Annotate(settings.status(), root->uri());
+  const tokens::TokenRequest request{
+      .root = root,
+      .patterns = PatternsOf(spec),
+      .settings = *std::move(settings),
+      .list =
+          [&](const std::vector<std::string>& patterns,
+              base::WorkingMemory& memory, const std::stop_token& search) {
+            return ListFiles(*root, patterns, memory, search);
+          },
+      .source = &source,
+      .files_at_once = AsFolder(*root) != nullptr
+                           ? static_cast<std::size_t>(options_.scan_threads)
+                           : kRemoteFilesAtOnce};
+  if (request.patterns.empty()) return NoFiles(*root);
+  return tokens_.Open(request, stop);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(

@@ -13,8 +13,10 @@
 #include "server/dataset/folder/folder_catalog.h"
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/npy/npy_catalog.h"
+#include "server/dataset/npz/npz_catalog.h"
 #include "server/dataset/records/record_catalog.h"
 #include "server/dataset/shards/shard_catalog.h"
+#include "server/dataset/tokens/token_catalog.h"
 #include "server/dataset/zip/zip_catalog.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
@@ -41,9 +43,9 @@ class Catalog {
   // that requests `stop` leaves a scan to the others that wait for it. Errors
   // name the path: INVALID_ARGUMENT: an unknown format, or fields that are
   // none; CANCELLED: stopped; others: those of the lister and of the format
-  // (folder/image_folder.h, shards/shard_catalog.h,
-  // manifest/manifest_catalog.h, npy/npy_catalog.h, records/record_catalog.h,
-  // zip/zip_catalog.h).
+  // (folder/folder_scan.h, shards/shard_catalog.h,
+  // manifest/manifest_catalog.h, npy/npy_catalog.h, npz/npz_catalog.h,
+  // records/record_catalog.h, tokens/token_catalog.h, zip/zip_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -78,12 +80,22 @@ class Catalog {
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpyFiles(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      storage::ByteSource& source, const std::stop_token& stop);
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpzFiles(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenRecords(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const std::stop_token& stop);
+
+  absl::StatusOr<std::shared_ptr<const Dataset>> OpenTokens(
+      std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
+      storage::ByteSource& source, const std::stop_token& stop);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenZips(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
@@ -99,7 +111,9 @@ class Catalog {
   shards::ShardCatalog shards_;
   manifest::ManifestCatalog manifests_;
   npy::NpyCatalog npy_files_;
+  npz::NpzCatalog npz_files_;
   records::RecordCatalog records_;
+  tokens::TokenCatalog tokens_;
   zip::ZipCatalog zips_;
 };
 

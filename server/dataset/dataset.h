@@ -186,6 +186,8 @@ class Dataset {
   // image and a number count as 0.
   virtual void MostBytesOf(std::uint64_t id,
                            absl::Span<std::uint64_t> bytes) const;
+  // Bytes of the sample without others in its extent, unpacked.
+  virtual std::uint64_t SizeOf(std::uint64_t id) const { return At(id).length; }
   // Whether its samples are made by producers, and have no bytes to read.
   virtual bool is_produced() const { return false; }
   // Then: if not 0, sample number k is made by producer k % lanes().

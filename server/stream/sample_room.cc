@@ -68,7 +68,7 @@ std::uint64_t FieldLengths::LengthOf(std::uint64_t sample) const {
     length = bytes[field_];
     if (type_.ragged) length = RowsOf(type_, length, type_.header_bytes);
   } else {
-    length = dataset_->At(sample).length;
+    length = dataset_->SizeOf(sample);
   }
   return std::clamp<std::uint64_t>(length, 1, kLongest);
 }

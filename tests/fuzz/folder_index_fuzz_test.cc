@@ -36,8 +36,8 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   for (std::uint64_t id = 0; id < index.size(); ++id) {
     const forebay::dataset::Sample sample = index.At(id);
     Require(sample.object.find('\0') == std::string::npos);
-    Require(static_cast<std::uint64_t>(index.LabelOf(id)) <
-            index.classes().size());
+    Require(index.is_flat() || static_cast<std::uint64_t>(index.LabelOf(id)) <
+                                   index.classes().size());
     Require(index.LengthOf(id) == sample.length);
     largest = std::max(largest, sample.length);
   }

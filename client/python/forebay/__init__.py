@@ -19,6 +19,8 @@ from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
 from ._native import lib as _lib
+from ._npy_folder import NpyFolder, npy_folder
+from ._npz import Npz, npz
 from ._open import File, open
 from ._ragged import Padded, Ragged
 from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
@@ -27,6 +29,7 @@ from .errors import (DaemonUnavailable, DataError, FileChanged, ForebayError,
                      StateError, Unsupported)
 from ._share.shared import Shared, share
 from ._tfrecord import TFRecords, tfrecord
+from ._tokens import Tokens, tokens
 from .loader import DataLoader
 
 __version__ = _lib.forebay_version().decode()
@@ -34,8 +37,9 @@ __version__ = _lib.forebay_version().decode()
 __all__ = [
     "ArrayRecords", "DaemonUnavailable", "DataError", "DataLoader", "Dataset",
     "DeviceTensor", "File", "FileChanged", "ForebayError", "InvalidArgument",
-    "IsADirectory", "LMDB", "Manifest", "NotFound", "Padded", "PermissionDenied",
-    "Ragged", "ResourceExhausted", "Shared", "SourceUnavailable", "StateError",
-    "TFRecords", "Unsupported", "array_record", "errors", "lmdb", "manifest", "open",
-    "share", "tfrecord", "transforms",
+    "IsADirectory", "LMDB", "Manifest", "NotFound", "NpyFolder", "Npz", "Padded",
+    "PermissionDenied", "Ragged", "ResourceExhausted", "Shared", "SourceUnavailable",
+    "StateError", "TFRecords", "Tokens", "Unsupported", "array_record", "errors",
+    "lmdb", "manifest", "npy_folder", "npz", "open", "share", "tfrecord", "tokens",
+    "transforms",
 ]

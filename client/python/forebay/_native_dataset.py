@@ -7,7 +7,7 @@ import os
 
 from . import _native, errors
 from ._lmdb import LMDB
-from ._source import Arrays, Concat, Folder, Rows, Subset
+from ._source import Arrays, Concat, Folder, NpyClasses, Rows, Subset
 
 _KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
           "array": _native.ARRAY}
@@ -37,7 +37,7 @@ class NativeDataset:
 
 def describe(source):
     """A source's location, for messages."""
-    if isinstance(source, (Folder, Rows, LMDB)):
+    if isinstance(source, (Folder, NpyClasses, Rows, LMDB)):
         return os.fsdecode(source.path)
     if isinstance(source, Subset):
         return describe(source.source)
@@ -53,11 +53,11 @@ def build(source, place_options):
     """The NativeDataset of a source.
 
     Args:
-      place_options: a function of a Folder, of Rows or of an LMDB that returns the
-        _native.LoaderOptions describing it.
+      place_options: a function of a Folder, NpyClasses, Rows or an LMDB that returns
+        the _native.LoaderOptions describing it.
     """
     lib = _native.lib
-    if isinstance(source, (Folder, Rows, LMDB)):
+    if isinstance(source, (Folder, NpyClasses, Rows, LMDB)):
         place = NativeDataset(lib.forebay_dataset_from_place,
                               c.byref(place_options(source)))
         keys = source.keys if isinstance(source, LMDB) else None

@@ -9,12 +9,19 @@ import re
 import urllib.parse
 
 from . import (_archives, _array_record, _job, _lengths, _native, _native_dataset,
-               _patterns, _tfrecord, errors, transforms)
+               _npy_folder, _npz, _patterns, _tfrecord, _tokens, errors, transforms)
 from ._array_record import ArrayRecords
 from ._lmdb import LMDB
 from ._manifest import Manifest
-from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
+from ._npy_folder import NpyFolder
+from ._npz import Npz
+from ._source import Arrays, Concat, Folder, NpyClasses, Produced, Rows, Subset
 from ._tfrecord import TFRecords
+from ._tokens import Tokens
+
+# The results of functions of that name, which say their fields themselves.
+_NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder",
+          Tokens: "tokens", ArrayRecords: "array_record"}
 
 
 def _integer(value, name, low, high):
@@ -97,7 +104,6 @@ def _is_shards(path):
 _TFRECORD = (".tfrecord", ".tfrecords", ".tfrec")
 _ARRAY_RECORD = (".array_record", ".arrayrecord")
 # Objects that describe files of records, and how they are made.
-_RECORDS = {TFRecords: "tfrecord", LMDB: "lmdb", ArrayRecords: "array_record"}
 
 
 def _are_files(path, endings):
@@ -170,6 +176,9 @@ def _check_fields(fields):
 def _place_options(place, extra_roots):
     if isinstance(place, LMDB):
         return {**_record_options(place), "extra_roots": extra_roots}
+    if isinstance(place, NpyClasses):
+        return {**_named_options(_npy_folder.npy_folder(place.path, labels=True)),
+                "extra_roots": extra_roots}
     return {"format": (_native.NPY if isinstance(place, Rows) else
                        _native.IMAGE_FOLDER),
             "uri": os.fsencode(path_of(place.path)), "extra_roots": extra_roots}
@@ -181,6 +190,35 @@ def _source_options(source, extra_roots):
             _place_options(place, extra_roots)))
     return {"dataset": dataset, "fields": [], "columns": [],
             "uri": os.fsencode(_native_dataset.describe(source))}
+
+
+def _named_options(dataset):
+    if isinstance(dataset, Npz):
+        names, layouts = _npz.names_and_layouts(dataset)
+        return {"format": _native.NPZ, "uri": os.fsencode(path_of(dataset.path)),
+                "fields": names, "columns": layouts}
+    if isinstance(dataset, NpyFolder):
+        uri = os.fsencode(path_of(dataset.path))
+        return {"format": _native.NPY, "uri": uri, "root": uri,
+                "fields": _npy_folder.field_names(dataset), "columns": []}
+    if isinstance(dataset, Tokens):
+        names, values = _tokens.names_and_values(dataset)
+        return {"format": _native.TOKENS, "uri": os.fsencode(path_of(dataset.path)),
+                "fields": names, "columns": values}
+    return _record_options(dataset)
+
+
+def _folder_options(path, fields):
+    """The options of a local folder of NumPy's files, of which each is a sample; None
+    if the path is none."""
+    if is_remote(path) or not os.path.isdir(path):
+        return None
+    ending = _npy_folder.ending_in(path)
+    if ending == ".npz":
+        return _named_options(_npz.npz(path, fields=fields))
+    if ending == ".npy" and fields is None:
+        return _named_options(_npy_folder.npy_folder(path))
+    return None
 
 
 def _record_options(dataset):
@@ -206,7 +244,7 @@ def dataset_options(dataset, fields, extra_roots=()):
     """The options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, Produced):
         return {"fields": [], "columns": [], "uri": dataset.name.encode()}
-    if isinstance(dataset, (Arrays, Concat, Folder, Rows, Subset)):
+    if isinstance(dataset, (Arrays, Concat, Folder, NpyClasses, Rows, Subset)):
         if fields is not None:
             raise errors.InvalidArgument(
                 "fields are of tar shards; a dataset object has its own")
@@ -222,14 +260,14 @@ def dataset_options(dataset, fields, extra_roots=()):
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
-    if isinstance(dataset, tuple(_RECORDS)):
+    if type(dataset) in _NAMED:
         if fields is not None:
             raise errors.InvalidArgument(
-                f"fields are of tar shards; forebay.{_RECORDS[type(dataset)]} names "
-                "its own")
+                "fields are of tar shards; "
+                f"forebay.{_NAMED[type(dataset)]} names its own")
         if isinstance(dataset, LMDB) and dataset.keys is not None:
             return _source_options(dataset, extra_roots)
-        return _record_options(dataset)
+        return _named_options(dataset)
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
@@ -245,6 +283,11 @@ def dataset_options(dataset, fields, extra_roots=()):
                 'field "array"')
         return {"format": _native.NPY, "uri": os.fsencode(path),
                 "fields": [], "columns": []}
+    if _are_files(path, (".npz",)):
+        return _named_options(_npz.npz(path, fields=fields))
+    options = _folder_options(path, fields)
+    if options is not None:
+        return options
     archives = _archives.split(path, is_remote(path))
     if archives is not None:
         if fields is not None:
@@ -276,8 +319,7 @@ def _check_extra_roots(extra_roots, dataset):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    place = (dataset.path if isinstance(dataset, (Manifest, *_RECORDS))
-             else dataset)
+    place = (dataset.path if isinstance(dataset, (Manifest, *_NAMED)) else dataset)
     if roots and is_remote(place):
         raise errors.InvalidArgument(
             f"extra_roots are for links in folders; {place} has none")

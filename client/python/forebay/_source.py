@@ -23,6 +23,16 @@ class Folder(NamedTuple):
     path: Any
 
 
+class NpyClasses(NamedTuple):
+    """Class folders of .npy files, with the semantics of torchvision's DatasetFolder.
+
+    Attributes:
+      path: as a Folder's.
+    """
+
+    path: Any
+
+
 class Rows(NamedTuple):
     """The rows of .npy files, one file behind the other.
 
@@ -79,4 +89,4 @@ class Produced(NamedTuple):
     name: str
 
 
-Source = Union[Folder, Rows, LMDB, Arrays, Concat, Subset, Produced]
+Source = Union[Folder, NpyClasses, Rows, LMDB, Arrays, Concat, Subset, Produced]

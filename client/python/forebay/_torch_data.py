@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Set, Tuple
 
 from . import errors
 from ._array_record import ArrayRecords
 from ._counterpart import is_plainly
 from ._lmdb import LMDB
 from ._manifest import Manifest
-from ._source import Arrays, Concat, Folder, Rows, Source, Subset
+from ._source import Arrays, Concat, Folder, NpyClasses, Rows, Source, Subset
 from ._tfrecord import TFRecords
 
 _OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, Arrays,
-         Concat, Folder, Rows, Subset)
+         Concat, Folder, NpyClasses, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
     "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
 _PATTERNS = "{}*?[]"
 _IMAGE_LOADERS = ("default_loader", "pil_loader", "accimage_loader")
-_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff",
-               ".webp"}
+IMAGE_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif",
+                    ".tiff", ".webp"}
 
 
 class TorchData(NamedTuple):
@@ -212,12 +212,18 @@ def _is_in_order(part: Any) -> bool:
 
 def _folder(dataset: Any) -> TorchData:
     loader = dataset.loader
+    if (getattr(loader, "__module__", None), getattr(loader, "__name__", None)) == (
+            "numpy", "load") and dataset.transform is None:
+        _check_samples(dataset, {".npy"})
+        return TorchData(NpyClasses(_root(dataset)), len(dataset.samples),
+                         target_transform=dataset.target_transform, channels=0,
+                         classes=list(dataset.classes))
     if (getattr(loader, "__module__", None) != "torchvision.datasets.folder" or
             getattr(loader, "__name__", None) not in _IMAGE_LOADERS):
         raise errors.Unsupported(
             f"the {_name(dataset)} has a loader of its own, which the daemon "
             "cannot run: leave loader= out, or keep torch's DataLoader for it")
-    _check_samples(dataset)
+    _check_samples(dataset, IMAGE_EXTENSIONS)
     return TorchData(Folder(_root(dataset)), len(dataset.samples),
                      dataset.transform, dataset.target_transform,
                      classes=list(dataset.classes))
@@ -228,11 +234,12 @@ def _root(dataset: Any) -> str:
     return os.fspath(getattr(dataset, "split_folder", dataset.root))
 
 
-def _check_samples(dataset: Any) -> None:
-    """Refuses samples other than all of the root's images, labelled by folder."""
+def _check_samples(dataset: Any, extensions: Set[str]) -> None:
+    """Refuses samples other than all of the root's files that end so, labelled by
+    folder."""
     root = _root(dataset)
     if (dataset.extensions is None or
-            {name.lower() for name in dataset.extensions} != _EXTENSIONS):
+            {name.lower() for name in dataset.extensions} != extensions):
         raise errors.Unsupported(
             f"{root}: the {_name(dataset)} chooses files by is_valid_file or "
             "extensions: use torch.utils.data.Subset for some of the images")

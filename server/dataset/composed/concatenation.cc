@@ -128,6 +128,11 @@ void Concatenation::MostBytesOf(std::uint64_t id,
   parts_[sample.part]->MostBytesOf(sample.id, bytes);
 }
 
+std::uint64_t Concatenation::SizeOf(std::uint64_t id) const {
+  const SampleInPart sample = Locate(id);
+  return parts_[sample.part]->SizeOf(sample.id);
+}
+
 absl::StatusOr<absl::Span<const std::uint8_t>> Concatenation::Unpack(
     std::uint64_t id, absl::Span<const std::uint8_t> packed,
     UnpackRoom room) const {

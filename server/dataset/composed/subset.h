@@ -43,6 +43,9 @@ class Subset final : public Dataset {
                    absl::Span<std::uint64_t> bytes) const override {
     whole_->MostBytesOf(list_->At(id), bytes);
   }
+  std::uint64_t SizeOf(std::uint64_t id) const override {
+    return whole_->SizeOf(list_->At(id));
+  }
   absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
       std::uint64_t id, absl::Span<const std::uint8_t> packed,
       UnpackRoom room) const override {

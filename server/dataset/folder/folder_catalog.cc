@@ -8,7 +8,7 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/folder/folder_dataset.h"
-#include "server/dataset/folder/image_folder.h"
+#include "server/dataset/folder/folder_scan.h"
 #include "server/dataset/folder/revalidation.h"
 #include "server/dataset/folder/tree_scan.h"
 
@@ -23,20 +23,47 @@ using storage::local::LocalRoot;
 // Set in the keys of remote roots. No device has so large a number.
 constexpr std::uint64_t kNoDevice = std::uint64_t{1} << 63;
 
-absl::StatusOr<FolderKey> LocalKey(const LocalRoot& root) {
+// Returns what is a sample there.
+absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
+                                  const storage::Root& root) {
+  if (spec.format() != proto::DatasetSpec::NPY) return FolderKind::kImages;
+  const auto& fields = spec.fields();
+  if (fields.empty()) return FolderKind::kArrays;
+  if (fields[0] == "array" && fields.size() == 1)
+    return FolderKind::kFlatArrays;
+  if (fields[0] == "array" && fields.size() == 2 && fields[1] == "label")
+    return FolderKind::kClassArrays;
+  return absl::InvalidArgumentError(absl::StrCat(
+      root.uri(),
+      ": samples of folders of .npy files have the fields \"array\" and "
+      "\"label\", or \"array\" alone"));
+}
+
+// Tells apart the indexes of one root.
+std::uint32_t FormatOf(FolderKind kind) {
+  if (kind == FolderKind::kImages) return proto::DatasetSpec::IMAGE_FOLDER;
+  return proto::DatasetSpec::NPY | static_cast<std::uint32_t>(kind) << 8;
+}
+
+Field ContentOf(FolderKind kind) {
+  if (kind == FolderKind::kImages)
+    return {.name = "image", .kind = proto::FieldKind::kImage};
+  return {.name = "array", .kind = proto::FieldKind::kArray};
+}
+
+absl::StatusOr<FolderKey> LocalKey(const LocalRoot& root, FolderKind kind) {
   const auto fd = root.OpenDirectory("");
   if (!fd.ok()) return base::Annotate(fd.status(), root.uri());
   FOREBAY_ASSIGN_OR_RETURN(const DirectoryStamp stamp,
                            StampOf(fd->get(), root.uri()));
-  return FolderKey{stamp.device, stamp.inode, proto::DatasetSpec::IMAGE_FOLDER};
+  return FolderKey{stamp.device, stamp.inode, FormatOf(kind)};
 }
 
-FolderKey RemoteKey(const storage::Root& root) {
+FolderKey RemoteKey(const storage::Root& root, FolderKind kind) {
   const auto identity = root.identity();
   FOREBAY_CHECK(identity != nullptr);
   const XXH128_hash_t hash = XXH3_128bits(identity->data(), identity->size());
-  return {hash.high64 | kNoDevice, hash.low64,
-          proto::DatasetSpec::IMAGE_FOLDER};
+  return {hash.high64 | kNoDevice, hash.low64, FormatOf(kind)};
 }
 
 // Digests the paths by which links are resolved. Never 0, which means that an
@@ -66,51 +93,50 @@ absl::StatusOr<std::shared_ptr<const Dataset>> FolderCatalog::Open(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     std::vector<std::string>* warnings, const std::stop_token& stop) {
   const auto* const local = dynamic_cast<const LocalRoot*>(root.get());
+  ScanOptions scan;
+  FOREBAY_ASSIGN_OR_RETURN(scan.kind, KindOf(spec, *root));
+  scan.budget = options_.budget;
   FolderKey key;
   if (local == nullptr) {
-    key = RemoteKey(*root);
+    key = RemoteKey(*root, scan.kind);
   } else {
-    FOREBAY_ASSIGN_OR_RETURN(key, LocalKey(*local));
+    FOREBAY_ASSIGN_OR_RETURN(key, LocalKey(*local, scan.kind));
+    scan.link_context = LinkContext(*local, spec);
   }
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find(
           key, root->uri(), stop,
           [&](const Search::Known& known, const std::stop_token& search) {
+            scan.stop = search;
             return local == nullptr
-                       ? FindRemote(*root, key, known, warnings, search)
-                       : FindLocal(*local, key, LinkContext(*local, spec),
-                                   known, warnings, search);
+                       ? FindRemote(*root, key, scan, known, warnings)
+                       : FindLocal(*local, key, scan, known, warnings);
           }));
-  return std::make_shared<const FolderDataset>(std::move(index),
-                                               std::move(root));
+  return std::make_shared<const FolderDataset>(
+      std::move(index), std::move(root), ContentOf(scan.kind));
 }
 
 absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
-    const LocalRoot& root, const FolderKey& key, std::uint64_t link_context,
-    const Search::Known& known, std::vector<std::string>* warnings,
-    const std::stop_token& stop) const {
+    const LocalRoot& root, const FolderKey& key, ScanOptions scan,
+    const Search::Known& known, std::vector<std::string>* warnings) const {
   if (known.item == nullptr) {
     const IndexPtr saved = Load(root, key, warnings);
-    if (saved != nullptr && IsUsable(root, *saved, link_context,
-                                     /*is_new=*/false, warnings, stop)) {
+    if (saved != nullptr && IsUsable(root, *saved, scan.link_context,
+                                     /*is_new=*/false, warnings, scan.stop)) {
       return saved;
     }
   } else if (known.item->stale()) {
     warnings->push_back(absl::StrCat(
         root.uri(),
         ": a file was changed in its place: the index is built anew"));
-  } else if (IsUsable(root, *known.item, link_context, known.waited, warnings,
-                      stop)) {
+  } else if (IsUsable(root, *known.item, scan.link_context, known.waited,
+                      warnings, scan.stop)) {
     return known.item;
   }
-  ScanOptions scan;
   scan.threads = options_.scan_threads;
   scan.now_nanos = options_.wall_clock();
-  scan.link_context = link_context;
-  scan.stop = stop;
-  scan.budget = options_.budget;
-  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, ScanImageFolder(root, scan));
+  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, ScanFolder(root, scan));
   // Another would have to be built anew in any case.
   if (index->IsSettled()) Save(root, key, *index, warnings);
   if (known.item == nullptr || !index->IsSameAs(*known.item)) return index;
@@ -120,20 +146,17 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
 }
 
 absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindRemote(
-    const storage::Root& root, const FolderKey& key, const Search::Known& known,
-    std::vector<std::string>* warnings, const std::stop_token& stop) const {
+    const storage::Root& root, const FolderKey& key, ScanOptions scan,
+    const Search::Known& known, std::vector<std::string>* warnings) const {
   const IndexPtr earlier =
       known.item != nullptr ? known.item : Load(root, key, warnings);
   const bool usable = earlier != nullptr && !earlier->stale();
-  ScanOptions scan;
   scan.now_nanos = options_.wall_clock();
-  scan.stop = stop;
-  scan.budget = options_.budget;
   if (usable) {
     const std::int64_t age = scan.now_nanos - earlier->scanned_at_nanos();
     if (age >= 0 && age <= options_.recent_list_nanos) return earlier;
   }
-  auto index = ListImageFolder(*options_.lister, root, scan);
+  auto index = ListFolder(*options_.lister, root, scan);
   if (usable && absl::IsUnavailable(index.status())) {
     warnings->push_back(
         absl::StrCat(index.status().message(),

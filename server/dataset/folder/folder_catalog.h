@@ -12,6 +12,7 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_index.h"
 #include "server/dataset/folder/folder_index_store.h"
+#include "server/dataset/folder/folder_scan.h"
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
@@ -22,9 +23,9 @@ class DatasetSpec;
 
 namespace forebay::dataset::folder {
 
-// All open datasets of class folders, on this host's file systems and in
-// buckets. Loaders of one root share its index in memory, and later find it on
-// disk.
+// All open datasets of class folders of images, and of folders of .npy files,
+// on this host's file systems and in buckets. Loaders of one root share its
+// index in memory, and later find it on disk.
 //
 // A local index is used again only if every directory is as it was scanned, and
 // the files that are checked have their sizes and times (revalidation.h).
@@ -47,8 +48,8 @@ class FolderCatalog {
 
   // A root that is no local folder must have an identity, and the catalog a
   // lister. Adds to `warnings`, a sentence each, what failed without harm, such
-  // as saving the index. Errors: those of ScanImageFolder and ListImageFolder;
-  // CANCELLED: stopped.
+  // as saving the index. Errors: those of ScanFolder and ListFolder; CANCELLED:
+  // stopped; INVALID_ARGUMENT: the spec has other fields.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       std::vector<std::string>* warnings, const std::stop_token& stop);
@@ -61,17 +62,15 @@ class FolderCatalog {
   using IndexPtr = std::shared_ptr<const FolderIndex>;
   using Search = SingleFlight<FolderKey, FolderIndex>;
 
+  // The scan's kind, link context and stop are given.
   absl::StatusOr<IndexPtr> FindLocal(const storage::local::LocalRoot& root,
-                                     const FolderKey& key,
-                                     std::uint64_t link_context,
+                                     const FolderKey& key, ScanOptions scan,
                                      const Search::Known& known,
-                                     std::vector<std::string>* warnings,
-                                     const std::stop_token& stop) const;
+                                     std::vector<std::string>* warnings) const;
   absl::StatusOr<IndexPtr> FindRemote(const storage::Root& root,
-                                      const FolderKey& key,
+                                      const FolderKey& key, ScanOptions scan,
                                       const Search::Known& known,
-                                      std::vector<std::string>* warnings,
-                                      const std::stop_token& stop) const;
+                                      std::vector<std::string>* warnings) const;
   IndexPtr Load(const storage::Root& root, const FolderKey& key,
                 std::vector<std::string>* warnings) const;
   void Save(const storage::Root& root, const FolderKey& key,

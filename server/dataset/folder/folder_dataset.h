@@ -13,16 +13,21 @@
 
 namespace forebay::dataset::folder {
 
-// A dataset of class folders. It may share its index with others, and has a
-// root of its own to read through.
+// A dataset of files, in class folders or right in one folder. It may share its
+// index with others, and has a root of its own to read through.
 class FolderDataset final : public Dataset {
  public:
+  // `content` is the field that is made of a file, without its lengths.
   FolderDataset(std::shared_ptr<const FolderIndex> index,
-                std::shared_ptr<const storage::Root> root)
+                std::shared_ptr<const storage::Root> root, Field content)
       : index_(std::move(index)),
         root_(std::move(root)),
-        fields_({{"image", proto::FieldKind::kImage, index_->largest_sample()},
-                 {"label", proto::FieldKind::kLabel, 0}}) {}
+        fields_({std::move(content)}) {
+    fields_[0].longest = index_->largest_sample();
+    fields_[0].shortest = index_->smallest_sample();
+    if (!index_->is_flat())
+      fields_.push_back({.name = "label", .kind = proto::FieldKind::kLabel});
+  }
 
   std::uint64_t size() const override { return index_->size(); }
   const std::vector<Field>& fields() const override { return fields_; }
@@ -30,7 +35,7 @@ class FolderDataset final : public Dataset {
   void ValuesOf(std::uint64_t id,
                 absl::Span<FieldValue> values) const override {
     values[0] = FieldRange{0, index_->LengthOf(id)};
-    values[1] = index_->LabelOf(id);
+    if (fields_.size() > 1) values[1] = index_->LabelOf(id);
   }
   std::uint64_t largest_sample() const override {
     return index_->largest_sample();
@@ -47,7 +52,7 @@ class FolderDataset final : public Dataset {
  private:
   const std::shared_ptr<const FolderIndex> index_;
   const std::shared_ptr<const storage::Root> root_;
-  const std::vector<Field> fields_;
+  std::vector<Field> fields_;
 };
 
 }  // namespace forebay::dataset::folder

@@ -74,7 +74,8 @@ absl::Status FolderIndex::CheckDirectories() {
     const std::string_view path = PathOf(directory);
     if (i == 0) {
       if (!path.empty() || directory.label != DirectoryRecord::kNoLabel ||
-          directory.first_sample != 0 || EndOf(0) != 0) {
+          directory.first_sample != 0 ||
+          (directories.size() > 1 && EndOf(0) != 0)) {
         return DamagedIndex("directory", i);
       }
       continue;
@@ -114,6 +115,7 @@ absl::Status FolderIndex::CheckRecords() const {
 
 void FolderIndex::Summarize() {
   VersionDigest digest;
+  smallest_sample_ = size() == 0 ? 0 : FileRecord::kLargestSize;
   for (std::size_t i = 0; i < parts_.directories.size(); ++i) {
     const DirectoryRecord& directory = parts_.directories[i];
     last_change_nanos_ =
@@ -127,6 +129,7 @@ void FolderIndex::Summarize() {
     for (const FileRecord* record = records; record < records + count;
          ++record) {
       largest_sample_ = std::max(largest_sample_, record->size());
+      smallest_sample_ = std::min(smallest_sample_, record->size());
       const std::string_view name = NameOf(directory, *record);
       digest.AddItems(name.data(), name.size());
     }
@@ -151,7 +154,7 @@ Sample FolderIndex::At(std::uint64_t id) const {
   const std::string_view name = NameOf(directory, record);
   Sample sample;
   sample.object.reserve(path.size() + 1 + name.size());
-  sample.object.append(path).append("/").append(name);
+  sample.object.append(path).append(path.empty() ? "" : "/").append(name);
   sample.version = {record.size(), record.mtime_nanos()};
   sample.length = record.size();
   return sample;

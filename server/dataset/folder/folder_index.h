@@ -29,7 +29,8 @@ struct DirectoryStamp {
 };
 
 // A directory of the tree and its own files, which are consecutive samples. Its
-// path is relative to the root. In the names, its files' names follow the path.
+// path is relative to the root; the root's is empty. In the names, its files'
+// names follow the path.
 struct DirectoryRecord {
   static constexpr std::uint32_t kNoLabel = UINT32_MAX;
 
@@ -78,8 +79,9 @@ static_assert(sizeof(FileRecord) == 20);
 
 // The parts of an index.
 struct FolderIndexParts {
-  // The root comes first and has no samples of its own. Then come, by label,
-  // each class's directory and the directories below it.
+  // The root comes first. Unless it is the only one, it has no samples of its
+  // own. Then come, by label, each class's directory and the directories below
+  // it.
   std::vector<DirectoryRecord> directories;
   std::vector<FileRecord> records;
   std::string names;
@@ -105,6 +107,9 @@ class FolderIndex {
 
   std::uint64_t size() const { return parts_.records.size(); }
   std::uint64_t largest_sample() const { return largest_sample_; }
+  std::uint64_t smallest_sample() const { return smallest_sample_; }
+  // Whether all samples lie right in the root, and have no labels.
+  bool is_flat() const { return size() > 0 && parts_.directories.size() == 1; }
   const std::vector<std::string>& classes() const { return classes_; }
   // A digest (XXH3) of all samples' names, sizes, times and labels.
   const Version& version() const { return version_; }
@@ -122,7 +127,8 @@ class FolderIndex {
   }
   // The bytes of its path, which At() has as the object's name.
   std::uint64_t PathLengthOf(std::uint64_t id) const {
-    return DirectoryOf(id).path_length + std::uint64_t{1} +
+    const std::uint64_t directory = DirectoryOf(id).path_length;
+    return directory + (directory == 0 ? 0 : 1) +
            parts_.records[id].name_length();
   }
 
@@ -174,6 +180,7 @@ class FolderIndex {
   FolderIndexParts parts_;
   std::vector<std::string> classes_;
   std::uint64_t largest_sample_ = 0;
+  std::uint64_t smallest_sample_ = 0;
   std::int64_t last_change_nanos_ = 0;  // never before the epoch
   Version version_ = {};
   mutable std::atomic<std::int64_t> scanned_at_nanos_;

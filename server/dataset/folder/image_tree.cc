@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "server/base/status.h"
 #include "server/dataset/path_order.h"
 
@@ -12,8 +13,29 @@ namespace forebay::dataset::folder {
 namespace {
 
 // torchvision.datasets.folder.IMG_EXTENSIONS
-constexpr std::string_view kExtensions[] = {
+constexpr std::string_view kImageExtensions[] = {
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
+constexpr std::string_view kArrayExtensions[] = {".npy"};
+
+absl::Span<const std::string_view> ExtensionsOf(FolderKind kind) {
+  if (kind == FolderKind::kImages) return kImageExtensions;
+  return kArrayExtensions;
+}
+
+// In Python, too, only ASCII letters become the extensions' letters in lower
+// case.
+bool EndsInOneOf(std::string_view name,
+                 absl::Span<const std::string_view> extensions) {
+  return std::any_of(
+      extensions.begin(), extensions.end(), [&](std::string_view extension) {
+        return name.size() >= extension.size() &&
+               std::equal(extension.begin(), extension.end(),
+                          name.end() - extension.size(),
+                          [](char want, char have) {
+                            return want == absl::ascii_tolower(have);
+                          });
+      });
+}
 
 // An error names so many empty classes.
 constexpr std::size_t kNamedClasses = 10;
@@ -44,7 +66,8 @@ void SortByClass(std::vector<ScannedDirectory>& directories) {
             });
 }
 
-absl::Status CheckClasses(const FolderIndex& index, const std::string& uri) {
+absl::Status CheckClasses(const FolderIndex& index, const std::string& uri,
+                          FolderKind kind) {
   if (index.classes().empty()) {
     return absl::NotFoundError(
         absl::StrCat(uri, ": found no class folder in it"));
@@ -69,13 +92,33 @@ absl::Status CheckClasses(const FolderIndex& index, const std::string& uri) {
     absl::StrAppend(&names, " and ", empty - named, " more");
   }
   std::string extensions;
-  for (const std::string_view extension : kExtensions) {
+  for (const std::string_view extension : ExtensionsOf(kind)) {
     absl::StrAppend(&extensions, extensions.empty() ? "" : ", ",
                     std::string(extension));
   }
   return absl::NotFoundError(
       absl::StrCat(uri, ": found no valid file for the classes ", names,
                    "; supported extensions are ", extensions));
+}
+
+// Finds out whether arrays lie right in the root, and leaves the other
+// directories out if they do.
+absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
+                        std::vector<ScannedDirectory>& directories) {
+  const bool in_root = !directories.front().records.empty();
+  const auto filled = std::find_if(directories.begin() + 1, directories.end(),
+                                   [](const ScannedDirectory& directory) {
+                                     return !directory.records.empty();
+                                   });
+  if (kind == FolderKind::kArrays && in_root && filled != directories.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        uri, ": .npy files lie right in it and in the folder ", filled->path,
+        ": say whether folders are classes, by labels=True or labels=False"));
+  }
+  if (in_root || kind == FolderKind::kFlatArrays) directories.resize(1);
+  if (in_root || (kind == FolderKind::kArrays && filled != directories.end()))
+    return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(uri, ": found no .npy file in it"));
 }
 
 // Takes the directories' contents one by one, so that little is in memory
@@ -118,19 +161,12 @@ absl::StatusOr<FolderIndexParts> Assemble(
 
 }  // namespace
 
-// In Python, too, only ASCII letters become the extensions' letters in lower
-// case.
 bool IsImage(std::string_view name) {
-  for (const std::string_view extension : kExtensions) {
-    if (name.size() >= extension.size() &&
-        std::equal(extension.begin(), extension.end(),
-                   name.end() - extension.size(), [](char want, char have) {
-                     return want == absl::ascii_tolower(have);
-                   })) {
-      return true;
-    }
-  }
-  return false;
+  return EndsInOneOf(name, kImageExtensions);
+}
+
+bool IsNpyFile(std::string_view name) {
+  return EndsInOneOf(name, kArrayExtensions);
 }
 
 bool SampleLess(std::string_view a, std::string_view b) {
@@ -143,13 +179,23 @@ bool SampleLess(std::string_view a, std::string_view b) {
 absl::StatusOr<bool> ObjectTree::Add(const storage::ListedObject& object) {
   const std::string_view name = object.name;
   const std::size_t slash = name.rfind('/');
+  const bool is_flat =
+      kind_ == FolderKind::kFlatArrays || kind_ == FolderKind::kArrays;
+  if (slash == name.npos && is_flat) return AddFile("", name, object);
   // An object right in the root, or in a nameless folder, has no class.
-  if (slash == name.npos || name.front() == '/') return false;
-  const std::string_view file = name.substr(slash + 1);
+  if (slash == name.npos || name.front() == '/' ||
+      kind_ == FolderKind::kFlatArrays)
+    return false;
   FOREBAY_RETURN_IF_ERROR(Directory(ClassOf(name)).status());
-  if (!IsImage(file)) return false;
+  return AddFile(name.substr(0, slash), name.substr(slash + 1), object);
+}
+
+absl::StatusOr<bool> ObjectTree::AddFile(std::string_view folder,
+                                         std::string_view file,
+                                         const storage::ListedObject& object) {
+  if (!EndsInOneOf(file, ExtensionsOf(kind_))) return false;
   FOREBAY_ASSIGN_OR_RETURN(ScannedDirectory* const directory,
-                           Directory(name.substr(0, slash)));
+                           Directory(folder));
   const std::size_t offset = directory->names.size();
   if (file.size() > FileRecord::kLongestName) {
     return absl::InvalidArgumentError(
@@ -172,8 +218,13 @@ absl::StatusOr<bool> ObjectTree::Add(const storage::ListedObject& object) {
 
 std::vector<ScannedDirectory> ObjectTree::Take() {
   std::vector<ScannedDirectory> directories(1);  // the root
-  for (auto& [path, directory] : directories_)
-    directories.push_back(std::move(directory));
+  for (auto& [path, directory] : directories_) {
+    if (path.empty()) {
+      directories.front() = std::move(directory);
+    } else {
+      directories.push_back(std::move(directory));
+    }
+  }
   return directories;
 }
 
@@ -191,8 +242,10 @@ absl::StatusOr<ScannedDirectory*> ObjectTree::Directory(std::string_view path) {
 absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildFolderIndex(
     std::vector<ScannedDirectory> directories, const std::string& uri,
     std::int64_t scanned_at_nanos, std::uint64_t link_context,
-    base::WorkingMemory& memory) {
+    base::WorkingMemory& memory, FolderKind kind) {
   SortByClass(directories);
+  if (kind == FolderKind::kArrays || kind == FolderKind::kFlatArrays)
+    FOREBAY_RETURN_IF_ERROR(ChooseFlat(uri, kind, directories));
   auto assembled = Assemble(std::move(directories), memory);
   if (!assembled.ok()) return base::Annotate(assembled.status(), uri);
   FolderIndexParts parts = *std::move(assembled);
@@ -200,7 +253,8 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildFolderIndex(
   parts.link_context = link_context;
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const FolderIndex> index,
                            FolderIndex::Create(std::move(parts)));
-  FOREBAY_RETURN_IF_ERROR(CheckClasses(*index, uri));
+  if (!index->is_flat())
+    FOREBAY_RETURN_IF_ERROR(CheckClasses(*index, uri, kind));
   return index;
 }
 

@@ -44,9 +44,10 @@ class Revalidation {
   // A file that stat fails for is checked when it is read.
   bool IsFileAsItWas(int directory, std::string_view path) const {
     const Sample sample = index_.At(next_);
-    const auto stat = root_.StatEntry(
-        directory, path,
-        std::string_view(sample.object).substr(path.size() + 1));
+    const auto stat =
+        root_.StatEntry(directory, path,
+                        std::string_view(sample.object)
+                            .substr(path.empty() ? 0 : path.size() + 1));
     return !stat.ok() || stat->type != storage::local::FileType::kRegular ||
            (std::min(stat->size, FileRecord::kLargestSize) ==
                 sample.version.size &&

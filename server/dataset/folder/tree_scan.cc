@@ -60,8 +60,12 @@ using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 class Scan {
  public:
   Scan(const LocalRoot& root, bool (*wanted)(std::string_view),
-       base::WorkingMemory& memory, const std::stop_token& stop)
-      : root_(root), wanted_(wanted), memory_(memory), stop_(stop) {
+       base::WorkingMemory& memory, const std::stop_token& stop, TreePart part)
+      : root_(root),
+        wanted_(wanted),
+        memory_(memory),
+        stop_(stop),
+        part_(part) {
     pending_.push_back(&nodes_.emplace_back());
   }
 
@@ -99,6 +103,7 @@ class Scan {
   bool (*const wanted_)(std::string_view);
   base::WorkingMemory& memory_;
   const std::stop_token& stop_;
+  const TreePart part_;
 
   base::Mutex mutex_;
   base::CondVar changed_;
@@ -242,6 +247,8 @@ absl::Status Scan::ReadEntries(DIR* open, const std::string& path,
 // Adds the entry to the directories, or to the files if it is wanted.
 absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
                         Listing& listing) const {
+  const bool may_be_folder = part_ != TreePart::kRoot;
+  if (!may_be_folder && !wanted_(entry.name)) return absl::OkStatus();
   if (entry.type == DT_UNKNOWN) {
     struct stat stat;
     if (fstatat(fd, entry.name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -253,9 +260,10 @@ absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
     FOREBAY_RETURN_IF_ERROR(FollowLink(path, entry));
     if (entry.stat.type == FileType::kDirectory) entry.type = DT_DIR;
   }
+  const bool may_be_file = !path.empty() || part_ != TreePart::kFolders;
   if (entry.type == DT_DIR) {
-    listing.directories.push_back(std::move(entry.name));
-  } else if (!path.empty() && wanted_(entry.name)) {
+    if (may_be_folder) listing.directories.push_back(std::move(entry.name));
+  } else if (may_be_file && wanted_(entry.name)) {
     listing.files.push_back(std::move(entry));
   }
   return absl::OkStatus();
@@ -335,8 +343,9 @@ absl::Status Scan::Keep(const std::deque<Entry>& files,
 absl::StatusOr<ScannedTree> ScanTree(const LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
                                      int threads, base::WorkingMemory& memory,
-                                     const std::stop_token& stop) {
-  Scan scan(root, wanted, memory, stop);
+                                     const std::stop_token& stop,
+                                     TreePart part) {
+  Scan scan(root, wanted, memory, stop, part);
   base::RunOnThreads(threads, [&scan] { scan.Work(); });
   return scan.TakeResult();
 }

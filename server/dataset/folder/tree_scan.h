@@ -27,10 +27,17 @@ struct ScannedTree {
   bool has_links = false;
 };
 
+// The part of a tree whose files are taken.
+enum class TreePart {
+  kFolders,  // all but those right in the root
+  kRoot,     // those right in the root alone: no other directory is listed
+  kAll,
+};
+
 // Lists everything beneath `root`, with the directories that links lead to.
-// Takes the files that `wanted` picks by their names, but none right in the
-// root. Also takes what is no regular file, and what stat fails for; its size
-// is 0 if it is not known. Reading it will tell.
+// Takes the files in that part that `wanted` picks by their names. Also takes
+// what is no regular file, and what stat fails for; its size is 0 if it is not
+// known. Reading it will tell.
 //
 // Works on up to `threads` directories at once, on threads that end before it
 // returns; calls `wanted` on several of them at once. Counts what it finds in
@@ -45,7 +52,8 @@ struct ScannedTree {
 absl::StatusOr<ScannedTree> ScanTree(const storage::local::LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
                                      int threads, base::WorkingMemory& memory,
-                                     const std::stop_token& stop);
+                                     const std::stop_token& stop,
+                                     TreePart part = TreePart::kFolders);
 
 // Returns the stamp of the directory open as `fd`. Errors name `path`.
 absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path);

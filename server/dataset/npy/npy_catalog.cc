@@ -12,6 +12,8 @@ namespace {
 
 // Files that change while their headers are read are listed so often.
 constexpr int kMaxTries = 3;
+// The headers of fewer files are read again as fast as a saved index.
+constexpr std::size_t kFewFiles = 64;
 
 std::string KeyOf(const NpyRequest& request) {
   const auto identity = request.root->identity();
@@ -22,23 +24,25 @@ std::string KeyOf(const NpyRequest& request) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Dataset>> NpyCatalog::Open(
-    const NpyRequest& request, const std::stop_token& stop) {
+    const NpyRequest& request, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  const std::string key = KeyOf(request);
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find(
-          KeyOf(request), request.root->uri(), stop,
+          key, request.root->uri(), stop,
           [&](const Search::Known& known, const std::stop_token& search) {
-            return FindIndex(request, known.item, search);
+            return FindIndex(request, key, known.item, warnings, search);
           }));
   return std::make_shared<const NpyDataset>(std::move(index), request.root,
                                             budget_);
 }
 
 absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindIndex(
-    const NpyRequest& request, const IndexPtr& known,
-    const std::stop_token& stop) const {
+    const NpyRequest& request, const std::string& key, const IndexPtr& known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    auto index = FindOnce(request, known, stop);
+    auto index = FindOnce(request, key, known, warnings, stop);
     if (index.ok()) return index;
     // A file was replaced or touched between the list and the read.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
@@ -49,15 +53,42 @@ absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindIndex(
 }
 
 absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindOnce(
-    const NpyRequest& request, const IndexPtr& known,
-    const std::stop_token& stop) const {
+    const NpyRequest& request, const std::string& key, const IndexPtr& known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of files and their index");
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<storage::ListedObject> files,
-                           request.list(memory, stop));
+  FOREBAY_ASSIGN_OR_RETURN(const Files files, request.list(memory, stop));
   if (known != nullptr && known->IsOf(files)) return known;
-  return ScanNpyFiles(*request.source, request.root, files,
-                      {.files_at_once = request.files_at_once, .stop = stop},
-                      memory);
+  const bool is_kept = store_.has_value() && files.size() >= kFewFiles;
+  if (is_kept) {
+    if (IndexPtr kept = Load(request, key, files, warnings); kept != nullptr)
+      return kept;
+  }
+  FOREBAY_ASSIGN_OR_RETURN(
+      IndexPtr index,
+      ScanNpyFiles(*request.source, request.root, files,
+                   {.files_at_once = request.files_at_once, .stop = stop},
+                   memory));
+  if (!is_kept) return index;
+  if (const auto saved = store_->Save(key, *index); !saved.ok()) {
+    warnings->push_back(
+        absl::StrCat(request.root->uri(),
+                     ": its index is kept in memory only: ", saved.message()));
+  }
+  return index;
+}
+
+// Returns null if the disk has none that can still be used.
+NpyCatalog::IndexPtr NpyCatalog::Load(
+    const NpyRequest& request, const std::string& key, const Files& files,
+    std::vector<std::string>* warnings) const {
+  auto index = store_->Load(key, files);
+  if (index.ok()) return *std::move(index);
+  if (!absl::IsNotFound(index.status())) {
+    warnings->push_back(
+        absl::StrCat(request.root->uri(),
+                     ": its index is built anew: ", index.status().message()));
+  }
+  return nullptr;
 }
 
 }  // namespace forebay::dataset::npy

@@ -51,6 +51,14 @@ class NpyIndex {
   // A digest (XXH3) of the type, and of the files with their sizes and times.
   const Version& version() const { return version_; }
 
+  std::size_t files() const { return files_.size(); }
+  // `file` is less than files().
+  FileRows RowsOf(std::size_t file) const {
+    return {CountOf(file), files_[file].data_offset};
+  }
+  // Bytes of memory.
+  std::uint64_t memory() const { return reservation_.bytes(); }
+
   // `row` is less than size().
   Extent ExtentOf(std::uint64_t row) const;
   const std::string& PathOf(std::size_t file) const {

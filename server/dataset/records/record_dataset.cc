@@ -83,6 +83,7 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
 void RecordDataset::MostBytesOf(std::uint64_t id,
                                 absl::Span<std::uint64_t> bytes) const {
   Dataset::MostBytesOf(id, bytes);
+  if (format_->inflates()) return;
   const std::uint64_t length = index_->BytesOf(id);
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     if (format_->key_field() == i) continue;  // lies elsewhere

@@ -36,6 +36,9 @@ class RecordDataset final : public Dataset {
                           MadeValues* made) const override;
   void MostBytesOf(std::uint64_t id,
                    absl::Span<std::uint64_t> bytes) const override;
+  std::uint64_t SizeOf(std::uint64_t id) const override {
+    return index_->BytesOf(id);
+  }
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return index_->longest(); }
   const std::vector<std::string>& classes() const override { return classes_; }

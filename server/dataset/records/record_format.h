@@ -63,6 +63,8 @@ class RecordFormat {
                                     absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
                                     MadeValues* made) const;
+  // Whether a value may have more bytes than its record.
+  virtual bool inflates() const { return false; }
   // The number of the field that is the record's key, by which the index knows
   // it. ReadValues leaves that out.
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 
 // The end of an archive is read first, and twice if need be: nearly all have no
 // comment, and then the end record, with its locator and the larger one, if
@@ -23,6 +24,9 @@ constexpr std::uint64_t kShortTail = 4096;  // bytes
 constexpr std::uint64_t kLongTail = kEndBytes + kLongestComment + kLocatorBytes;
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // bytes
 static_assert(kPiece >= kLongestEntry);
+
+// No entry of a directory has fewer bytes, besides its name.
+constexpr std::uint64_t kShortestEntry = 46;
 
 constexpr std::uint8_t kLatestVersion = 63;
 
@@ -276,6 +280,12 @@ absl::Status ZipDirectory::Finish() {
   return absl::DataLossError(absl::StrCat("the directory has ", entries_,
                                           " members, but the end record says ",
                                           end_.members));
+}
+
+// Their vector may be twice as long, and is copied as it grows.
+std::uint64_t MemoryOfMembers(std::uint64_t bytes) {
+  return bytes / kShortestEntry * (3 * sizeof(ZipMember) + base::HeapBytes(0)) +
+         bytes;
 }
 
 }  // namespace forebay::dataset::zip

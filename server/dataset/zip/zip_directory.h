@@ -84,6 +84,9 @@ class ZipDirectory {
   std::uint64_t taken_ = 0;    // bytes of their members, at least
 };
 
+// Returns the most memory that the files of so many bytes of a directory take.
+std::uint64_t MemoryOfMembers(std::uint64_t bytes);
+
 }  // namespace forebay::dataset::zip
 
 #endif  // FOREBAY_SERVER_DATASET_ZIP_ZIP_DIRECTORY_H_

@@ -62,7 +62,7 @@ absl::Status ZipIndex::CheckArchives() const {
 
 // Finds the longest extent on the way.
 absl::Status ZipIndex::CheckPlaces() {
-  if (size() != images().size())
+  if (size() != images().size() || images().is_flat())
     return DamagedIndex("number of images", size());
   for (std::uint64_t id = 0; id < size(); ++id) {
     const ImagePlace& place = parts_.places[id];

@@ -4,20 +4,6 @@
 #include "server/base/status.h"
 
 namespace forebay::dataset::zip {
-namespace {
-
-// No entry of a directory has fewer bytes, besides its name.
-constexpr std::uint64_t kShortestEntry = 46;
-
-// The most memory that the files of so many bytes of a directory take, before
-// they are packed. Their vector may be twice as long, and is copied as it
-// grows.
-constexpr std::uint64_t UnpackedBytes(std::uint64_t bytes) {
-  return bytes / kShortestEntry * (3 * sizeof(ZipMember) + base::HeapBytes(0)) +
-         bytes;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ZipParser>> ZipParser::Create(
     const storage::ListedObject& archive, Keep keep,
@@ -38,7 +24,7 @@ std::optional<ByteRange> ZipParser::next_read() const {
 absl::Status ZipParser::Take(absl::Span<const std::uint8_t> bytes) {
   const auto wanted = directory_.wanted();
   FOREBAY_CHECK(wanted.has_value());
-  const std::uint64_t counted = UnpackedBytes(bytes.size());
+  const std::uint64_t counted = MemoryOfMembers(bytes.size());
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(counted));
   {
     std::vector<ZipMember> members;

@@ -2,7 +2,7 @@
 
 import pytest
 
-from forebay import _native, _options, errors
+from forebay import _native, _options, _tokens, errors
 
 
 @pytest.mark.parametrize("name", [
@@ -57,3 +57,58 @@ def test_names_of_no_archives(tmp_path):
     inner = _options.dataset_options(tmp_path / "a.zip/b.zip/train", None)
     assert inner["folder"] == b"train"
     assert inner["uri"] == bytes(tmp_path / "a.zip/b.zip/train")
+
+
+def test_folders_of_arrays(tmp_path):
+    def options():
+        return _options.dataset_options(tmp_path, None)
+
+    assert options()["format"] == _native.IMAGE_FOLDER
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.NPY").touch()
+    assert options() == {
+        "format": _native.NPY, "uri": bytes(tmp_path), "root": bytes(tmp_path),
+        "fields": [], "columns": []}
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "1.jpg").touch()
+    assert options()["format"] == _native.IMAGE_FOLDER
+    (tmp_path / "b" / "1.jpg").unlink()
+    (tmp_path / "1.npz").touch()
+    assert options() == {
+        "format": _native.NPZ, "uri": bytes(tmp_path / "*.npz"), "fields": [b""],
+        "columns": [b"files"]}
+    named = _options.dataset_options(tmp_path, ("x", "y"))
+    assert named["fields"] == [b"x", b"y"]
+    assert named["columns"] == [b"files", b"files"]
+
+
+@pytest.mark.parametrize("name", ["/data/a.npz", "/data/*.npz", "gs://b/{a,b}.npz"])
+def test_names_of_npz_files(name):
+    options = _options.dataset_options(name, ("x",))
+    assert options["format"] == _native.NPZ
+    assert options["fields"] == [b"x"] and options["columns"] == [b"rows"]
+
+
+def test_tokens():
+    for given, data in (("/data/a", "/data/a.bin"), ("/data/a.idx", "/data/a.bin"),
+                        ("/data/a.bin", "/data/a.bin"), ("/data/*", "/data/*.bin"),
+                        ("/data/{a,b}", "/data/{a,b}"), ("gs://b/a", "gs://b/a.bin"),
+                        ("/data/a.npy", "/data/a.npy")):
+        options = _options.dataset_options(_tokens.tokens(given, length=None), None)
+        assert options["format"] == _native.TOKENS
+        assert options["uri"] == data.encode()
+        assert dict(zip(options["fields"], options["columns"])) == {
+            b"length": b"document", b"documents": b"cross", b"tail": b"drop",
+            b"targets": b"0"}
+    raw = _options.dataset_options(
+        _tokens.tokens("/data/raw", length=8, stride=2, dtype=np_like("uint16"),
+                       targets=True), None)
+    assert raw["uri"] == b"/data/raw"
+    assert dict(zip(raw["fields"], raw["columns"]))[b"dtype"] == b"uint16"
+
+
+class np_like:
+    """A dtype, as NumPy has it."""
+
+    def __init__(self, name):
+        self.name = name

@@ -1,5 +1,3 @@
-#include "server/dataset/folder/image_folder.h"
-
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/stat.h>
@@ -15,6 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/dataset/folder/folder_scan.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
@@ -55,7 +54,7 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> Scan(
   options.threads = threads;
   options.link_context = 77;
   options.budget = base::AmpleBudget();
-  return ScanImageFolder(*tree.Root(path), options);
+  return ScanFolder(*tree.Root(path), options);
 }
 
 std::string Refusal(const ScratchTree& tree, absl::StatusCode code) {
@@ -73,13 +72,13 @@ TEST(ImageFolderTest, HoldsItsPartOfTheBudgetAndStopsWhereThatEnds) {
   ScanOptions options;
   options.budget = &budget;
   {
-    const auto index = ScanImageFolder(*tree.Root(), options);
+    const auto index = ScanFolder(*tree.Root(), options);
     ASSERT_TRUE(index.ok()) << index.status();
     EXPECT_EQ(budget.used(), (*index)->memory());
   }
   EXPECT_EQ(budget.used(), 0);
   const auto others = budget.Reserve(budget.limit() - 100'000, "others");
-  const absl::Status status = ScanImageFolder(*tree.Root(), options).status();
+  const absl::Status status = ScanFolder(*tree.Root(), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(tree.Root()->uri() + ": no memory for its index"));

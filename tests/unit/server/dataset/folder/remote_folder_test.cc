@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "proto/dataset.pb.h"
 #include "server/dataset/folder/folder_catalog.h"
-#include "server/dataset/folder/image_folder.h"
+#include "server/dataset/folder/folder_scan.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -38,7 +38,7 @@ ScanOptions Options(base::MemoryBudget* budget = base::AmpleBudget()) {
   return options;
 }
 
-TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
+TEST(ListFolderTest, IsLikeTheFolderOfTheSameContent) {
   const ScratchTree tree;
   FakeLister lister;
   for (const std::string name :
@@ -48,8 +48,8 @@ TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
     tree.Write("data/" + name, "x");
     lister.Put(name);
   }
-  const auto folder = ScanImageFolder(*tree.Root("data"), Options());
-  const auto listed = ListImageFolder(lister, *lister.root(), Options());
+  const auto folder = ScanFolder(*tree.Root("data"), Options());
+  const auto listed = ListFolder(lister, *lister.root(), Options());
   ASSERT_TRUE(folder.ok()) << folder.status();
   ASSERT_TRUE(listed.ok()) << listed.status();
   EXPECT_EQ((*listed)->classes(), (*folder)->classes());
@@ -61,50 +61,50 @@ TEST(ListImageFolderTest, IsLikeTheFolderOfTheSameContent) {
   EXPECT_GT((*listed)->At(0).version.stamp, 1'700'000'000'000'000);
 }
 
-TEST(ListImageFolderTest, OddNamesAreNoTrouble) {
+TEST(ListFolderTest, OddNamesAreNoTrouble) {
   FakeLister lister;
   lister.Put("/nameless/1.jpg");
   lister.Put("a//1.jpg");
   lister.Put("a/../1.jpg");
   lister.Put("a/1.jpg");
-  const auto index = ListImageFolder(lister, *lister.root(), Options());
+  const auto index = ListFolder(lister, *lister.root(), Options());
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT((*index)->classes(), ElementsAre("a"));
   EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a//1.jpg", "a/../1.jpg"));
 }
 
-TEST(ListImageFolderTest, NamesMayBeLongerThanThoseOfFiles) {
+TEST(ListFolderTest, NamesMayBeLongerThanThoseOfFiles) {
   FakeLister lister;
   const std::string longest = std::string(1018, 'x') + ".jpg";
   lister.Put("a/1.jpg");
   lister.Put("a/" + longest);
-  const auto index = ListImageFolder(lister, *lister.root(), Options());
+  const auto index = ListFolder(lister, *lister.root(), Options());
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a/" + longest));
 }
 
-TEST(ListImageFolderTest, SaysWhatIsMissing) {
+TEST(ListFolderTest, SaysWhatIsMissing) {
   FakeLister lister;
   lister.Put("1.jpg");
   EXPECT_EQ(
-      ListImageFolder(lister, *lister.root(), Options()).status(),
+      ListFolder(lister, *lister.root(), Options()).status(),
       absl::NotFoundError("gs://bucket/train: found no class folder in it"));
   lister.Put("a/1.jpg");
   lister.Put("b/notes.txt");
   const absl::Status status =
-      ListImageFolder(lister, *lister.root(), Options()).status();
+      ListFolder(lister, *lister.root(), Options()).status();
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("gs://bucket/train: found no valid file for the "
                         "classes b; supported extensions are .jpg"));
 }
 
-TEST(ListImageFolderTest, StopsWhereMemoryEnds) {
+TEST(ListFolderTest, StopsWhereMemoryEnds) {
   FakeLister lister;
   for (int i = 0; i < 4000; ++i)
     lister.Put("a/" + std::to_string(i) + std::string(200, 'x') + ".jpg");
   base::MemoryBudget budget(std::uint64_t{1} << 20);
   const absl::Status status =
-      ListImageFolder(lister, *lister.root(), Options(&budget)).status();
+      ListFolder(lister, *lister.root(), Options(&budget)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("gs://bucket/train: no memory for its index"));

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/dataset/folder/image_folder.h"
+#include "server/dataset/folder/folder_scan.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
@@ -26,8 +26,8 @@ class RevalidationTest : public testing::Test {
       tree_.Write("b/sub/" + std::to_string(i) + ".jpg", "x");
     }
     tree_.Link("b/sub/link.jpg", "../../a/0.jpg");
-    index_ = *ScanImageFolder(*tree_.Root(),
-                              {.stop = {}, .budget = base::AmpleBudget()});
+    index_ =
+        *ScanFolder(*tree_.Root(), {.stop = {}, .budget = base::AmpleBudget()});
   }
 
   bool Holds(std::uint64_t most_files = 1000) {
@@ -60,8 +60,8 @@ TEST_F(RevalidationTest, LooksWhereLinksLead) {
   EXPECT_FALSE(Holds());
   EXPECT_THAT(warnings_,
               ElementsAre(HasSubstr(": a/0.jpg was changed in its place: ")));
-  index_ = *ScanImageFolder(*tree_.Root(),
-                            {.stop = {}, .budget = base::AmpleBudget()});
+  index_ =
+      *ScanFolder(*tree_.Root(), {.stop = {}, .budget = base::AmpleBudget()});
   EXPECT_TRUE(Holds());
 }
 

@@ -19,6 +19,7 @@
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/dataset/npy/npy_file.h"
+#include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::npy {
 namespace {
@@ -93,12 +94,14 @@ class NpyCatalogTest : public testing::Test {
   }
 
   std::shared_ptr<const Dataset> Open(const NpyRequest& request) {
-    auto dataset = catalog_.Open(request, {});
+    auto dataset = catalog_.Open(request, &warnings_, {});
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     return dataset.ok() ? *dataset : nullptr;
   }
 
-  absl::Status Refusal() { return catalog_.Open(Request(), {}).status(); }
+  absl::Status Refusal() {
+    return catalog_.Open(Request(), &warnings_, {}).status();
+  }
 
   std::string Refusal(absl::StatusCode code) {
     const absl::Status status = Refusal();
@@ -112,7 +115,8 @@ class NpyCatalogTest : public testing::Test {
   storage::MemorySource memory_;
   CountingSource source_{memory_};
   std::vector<ListedObject> files_;
-  NpyCatalog catalog_{base::AmpleBudget()};
+  std::vector<std::string> warnings_;
+  NpyCatalog catalog_{"", base::AmpleBudget()};
 };
 
 TEST_F(NpyCatalogTest, EachRowIsASample) {
@@ -281,7 +285,7 @@ TEST_F(NpyCatalogTest, FilesThatChangeBetweenTwoLooksAreListedAgain) {
     Put("a.npy", NpyFile("<f4", "(2,)", 8));
     return files;
   };
-  EXPECT_EQ(catalog_.Open(request, {}).status().code(),
+  EXPECT_EQ(catalog_.Open(request, &warnings_, {}).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
@@ -290,8 +294,9 @@ TEST_F(NpyCatalogTest, AScanEndsWhenNobodyWantsIt) {
     Put(absl::StrCat(i, ".npy"), NpyFile("<f4", "(2,)", 8));
   std::stop_source stop;
   source_.on_read = [&] { stop.request_stop(); };
-  EXPECT_EQ(catalog_.Open(Request(), stop.get_token()).status().code(),
-            absl::StatusCode::kCancelled);
+  EXPECT_EQ(
+      catalog_.Open(Request(), &warnings_, stop.get_token()).status().code(),
+      absl::StatusCode::kCancelled);
   EXPECT_LT(source_.reads, 100);
   source_.on_read = nullptr;
   EXPECT_EQ(Open(Request())->size(), 200u);
@@ -300,10 +305,37 @@ TEST_F(NpyCatalogTest, AScanEndsWhenNobodyWantsIt) {
 TEST_F(NpyCatalogTest, AnIndexNeedsMemory) {
   Put("a.npy", NpyFile("<f4", "(2,)", 8));
   base::MemoryBudget budget(1000);
-  NpyCatalog catalog(&budget);
-  EXPECT_EQ(catalog.Open(Request(), {}).status().code(),
+  NpyCatalog catalog("", &budget);
+  EXPECT_EQ(catalog.Open(Request(), &warnings_, {}).status().code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST_F(NpyCatalogTest, AnIndexOfManyFilesIsKept) {
+  const ScratchTree tree;
+  const std::string directory = tree.path() + "/indexes";
+  for (int i = 0; i < 64; ++i)
+    Put(absl::StrCat(i, ".npy"), NpyFile("<f4", "(2, 3)", 24));
+  const auto open = [&] {
+    NpyCatalog catalog(directory, base::AmpleBudget());
+    auto dataset = catalog.Open(Request(), &warnings_, {});
+    EXPECT_TRUE(dataset.ok()) << dataset.status();
+    return *std::move(dataset);
+  };
+  const auto one = open();
+  EXPECT_EQ(source_.reads, 64);
+  const auto other = open();
+  EXPECT_EQ(source_.reads, 64);
+  EXPECT_EQ(other->version(), one->version());
+  EXPECT_EQ(other->size(), 128);
+  EXPECT_EQ(other->At(127).object, one->At(127).object);
+  EXPECT_EQ(other->At(127).offset, one->At(127).offset);
+  EXPECT_EQ(other->At(127).version, one->At(127).version);
+  // A file is another.
+  Put("7.npy", NpyFile("<f4", "(1, 3)", 12));
+  EXPECT_EQ(open()->size(), 127);
+  EXPECT_EQ(source_.reads, 128);
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 // The file is touched in the middle of an epoch.

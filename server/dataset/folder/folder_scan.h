@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_FOLDER_IMAGE_FOLDER_H_
-#define FOREBAY_SERVER_DATASET_FOLDER_IMAGE_FOLDER_H_
+#ifndef FOREBAY_SERVER_DATASET_FOLDER_FOLDER_SCAN_H_
+#define FOREBAY_SERVER_DATASET_FOLDER_FOLDER_SCAN_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,12 +8,14 @@
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/folder/folder_index.h"
+#include "server/dataset/folder/image_tree.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::folder {
 
 struct ScanOptions {
+  FolderKind kind = FolderKind::kImages;
   int threads = 1;                 // at least 1
   std::int64_t now_nanos = 0;      // wall clock, since the epoch
   std::uint64_t link_context = 0;  // see FolderIndexParts
@@ -23,15 +25,16 @@ struct ScanOptions {
 };
 
 // Indexes a folder of class folders with the semantics of
-// torchvision.datasets.ImageFolder: the same classes, labels, samples and
-// order. Files that cannot be read are samples too. Two things are errors here
-// that torchvision leaves out or follows forever: a directory that cannot be
-// listed, and one that a link makes lie within itself.
+// torchvision.datasets.ImageFolder, or, for arrays, its DatasetFolder: the same
+// classes, labels, samples and order. Arrays right in the folder come in the
+// order of Python's sorted(). Files that cannot be read are samples too. Two
+// things are errors here that torchvision leaves out or follows forever: a
+// directory that cannot be listed, and one that a link makes lie within itself.
 //
 // Blocks for the disk, at most until it is stopped. Errors name the path: those
-// of ScanTree; RESOURCE_EXHAUSTED: the budget has no room for the index;
-// NOT_FOUND: there are no class folders, or one has no image.
-absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanImageFolder(
+// of ScanTree and BuildFolderIndex; RESOURCE_EXHAUSTED: the budget has no room
+// for the index.
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options);
 
 // Indexes the objects below `root` as if they were files, and slashes in their
@@ -40,13 +43,13 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanImageFolder(
 // objects to stand for folders.
 //
 // Blocks for the network, but returns soon after it is stopped. Errors name the
-// root: those of the lister; NOT_FOUND: there are no class folders, or one has
-// no image; INVALID_ARGUMENT: a name is too long; RESOURCE_EXHAUSTED: a folder
-// has too many names, or the budget no room.
-absl::StatusOr<std::shared_ptr<const FolderIndex>> ListImageFolder(
+// root: those of the lister and of BuildFolderIndex; INVALID_ARGUMENT: a name
+// is too long; RESOURCE_EXHAUSTED: a folder has too many names, or the budget
+// no room.
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ListFolder(
     storage::ObjectLister& lister, const storage::Root& root,
     const ScanOptions& options);
 
 }  // namespace forebay::dataset::folder
 
-#endif  // FOREBAY_SERVER_DATASET_FOLDER_IMAGE_FOLDER_H_
+#endif  // FOREBAY_SERVER_DATASET_FOLDER_FOLDER_SCAN_H_

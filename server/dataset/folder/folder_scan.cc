@@ -1,4 +1,4 @@
-#include "server/dataset/folder/image_folder.h"
+#include "server/dataset/folder/folder_scan.h"
 
 #include <utility>
 
@@ -14,32 +14,45 @@ namespace {
 // Errors say so when memory lacks.
 constexpr char kWhat[] = "its index";
 
+TreePart PartOf(FolderKind kind) {
+  switch (kind) {
+    case FolderKind::kArrays:
+      return TreePart::kAll;
+    case FolderKind::kFlatArrays:
+      return TreePart::kRoot;
+    default:
+      return TreePart::kFolders;
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanImageFolder(
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options) {
   base::WorkingMemory memory(options.budget, kWhat);
-  auto scanned = ScanTree(root, IsImage, options.threads, memory, options.stop);
+  const auto wanted = options.kind == FolderKind::kImages ? IsImage : IsNpyFile;
+  auto scanned = ScanTree(root, wanted, options.threads, memory, options.stop,
+                          PartOf(options.kind));
   if (!scanned.ok()) {
     return base::Annotate(scanned.status(), root.uri());
   }
   return BuildFolderIndex(
       std::move(scanned->directories), root.uri(), options.now_nanos,
-      scanned->has_links ? options.link_context : 0, memory);
+      scanned->has_links ? options.link_context : 0, memory, options.kind);
 }
 
-absl::StatusOr<std::shared_ptr<const FolderIndex>> ListImageFolder(
+absl::StatusOr<std::shared_ptr<const FolderIndex>> ListFolder(
     storage::ObjectLister& lister, const storage::Root& root,
     const ScanOptions& options) {
   base::WorkingMemory memory(options.budget, kWhat);
-  ObjectTree tree(memory);
+  ObjectTree tree(memory, options.kind);
   const absl::Status listed = TakeObjects(
       lister, root, options.stop, [&](const storage::ListedObject& object) {
         return tree.Add(object).status();
       });
   if (!listed.ok()) return base::Annotate(listed, root.uri());
-  return BuildFolderIndex(tree.Take(), root.uri(), options.now_nanos, 0,
-                          memory);
+  return BuildFolderIndex(tree.Take(), root.uri(), options.now_nanos, 0, memory,
+                          options.kind);
 }
 
 }  // namespace forebay::dataset::folder

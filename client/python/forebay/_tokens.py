@@ -1,0 +1,109 @@
+"""Files of tokens: which windows of them are samples."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from . import errors
+
+_TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
+_MOST = 1 << 40  # tokens of a window
+
+
+class Tokens:
+    """The result of `tokens`, for DataLoader.
+
+    Attributes:
+      path: of the files, with braces and wildcards.
+      settings: dict of str, what samples are, as the native options have it.
+    """
+
+    def __init__(self, path, settings):
+        self.path = path
+        self.settings: Dict[str, str] = settings
+
+    def __repr__(self) -> str:
+        settings = "".join(f", {name}={value!r}"
+                           for name, value in self.settings.items())
+        return f"tokens({os.fspath(self.path)!r}{settings})"
+
+
+def tokens(path: Union[str, "os.PathLike[str]"], *, length: Optional[int],
+           stride: Optional[int] = None, dtype: Any = None,
+           documents: str = "cross", tail: str = "drop",
+           targets: bool = False) -> Tokens:
+    """A dataset of windows of files of tokens: a DataLoader's `dataset`.
+
+    A batch has the field "tokens", of the files' own integer type. Files follow one
+    another; no window reaches from one into the next.
+
+    Args:
+      path: of the files, a path or a URI, with braces ("{000..127}.bin") and
+        wildcards. `.npy` files have one axis. `.bin` files are Megatron-LM's, with
+        an `.idx` beside each, whose path, or that without an ending, means the same.
+        With dtype=, files have no header, as nanoGPT's.
+      length: tokens of a window; None: each document is a sample.
+      stride: tokens from the start of one window to that of the next; None: `length`.
+        With 1 and shuffle=True, windows are nanoGPT's random ones, but each once.
+      dtype: of files without a header, such as "uint16", little-endian.
+      documents: "cross": windows run across documents. "each": none does. Only
+        Megatron-LM's files have several documents.
+      tail: "drop": what remains behind the last whole window is left out. "keep": it
+        is a shorter window, so that samples differ in length (see DataLoader's
+        ragged).
+      targets: whether a batch also has the field "targets": the same window, one
+        token further on. A window takes one token more then.
+
+    Returns:
+      A Tokens, to pass to DataLoader as `dataset`.
+    """
+    settings = {"length": "document" if length is None else
+                str(_count(length, "length"))}
+    if stride is not None:
+        if length is None:
+            raise errors.InvalidArgument(
+                "stride is of windows; without a length, samples are documents")
+        settings["stride"] = str(_count(stride, "stride"))
+    if dtype is not None:
+        settings["dtype"] = _type(dtype)
+    for name, value, choices in (("documents", documents, ("cross", "each")),
+                                 ("tail", tail, ("drop", "keep"))):
+        if value not in choices:
+            raise errors.InvalidArgument(
+                f'{name} must be "{choices[0]}" or "{choices[1]}", not {value!r}')
+        settings[name] = value
+    settings["targets"] = str(int(bool(targets)))
+    return Tokens(path if dtype is not None else _of_data(path), settings)
+
+
+def _count(value, name):
+    if (isinstance(value, bool) or not isinstance(value, numbers.Integral) or
+            not 1 <= value <= _MOST):
+        raise errors.InvalidArgument(
+            f"{name} must be an integer from 1 to 2^40, not {value!r}")
+    return int(value)
+
+
+def _type(dtype):
+    """The type's name: NumPy's types and dtypes have one, too."""
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", dtype)
+    if name not in _TYPES:
+        raise errors.InvalidArgument(
+            f"dtype must be one of {', '.join(_TYPES)}, not {dtype!r}")
+    return name
+
+
+def _of_data(path):
+    """The path of the files that hold the tokens."""
+    text = os.fsdecode(os.fspath(path))
+    if text.endswith(".idx"):
+        return text[:-len(".idx")] + ".bin"
+    return path if text.endswith((".bin", ".npy", "}")) else text + ".bin"
+
+
+def names_and_values(dataset: Tokens) -> Tuple[List[bytes], List[bytes]]:
+    """The fields and columns of the native options."""
+    return ([name.encode() for name in dataset.settings],
+            [value.encode() for value in dataset.settings.values()])

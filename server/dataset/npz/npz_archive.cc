@@ -1,0 +1,110 @@
+#include "server/dataset/npz/npz_archive.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/status.h"
+#include "server/dataset/zip/zip_directory.h"
+
+namespace forebay::dataset::npz {
+namespace {
+
+constexpr std::string_view kEnding = ".npy";
+
+// An error names so many arrays.
+constexpr std::size_t kNamedArrays = 10;
+
+// A few bytes can be deflated zeros without end.
+constexpr std::uint64_t kMostInflated = std::uint64_t{1} << 30;  // bytes
+
+}  // namespace
+
+std::optional<std::string_view> ArrayNameOf(const zip::ZipMember& member) {
+  std::string_view name = member.name;
+  if (!name.ends_with(kEnding)) return std::nullopt;
+  name.remove_suffix(kEnding.size());
+  return name;
+}
+
+const zip::ZipMember* FindArray(absl::Span<const zip::ZipMember> members,
+                                std::string_view name) {
+  const auto found = std::find_if(members.rbegin(), members.rend(),
+                                  [&](const zip::ZipMember& member) {
+                                    return ArrayNameOf(member) == name;
+                                  });
+  return found == members.rend() ? nullptr : &*found;
+}
+
+std::vector<std::string> ArrayNamesOf(
+    absl::Span<const zip::ZipMember> members) {
+  std::vector<std::string> names;
+  std::set<std::string_view> seen;
+  for (const zip::ZipMember& member : members) {
+    const auto name = ArrayNameOf(member);
+    if (name.has_value() && seen.insert(*name).second)
+      names.emplace_back(*name);
+  }
+  return names;
+}
+
+absl::Status NoSuchArray(std::string_view name,
+                         absl::Span<const zip::ZipMember> members) {
+  std::vector<std::string> names = ArrayNamesOf(members);
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kNamedArrays));
+  std::string reason = absl::StrCat("there is no array ", std::string(name));
+  if (count > 0)
+    absl::StrAppend(&reason, "; there are ", absl::StrJoin(names, ", "));
+  if (count > names.size())
+    absl::StrAppend(&reason, " and ", count - names.size(), " more");
+  return absl::InvalidArgumentError(reason);
+}
+
+absl::Status CountInflated(const zip::ZipMember& member,
+                           std::uint64_t* inflated) {
+  if (member.method != zip::ZipMethod::kDeflated) return absl::OkStatus();
+  if (member.length <= kMostInflated - *inflated) {
+    *inflated += member.length;
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("has deflated arrays of more than ", kMostInflated,
+                   " bytes, which are not inflated for one sample: write it by "
+                   "numpy.savez"));
+}
+
+absl::StatusOr<std::vector<zip::ZipMember>> ReadMembers(
+    absl::Span<const std::uint8_t> archive) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      zip::ZipDirectory directory,
+      zip::ZipDirectory::Create("the archive", archive.size()));
+  std::vector<zip::ZipMember> members;
+  FOREBAY_RETURN_IF_ERROR(directory.See(0, archive, &members));
+  return members;
+}
+
+absl::StatusOr<FieldRange> DataOf(const zip::ZipMember& member,
+                                  absl::Span<const std::uint8_t> part) {
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t offset,
+                           zip::DataOffset(member.name, part));
+  if (offset > part.size() || member.compressed > part.size() - offset) {
+    return absl::DataLossError(
+        "its data reaches beyond what the archive has of it");
+  }
+  return FieldRange{offset, member.compressed};
+}
+
+absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+    const zip::ZipMember& member, absl::Span<const std::uint8_t> data,
+    absl::Span<std::uint8_t> room) {
+  if (member.method == zip::ZipMethod::kDeflated) {
+    FOREBAY_RETURN_IF_ERROR(zip::Inflate(data, room));
+    data = room;
+  }
+  FOREBAY_RETURN_IF_ERROR(zip::CheckCrc(data, member.crc32));
+  return data;
+}
+
+}  // namespace forebay::dataset::npz

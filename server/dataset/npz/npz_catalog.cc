@@ -1,0 +1,82 @@
+#include "server/dataset/npz/npz_catalog.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/status.h"
+#include "server/dataset/npz/npz_rows.h"
+
+namespace forebay::dataset::npz {
+namespace {
+
+using Files = std::vector<storage::ListedObject>;
+
+// Files that change while they are read are listed so often.
+constexpr int kMaxTries = 3;
+
+std::string KeyOf(const NpzRequest& request) {
+  const auto identity = request.root->identity();
+  const std::string zero(1, '\0');
+  return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
+                      zero, request.name, zero, zero,
+                      absl::StrJoin(request.arrays, zero));
+}
+
+bool AreSame(const Files& one, const Files& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const auto& a, const auto& b) {
+                      return a.name == b.name && a.version == b.version;
+                    });
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> NpzCatalog::Open(
+    const NpzRequest& request, std::vector<std::string>* warnings,
+    const std::stop_token& stop) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      const RowsPtr rows,
+      search_.Find(
+          KeyOf(request), request.root->uri(), stop,
+          [&](const Search::Known& known, const std::stop_token& search) {
+            return FindRows(request, known.item, warnings, search);
+          }));
+  // The list lives as long as the dataset.
+  return std::shared_ptr<const Dataset>(rows, rows->dataset.get());
+}
+
+absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindRows(
+    const NpzRequest& request, const RowsPtr& known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
+  for (int tries = 1;; ++tries) {
+    auto rows = FindOnce(request, known, warnings, stop);
+    if (rows.ok()) return rows;
+    // A file was replaced or touched between the list and the read.
+    const bool changed = absl::IsFailedPrecondition(rows.status()) ||
+                         absl::IsAborted(rows.status());
+    if (!changed || tries == kMaxTries)
+      return base::Annotate(rows.status(), request.root->uri());
+  }
+}
+
+absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindOnce(
+    const NpzRequest& request, const RowsPtr& known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
+  base::WorkingMemory memory(budget_, "its list of files");
+  Rows rows;
+  FOREBAY_ASSIGN_OR_RETURN(rows.files, request.list(memory, stop));
+  if (known != nullptr && AreSame(known->files, rows.files)) return known;
+  if (rows.files.empty()) return absl::NotFoundError("no file was named");
+  const NpzRowsSource source = {.root = request.root,
+                                .names = request.arrays,
+                                .source = request.source,
+                                .budget = budget_,
+                                .stop = stop};
+  FOREBAY_ASSIGN_OR_RETURN(rows.dataset,
+                           LoadNpzRows(source, rows.files, warnings));
+  return std::make_shared<const Rows>(std::move(rows));
+}
+
+}  // namespace forebay::dataset::npz

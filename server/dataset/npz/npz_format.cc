@@ -1,0 +1,124 @@
+#include "server/dataset/npz/npz_format.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/npz/npz_archive.h"
+#include "server/dataset/npz/npz_parser.h"
+
+namespace forebay::dataset::npz {
+namespace {
+
+// Begins the text. A name follows each of the further zero bytes.
+constexpr std::string_view kStart = "npz files";
+
+std::string TextOf(const std::vector<std::string>& names) {
+  std::string text(kStart);
+  for (const std::string& name : names) text.append(1, '\0').append(name);
+  return text;
+}
+
+// Finds the array in `record`, a whole file.
+absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
+                                     absl::Span<const std::uint8_t> record,
+                                     MadeValues* made) {
+  if (member.header_offset > record.size())
+    return absl::DataLossError("lies behind the end of the archive");
+  FOREBAY_ASSIGN_OR_RETURN(
+      FieldRange range, DataOf(member, record.subspan(member.header_offset)));
+  range.offset += member.header_offset;
+  const auto data = record.subspan(range.offset, range.length);
+  const bool is_stored = member.method == zip::ZipMethod::kStored;
+  const auto room =
+      is_stored ? absl::Span<std::uint8_t>() : made->Add(member.length);
+  FOREBAY_RETURN_IF_ERROR(Unpack(member, data, room).status());
+  if (is_stored) return range;
+  return MadeBytes{room};
+}
+
+}  // namespace
+
+absl::Status CheckNames(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!IsFieldName(name)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the array ", name, " can be no field: its name is not of 1 to ",
+          proto::kMaxFieldName - 1, " bytes"));
+    }
+    if (std::count(names.begin(), names.end(), name) > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the array ", name, " comes twice"));
+    }
+  }
+  if (!names.empty() && names.size() <= kMaxDatasetFields)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there are ", names.size(), " arrays that can be fields; name 1 to ",
+      kMaxDatasetFields, " by fields="));
+}
+
+NpzFormat::NpzFormat(std::vector<std::string> names)
+    : names_(std::move(names)), text_(TextOf(names_)) {}
+
+absl::StatusOr<std::shared_ptr<const NpzFormat>> NpzFormat::Create(
+    std::vector<std::string> names) {
+  FOREBAY_RETURN_IF_ERROR(CheckNames(names));
+  return std::shared_ptr<const NpzFormat>(new NpzFormat(std::move(names)));
+}
+
+absl::StatusOr<std::shared_ptr<const NpzFormat>> NpzFormat::Parse(
+    std::string_view text) {
+  std::vector<std::string> names;
+  if (text.starts_with(kStart)) {
+    text.remove_prefix(kStart.size());
+    while (text.starts_with('\0')) {
+      text.remove_prefix(1);
+      names.emplace_back(text.substr(0, text.find('\0')));
+      text.remove_prefix(names.back().size());
+    }
+  }
+  if (!text.empty() || !CheckNames(names).ok())
+    return absl::DataLossError("is of samples that are no .npz files");
+  return Create(std::move(names));
+}
+
+absl::StatusOr<std::unique_ptr<records::RecordParser>> NpzFormat::Parse(
+    const storage::ListedObject& file, const ReadSizes&,
+    base::WorkingMemory* memory) const {
+  return NpzParser::Create(file, &names_, memory);
+}
+
+std::vector<Field> NpzFormat::FieldsOf(
+    const records::RecordIndex& index) const {
+  std::vector<Field> fields;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    Field field{.name = names_[i], .kind = proto::FieldKind::kArray};
+    if (i < index.bounds().size() && index.size() > 0) {
+      field.longest = index.bounds()[i].longest;
+      field.shortest = index.bounds()[i].shortest;
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+absl::Status NpzFormat::ReadValues(absl::Span<const std::uint8_t> record,
+                                   absl::Span<FieldValue> values,
+                                   MadeValues* made) const {
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
+                           ReadMembers(record));
+  std::uint64_t inflated = 0;  // bytes
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const zip::ZipMember* const member = FindArray(members, names_[i]);
+    if (member == nullptr) return NoSuchArray(names_[i], members);
+    FOREBAY_RETURN_IF_ERROR(CountInflated(*member, &inflated));
+    auto value = ReadArray(*member, record, made);
+    if (!value.ok()) return base::Annotate(value.status(), names_[i]);
+    values[i] = *value;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::dataset::npz

@@ -1,0 +1,60 @@
+#ifndef FOREBAY_SERVER_DATASET_NPZ_NPZ_PARSER_H_
+#define FOREBAY_SERVER_DATASET_NPZ_NPZ_PARSER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/object_parser.h"
+#include "server/dataset/records/record_format.h"
+#include "server/dataset/records/record_index.h"
+#include "server/dataset/zip/zip_directory.h"
+#include "server/storage/object_lister.h"
+
+namespace forebay::dataset::npz {
+
+// Finds the one record of a .npz file, which is all of it, and the lengths of
+// its arrays, by the archive's directory.
+//
+// Threads, ownership and blocking are as ObjectParser says. Errors name the
+// file: those of ZipDirectory; INVALID_ARGUMENT: an array lacks.
+class NpzParser final : public records::RecordParser {
+ public:
+  // `names` are of the arrays that are fields. They outlive the parser, and so
+  // does `memory`.
+  static absl::StatusOr<std::unique_ptr<NpzParser>> Create(
+      const storage::ListedObject& file, const std::vector<std::string>* names,
+      base::WorkingMemory* memory);
+
+  std::optional<ByteRange> next_read() const override;
+  absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
+  records::FileRecords TakeRecords() override { return std::move(found_); }
+
+ private:
+  NpzParser(storage::ListedObject file, zip::ZipDirectory directory,
+            const std::vector<std::string>* names, base::WorkingMemory* memory)
+      : file_(std::move(file)),
+        directory_(std::move(directory)),
+        names_(*names),
+        memory_(memory) {}
+
+  absl::Status Finish();
+
+  const storage::ListedObject file_;
+  zip::ZipDirectory directory_;
+  const std::vector<std::string>& names_;
+  base::WorkingMemory* const memory_;
+  std::vector<zip::ZipMember> members_;
+  std::uint64_t counted_ = 0;  // bytes of these
+  records::FileRecords found_;
+};
+
+}  // namespace forebay::dataset::npz
+
+#endif  // FOREBAY_SERVER_DATASET_NPZ_NPZ_PARSER_H_

@@ -1,0 +1,115 @@
+#include "server/dataset/npz/npz_reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/array/npy_header.h"
+#include "server/base/status.h"
+#include "server/dataset/npz/npz_archive.h"
+#include "server/dataset/zip/zip_directory.h"
+#include "server/storage/read_now.h"
+
+namespace forebay::dataset::npz {
+namespace {
+
+absl::Status Named(const storage::ListedObject& file,
+                   const zip::ZipMember& member, const absl::Status& status) {
+  return base::Annotate(status, absl::StrCat(file.name, ": ", member.name));
+}
+
+}  // namespace
+
+absl::StatusOr<base::Bytes> NpzReader::Read(const storage::ListedObject& file,
+                                            std::uint64_t offset,
+                                            std::uint64_t length,
+                                            base::WorkingMemory& memory) const {
+  FOREBAY_RETURN_IF_ERROR(memory.Grow(storage::HeldBytes(length)));
+  storage::ReadRequest read;
+  read.root = root_;
+  read.object = file.name;
+  read.version = file.version;
+  read.offset = offset;
+  read.length = length;
+  FOREBAY_ASSIGN_OR_RETURN(storage::ReadResult result,
+                           storage::ReadNow(*source_, std::move(read), stop_));
+  if (result.bytes.size() == length) return std::move(result.bytes);
+  return absl::DataLossError(absl::StrCat(file.name, ": a read gave ",
+                                          result.bytes.size(),
+                                          " bytes instead of ", length));
+}
+
+absl::StatusOr<std::vector<zip::ZipMember>> NpzReader::ReadMembers(
+    const storage::ListedObject& file, base::WorkingMemory& memory) const {
+  FOREBAY_ASSIGN_OR_RETURN(
+      zip::ZipDirectory directory,
+      zip::ZipDirectory::Create(file.name, file.version.size));
+  std::vector<zip::ZipMember> members;
+  while (const auto wanted = directory.wanted()) {
+    FOREBAY_RETURN_IF_ERROR(memory.Grow(zip::MemoryOfMembers(wanted->length)));
+    FOREBAY_ASSIGN_OR_RETURN(
+        const base::Bytes bytes,
+        Read(file, wanted->offset, wanted->length, memory));
+    FOREBAY_RETURN_IF_ERROR(
+        directory.See(wanted->offset, bytes.span(), &members));
+  }
+  return members;
+}
+
+absl::StatusOr<ArrayFile> NpzReader::ReadArray(
+    const storage::ListedObject& file, const zip::ZipMember& member,
+    base::WorkingMemory& memory) const {
+  const std::uint64_t size = file.version.size;
+  if (member.header_offset > size || member.compressed > size) {
+    return Named(file, member,
+                 absl::DataLossError("lies behind the end of the archive"));
+  }
+  const std::uint64_t length = std::min(
+      size - member.header_offset, zip::kHeaderBytes + member.name.size() +
+                                       zip::kLongestExtra + member.compressed);
+  ArrayFile array;
+  FOREBAY_ASSIGN_OR_RETURN(array.read,
+                           Read(file, member.header_offset, length, memory));
+  const auto range = DataOf(member, array.read.span());
+  if (!range.ok()) return Named(file, member, range.status());
+  absl::Span<std::uint8_t> room;
+  if (member.method == zip::ZipMethod::kDeflated) {
+    FOREBAY_RETURN_IF_ERROR(memory.Grow(member.length));
+    array.inflated = std::make_unique<std::uint8_t[]>(member.length);
+    room = {array.inflated.get(), member.length};
+  }
+  const auto bytes = Unpack(
+      member, array.read.span().subspan(range->offset, range->length), room);
+  if (!bytes.ok()) return Named(file, member, bytes.status());
+  array.bytes = *bytes;
+  array.offset = member.header_offset + range->offset;
+  if (!room.empty()) {
+    array.read = {};
+    memory.Shrink(storage::HeldBytes(length));
+  }
+  return array;
+}
+
+absl::StatusOr<ArrayFile> NpzReader::ReadStart(
+    const storage::ListedObject& file, const zip::ZipMember& member,
+    base::WorkingMemory& memory) const {
+  const std::uint64_t size = file.version.size;
+  const absl::Status behind =
+      absl::DataLossError("lies behind the end of the archive");
+  if (member.header_offset > size) return Named(file, member, behind);
+  const std::uint64_t length =
+      std::min(size - member.header_offset,
+               zip::kHeaderBytes + member.name.size() + zip::kLongestExtra +
+                   array::kLongestNpyHeader);
+  ArrayFile found;
+  FOREBAY_ASSIGN_OR_RETURN(found.read,
+                           Read(file, member.header_offset, length, memory));
+  const auto offset = zip::DataOffset(member.name, found.read.span());
+  if (!offset.ok()) return Named(file, member, offset.status());
+  if (*offset > length || member.length > size - member.header_offset - *offset)
+    return Named(file, member, behind);
+  found.bytes = found.read.span().subspan(*offset, member.length);
+  found.offset = member.header_offset + *offset;
+  return found;
+}
+
+}  // namespace forebay::dataset::npz

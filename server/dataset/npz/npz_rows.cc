@@ -1,0 +1,224 @@
+#include "server/dataset/npz/npz_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/dataset.pb.h"
+#include "server/array/npy_array.h"
+#include "server/base/status.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/memory/array_dataset.h"
+#include "server/dataset/npy/npy_index.h"
+#include "server/dataset/npy/npy_rows.h"
+#include "server/dataset/npz/npz_archive.h"
+#include "server/dataset/npz/npz_format.h"
+#include "server/dataset/npz/npz_reader.h"
+#include "server/dataset/npz/row_memory.h"
+#include "server/dataset/npz/stored_rows.h"
+
+namespace forebay::dataset::npz {
+namespace {
+
+using npy::NpyRows;
+using storage::ListedObject;
+
+// An array of a file that is being read.
+struct LoadedArray {
+  std::string name;
+  ArrayFile file = {};
+  NpyRows rows = {};
+};
+
+std::string Describe(const ArrayType& type) {
+  return array::DescribeArray(type.dtype, type.shape);
+}
+
+class Loader {
+ public:
+  Loader(const NpzRowsSource& source, std::vector<std::string>* warnings)
+      : source_(source),
+        reader_(source.source, source.root, source.stop),
+        rows_(source.budget),
+        kept_(source.budget, "the index of .npz files"),
+        names_(source.names),
+        warnings_(warnings) {}
+
+  // Calls come in the order of files.
+  absl::Status Load(const ListedObject& file) {
+    base::WorkingMemory memory(source_.budget, "the arrays of a .npz file");
+    FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
+                             reader_.ReadMembers(file, memory));
+    if (types_.empty()) ChooseStored(members);
+    FOREBAY_ASSIGN_OR_RETURN(const std::vector<LoadedArray> arrays,
+                             ReadArrays(file, members, memory));
+    absl::Status status = CheckArrays(arrays);
+    if (!status.ok()) return base::Annotate(status, file.name);
+    const std::uint64_t count = arrays.front().rows.count;
+    std::vector<Column> columns;
+    for (const LoadedArray& one : arrays) {
+      if (one.name == stored_) {
+        FOREBAY_RETURN_IF_ERROR(kept_.MakeRoom(stored_rows_, 1));
+        stored_rows_.push_back({count, one.file.offset + one.rows.data_offset});
+      } else {
+        columns.push_back(
+            {one.file.bytes.data() + one.rows.data_offset, one.rows.row_bytes});
+      }
+    }
+    samples_ += count;
+    if (columns.empty()) return absl::OkStatus();
+    return rows_.Append(columns, count);
+  }
+
+  absl::StatusOr<std::shared_ptr<const Dataset>> Finish(
+      absl::Span<const ListedObject> files) {
+    FOREBAY_ASSIGN_OR_RETURN(auto sealed, rows_.Seal());
+    const auto found = std::find(names_.begin(), names_.end(), stored_);
+    if (found == names_.end()) return InMemory(std::move(sealed));
+    const auto stored = static_cast<std::size_t>(found - names_.begin());
+    std::vector<Field> fields;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      fields.push_back({.name = names_[i],
+                        .kind = proto::FieldKind::kArray,
+                        .longest = BytesOf(types_[i]),
+                        .array = types_[i]});
+    }
+    FOREBAY_ASSIGN_OR_RETURN(
+        std::shared_ptr<const npy::NpyIndex> index,
+        npy::NpyIndex::Create(files, types_[stored], BytesOf(types_[stored]),
+                              stored_rows_, kept_));
+    return std::make_shared<const StoredRows>(std::move(index), source_.root,
+                                              std::move(fields), stored,
+                                              std::move(sealed));
+  }
+
+ private:
+  // Finds the array that stays in the files, if one does.
+  void ChooseStored(absl::Span<const zip::ZipMember> members) {
+    const zip::ZipMember* largest = nullptr;
+    for (const std::string& name :
+         names_.empty() ? ArrayNamesOf(members) : names_) {
+      const zip::ZipMember* const member = FindArray(members, name);
+      if (member != nullptr &&
+          (largest == nullptr || member->length > largest->length))
+        largest = member;
+    }
+    if (largest != nullptr && largest->method == zip::ZipMethod::kStored &&
+        largest->length >= source_.least_stored)
+      stored_ = *ArrayNameOf(*largest);
+  }
+
+  absl::StatusOr<std::shared_ptr<const Dataset>> InMemory(
+      std::shared_ptr<const base::SealedMemory> sealed) {
+    proto::DatasetSpec spec;
+    spec.set_uri(source_.root->uri());
+    spec.set_samples(samples_);
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      proto::ArrayField& field = *spec.add_arrays();
+      field.set_name(names_[i]);
+      field.set_kind(proto::ArrayField::ARRAY);
+      field.set_dtype(static_cast<proto::DataType>(types_[i].dtype));
+      field.mutable_shape()->Add(types_[i].shape.begin(),
+                                 types_[i].shape.end());
+    }
+    return memory::ArrayDataset::Create(spec, std::move(sealed));
+  }
+
+  absl::StatusOr<std::vector<LoadedArray>> ReadArrays(
+      const ListedObject& file, absl::Span<const zip::ZipMember> members,
+      base::WorkingMemory& memory) {
+    const bool is_choice = names_.empty();
+    std::vector<LoadedArray> arrays;
+    for (std::string& name : is_choice ? ArrayNamesOf(members) : names_) {
+      const zip::ZipMember* const member = FindArray(members, name);
+      if (member == nullptr)
+        return base::Annotate(NoSuchArray(name, members), file.name);
+      LoadedArray one{.name = name};
+      const bool stays = name == stored_;
+      if (stays && member->method != zip::ZipMethod::kStored) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            file.name, ": ", name, ": is deflated, but that of the first file ",
+            "is stored and too large to be held in memory"));
+      }
+      FOREBAY_ASSIGN_OR_RETURN(
+          one.file, stays ? reader_.ReadStart(file, *member, memory)
+                          : reader_.ReadArray(file, *member, memory));
+      auto rows = npy::ReadNpyRows(one.file.bytes, member->length);
+      if (rows.ok()) {
+        one.rows = *std::move(rows);
+        arrays.push_back(std::move(one));
+      } else if (is_choice && absl::IsUnimplemented(rows.status())) {
+        warnings_->push_back(absl::StrCat(source_.root->uri(),
+                                          ": is read without the array ", name,
+                                          ": it ", rows.status().message()));
+      } else {
+        return base::Annotate(rows.status(),
+                              absl::StrCat(file.name, ": ", name));
+      }
+    }
+    return arrays;
+  }
+
+  // The first file's arrays become the fields.
+  absl::Status CheckArrays(absl::Span<const LoadedArray> arrays) {
+    for (const LoadedArray& one : arrays) {
+      if (one.rows.count != arrays.front().rows.count)
+        return DifferInRows(arrays);
+    }
+    if (types_.empty()) {
+      names_.clear();
+      for (const LoadedArray& one : arrays) {
+        names_.push_back(one.name);
+        types_.push_back(one.rows.type);
+      }
+      return CheckNames(names_);
+    }
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      if (arrays[i].rows.type == types_[i]) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          names_[i], ": has rows of ", Describe(arrays[i].rows.type),
+          ", but those of the first file are ", Describe(types_[i])));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status DifferInRows(absl::Span<const LoadedArray> arrays) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "its arrays have different numbers of rows: ",
+        absl::StrJoin(arrays, ", ",
+                      [](std::string* out, const LoadedArray& one) {
+                        absl::StrAppend(out, one.name, " has ", one.rows.count);
+                      }),
+        ": name those that belong together by fields=, or, if each file is a "
+        "sample, say so by rows=False"));
+  }
+
+  const NpzRowsSource& source_;
+  const NpzReader reader_;
+  RowMemory rows_;
+  base::WorkingMemory kept_;
+  std::vector<std::string> names_;
+  std::vector<ArrayType> types_;  // of rows, by the array
+  std::vector<std::string>* const warnings_;
+  std::uint64_t samples_ = 0;
+  // The array that stays in the files, and where its rows lie. Empty: none
+  // does.
+  std::optional<std::string> stored_;
+  std::vector<npy::FileRows> stored_rows_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Dataset>> LoadNpzRows(
+    const NpzRowsSource& source, absl::Span<const ListedObject> files,
+    std::vector<std::string>* warnings) {
+  Loader loader(source, warnings);
+  for (const ListedObject& file : files)
+    FOREBAY_RETURN_IF_ERROR(loader.Load(file));
+  return loader.Finish(files);
+}
+
+}  // namespace forebay::dataset::npz

@@ -1,0 +1,139 @@
+#include "server/dataset/tokens/megatron_index.h"
+
+#include <cstring>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/tokens/golden_tokens.h"
+
+namespace forebay::dataset::tokens {
+namespace {
+
+using testing::HasSubstr;
+
+absl::Span<const std::uint8_t> AsBytes(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// The documents' lengths.
+absl::StatusOr<std::vector<std::uint64_t>> Read(const std::string& index,
+                                                std::uint64_t tokens) {
+  const auto header = ParseMegatronHeader(
+      AsBytes(index).subspan(0, kMegatronHeaderBytes), index.size());
+  if (!header.ok()) return header.status();
+  base::WorkingMemory memory(base::AmpleBudget(), "a test");
+  std::vector<std::uint64_t> ends;
+  const absl::Status read =
+      ReadMegatronDocuments(*header, AsBytes(index), tokens, &ends, memory);
+  if (!read.ok()) return read;
+  std::uint64_t begin = 0;
+  for (std::uint64_t& end : ends) {
+    const std::uint64_t length = end - begin;
+    begin = end;
+    end = length;
+  }
+  return ends;
+}
+
+GoldenTokens Golden(const std::string& name) {
+  for (GoldenTokens& one : AllGoldenTokens()) {
+    if (one.name == name) return one;
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+template <typename Number>
+std::string With(std::string text, std::size_t at, Number number) {
+  std::memcpy(text.data() + at, &number, sizeof(number));
+  return text;
+}
+
+std::string Refusal(const std::string& index, std::uint64_t tokens,
+                    absl::StatusCode code) {
+  const auto found = Read(index, tokens);
+  EXPECT_EQ(found.status().code(), code) << found.status();
+  return std::string(found.status().message());
+}
+
+TEST(MegatronIndexTest, FindsTheDocumentsThatMegatronFinds) {
+  const auto all = AllGoldenTokens();
+  ASSERT_EQ(all.size(), 5);
+  for (const GoldenTokens& one : all) {
+    const auto header = ParseMegatronHeader(
+        AsBytes(one.index).subspan(0, kMegatronHeaderBytes), one.index.size());
+    ASSERT_TRUE(header.ok()) << one.name << header.status();
+    EXPECT_EQ(one.count * proto::SizeOf(header->dtype), one.data.size());
+    const auto documents = Read(one.index, one.count);
+    ASSERT_TRUE(documents.ok()) << one.name << documents.status();
+    EXPECT_EQ(*documents, one.documents) << one.name;
+  }
+}
+
+TEST(MegatronIndexTest, NoticesThatItIsCutOff) {
+  const GoldenTokens golden = Golden("sequences");
+  for (std::size_t bytes = 0; bytes < golden.index.size(); ++bytes) {
+    EXPECT_EQ(Read(golden.index.substr(0, bytes), golden.count).status().code(),
+              absl::StatusCode::kDataLoss)
+        << bytes;
+  }
+  Refusal(golden.index + "more", golden.count, absl::StatusCode::kDataLoss);
+}
+
+TEST(MegatronIndexTest, SaysWhatItCannotRead) {
+  const GoldenTokens golden = Golden("sequences");
+  const std::string& index = golden.index;
+  EXPECT_EQ(Refusal("II*" + index, golden.count, absl::StatusCode::kDataLoss),
+            "is no index of Megatron-LM's");
+  EXPECT_EQ(Refusal(With<std::uint64_t>(index, 9, 2), golden.count,
+                    absl::StatusCode::kUnimplemented),
+            "is of version 2, of which only 1 can be read");
+  EXPECT_EQ(Refusal(With<std::uint8_t>(index, 17, 7), golden.count,
+                    absl::StatusCode::kUnimplemented),
+            "is of tokens with the type code 7, which is no integer's");
+  EXPECT_THAT(Refusal(With<std::uint64_t>(index, 18, UINT64_MAX), golden.count,
+                      absl::StatusCode::kDataLoss),
+              HasSubstr("18446744073709551615 sequences"));
+  EXPECT_THAT(Refusal(With<std::uint64_t>(index, 26, UINT64_MAX / 8 + 2),
+                      golden.count, absl::StatusCode::kDataLoss),
+              HasSubstr("document indices"));
+  EXPECT_EQ(Refusal(index, golden.count + 1, absl::StatusCode::kDataLoss),
+            "is of 141 tokens, but there are 142");
+}
+
+TEST(MegatronIndexTest, NumbersOfSequencesAreChecked) {
+  const GoldenTokens golden = Golden("sequences");
+  const std::string& index = golden.index;
+  ASSERT_EQ(golden.documents.size(), 5);
+  const std::size_t lengths = kMegatronHeaderBytes;
+  const std::size_t pointers = lengths + 7 * 4;
+  const std::size_t documents = pointers + 7 * 8;
+  ASSERT_EQ(index.size(), documents + 6 * 8);
+  EXPECT_EQ(Refusal(With<std::int32_t>(index, lengths, -5), golden.count,
+                    absl::StatusCode::kDataLoss),
+            "sequence 0 has -5 tokens, but there are 141 left");
+  EXPECT_EQ(Refusal(With<std::int32_t>(index, lengths, INT32_MAX), golden.count,
+                    absl::StatusCode::kDataLoss),
+            "sequence 0 has 2147483647 tokens, but there are 141 left");
+  EXPECT_EQ(Refusal(With<std::int64_t>(index, pointers + 16, -20), golden.count,
+                    absl::StatusCode::kUnimplemented),
+            "sequence 2 begins at byte -20 instead of 20: sequences must "
+            "follow one another");
+  for (const std::int64_t number : {-1, 8}) {
+    EXPECT_THAT(Refusal(With<std::int64_t>(index, documents + 8, number),
+                        golden.count, absl::StatusCode::kDataLoss),
+                HasSubstr("is damaged: document 1 begins with"))
+        << number;
+  }
+  EXPECT_THAT(Refusal(With<std::int64_t>(index, documents, 1), golden.count,
+                      absl::StatusCode::kDataLoss),
+              HasSubstr("document 0 begins with sequence 1 of 7"));
+  EXPECT_THAT(Refusal(With<std::int64_t>(index, documents + 40, 6),
+                      golden.count, absl::StatusCode::kDataLoss),
+              HasSubstr("document 5 begins with sequence 6 of 7"));
+}
+
+}  // namespace
+}  // namespace forebay::dataset::tokens

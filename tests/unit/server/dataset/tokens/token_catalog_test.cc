@@ -1,0 +1,300 @@
+#include "server/dataset/tokens/token_catalog.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/npy/npy_file.h"
+#include "tests/unit/server/dataset/tokens/golden_tokens.h"
+
+namespace forebay::dataset::tokens {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using DatasetOr = absl::StatusOr<std::shared_ptr<const Dataset>>;
+
+// Bytes 0, 1, 2, ...
+std::string Counting(std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(i);
+  return text;
+}
+
+class TokenCatalogTest : public testing::Test {
+ protected:
+  void Put(const std::string& name, const std::string& content) {
+    contents_[name] = content;
+    const storage::ObjectVersion version = source_.Put(name, content);
+    std::erase_if(files_, [&](const auto& file) { return file.name == name; });
+    files_.push_back({name, version});
+  }
+
+  DatasetOr Open(const std::vector<std::string>& patterns,
+                 const std::vector<std::string>& names,
+                 const std::vector<std::string>& values) {
+    TokenRequest request;
+    request.root = source_.root();
+    request.patterns = patterns;
+    auto settings = ReadTokenSettings(names, values);
+    if (!settings.ok()) return settings.status();
+    request.settings = *settings;
+    request.list = [this](const std::vector<std::string>& wanted,
+                          base::WorkingMemory&,
+                          const std::stop_token&) { return List(wanted); };
+    request.source = &source_;
+    request.files_at_once = 2;
+    return catalog_.Open(request, {});
+  }
+
+  // Patterns are names, or "*" before an ending.
+  absl::StatusOr<std::vector<storage::ListedObject>> List(
+      const std::vector<std::string>& patterns) const {
+    std::vector<storage::ListedObject> found;
+    for (const std::string& pattern : patterns) {
+      for (const storage::ListedObject& file : files_) {
+        if (file.name == pattern ||
+            (pattern[0] == '*' && file.name.ends_with(pattern.substr(1)))) {
+          found.push_back(file);
+        }
+      }
+    }
+    if (found.empty())
+      return absl::NotFoundError(patterns.front() + ": is not there");
+    return found;
+  }
+
+  // A field of a sample, as the bytes that it has.
+  std::string Value(const Dataset& dataset, std::uint64_t id,
+                    std::size_t field = 0) {
+    std::vector<FieldValue> values(dataset.fields().size());
+    dataset.ValuesOf(id, absl::MakeSpan(values));
+    const auto range = std::get<FieldRange>(values[field]);
+    const Sample sample = dataset.At(id);
+    EXPECT_LE(range.offset + range.length, sample.length);
+    EXPECT_LE(sample.offset + sample.length, contents_[sample.object].size());
+    return contents_[sample.object].substr(sample.offset + range.offset,
+                                           range.length);
+  }
+
+  std::vector<std::string> Values(const Dataset& dataset,
+                                  std::size_t field = 0) {
+    std::vector<std::string> values;
+    for (std::uint64_t id = 0; id < dataset.size(); ++id)
+      values.push_back(Value(dataset, id, field));
+    return values;
+  }
+
+  std::string Refusal(const std::vector<std::string>& patterns,
+                      const std::vector<std::string>& names,
+                      const std::vector<std::string>& values,
+                      absl::StatusCode code) {
+    const absl::Status status = Open(patterns, names, values).status();
+    EXPECT_EQ(status.code(), code) << status;
+    return std::string(status.message());
+  }
+
+  storage::MemorySource source_;
+  std::vector<storage::ListedObject> files_;
+  std::map<std::string, std::string> contents_;
+  TokenCatalog catalog_{base::AmpleBudget()};
+};
+
+TEST_F(TokenCatalogTest, WindowsOfFilesWithoutAHeader) {
+  Put("a", "0123456789");
+  Put("b", "ab");
+  Put("c", "ABCDE");
+  auto dataset = Open({"a", "b", "c"}, {"length", "dtype"}, {"4", "uint8"});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(Values(**dataset), ElementsAre("0123", "4567", "ABCD"));
+  const Field& field = (*dataset)->fields()[0];
+  EXPECT_EQ(field.name, "tokens");
+  EXPECT_EQ(field.array,
+            (ArrayType{.dtype = proto::DType::kUint8, .shape = {4}}));
+  EXPECT_FALSE(field.ragged());
+  EXPECT_EQ((*dataset)->NameOf(1), "tokens 4 to 7");
+
+  dataset = Open({"a", "b", "c"}, {"length", "dtype", "stride", "targets"},
+                 {"3", "uint8", "2", "1"});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(Values(**dataset),
+              ElementsAre("012", "234", "456", "678", "ABC"));
+  EXPECT_THAT(Values(**dataset, 1),
+              ElementsAre("123", "345", "567", "789", "BCD"));
+
+  dataset = Open({"a", "b", "c"}, {"length", "dtype", "tail"},
+                 {"4", "uint8", "keep"});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(Values(**dataset),
+              ElementsAre("0123", "4567", "89", "ab", "ABCD", "E"));
+  EXPECT_TRUE((*dataset)->fields()[0].ragged());
+  EXPECT_EQ((*dataset)->fields()[0].longest, 4);
+
+  dataset = Open({"a"}, {"length", "dtype"}, {"2", "uint16"});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(Values(**dataset), ElementsAre("0123", "4567"));
+}
+
+TEST_F(TokenCatalogTest, NpyFilesHaveOneAxisOfIntegers) {
+  Put("a.npy", npy::NpyFile("<i4", "(5,)", 20));
+  Put("b.npy", npy::NpyFile("<i4", "(0,)", 0));
+  Put("c.npy", npy::NpyFile("<i4", "(2,)", 8));
+  const auto dataset = Open({"*.npy"}, {"length"}, {"2"});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(Values(**dataset),
+              ElementsAre(Counting(8), Counting(16).substr(8), Counting(8)));
+  Put("d.npy", npy::NpyFile("<i4", "(2, 1)", 8));
+  EXPECT_THAT(
+      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kUnimplemented),
+      HasSubstr("d.npy: has rows of int32 (1,), but tokens are integers along "
+                "one axis"));
+  Put("d.npy", npy::NpyFile("<f4", "(2,)", 8));
+  EXPECT_THAT(
+      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kUnimplemented),
+      HasSubstr("d.npy: has rows of float32 ()"));
+  Put("d.npy", npy::NpyFile("<u4", "(2,)", 8));
+  EXPECT_THAT(
+      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kInvalidArgument),
+      HasSubstr(
+          "d.npy: has tokens of uint32 (), but those of a.npy are int32"));
+  Put("d.npy", "");
+  EXPECT_THAT(
+      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+      HasSubstr("d.npy: is no .npy file"));
+}
+
+TEST_F(TokenCatalogTest, DocumentsOfMegatronsFiles) {
+  for (const GoldenTokens& golden : AllGoldenTokens()) {
+    Put(golden.name + ".bin", golden.data);
+    Put(golden.name + ".idx", golden.index);
+    const auto whole = Open({golden.name + ".bin"}, {"length"}, {"document"});
+    ASSERT_TRUE(whole.ok()) << golden.name << whole.status();
+    const std::uint64_t token_bytes =
+        golden.count == 0 ? 1 : golden.data.size() / golden.count;
+    std::vector<std::string> expected;
+    std::vector<std::string> pairs;  // windows of two that cross no end
+    std::uint64_t at = 0;
+    for (const std::uint64_t tokens : golden.documents) {
+      if (tokens > 0)
+        expected.push_back(
+            golden.data.substr(at * token_bytes, tokens * token_bytes));
+      for (std::uint64_t i = 0; i + 2 <= tokens; ++i)
+        pairs.push_back(
+            golden.data.substr((at + i) * token_bytes, 2 * token_bytes));
+      at += tokens;
+    }
+    EXPECT_EQ(Values(**whole), expected) << golden.name;
+    const auto each =
+        Open({golden.name + ".bin"}, {"length", "stride", "documents"},
+             {"2", "1", "each"});
+    ASSERT_TRUE(each.ok()) << golden.name << each.status();
+    EXPECT_EQ(Values(**each), pairs) << golden.name;
+    const auto cross =
+        Open({golden.name + ".bin"}, {"length", "stride"}, {"2", "1"});
+    ASSERT_TRUE(cross.ok()) << golden.name << cross.status();
+    EXPECT_EQ((*cross)->size(), golden.count == 0 ? 0 : golden.count - 1);
+  }
+}
+
+TEST_F(TokenCatalogTest, DocumentsOfSeveralFiles) {
+  const auto all = AllGoldenTokens();
+  for (const char* const name : {"1", "2", "3"}) {
+    Put(std::string(name) + ".bin", all[0].data);
+    Put(std::string(name) + ".idx", all[0].index);
+  }
+  const auto whole = Open({"*.bin"}, {"length", "targets"}, {"document", "1"});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  // One of four documents has a single token, and so no target.
+  EXPECT_EQ((*whole)->size(), 9);
+  EXPECT_EQ(Value(**whole, 3), all[0].data.substr(0, 2 * 299));
+  EXPECT_EQ(Value(**whole, 4), all[0].data.substr(2 * 301, 2 * 1999));
+  EXPECT_EQ((*whole)->At(8).object, "3.bin");
+  EXPECT_EQ((*whole)->fields()[1].longest, 2 * 1999);
+}
+
+TEST_F(TokenCatalogTest, SaysWhatLacks) {
+  const auto all = AllGoldenTokens();
+  Put("a.bin", all[0].data);
+  EXPECT_THAT(
+      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+      HasSubstr("a.idx: is not there"));
+  Put("a.idx", all[1].index);
+  EXPECT_THAT(
+      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+      HasSubstr("a.idx: is of 141 tokens, but there are 1159"));
+  Put("a.idx", all[0].index);
+  Put("b.bin", all[0].data);
+  EXPECT_THAT(
+      Refusal({"*.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+      HasSubstr("b.bin: there is no b.idx"));
+  Put("a.bin", all[0].data.substr(1));
+  EXPECT_THAT(
+      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+      HasSubstr("a.bin: has 4635 bytes, which are no whole tokens of 2"));
+  EXPECT_THAT(
+      Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+      HasSubstr("a.txt"));
+  Put("a.txt", "text");
+  EXPECT_THAT(
+      Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kInvalidArgument),
+      HasSubstr("a.txt: tokens lie in files .npy"));
+}
+
+// The file is touched in the middle of an epoch.
+TEST_F(TokenCatalogTest, ALayoutLooksAgainAtAFileThatWasTouched) {
+  const std::string file = npy::NpyFile("<i2", "(4,)", 8);
+  Put("a.npy", file);
+  files_[0].version.revision = {1, 1};
+  source_.Rewrite("a.npy", file, {1, 1});
+  const auto dataset = *Open({"a.npy"}, {"length"}, {"2"});
+  const auto look = [&] {
+    const Sample sample = dataset->At(0);
+    storage::ReadRequest read;
+    read.root = source_.root();
+    read.object = "a.npy";
+    read.version = sample.version;
+    absl::StatusOr<storage::Revision> now;
+    sample.layout->LookAgain(read, source_,
+                             [&](absl::StatusOr<storage::Revision> answer) {
+                               now = std::move(answer);
+                             });
+    return now;
+  };
+  std::string others = file;
+  others.back() = 'x';
+  source_.Rewrite("a.npy", others, {1, 2});
+  EXPECT_EQ(*look(), (storage::Revision{1, 2}));
+  EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
+  for (const std::string& other :
+       {npy::NpyFile("<u2", "(4,)", 8), npy::NpyFile("<i1", "(8,)", 8),
+        std::string(file.size(), 'x')}) {
+    source_.Rewrite("a.npy", other, {1, 3});
+    EXPECT_EQ(look().status(),
+              absl::FailedPreconditionError(
+                  "a.npy: was rewritten since the dataset was indexed"));
+  }
+}
+
+TEST_F(TokenCatalogTest, LoadersShareTheIndexUntilAFileChanges) {
+  Put("a", "0123456789");
+  const auto open = [this] {
+    return *Open({"a"}, {"length", "dtype"}, {"2", "uint8"});
+  };
+  const auto one = open();
+  EXPECT_EQ(one->index(), open()->index());
+  Put("a", "9876543210");
+  EXPECT_NE(one->index(), open()->index());
+  EXPECT_NE(one->version(), open()->version());
+}
+
+}  // namespace
+}  // namespace forebay::dataset::tokens
