@@ -44,10 +44,10 @@ class DataLoader:
         semantics of torchvision's ImageFolder; so has a zip archive, or a folder in one
         ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
         wildcards, means NumPy's files, one behind the other: each row is a sample, all
-        of one type and shape. Another that ends in ".tar" or has braces or wildcards
-        ("/data/{00000..00127}.tar"), and is no folder, means tar shards as webdataset
-        writes them. Or a `forebay.manifest`, `tfrecord` or `lmdb`. Or torchvision's
-        ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and those like MNIST, each with
+        of one type and shape. One that ends in ".tar" or ".tar.gz", or has braces or
+        wildcards ("/data/{00000..00127}.tar"), and is no folder, means tar shards as
+        webdataset writes them. Or a `forebay.manifest`, `tfrecord`, `lmdb`. Or one of
+        torchvision's: ImageFolder, ImageNet, CIFAR10, CIFAR100, MNIST and more, with
         its transform and target_transform (which runs in the trainer, on every label);
         torch's TensorDataset (fields `tensor0`, `tensor1`, ...), and its Subset and
         ConcatDataset of these. The code of any other, also of an IterableDataset, runs

@@ -54,12 +54,14 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
   AppendItems(bytes, parts.begins);
   AppendItems(bytes, parts.keys.blocks);
   bytes += parts.keys.bytes;
+  inflated::AppendPoints(bytes, parts.points);
   SealIndexFile(bytes);
   return bytes;
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    const inflated::FindPoints& find_points) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
                            TakeIndexFileHeader<Header>(kType, bytes));
   RecordIndexParts parts;
@@ -75,10 +77,11 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
       !TakeItems(bytes, header.format_bytes, &parts.format) ||
       !TakeItems(bytes, header.begins, &parts.begins) ||
       !TakeItems(bytes, header.key_blocks, &parts.keys.blocks) ||
-      !TakeItems(bytes, header.keys_bytes, &parts.keys.bytes) ||
-      !bytes.empty()) {
+      !TakeItems(bytes, header.keys_bytes, &parts.keys.bytes)) {
     return DamagedIndexFile("has counts that do not match its length");
   }
+  FOREBAY_ASSIGN_OR_RETURN(parts.points,
+                           inflated::TakePoints(bytes, find_points));
   return RecordIndex::Create(std::move(parts));
 }
 
