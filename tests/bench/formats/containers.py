@@ -33,7 +33,7 @@ def samples():
             yield path.read_bytes(), label
 
 
-def _once(name, write):
+def once(name, write):
     """Returns the folder of a container, which `write` fills if it is not there."""
     place = folder() / name
     if not place.is_dir():
@@ -44,7 +44,7 @@ def _once(name, write):
     return place
 
 
-def _masked(content):
+def masked(content):
     crc = crc32c.crc32c(content)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) % 2**32)
 
@@ -55,15 +55,15 @@ def _write_tfrecords(place):
     for number, (photo, label) in enumerate(samples()):
         payload = example_messages.example(photo, label)
         length = struct.pack("<Q", len(payload))
-        files[number % FILES].write(length + _masked(length) + payload +
-                                    _masked(payload))
+        files[number % FILES].write(length + masked(length) + payload +
+                                    masked(payload))
     for file in files:
         file.close()
 
 
 def tfrecords():
     """The pattern of TFRecord files of Examples with `image` and `label`."""
-    return str(_once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
+    return str(once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
 
 
 def _write_mds(place):
@@ -82,7 +82,7 @@ def _write_mds(place):
 
 def mds():
     """The pattern of MDS shards with the columns `image` and `label`."""
-    return str(_once("mds", _write_mds) / "shard.*.mds")
+    return str(once("mds", _write_mds) / "shard.*.mds")
 
 
 def _write_rows(place):
@@ -93,4 +93,4 @@ def _write_rows(place):
 
 def rows():
     """The path of a .npy file of ROWS rows."""
-    return str(_once("npy", _write_rows) / "rows.npy")
+    return str(once("npy", _write_rows) / "rows.npy")
