@@ -165,3 +165,20 @@ def test_damage_that_comes_later_is_of_samples_alone(tmp_path):
             for _ in range(2):
                 epoch(batches)
                 batches = iter(loader)
+
+
+@pytest.mark.parametrize("cache", ["0", "64MiB"])
+def test_the_daemon_leaves_while_files_are_inflated(tmp_path, cache):
+    config = tmp_path / "forebayd.toml"
+    config.write_text(f"cache.memory = '{cache}'\n")
+    (tmp_path / "a.tar.gz").write_bytes(gzip.compress(
+        tar_of((f"{number:03}.bin", noise(number, 100_000))
+               for number in range(200)), 1))
+    with serving(tmp_path, "--config", str(config)) as daemon:
+        with forebay.DataLoader(
+                tmp_path / "a.tar.gz", fields=("bin",), batch_size=64,
+                shuffle=True, framework="numpy", autostart=False) as loader:
+            batches = iter(loader)
+            next(batches)
+            assert daemon.stop() == 0
+            del batches

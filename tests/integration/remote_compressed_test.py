@@ -1,6 +1,8 @@
 """Compressed files in buckets and on the web give the same samples as local ones."""
 
 import gzip
+import json
+import urllib.request
 
 import pytest
 
@@ -73,4 +75,19 @@ def test_an_object_that_is_replaced_is_noticed(fake_gcs, archive,  # noqa: F811
         assert as_bytes(epoch(loader)) == expected
     fake_gcs.fill("replaced-packed", {"a.tar.gz": many_members(archive)})
     with open_tars("gs://replaced-packed/a.tar.gz", shuffle=True) as loader:
+        assert as_bytes(epoch(loader)) == expected
+
+
+@pytest.mark.usefixtures("daemon")
+def test_objects_with_an_encoding_are_read_as_they_are_stored(
+        fake_gcs, archive, expected):  # noqa: F811
+    """Named as if they were not compressed, as `gsutil cp -Z` leaves them."""
+    fake_gcs.fill("encoded", {"a.tar": one_member(archive)})
+    request = urllib.request.Request(
+        f"{fake_gcs.url}/storage/v1/b/encoded/o/a.tar", method="PATCH",
+        data=json.dumps({"contentEncoding": "gzip"}).encode(),
+        headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        assert json.load(answer)["contentEncoding"] == "gzip"
+    with open_tars("gs://encoded/a.tar", shuffle=True) as loader:
         assert as_bytes(epoch(loader)) == expected
