@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
-#include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/storage/inflated/file_points.h"
 #include "server/storage/inflated/inflated_root.h"
@@ -286,7 +285,12 @@ void InflatedSource::Read(absl::Span<ReadRequest> requests) {
   for (ReadRequest& request : requests) {
     const auto* const root =
         dynamic_cast<const InflatedRoot*>(request.root.get());
-    FOREBAY_CHECK(root != nullptr);
+    if (root == nullptr) {
+      const ReadDone done = std::exchange(request.done, nullptr);
+      done(absl::InvalidArgumentError(absl::StrCat(
+          request.object, ": ", request.root->uri(), " is not inflated")));
+      continue;
+    }
     const PackedFile* const file = root->points().Find(request.object);
     if (file == nullptr) {
       request.root = root->root();

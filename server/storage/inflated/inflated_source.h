@@ -30,7 +30,7 @@ namespace forebay::storage::inflated {
 // does not block. Tasks inflate at most InflateReader::kMostAtOnce bytes, and
 // may block for a window that lies on the disk. Errors as ByteSource says, and
 // those of the source below; DATA_LOSS: the file is damaged, or its access
-// points are; CANCELLED: stopped.
+// points are; CANCELLED: stopped; INVALID_ARGUMENT: another kind of root.
 class InflatedSource final : public ByteSource {
  public:
   // Bytes that are read at once, at most.
