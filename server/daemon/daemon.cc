@@ -155,11 +155,14 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                 .budget = &budget_,
                 .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.workers, {.max_cpus = resources.max_cpus}),
+      inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
       local_reads_(config_.storage(), &read_shares_),
-      remote_reads_(RemoteEnvironment::OfProcess(), &sources_, &read_shares_),
+      remote_reads_(RemoteEnvironment::OfProcess(), &stored_, &read_shares_),
       memory_watch_(resources.producers),
       busy_at_nanos_(started_at_nanos_) {
-  sources_.Add(
+  sources_.Add([](const storage::Root&) { return true; }, &stored_);
+  sources_.Add(&storage::inflated::InflatedSource::Leads, &inflated_reads_);
+  stored_.Add(
       [](const storage::Root& root) {
         return dynamic_cast<const storage::local::LocalRoot*>(&root) != nullptr;
       },
@@ -244,6 +247,7 @@ Daemon::~Daemon() {
   devices_.Stop();
   if (disk_tier_ != nullptr) disk_tier_->Stop();
   if (coalesced_ != nullptr) coalesced_->Stop();
+  inflated_reads_.Stop();
 }
 
 absl::Status Daemon::Listen() {

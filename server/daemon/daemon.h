@@ -15,6 +15,7 @@
 #include "server/cache/next_use_registry.h"
 #include "server/daemon/disk_tier.h"
 #include "server/daemon/gpus.h"
+#include "server/daemon/inflated_reads.h"
 #include "server/daemon/local_reads.h"
 #include "server/daemon/remote_reads.h"
 #include "server/daemon/runtime_dir.h"
@@ -106,9 +107,12 @@ class Daemon {
   // cache.
   storage::RoutedSource front_;
   executor::ThreadPoolExecutor executor_;
+  // The source of objects, inflated or as they are stored.
   storage::RoutedSource sources_;
+  storage::RoutedSource stored_;
   storage::AllJobShares read_shares_;  // of all that shares reads out
   storage::memory::MemorySource memory_;
+  InflatedReads inflated_reads_;
   LocalReads local_reads_;
   RemoteReads remote_reads_;
   producer::MemoryWatch memory_watch_;

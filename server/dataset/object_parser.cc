@@ -4,6 +4,10 @@
 
 namespace forebay::dataset {
 
+absl::Status ObjectParser::EndAt(std::uint64_t) {
+  return absl::InternalError("its size was known");
+}
+
 ByteRange ReadLength::For(const ByteRange& wanted, std::uint64_t size) const {
   return {wanted.offset,
           std::min(std::max(wanted.length, length_), size - wanted.offset)};

@@ -14,6 +14,9 @@ struct ByteRange {
   std::uint64_t length = 0;  // bytes
 };
 
+// The size of an object that is known only when its end is seen.
+inline constexpr std::uint64_t kUnknownSize = std::uint64_t{1} << 62;
+
 // Finds the samples of one object, such as a file. It reads nothing itself: it
 // says what to read, and is given the bytes.
 //
@@ -29,6 +32,10 @@ class ObjectParser {
   virtual std::optional<ByteRange> next_read() const = 0;
   // Takes the bytes of next_read().
   virtual absl::Status Take(absl::Span<const std::uint8_t> bytes) = 0;
+  // To be called if there is no more of an object of kUnknownSize: it has
+  // `size` bytes. What is read next lies within them, or was given in part.
+  // Parsers that are made for objects of known size alone have no such end.
+  virtual absl::Status EndAt(std::uint64_t size);
 };
 
 // How much to read at a time, in bytes; at least what the parser must see at

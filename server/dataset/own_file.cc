@@ -7,8 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
-#include "server/base/fd.h"
 #include "server/base/status.h"
 
 namespace forebay::dataset {
@@ -46,37 +47,13 @@ absl::Status SyncDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Everything but the rename.
-absl::Status WriteTemporary(int fd, std::string_view bytes,
-                            const std::string& path) {
-  FOREBAY_RETURN_IF_ERROR(WriteAll(fd, bytes, path));
-  if (fsync(fd) != 0) return base::ErrnoStatus(errno, path);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<std::uint8_t>> ReadAll(int fd,
-                                                  const std::string& path,
-                                                  base::WorkingMemory& memory) {
-  struct stat stat;
-  if (fstat(fd, &stat) != 0) return base::ErrnoStatus(errno, path);
-  if (!S_ISREG(stat.st_mode)) {
-    return absl::DataLossError(absl::StrCat(path, ": is not a regular file"));
-  }
-  if (stat.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": belongs to user ", stat.st_uid));
-  }
-  if (static_cast<std::uint64_t>(stat.st_size) > kLargestFile) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": is larger than ", kLargestFile, " bytes"));
-  }
-  const absl::Status counted =
-      memory.Grow(static_cast<std::uint64_t>(stat.st_size));
-  if (!counted.ok()) return base::Annotate(counted, path);
-  std::vector<std::uint8_t> bytes(stat.st_size);
+absl::StatusOr<std::vector<std::uint8_t>> ReadAll(const OwnFile& file,
+                                                  const std::string& path) {
+  std::vector<std::uint8_t> bytes(file.size);
   std::size_t filled = 0;
   while (filled < bytes.size()) {
-    const ssize_t got = read(fd, &bytes[filled], bytes.size() - filled);
+    const ssize_t got =
+        read(file.fd.get(), &bytes[filled], bytes.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return base::ErrnoStatus(errno, path);
     if (got == 0) break;
@@ -88,30 +65,70 @@ absl::StatusOr<std::vector<std::uint8_t>> ReadAll(int fd,
 
 }  // namespace
 
+absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path) {
+  // A FIFO in its place must not block.
+  base::Fd fd(
+      open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat stat;
+  if (!fd || fstat(fd.get(), &stat) != 0) return base::ErrnoStatus(errno, path);
+  if (!S_ISREG(stat.st_mode)) {
+    return absl::DataLossError(absl::StrCat(path, ": is not a regular file"));
+  }
+  if (stat.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": belongs to user ", stat.st_uid));
+  }
+  return OwnFile{std::move(fd), static_cast<std::uint64_t>(stat.st_size)};
+}
+
 absl::StatusOr<std::vector<std::uint8_t>> ReadOwnFile(
     const std::string& path, base::WorkingMemory& memory) {
-  // A FIFO in its place must not block.
-  const base::Fd fd(
-      open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  FOREBAY_ASSIGN_OR_RETURN(const OwnFile file, OpenOwnFile(path));
+  if (file.size > kLargestFile) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": is larger than ", kLargestFile, " bytes"));
+  }
+  const absl::Status counted = memory.Grow(file.size);
+  if (!counted.ok()) return base::Annotate(counted, path);
+  return ReadAll(file, path);
+}
+
+absl::StatusOr<NewOwnFile> NewOwnFile::Create(std::string path) {
+  FOREBAY_RETURN_IF_ERROR(MakeDirectories(path.substr(0, path.rfind('/'))));
+  std::string temporary = absl::StrCat(path, ".XXXXXX");
+  base::Fd fd(mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return base::ErrnoStatus(errno, path);
-  return ReadAll(fd.get(), path, memory);
+  return NewOwnFile(std::move(path), std::move(temporary), std::move(fd));
+}
+
+NewOwnFile::NewOwnFile(NewOwnFile&& other) noexcept
+    : path_(other.path_),
+      temporary_(std::exchange(other.temporary_, {})),
+      fd_(std::move(other.fd_)),
+      size_(other.size_) {}
+
+NewOwnFile::~NewOwnFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+absl::Status NewOwnFile::Append(std::string_view bytes) {
+  FOREBAY_RETURN_IF_ERROR(WriteAll(fd_.get(), bytes, path_));
+  size_ += bytes.size();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<base::Fd> NewOwnFile::Keep() {
+  if (fsync(fd_.get()) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0)
+    return base::ErrnoStatus(errno, path_);
+  temporary_.clear();
+  FOREBAY_RETURN_IF_ERROR(SyncDirectory(path_.substr(0, path_.rfind('/'))));
+  return std::move(fd_);
 }
 
 absl::Status ReplaceOwnFile(const std::string& path, std::string_view bytes) {
-  const std::string directory = path.substr(0, path.rfind('/'));
-  FOREBAY_RETURN_IF_ERROR(MakeDirectories(directory));
-  std::string temporary = absl::StrCat(path, ".XXXXXX");
-  const base::Fd fd(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd) return base::ErrnoStatus(errno, path);
-  absl::Status status = WriteTemporary(fd.get(), bytes, path);
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = base::ErrnoStatus(errno, path);
-  }
-  if (!status.ok()) {
-    unlink(temporary.c_str());
-    return status;
-  }
-  return SyncDirectory(directory);
+  FOREBAY_ASSIGN_OR_RETURN(NewOwnFile file, NewOwnFile::Create(path));
+  FOREBAY_RETURN_IF_ERROR(file.Append(bytes));
+  return file.Keep().status();
 }
 
 absl::Status RemoveOwnFile(const std::string& path) {

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/fd.h"
 #include "server/base/working_memory.h"
 
 // Files that the daemon writes for itself, in directories that only its user
@@ -21,6 +24,43 @@ namespace forebay::dataset {
 // another user. RESOURCE_EXHAUSTED: that of `memory`. Others: the disk's.
 absl::StatusOr<std::vector<std::uint8_t>> ReadOwnFile(
     const std::string& path, base::WorkingMemory& memory);
+
+// An open file.
+struct OwnFile {
+  base::Fd fd;
+  std::uint64_t size = 0;  // bytes
+};
+
+// Opens a file to read parts of it, of any size. Errors as ReadOwnFile's.
+absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path);
+
+// A file that is written piece by piece, and is there only when all of it is.
+// Not thread-safe.
+class NewOwnFile {
+ public:
+  // Makes missing directories, for their owner alone.
+  static absl::StatusOr<NewOwnFile> Create(std::string path);
+  NewOwnFile(NewOwnFile&& other) noexcept;
+  NewOwnFile& operator=(NewOwnFile&&) = delete;
+  // Removes it, unless it was kept.
+  ~NewOwnFile();
+
+  absl::Status Append(std::string_view bytes);
+  std::uint64_t size() const { return size_; }  // bytes so far
+  // Puts it in the place of a former one. Returns it, open for reading.
+  absl::StatusOr<base::Fd> Keep();
+
+ private:
+  NewOwnFile(std::string path, std::string temporary, base::Fd fd)
+      : path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        fd_(std::move(fd)) {}
+
+  const std::string path_;
+  std::string temporary_;  // empty: it is no longer there
+  base::Fd fd_;
+  std::uint64_t size_ = 0;
+};
 
 // Makes missing directories, for their owner alone. On failure the former file
 // is still there.

@@ -90,12 +90,6 @@ def test_files_without_records_are_no_dataset(good):
     assert len(forebay.Dataset(GOLDEN / "empty.tfrecord", autostart=False)) == 0
 
 
-def test_compressed_files_are_refused_by_name():
-    for name in ("gzip", "zlib"):
-        assert f"is compressed ({name.upper()})" in refusal(
-            forebay.Unsupported, GOLDEN / f"{name}.tfrecord", fields="bytes")
-
-
 def test_fields_that_records_lack():
     start = (f"sample 0 (record 0) of {EXAMPLES.parent}: "
              "examples-00000-of-00002.tfrecord: ")

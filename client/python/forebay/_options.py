@@ -97,13 +97,13 @@ def path_of(dataset):
 def _is_shards(path):
     """Whether a path stands for tar shards rather than for a folder."""
     name = os.fsdecode(path)
-    return (name.endswith(".tar") or any(c in name for c in "{*?[")) and (
-        not os.path.isdir(path))
+    is_shards = name.endswith((".tar", ".tar.gz", ".tgz"))
+    return (is_shards or any(c in name for c in "{*?[")) and not os.path.isdir(path)
 
 
-_TFRECORD = (".tfrecord", ".tfrecords", ".tfrec")
+_TFRECORD = tuple(ending + packed for ending in (".tfrecord", ".tfrecords", ".tfrec")
+                  for packed in ("", ".gz"))
 _ARRAY_RECORD = (".array_record", ".arrayrecord")
-# Objects that describe files of records, and how they are made.
 
 
 def _are_files(path, endings):

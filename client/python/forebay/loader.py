@@ -44,10 +44,10 @@ class DataLoader:
         semantics of torchvision's ImageFolder; so has a zip archive, or a folder in one
         ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
         wildcards, or in ".npz", means the rows of NumPy's files, all of one type and
-        shape; in a folder, each is a sample. Another that ends in ".tar" or has braces
-        or wildcards ("/data/{00000..00127}.tar") means tar shards as webdataset writes
-        them. Or a `forebay.manifest`, `tfrecord`, `lmdb`, `npz`, `npy_folder`, `tokens`
-        or `array_record`. Or torchvision's ImageFolder, ImageNet, LSUN, CIFAR10,
+        shape; in a folder, each is a sample. One that ends in ".tar" or ".tar.gz", or has
+        braces or wildcards ("/data/{00000..00127}.tar"), means tar shards as webdataset
+        writes them. Or a `forebay.manifest`, `tfrecord`, `lmdb`, `npz`, `npy_folder`,
+        `tokens` or `array_record`. Or torchvision's ImageFolder, ImageNet, LSUN, CIFAR10,
         CIFAR100, MNIST and its like, with transform and target_transform (which runs in
         the trainer); torch's TensorDataset (fields `tensor0`, ...), Subset and
         ConcatDataset of these. Any other's code runs in processes of this user's, which

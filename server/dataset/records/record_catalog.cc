@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/inflated/inflating_parser.h"
+#include "server/dataset/inflated/point_file.h"
 #include "server/dataset/object_scan.h"
 #include "server/dataset/records/record_dataset.h"
 #include "server/dataset/records/record_layout.h"
@@ -25,6 +27,40 @@ std::string NameOf(const RecordRequest& request) {
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
                       std::string(1, '\0'), request.name);
 }
+
+// The parser of one file, and what inflates the file for it; null if its format
+// has no compressed files.
+struct FileParser {
+  absl::StatusOr<ObjectParser*> Begin(const RecordFormat& format,
+                                      const storage::ListedObject& file,
+                                      const ReadSizes& read_sizes,
+                                      inflated::PointFileWriter* points,
+                                      base::WorkingMemory* memory) {
+    const auto make =
+        [=, this, &format](
+            std::uint64_t size,
+            const ReadSizes& sizes) -> absl::StatusOr<ObjectParser*> {
+      storage::ListedObject sized = file;
+      sized.version.size = size;
+      FOREBAY_ASSIGN_OR_RETURN(records, format.Parse(sized, sizes, memory));
+      return records.get();
+    };
+    if (!format.may_be_packed()) return make(file.version.size, read_sizes);
+    FOREBAY_ASSIGN_OR_RETURN(
+        inflating, inflated::InflatingParser::Create(
+                       file,
+                       {.packing_of =
+                            [&format](absl::Span<const std::uint8_t> start) {
+                              return format.PackingOf(start);
+                            },
+                        .make = make},
+                       read_sizes, points, memory));
+    return inflating.get();
+  }
+
+  std::unique_ptr<RecordParser> records;
+  std::unique_ptr<inflated::InflatingParser> inflating;
+};
 
 }  // namespace
 
@@ -76,7 +112,8 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
                              HasMarks(request, found, stop));
     if (is_current) return found;
   }
-  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, Scan(request, files, memory, stop));
+  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index,
+                           Scan(request, name, files, memory, stop));
   if (store_.has_value()) {
     if (const auto saved = store_->Save(name, *index); !saved.ok()) {
       warnings->push_back(absl::StrCat(
@@ -88,11 +125,17 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
 }
 
 absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
-    const RecordRequest& request, const RecordRequest::Files& files,
-    base::WorkingMemory& memory, const std::stop_token& stop) const {
+    const RecordRequest& request, const std::string& name,
+    const RecordRequest::Files& files, base::WorkingMemory& memory,
+    const std::stop_token& stop) const {
   FOREBAY_ASSIGN_OR_RETURN(const RecordRequest::FormatPtr format,
                            request.find_format(files, memory, stop));
-  std::map<std::size_t, std::unique_ptr<RecordParser>> parsers;
+  inflated::PointFileWriter points(
+      store_.has_value() ? store_->PointsPathOf(name) : "", &memory);
+  std::vector<std::optional<storage::inflated::InflatedFile>> packed;
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(packed, files.size()));
+  packed.resize(files.size());
+  std::map<std::size_t, FileParser> parsers;
   std::vector<FileRecords> records;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(records, files.size()));
   records.resize(files.size());
@@ -109,20 +152,23 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
                   .begin = {},
                   .end = {}};
   scan.begin = [&](std::size_t file) -> absl::StatusOr<ObjectParser*> {
-    auto& parser = parsers[file];
-    FOREBAY_ASSIGN_OR_RETURN(
-        parser, format->Parse(files[file], request.read_sizes, &memory));
-    return parser.get();
+    return parsers[file].Begin(*format, files[file], request.read_sizes,
+                               &points, &memory);
   };
   scan.end = [&](std::size_t file) {
     const auto parser = parsers.find(file);
-    records[file] = parser->second->TakeRecords();
+    records[file] = parser->second.records->TakeRecords();
+    if (parser->second.inflating != nullptr)
+      packed[file] = parser->second.inflating->TakeInflated();
     if (!request.marks) records[file].mark = 0;
     parsers.erase(parser);
     return absl::OkStatus();
   };
   FOREBAY_RETURN_IF_ERROR(ScanObjects(scan, memory));
-  return BuildRecordIndex(format->text(), files, std::move(records), memory);
+  FOREBAY_ASSIGN_OR_RETURN(inflated::PointsPtr found,
+                           points.Finish(files, std::move(packed)));
+  return BuildRecordIndex(format->text(), files, std::move(records), memory,
+                          std::move(found));
 }
 
 // Whether all files still have the marks that the index knows.

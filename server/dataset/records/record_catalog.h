@@ -93,6 +93,7 @@ class RecordCatalog {
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   absl::StatusOr<IndexPtr> Scan(const RecordRequest& request,
+                                const std::string& name,
                                 const RecordRequest::Files& files,
                                 base::WorkingMemory& memory,
                                 const std::stop_token& stop) const;

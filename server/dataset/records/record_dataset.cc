@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/storage/inflated/inflated_root.h"
 
 namespace forebay::dataset::records {
 namespace {
@@ -29,7 +30,7 @@ RecordDataset::RecordDataset(std::shared_ptr<const RecordIndex> index,
     : index_(std::move(index)),
       format_(std::move(format)),
       layout_(std::make_shared<const RecordLayout>(index_, format_, budget)),
-      root_(std::move(root)),
+      root_(storage::inflated::WithPoints(std::move(root), index_->points())),
       fields_(format_->FieldsOf(*index_)) {}
 
 Sample RecordDataset::At(std::uint64_t id) const {

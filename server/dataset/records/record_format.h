@@ -17,6 +17,7 @@
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_index.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/inflated/packing.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::records {
@@ -44,6 +45,13 @@ class RecordFormat {
   virtual absl::StatusOr<std::unique_ptr<RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const = 0;
+  // Whether files may be compressed as a whole. Then how one is that begins so:
+  // see inflated::InnerFormat. Its parsers take files of kUnknownSize.
+  virtual bool may_be_packed() const { return false; }
+  virtual std::optional<storage::inflated::Packing> PackingOf(
+      absl::Span<const std::uint8_t>) const {
+    return std::nullopt;
+  }
   // Whether files have marks. Then as ObjectLayout::FindMark.
   virtual bool has_marks() const { return false; }
   virtual std::optional<std::uint64_t> FindMark(

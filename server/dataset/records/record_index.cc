@@ -112,6 +112,8 @@ void RecordIndex::Summarize() {
     digest.Add(PathOf(file));
     digest.Add(EndOf(i) - file.first_record).Add(file.begin);
     digest.Add(file.size).Add(file.stamp).Add(file.mark);
+    if (const auto* const packed = PackedOf(file); packed != nullptr)
+      digest.Add(packed->packed_size);
     for (std::uint64_t record = file.first_record; record < EndOf(i);
          ++record) {
       const std::uint64_t length = parts_.ends[record] - BeginOf(file, record);
@@ -139,6 +141,11 @@ std::uint64_t RecordIndex::BeginOf(const FileRecord& file,
 std::string_view RecordIndex::PathOf(const FileRecord& file) const {
   return std::string_view(parts_.names)
       .substr(file.path_offset, file.path_length);
+}
+
+const storage::inflated::PackedFile* RecordIndex::PackedOf(
+    const FileRecord& file) const {
+  return parts_.points == nullptr ? nullptr : parts_.points->Find(PathOf(file));
 }
 
 RecordIndex::Extent RecordIndex::ExtentOf(std::uint64_t record) const {
@@ -208,8 +215,11 @@ bool RecordIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
   if (files.size() != parts_.files.size()) return false;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const FileRecord& known = parts_.files[i];
+    const auto* const packed = PackedOf(known);
     const storage::ObjectVersion version = {
-        known.size, known.stamp, {known.inode, ctimes_[i]}};
+        packed != nullptr ? packed->packed_size : known.size,
+        known.stamp,
+        {known.inode, ctimes_[i]}};
     if (files[i].version != version || files[i].name != PathOf(known))
       return false;
   }
@@ -230,6 +240,20 @@ bool RecordIndex::Accept(std::string_view path,
   for (std::size_t i = 0; i < parts_.files.size(); ++i) {
     if (PathOf(parts_.files[i]) != path) continue;
     if (revision.inode != parts_.files[i].inode || !HasRecords(i, records))
+      return false;
+    ctimes_[i] = revision.ctime_nanos;
+  }
+  return true;
+}
+
+bool RecordIndex::AcceptPacked(std::string_view path,
+                               const storage::Revision& revision,
+                               std::uint32_t pieces_crc32c) const {
+  for (std::size_t i = 0; i < parts_.files.size(); ++i) {
+    if (PathOf(parts_.files[i]) != path) continue;
+    const auto* const packed = PackedOf(parts_.files[i]);
+    if (packed == nullptr || packed->pieces_crc32c != pieces_crc32c ||
+        revision.inode != parts_.files[i].inode)
       return false;
     ctimes_[i] = revision.ctime_nanos;
   }
@@ -281,7 +305,8 @@ std::uint64_t RecordIndex::Bytes(std::uint64_t files, std::uint64_t numbers,
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
     std::string format, absl::Span<const storage::ListedObject> files,
-    std::vector<FileRecords> records, base::WorkingMemory& memory) {
+    std::vector<FileRecords> records, base::WorkingMemory& memory,
+    std::shared_ptr<const storage::inflated::FilePoints> points) {
   FOREBAY_CHECK(records.size() == files.size());
   std::size_t count = 0;
   std::size_t begins = 0;
@@ -317,16 +342,19 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
   parts.bounds.resize(fields);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const storage::ObjectVersion& version = files[i].version;
+    const auto* const packed =
+        points == nullptr ? nullptr : points->Find(files[i].name);
     FileRecords& some = records[i];
-    parts.files.push_back({.path_offset = parts.names.size(),
-                           .path_length = files[i].name.size(),
-                           .first_record = parts.ends.size(),
-                           .begin = some.begin,
-                           .size = version.size,
-                           .stamp = version.stamp,
-                           .inode = version.revision.inode,
-                           .ctime_nanos = version.revision.ctime_nanos,
-                           .mark = some.mark});
+    parts.files.push_back(
+        {.path_offset = parts.names.size(),
+         .path_length = files[i].name.size(),
+         .first_record = parts.ends.size(),
+         .begin = some.begin,
+         .size = packed != nullptr ? packed->size : version.size,
+         .stamp = version.stamp,
+         .inode = version.revision.inode,
+         .ctime_nanos = version.revision.ctime_nanos,
+         .mark = some.mark});
     parts.names += files[i].name;
     parts.ends.insert(parts.ends.end(), some.ends.begin(), some.ends.end());
     parts.begins.insert(parts.begins.end(), some.begins.begin(),
@@ -340,6 +368,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
       parts.bounds[field].Add(some.bounds[field]);
     some = {};
   }
+  parts.points = std::move(points);
   return RecordIndex::Create(std::move(parts));
 }
 

@@ -17,6 +17,7 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/records/packed_keys.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/inflated/file_points.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::records {
@@ -46,7 +47,8 @@ struct FileRecords {
   std::vector<LengthBounds> bounds;
 };
 
-// A file of an index. Its records follow those of the file before it.
+// A file of an index; if it is compressed, as if it were not. Its records
+// follow those of the file before it.
 struct FileRecord {
   std::uint64_t path_offset = 0;  // bytes into the names
   std::uint64_t path_length = 0;  // bytes
@@ -72,6 +74,8 @@ struct RecordIndexParts {
   // Of all files' records, if they have any. Each file begins a block.
   PackedKeys keys;
   std::string names;
+  // By which compressed files are read. Null if none is.
+  std::shared_ptr<const storage::inflated::FilePoints> points = {};
   // Of at least RecordIndex::Bytes.
   base::MemoryReservation reservation = {};
 };
@@ -132,6 +136,13 @@ class RecordIndex {
   // false and changes nothing.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const FileRecords& records) const;
+  // Likewise of a compressed file, of which a rescan found pieces alone.
+  bool AcceptPacked(std::string_view path, const storage::Revision& revision,
+                    std::uint32_t pieces_crc32c) const;
+  // Null if no file is compressed.
+  const std::shared_ptr<const storage::inflated::FilePoints>& points() const {
+    return parts_.points;
+  }
 
   // Bytes of memory.
   std::uint64_t memory() const;
@@ -150,6 +161,8 @@ class RecordIndex {
   std::uint64_t BeginOf(const FileRecord& file, std::uint64_t record) const;
   std::uint64_t EndOf(std::size_t file) const;
   std::string_view PathOf(const FileRecord& file) const;
+  // Null if it is not compressed.
+  const storage::inflated::PackedFile* PackedOf(const FileRecord& file) const;
   bool HasRecords(std::size_t file, const FileRecords& records) const;
 
   RecordIndexParts parts_;
@@ -161,11 +174,13 @@ class RecordIndex {
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;
 };
 
-// Makes the index of `files`, each with its records, in this order. The index
-// keeps its part of `memory`. RESOURCE_EXHAUSTED: that of `memory`.
+// Makes the index of `files`, each with its records, in this order. `points`
+// has those that are compressed; null if none is. The index keeps its part of
+// `memory`. RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
     std::string format, absl::Span<const storage::ListedObject> files,
-    std::vector<FileRecords> records, base::WorkingMemory& memory);
+    std::vector<FileRecords> records, base::WorkingMemory& memory,
+    std::shared_ptr<const storage::inflated::FilePoints> points = nullptr);
 
 }  // namespace forebay::dataset::records
 

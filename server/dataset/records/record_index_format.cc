@@ -57,12 +57,14 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
   AppendItems(bytes, parts.keys.blocks);
   bytes += parts.keys.bytes;
   AppendItems(bytes, parts.unpacked);
+  inflated::AppendPoints(bytes, parts.points);
   SealIndexFile(bytes);
   return bytes;
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    const inflated::FindPoints& find_points) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
                            TakeIndexFileHeader<Header>(kType, bytes));
   RecordIndexParts parts;
@@ -79,9 +81,11 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
       !TakeItems(bytes, header.begins, &parts.begins) ||
       !TakeItems(bytes, header.key_blocks, &parts.keys.blocks) ||
       !TakeItems(bytes, header.keys_bytes, &parts.keys.bytes) ||
-      !TakeItems(bytes, header.unpacked, &parts.unpacked) || !bytes.empty()) {
+      !TakeItems(bytes, header.unpacked, &parts.unpacked)) {
     return DamagedIndexFile("has counts that do not match its length");
   }
+  FOREBAY_ASSIGN_OR_RETURN(parts.points,
+                           inflated::TakePoints(bytes, find_points));
   return RecordIndex::Create(std::move(parts));
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/inflated/point_file.h"
 #include "server/dataset/records/record_index.h"
 
 // The file of a RecordIndex:
@@ -26,6 +27,8 @@
 //   key blocks   8 bytes each: u64
 //   keys         bytes, see packed_keys.h
 //   lengths      8 bytes each: u64, of records once they are unpacked
+//   points       of compressed files alone: 16 bytes, the digest of their
+//                access points, see ../inflated/point_file.h
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
 // See index_file.h.
 
@@ -34,11 +37,13 @@ namespace forebay::dataset::records {
 // Returns the bytes of the file. Thread-safe; never blocks.
 std::string EncodeRecordIndex(const RecordIndex& index);
 
-// Reads the index in `bytes`, which keeps its part of `memory`. DATA_LOSS: the
-// file is damaged or of another version; RESOURCE_EXHAUSTED: that of `memory`.
-// Thread-safe; never blocks.
+// Reads the index in `bytes`, which keeps its part of `memory`, and its access
+// points by `find_points`, if it has some. DATA_LOSS: the file is damaged or of
+// another version; RESOURCE_EXHAUSTED: that of `memory`; those of
+// `find_points`. Thread-safe; blocks only for that.
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory);
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    const inflated::FindPoints& find_points = nullptr);
 
 }  // namespace forebay::dataset::records
 

@@ -29,6 +29,10 @@ std::string RecordIndexStore::PathOf(std::string_view dataset) const {
                       absl::Hex(digest.low64, absl::kZeroPad16), ".records");
 }
 
+std::string RecordIndexStore::PointsPathOf(std::string_view dataset) const {
+  return absl::StrCat(PathOf(dataset), ".points");
+}
+
 absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexStore::Load(
     std::string_view dataset,
     absl::Span<const storage::ListedObject> files) const {
@@ -36,7 +40,9 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexStore::Load(
   base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
                            ReadOwnFile(path, memory));
-  auto index = DecodeRecordIndex(bytes, memory);
+  auto index = DecodeRecordIndex(bytes, memory, [&] {
+    return inflated::LoadPoints(PointsPathOf(dataset), memory);
+  });
   if (!index.ok()) return base::Annotate(index.status(), path);
   if (!(*index)->IsOf(files)) {
     return absl::NotFoundError(

@@ -37,6 +37,10 @@ class RecordIndexStore {
   // Errors as Load's; on failure the former index is still there.
   absl::Status Save(std::string_view dataset, const RecordIndex& index) const;
 
+  // Where the access points of its compressed files are kept. They are written
+  // before the index is.
+  std::string PointsPathOf(std::string_view dataset) const;
+
  private:
   std::string PathOf(std::string_view dataset) const;
 

@@ -2,6 +2,7 @@
 
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/inflated/piece_digest.h"
 #include "server/dataset/object_rescan.h"
 
 namespace forebay::dataset::records {
@@ -20,18 +21,24 @@ class RecordRescan final : public ObjectRescan {
 
  private:
   absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
+    if (index_->points() != nullptr &&
+        index_->points()->Find(object()) != nullptr)
+      return &pieces_.emplace(version().size);
     FOREBAY_ASSIGN_OR_RETURN(parser_,
                              format_->Parse({object(), version()}, {}, memory));
     return parser_.get();
   }
 
   bool Accept(const storage::Revision& revision) override {
+    if (pieces_.has_value())
+      return index_->AcceptPacked(object(), revision, pieces_->crc32c());
     return index_->Accept(object(), revision, parser_->TakeRecords());
   }
 
   const std::shared_ptr<const RecordIndex> index_;
   const std::shared_ptr<const RecordFormat> format_;
   std::unique_ptr<RecordParser> parser_;
+  std::optional<inflated::PieceParser> pieces_;  // of a compressed file
 };
 
 }  // namespace

@@ -81,6 +81,8 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
                    1, budget_->limit() / kReadsPart / request.read_sizes.max));
   options.read_sizes = request.read_sizes;
   options.stop = stop;
+  if (store_.has_value())
+    options.points_path = store_->PointsPathOf(name, request.fields);
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index,
                            ScanShards(*request.source, request.root, shards,
                                       request.fields, options, memory));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/base/check.h"
+#include "server/storage/inflated/inflated_root.h"
 
 namespace forebay::dataset::shards {
 
@@ -11,7 +12,7 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
                            base::MemoryBudget* budget)
     : index_(std::move(index)),
       layout_(std::make_shared<const ShardLayout>(index_, budget)),
-      root_(std::move(root)) {
+      root_(storage::inflated::WithPoints(std::move(root), index_->points())) {
   const FieldChoice& chosen = index_->fields();
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     fields_.push_back({.name = chosen.alternatives(i).front(),

@@ -108,6 +108,8 @@ void ShardIndex::Summarize() {
     digest.Add(EndOf(i) - shard.first_sample);
     digest.Add(shard.size);
     digest.Add(shard.stamp);
+    if (const auto* const packed = PackedOf(shard); packed != nullptr)
+      digest.Add(packed->packed_size);
   }
   digest.AddItems(parts_.members.data(), parts_.members.size());
   digest.AddItems(parts_.alternatives.data(), parts_.alternatives.size());
@@ -196,7 +198,9 @@ bool ShardIndex::IsOf(const FieldChoice& fields,
   if (fields.fields() != fields_.fields() || shards.size() != shard_count())
     return false;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    const Shard known = ShardAt(i);
+    Shard known = ShardAt(i);
+    const auto* const packed = PackedOf(parts_.shards[i]);
+    if (packed != nullptr) known.version.size = packed->packed_size;
     if (known.version != shards[i].version || known.name != shards[i].name)
       return false;
   }
@@ -221,6 +225,26 @@ bool ShardIndex::Accept(std::string_view path,
     ctimes_[i] = revision.ctime_nanos;
   }
   return true;
+}
+
+bool ShardIndex::AcceptPacked(std::string_view path,
+                              const storage::Revision& revision,
+                              std::uint32_t pieces_crc32c) const {
+  for (std::size_t i = 0; i < shard_count(); ++i) {
+    if (PathOf(parts_.shards[i]) != path) continue;
+    const auto* const packed = PackedOf(parts_.shards[i]);
+    if (packed == nullptr || packed->pieces_crc32c != pieces_crc32c ||
+        revision.inode != parts_.shards[i].inode)
+      return false;
+    ctimes_[i] = revision.ctime_nanos;
+  }
+  return true;
+}
+
+const storage::inflated::PackedFile* ShardIndex::PackedOf(
+    const ShardRecord& shard) const {
+  return parts_.points == nullptr ? nullptr
+                                  : parts_.points->Find(PathOf(shard));
 }
 
 bool ShardIndex::HasSamples(std::size_t shard,
@@ -287,7 +311,8 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     const FieldChoice& fields, absl::Span<const Shard> shards,
-    std::vector<ShardSamples> samples, base::WorkingMemory& memory) {
+    std::vector<ShardSamples> samples, base::WorkingMemory& memory,
+    std::shared_ptr<const storage::inflated::FilePoints> points) {
   FOREBAY_CHECK(samples.size() == shards.size());
   ShardIndexParts parts;
   parts.fields = fields.fields();
@@ -310,12 +335,14 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
   parts.keys.reserve(keys);
   parts.names.reserve(names);
   for (std::size_t i = 0; i < shards.size(); ++i) {
+    const auto* const packed =
+        points == nullptr ? nullptr : points->Find(shards[i].name);
     parts.shards.push_back(
         {.path_offset = parts.names.size(),
          .path_length = shards[i].name.size(),
          .first_sample = parts.members.size() / fields.size(),
          .keys_offset = parts.keys.size(),
-         .size = shards[i].version.size,
+         .size = packed != nullptr ? packed->size : shards[i].version.size,
          .stamp = shards[i].version.stamp,
          .inode = shards[i].version.revision.inode,
          .ctime_nanos = shards[i].version.revision.ctime_nanos});
@@ -329,6 +356,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     parts.keys += some.keys.packed();
     some = {};
   }
+  parts.points = std::move(points);
   return ShardIndex::Create(std::move(parts));
 }
 

@@ -18,6 +18,7 @@
 #include "server/dataset/shards/key_list.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/tar_header.h"
+#include "server/storage/inflated/file_points.h"
 
 namespace forebay::dataset::shards {
 
@@ -46,7 +47,8 @@ struct ShardSamples {
                             base::WorkingMemory& memory);
 };
 
-// A shard. Its samples follow those of the shard before it.
+// A shard; if it is compressed, as if it were not. Its samples follow those of
+// the shard before it.
 struct ShardRecord {
   std::uint64_t path_offset = 0;  // bytes into the names
   std::uint64_t path_length = 0;  // bytes
@@ -68,6 +70,8 @@ struct ShardIndexParts {
   std::vector<std::uint8_t> alternatives;
   std::string keys;  // a list for each shard
   std::string names;
+  // By which compressed shards are read. Null if none is.
+  std::shared_ptr<const storage::inflated::FilePoints> points = {};
   // Of at least ShardIndex::Bytes.
   base::MemoryReservation reservation = {};
 };
@@ -124,6 +128,13 @@ class ShardIndex {
   // returns false and changes nothing.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const ShardSamples& samples) const;
+  // Likewise of a compressed shard, of which a rescan found pieces alone.
+  bool AcceptPacked(std::string_view path, const storage::Revision& revision,
+                    std::uint32_t pieces_crc32c) const;
+  // Null if no shard is compressed.
+  const std::shared_ptr<const storage::inflated::FilePoints>& points() const {
+    return parts_.points;
+  }
 
   // Bytes of memory.
   std::uint64_t memory() const;
@@ -140,6 +151,8 @@ class ShardIndex {
   void Summarize();
   std::uint64_t EndOf(std::size_t shard) const;
   std::string_view PathOf(const ShardRecord& shard) const;
+  // Null if it is not compressed.
+  const storage::inflated::PackedFile* PackedOf(const ShardRecord& shard) const;
   std::string_view KeysOf(std::size_t shard) const;
   bool HasSamples(std::size_t shard, const ShardSamples& samples) const;
 
@@ -165,11 +178,13 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
                   std::string_view key, absl::Span<const ChosenMember> chosen,
                   ShardSamples* samples);
 
-// Makes the index of `shards`, each with its samples, in this order. The index
-// keeps its part of `memory`. RESOURCE_EXHAUSTED: that of `memory`.
+// Makes the index of `shards`, each with its samples, in this order. `points`
+// has those that are compressed; null if none is. The index keeps its part of
+// `memory`. RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     const FieldChoice& fields, absl::Span<const Shard> shards,
-    std::vector<ShardSamples> samples, base::WorkingMemory& memory);
+    std::vector<ShardSamples> samples, base::WorkingMemory& memory,
+    std::shared_ptr<const storage::inflated::FilePoints> points = nullptr);
 
 }  // namespace forebay::dataset::shards
 

@@ -49,12 +49,14 @@ std::string EncodeShardIndex(const ShardIndex& index) {
   bytes += parts.names;
   bytes += parts.keys;
   bytes += fields;
+  inflated::AppendPoints(bytes, parts.points);
   SealIndexFile(bytes);
   return bytes;
 }
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    const inflated::FindPoints& find_points) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
                            TakeIndexFileHeader<Header>(kType, bytes));
   ShardIndexParts parts;
@@ -67,9 +69,11 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
       !TakeItems(bytes, header.alternatives, &parts.alternatives) ||
       !TakeItems(bytes, header.names_bytes, &parts.names) ||
       !TakeItems(bytes, header.keys_bytes, &parts.keys) ||
-      !TakeItems(bytes, header.fields_bytes, &fields) || !bytes.empty()) {
+      !TakeItems(bytes, header.fields_bytes, &fields)) {
     return DamagedIndexFile("has counts that do not match its length");
   }
+  FOREBAY_ASSIGN_OR_RETURN(parts.points,
+                           inflated::TakePoints(bytes, find_points));
   parts.fields = absl::StrSplit(fields, ' ');
   return ShardIndex::Create(std::move(parts));
 }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/inflated/point_file.h"
 #include "server/dataset/shards/shard_index.h"
 
 // The file of a ShardIndex:
@@ -22,7 +23,8 @@
 //   names        bytes, see ShardRecord
 //   keys         bytes, see KeyList
 //   fields       text, with blanks between
-//   checksum     16 bytes: XXH3-128 of all before, in its canonical form
+//   points       of compressed files alone: 16 bytes, the digest of their
+//   points checksum     16 bytes: XXH3-128 of all before, in its canonical form
 // See index_file.h.
 
 namespace forebay::dataset::shards {
@@ -30,11 +32,13 @@ namespace forebay::dataset::shards {
 // Returns the bytes of the file. Thread-safe; never blocks.
 std::string EncodeShardIndex(const ShardIndex& index);
 
-// Reads the index in `bytes`, which keeps its part of `memory`. DATA_LOSS: the
-// file is damaged or of another version; RESOURCE_EXHAUSTED: that of `memory`.
-// Thread-safe; never blocks.
+// Reads the index in `bytes`, which keeps its part of `memory`, and its access
+// points by `find_points`, if it has some. DATA_LOSS: the file is damaged or of
+// another version; RESOURCE_EXHAUSTED: that of `memory`; those of
+// `find_points`. Thread-safe; blocks only for that.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory);
+    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    const inflated::FindPoints& find_points = nullptr);
 
 }  // namespace forebay::dataset::shards
 

@@ -32,6 +32,11 @@ std::string ShardIndexStore::PathOf(std::string_view dataset,
                       absl::Hex(digest.low64, absl::kZeroPad16), ".shards");
 }
 
+std::string ShardIndexStore::PointsPathOf(std::string_view dataset,
+                                          const FieldChoice& fields) const {
+  return absl::StrCat(PathOf(dataset, fields), ".points");
+}
+
 absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
     std::string_view dataset, const FieldChoice& fields,
     absl::Span<const Shard> shards) const {
@@ -39,7 +44,9 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
   base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
                            ReadOwnFile(path, memory));
-  auto index = DecodeShardIndex(bytes, memory);
+  auto index = DecodeShardIndex(bytes, memory, [&] {
+    return inflated::LoadPoints(PointsPathOf(dataset, fields), memory);
+  });
   if (!index.ok()) return base::Annotate(index.status(), path);
   if (!(*index)->IsOf(fields, shards)) {
     return absl::NotFoundError(

@@ -40,6 +40,11 @@ class ShardIndexStore {
   // Errors as Load's; on failure the former index is still there.
   absl::Status Save(std::string_view dataset, const ShardIndex& index) const;
 
+  // Where the access points of its compressed shards are kept. They are written
+  // before the index is.
+  std::string PointsPathOf(std::string_view dataset,
+                           const FieldChoice& fields) const;
+
  private:
   std::string PathOf(std::string_view dataset, const FieldChoice& fields) const;
 

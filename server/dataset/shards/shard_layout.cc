@@ -6,6 +6,7 @@
 
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/inflated/piece_digest.h"
 #include "server/dataset/object_rescan.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_parser.h"
@@ -24,6 +25,9 @@ class ShardRescan final : public ObjectRescan {
 
  private:
   absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
+    if (index_->points() != nullptr &&
+        index_->points()->Find(object()) != nullptr)
+      return &pieces_.emplace(version().size);
     const Shard shard = {object(), version()};
     FOREBAY_ASSIGN_OR_RETURN(
         ShardParser parser,
@@ -32,11 +36,14 @@ class ShardRescan final : public ObjectRescan {
   }
 
   bool Accept(const storage::Revision& revision) override {
+    if (pieces_.has_value())
+      return index_->AcceptPacked(object(), revision, pieces_->crc32c());
     return index_->Accept(object(), revision, parser_->TakeSamples());
   }
 
   const std::shared_ptr<const ShardIndex> index_;
   std::optional<ShardParser> parser_;
+  std::optional<inflated::PieceParser> pieces_;  // of a compressed shard
 };
 
 }  // namespace

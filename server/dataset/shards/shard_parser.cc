@@ -41,6 +41,15 @@ absl::Status ShardParser::Take(absl::Span<const std::uint8_t> bytes) {
   return Keep(found);
 }
 
+absl::Status ShardParser::EndAt(std::uint64_t size) {
+  const bool was_over = !walk_.wanted().has_value();
+  FOREBAY_RETURN_IF_ERROR(walk_.EndAt(size));
+  if (was_over) return absl::OkStatus();
+  std::vector<GroupedSample> found;
+  grouping_.Finish(&found);
+  return Keep(found);
+}
+
 absl::Status ShardParser::Keep(absl::Span<const GroupedSample> found) {
   std::vector<ChosenMember> chosen;
   for (const GroupedSample& sample : found) {

@@ -32,6 +32,7 @@ class ShardParser final : public ObjectParser {
 
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
+  absl::Status EndAt(std::uint64_t size) override;
 
   // To be called once, when next_read() returns nothing.
   ShardSamples TakeSamples() { return std::move(samples_); }

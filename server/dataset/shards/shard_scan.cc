@@ -3,18 +3,63 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "server/base/status.h"
+#include "server/dataset/inflated/inflating_parser.h"
+#include "server/dataset/inflated/point_file.h"
 #include "server/dataset/object_scan.h"
+#include "server/dataset/shards/tar_header.h"
+#include "server/storage/inflated/packing.h"
 
 namespace forebay::dataset::shards {
 namespace {
+
+using storage::inflated::Packing;
 
 // Bytes of the members in a read, which take a header each.
 std::uint64_t MemberBytes(std::uint64_t length) {
   return length / kTarBlock * (sizeof(TarMember) + base::HeapBytes(0)) * 2;
 }
+
+// Returns nothing for a tar archive that is not compressed by gzip.
+std::optional<Packing> PackingOf(absl::Span<const std::uint8_t> start) {
+  if (start.size() >= kTarBlock && ParseTarHeader(start.first(kTarBlock)).ok())
+    return std::nullopt;
+  const auto packing = storage::inflated::PackingOf(start);
+  return packing == Packing::kGzip ? packing : std::nullopt;
+}
+
+// The parser of one shard, and what inflates the shard for it.
+struct FileParser {
+  absl::StatusOr<ObjectParser*> Begin(const Shard& shard,
+                                      const FieldChoice* fields,
+                                      const ReadSizes& read_sizes,
+                                      inflated::PointFileWriter* points,
+                                      base::WorkingMemory* memory) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        inflating,
+        inflated::InflatingParser::Create(
+            shard,
+            {.packing_of = PackingOf,
+             .make = [=, this](std::uint64_t size, const ReadSizes& sizes)
+                 -> absl::StatusOr<ObjectParser*> {
+               Shard sized = shard;
+               sized.version.size = size;
+               FOREBAY_ASSIGN_OR_RETURN(
+                   ShardParser parser,
+                   ShardParser::Create(sized, fields, sizes, memory));
+               return &samples.emplace(std::move(parser));
+             }},
+            read_sizes, points, memory));
+    return inflating.get();
+  }
+
+  std::optional<ShardParser> samples;
+  std::unique_ptr<inflated::InflatingParser> inflating;
+};
 
 }  // namespace
 
@@ -23,7 +68,11 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     const std::shared_ptr<const storage::Root>& root,
     const std::vector<Shard>& shards, const FieldChoice& fields,
     const ShardScanOptions& options, base::WorkingMemory& memory) {
-  std::map<std::size_t, ShardParser> parsers;
+  inflated::PointFileWriter points(options.points_path, &memory);
+  std::vector<std::optional<storage::inflated::InflatedFile>> packed;
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(packed, shards.size()));
+  packed.resize(shards.size());
+  std::map<std::size_t, FileParser> parsers;
   std::vector<ShardSamples> samples;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(samples, shards.size()));
   samples.resize(shards.size());
@@ -36,20 +85,22 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
                   .begin = {},
                   .end = {},
                   .made = MemberBytes};
-  scan.begin = [&](std::size_t shard) -> absl::StatusOr<ObjectParser*> {
-    FOREBAY_ASSIGN_OR_RETURN(ShardParser parser,
-                             ShardParser::Create(shards[shard], &fields,
-                                                 options.read_sizes, &memory));
-    return &parsers.emplace(shard, std::move(parser)).first->second;
+  scan.begin = [&](std::size_t shard) {
+    return parsers[shard].Begin(shards[shard], &fields, options.read_sizes,
+                                &points, &memory);
   };
   scan.end = [&](std::size_t shard) {
     const auto parser = parsers.find(shard);
-    samples[shard] = parser->second.TakeSamples();
+    samples[shard] = parser->second.samples->TakeSamples();
+    packed[shard] = parser->second.inflating->TakeInflated();
     parsers.erase(parser);
     return absl::OkStatus();
   };
   FOREBAY_RETURN_IF_ERROR(ScanObjects(scan, memory));
-  return BuildShardIndex(fields, shards, std::move(samples), memory);
+  FOREBAY_ASSIGN_OR_RETURN(inflated::PointsPtr found,
+                           points.Finish(shards, std::move(packed)));
+  return BuildShardIndex(fields, shards, std::move(samples), memory,
+                         std::move(found));
 }
 
 }  // namespace forebay::dataset::shards

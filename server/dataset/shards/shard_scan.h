@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,15 +21,18 @@ struct ShardScanOptions {
   ReadSizes read_sizes;
   storage::ReadPurpose purpose;
   std::stop_token stop;  // ends the scan early
+  // Where access points of compressed shards are kept. Empty: in memory.
+  std::string points_path;
 };
 
 // Indexes `shards`, objects beneath `root`, by their headers, which it reads
-// from `source`. The index keeps its part of `memory`.
+// from `source`. Reads all of those that are compressed by gzip. The index
+// keeps its part of `memory`.
 //
 // Blocks for the reads, but returns soon after its stop is requested. Reads may
 // still be in flight then, and when it returns an error. Errors name the shard:
-// those of ShardParser and of the source. Errors without one: CANCELLED:
-// stopped; RESOURCE_EXHAUSTED: that of `memory`.
+// those of ShardParser, InflatingParser and of the source. Errors without one:
+// CANCELLED: stopped; RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,

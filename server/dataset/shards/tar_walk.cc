@@ -65,6 +65,28 @@ absl::Status TarWalk::See(std::uint64_t offset,
   return absl::OkStatus();
 }
 
+absl::Status TarWalk::EndAt(std::uint64_t size) {
+  size_ = size;
+  if (over_) return absl::OkStatus();
+  over_ = true;
+  if (size < kTarBlock) {
+    return absl::DataLossError(absl::StrCat(
+        object_, ": is no tar archive: it has only ", size, " bytes"));
+  }
+  absl::Status status;
+  if (at_ > size) {
+    status = absl::DataLossError(absl::StrCat(
+        "the archive is truncated in a member's data: it ends at byte ", size));
+  } else if (at_ < size) {
+    status = absl::DataLossError(
+        open_.has_value() ? "the archive is truncated in a header"
+                          : "the archive is truncated in the next header");
+  } else if (overrides_.any) {
+    status = absl::DataLossError("the member that attributes speak of lacks");
+  }
+  return Annotated(status);
+}
+
 absl::Status TarWalk::SeeHeader(absl::Span<const std::uint8_t> block,
                                 std::vector<TarMember>* files) {
   auto header = ParseTarHeader(block);

@@ -45,6 +45,10 @@ class TarWalk {
   absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
                    std::vector<TarMember>* files);
 
+  // Tells the size of an archive that was made with kUnknownSize, when it is
+  // known that it has no more bytes. Errors as See's.
+  absl::Status EndAt(std::uint64_t size);
+
  private:
   // Attributes of the next member in earlier headers; the first of each counts.
   struct Overrides {

@@ -7,13 +7,22 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/dataset/tfrecord/framing.h"
+#include "server/storage/inflated/inflate_scan.h"
+#include "server/storage/inflated/packing.h"
 #include "server/storage/read_now.h"
 
 namespace forebay::dataset::tfrecord {
 namespace {
 
+using storage::inflated::InflateScan;
+using storage::inflated::Packing;
+
 constexpr std::uint64_t kReadBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMostRecords = 64;
+
+// Deflate has two bits at least for 258 bytes.
+constexpr std::uint64_t kMostInflated = 1032;
+constexpr std::uint64_t kMostSize = std::uint64_t{1} << 62;
 
 // Reads the beginning of one file.
 class Start {
@@ -31,11 +40,20 @@ class Start {
   absl::StatusOr<FirstRecords> Read() const {
     FOREBAY_ASSIGN_OR_RETURN(base::Bytes bytes,
                              ReadBytes(std::min(size(), kReadBytes)));
-    auto first = FrameBytes(bytes.span());
+    if (const auto packing = PackingOf(bytes.span()); packing.has_value())
+      return ReadPacked(*packing, std::move(bytes));
+    auto first = FrameBytes(bytes.span(), size());
     if (!first.ok()) return base::Annotate(first.status(), file_.name);
     if (*first > bytes.size()) {
       FOREBAY_ASSIGN_OR_RETURN(bytes, ReadBytes(*first));
     }
+    return RecordsOf(std::move(bytes));
+  }
+
+ private:
+  std::uint64_t size() const { return file_.version.size; }
+
+  absl::StatusOr<FirstRecords> RecordsOf(base::Bytes bytes) const {
     FirstRecords records;
     const absl::Status taken = TakeRecords(bytes.span(), &records);
     if (!taken.ok()) return base::Annotate(taken, file_.name);
@@ -43,16 +61,60 @@ class Start {
     return records;
   }
 
- private:
-  std::uint64_t size() const { return file_.version.size; }
+  // `packed` is what the file begins with.
+  absl::StatusOr<FirstRecords> ReadPacked(Packing packing,
+                                          base::Bytes packed) const {
+    FOREBAY_ASSIGN_OR_RETURN(base::Bytes bytes,
+                             InflateStart(packing, packed.span(), kReadBytes));
+    const auto first =
+        FrameBytes(bytes.span(), size() > kMostSize / kMostInflated
+                                     ? kMostSize
+                                     : size() * kMostInflated);
+    if (!first.ok()) return base::Annotate(first.status(), file_.name);
+    if (*first > bytes.size()) {
+      const std::uint64_t more = *first + *first / 64 + kReadBytes;
+      FOREBAY_ASSIGN_OR_RETURN(packed, ReadBytes(std::min(size(), more)));
+      FOREBAY_ASSIGN_OR_RETURN(bytes,
+                               InflateStart(packing, packed.span(), *first));
+    }
+    if (bytes.size() < *first) {
+      return absl::DataLossError(absl::StrCat(
+          file_.name, ": is truncated: its first record has ", *first,
+          " bytes, of which ", bytes.size(), " are there"));
+    }
+    return RecordsOf(std::move(bytes));
+  }
 
-  // Bytes of the frame that begins there, which the file has.
-  absl::StatusOr<std::uint64_t> FrameBytes(
-      absl::Span<const std::uint8_t> bytes) const {
-    if (bytes.size() < kHeaderBytes || size() < kFrameBytes)
+  // Returns at most `most` bytes. What is damaged behind them does not matter.
+  absl::StatusOr<base::Bytes> InflateStart(
+      Packing packing, absl::Span<const std::uint8_t> packed,
+      std::uint64_t most) const {
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(most + InflateScan::kBytes));
+    FOREBAY_ASSIGN_OR_RETURN(const auto scan, InflateScan::Create(packing));
+    const auto inflated = std::make_shared<std::vector<std::uint8_t>>();
+    inflated->reserve(most);
+    const absl::Status taken = scan->Take(
+        packed,
+        [&](absl::Span<const std::uint8_t> bytes) {
+          const auto part = bytes.subspan(0, most - inflated->size());
+          inflated->insert(inflated->end(), part.begin(), part.end());
+          return part.size() == bytes.size()
+                     ? absl::OkStatus()
+                     : absl::CancelledError("has enough");
+        },
+        [](const storage::inflated::FoundPoint&) { return absl::OkStatus(); });
+    if (!taken.ok() && inflated->empty())
+      return base::Annotate(taken, file_.name);
+    return base::Bytes(inflated, *inflated);
+  }
+
+  // Bytes of the frame that begins there, which a file of that size has.
+  static absl::StatusOr<std::uint64_t> FrameBytes(
+      absl::Span<const std::uint8_t> bytes, std::uint64_t size) {
+    if (bytes.size() < kHeaderBytes || size < kFrameBytes)
       return absl::DataLossError("is truncated: it has no whole record");
     FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t length, LengthOf(bytes));
-    if (length > size() - kFrameBytes) {
+    if (length > size - kFrameBytes) {
       return absl::DataLossError(
           absl::StrCat("is truncated: its first record has ", length,
                        " bytes, more than the file"));

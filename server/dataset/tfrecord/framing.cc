@@ -55,4 +55,10 @@ absl::StatusOr<absl::Span<const std::uint8_t>> PayloadOf(
   return payload;
 }
 
+std::optional<storage::inflated::Packing> PackingOf(
+    absl::Span<const std::uint8_t> start) {
+  if (start.size() >= kHeaderBytes && LengthOf(start).ok()) return std::nullopt;
+  return storage::inflated::PackingOf(start);
+}
+
 }  // namespace forebay::dataset::tfrecord

@@ -2,9 +2,11 @@
 #define FOREBAY_SERVER_DATASET_TFRECORD_FRAMING_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/storage/inflated/packing.h"
 
 // The frame around each record of a TFRecord file: its length (u64) and that
 // number's checksum before it, its own checksum behind it, all little-endian. A
@@ -26,6 +28,11 @@ absl::StatusOr<std::uint64_t> LengthOf(absl::Span<const std::uint8_t> header);
 // checksum does not match.
 absl::StatusOr<absl::Span<const std::uint8_t>> PayloadOf(
     absl::Span<const std::uint8_t> frame);
+
+// Returns how a file is compressed that begins so; nothing if it begins with a
+// frame, or as no compression does.
+std::optional<storage::inflated::Packing> PackingOf(
+    absl::Span<const std::uint8_t> start);
 
 }  // namespace forebay::dataset::tfrecord
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,9 @@
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
+#include "server/dataset/tfrecord/framing.h"
 #include "server/dataset/tfrecord/record_fields.h"
+#include "server/storage/inflated/packing.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::tfrecord {
@@ -33,6 +36,12 @@ class TfrecordFormat final : public records::RecordFormat {
   absl::StatusOr<std::unique_ptr<records::RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const override;
+  // As TensorFlow's writer compresses them: GZIP or ZLIB.
+  bool may_be_packed() const override { return true; }
+  std::optional<storage::inflated::Packing> PackingOf(
+      absl::Span<const std::uint8_t> start) const override {
+    return tfrecord::PackingOf(start);
+  }
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                           absl::Span<FieldValue> values,

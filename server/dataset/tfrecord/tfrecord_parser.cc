@@ -1,8 +1,6 @@
 #include "server/dataset/tfrecord/tfrecord_parser.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
@@ -10,20 +8,6 @@
 #include "server/dataset/tfrecord/framing.h"
 
 namespace forebay::dataset::tfrecord {
-namespace {
-
-// The compression that TensorFlow's writer has options for.
-std::string_view CompressionOf(absl::Span<const std::uint8_t> start) {
-  if (start[0] == 0x1f && start[1] == 0x8b) return "GZIP";
-  // RFC 1950, 2.2: the method, and a checksum of the two bytes.
-  const unsigned header = (unsigned{start[0]} << 8) | start[1];
-  if ((start[0] & 0x0f) == 8 && (start[0] >> 4) <= 7 && header % 31 == 0)
-    return "ZLIB";
-  return {};
-}
-
-}  // namespace
-
 std::optional<ByteRange> TfrecordParser::wanted() const {
   if (at_ == size()) return std::nullopt;
   if (open_ > 0) return ByteRange{at_, open_};
@@ -54,6 +38,21 @@ absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
   return absl::OkStatus();
 }
 
+absl::Status TfrecordParser::EndAt(std::uint64_t size) {
+  file_.version.size = size;
+  if (at_ > size) {
+    return absl::DataLossError(absl::StrCat(
+        file_.name, ": is truncated: its last record reaches to byte ", at_,
+        ", but there are only ", size));
+  }
+  if (open_ > size - at_) {
+    return absl::DataLossError(absl::StrCat(
+        file_.name, ": at byte ", at_, ": is truncated: a record has ",
+        open_ - kFrameBytes, " bytes, which are not all there"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TfrecordParser::See(absl::Span<const std::uint8_t> bytes) {
   if (open_ == 0) return SeeHeader(bytes);
   // A damaged record is told when it is read.
@@ -70,14 +69,7 @@ absl::Status TfrecordParser::SeeHeader(absl::Span<const std::uint8_t> header) {
         "is truncated: ", left, " bytes are left, which are no record"));
   }
   const auto length = LengthOf(header);
-  if (!length.ok()) {
-    const std::string_view compression =
-        at_ == 0 ? CompressionOf(header) : std::string_view();
-    if (compression.empty()) return length.status();
-    return absl::UnimplementedError(
-        absl::StrCat("is compressed (", std::string(compression),
-                     "), so that its records cannot be read singly"));
-  }
+  if (!length.ok()) return length.status();
   if (*length > left - kFrameBytes) {
     return absl::DataLossError(absl::StrCat("is truncated: a record has ",
                                             *length, " bytes, of which ",

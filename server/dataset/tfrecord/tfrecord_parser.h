@@ -21,7 +21,7 @@ namespace forebay::dataset::tfrecord {
 //
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
 // file and the byte: DATA_LOSS: it is truncated, a checksum of a length does
-// not match, or it is no such file; UNIMPLEMENTED: it is compressed.
+// not match, or it is no such file.
 class TfrecordParser final : public records::RecordParser {
  public:
   // Measures with `measured`, unless it is null. It outlives the parser, and so
@@ -35,6 +35,7 @@ class TfrecordParser final : public records::RecordParser {
 
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
+  absl::Status EndAt(std::uint64_t size) override;
   records::FileRecords TakeRecords() override { return std::move(found_); }
 
  private:
@@ -45,7 +46,7 @@ class TfrecordParser final : public records::RecordParser {
   absl::Status SeeHeader(absl::Span<const std::uint8_t> header);
   absl::Status Add(std::uint64_t frame_bytes);
 
-  const storage::ListedObject file_;
+  storage::ListedObject file_;
   ReadLength read_length_;
   const RecordFields* const measured_;
   base::WorkingMemory* const memory_;

@@ -38,7 +38,7 @@ def samples():
             yield path.read_bytes(), label
 
 
-def _once(name, write):
+def once(name, write):
     """Returns the folder of a container, which `write` fills if it is not there."""
     place = folder() / name
     if not place.is_dir():
@@ -49,7 +49,7 @@ def _once(name, write):
     return place
 
 
-def _masked(content):
+def masked(content):
     crc = crc32c.crc32c(content)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) % 2**32)
 
@@ -60,15 +60,15 @@ def _write_tfrecords(place):
     for number, (photo, label) in enumerate(samples()):
         payload = example_messages.example(photo, label)
         length = struct.pack("<Q", len(payload))
-        files[number % FILES].write(length + _masked(length) + payload +
-                                    _masked(payload))
+        files[number % FILES].write(length + masked(length) + payload +
+                                    masked(payload))
     for file in files:
         file.close()
 
 
 def tfrecords():
     """The pattern of TFRecord files of Examples with `image` and `label`."""
-    return str(_once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
+    return str(once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
 
 
 def array_record_module():
@@ -117,7 +117,7 @@ def _write_mds(place):
 
 def mds():
     """The pattern of MDS shards with the columns `image` and `label`."""
-    return str(_once("mds", _write_mds) / "shard.*.mds")
+    return str(once("mds", _write_mds) / "shard.*.mds")
 
 
 def _write_zip(place):
@@ -152,4 +152,4 @@ def _write_rows(place):
 
 def rows():
     """The path of a .npy file of ROWS rows."""
-    return str(_once("npy", _write_rows) / "rows.npy")
+    return str(once("npy", _write_rows) / "rows.npy")

@@ -15,6 +15,7 @@
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
+#include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::dataset::shards {
 namespace {
@@ -150,6 +151,38 @@ TEST_F(ShardScanTest, ReadsSmallFilesInLargePieces) {
   EXPECT_EQ((*index)->size(), 1000u);
   EXPECT_EQ(source_.longest, std::uint64_t{1} << 18);
   EXPECT_LE(source_.reads, 7 + archive.size() / (1 << 18) + 1);
+}
+
+TEST_F(ShardScanTest, FindsTheSameInCompressedShards) {
+  const std::string archive = Archive(40, 70'000);
+  const std::string packed = storage::inflated::Gzip(archive);
+  const Shard plain = Put("0.tar", archive);
+  const Shard shard = Put("1.tar.gz", packed);
+  const auto index = Scan({plain, shard});
+  ASSERT_TRUE(index.ok()) << index.status();
+  ASSERT_EQ((*index)->size(), 80u);
+  for (std::uint64_t id = 0; id < 40; ++id) {
+    EXPECT_EQ((*index)->ExtentOf(id).offset,
+              (*index)->ExtentOf(id + 40).offset);
+    EXPECT_EQ((*index)->KeyOf(id), (*index)->KeyOf(id + 40));
+  }
+  EXPECT_EQ((*index)->ShardAt(1).version.size, archive.size());
+  ASSERT_NE((*index)->points(), nullptr);
+  EXPECT_EQ((*index)->points()->Find("0.tar"), nullptr);
+  EXPECT_NE((*index)->points()->Find("1.tar.gz"), nullptr);
+  const FieldChoice fields = (*index)->fields();
+  EXPECT_TRUE((*index)->IsOf(fields, std::vector<Shard>{plain, shard}));
+  Shard other = shard;
+  other.version.size = archive.size();
+  EXPECT_FALSE((*index)->IsOf(fields, std::vector<Shard>{plain, other}));
+  // Of a touched file, pieces tell whether it is the same.
+  const auto crc32c = (*index)->points()->Find("1.tar.gz")->pieces_crc32c;
+  EXPECT_TRUE((*index)->AcceptPacked("1.tar.gz", {.ctime_nanos = 5}, crc32c));
+  EXPECT_EQ((*index)->RevisionOf("1.tar.gz").ctime_nanos, 5);
+  EXPECT_FALSE(
+      (*index)->AcceptPacked("1.tar.gz", {.ctime_nanos = 6}, crc32c + 1));
+  EXPECT_FALSE((*index)->AcceptPacked("0.tar", {.ctime_nanos = 6}, crc32c));
+  EXPECT_EQ(Scan({plain})->get()->points(), nullptr);
 }
 
 TEST_F(ShardScanTest, NoShardsMakeNoSamples) {

@@ -1,0 +1,174 @@
+#include "server/dataset/inflated/inflating_parser.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/crc32c.h"
+#include "server/base/status.h"
+#include "server/storage/inflated/windows.h"
+
+namespace forebay::dataset::inflated {
+namespace {
+
+using storage::inflated::AccessPoint;
+using storage::inflated::FoundPoint;
+using storage::inflated::InflatedFile;
+using storage::inflated::InflateScan;
+using storage::inflated::PackWindow;
+
+// Of inflated bytes, which are all at hand.
+constexpr ReadSizes kInnerReads = {.min = 512, .max = 512};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<InflatingParser>> InflatingParser::Create(
+    storage::ListedObject file, InnerFormat format, const ReadSizes& read_sizes,
+    PointFileWriter* writer, base::WorkingMemory* memory) {
+  std::unique_ptr<InflatingParser> parser(new InflatingParser(
+      std::move(file), std::move(format), read_sizes, writer, memory));
+  if (parser->size() == 0) FOREBAY_RETURN_IF_ERROR(parser->Begin({}));
+  return parser;
+}
+
+InflatingParser::~InflatingParser() {
+  if (scan_ != nullptr) memory_->Shrink(InflateScan::kBytes);
+  memory_->Shrink(wanted_.capacity());
+}
+
+std::optional<ByteRange> InflatingParser::next_read() const {
+  if (inner_ == nullptr) {
+    return ByteRange{0,
+                     std::min(std::max(read_sizes_.min, kStartBytes), size())};
+  }
+  if (scan_ == nullptr) return inner_->next_read();
+  if (scan_->taken() == size()) return std::nullopt;
+  return ByteRange{scan_->taken(),
+                   std::min(read_sizes_.max, size() - scan_->taken())};
+}
+
+absl::Status InflatingParser::Take(absl::Span<const std::uint8_t> bytes) {
+  const auto read = next_read();
+  FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
+  if (inner_ == nullptr) {
+    FOREBAY_RETURN_IF_ERROR(Begin(bytes));
+    if (scan_ == nullptr) {
+      const auto first = inner_->next_read();
+      // Else it reads anew what it wants.
+      if (!first.has_value() || first->offset != 0 ||
+          first->length > bytes.size())
+        return absl::OkStatus();
+      return inner_->Take(bytes.first(first->length));
+    }
+  }
+  return scan_ == nullptr ? inner_->Take(bytes) : Inflate(bytes);
+}
+
+absl::Status InflatingParser::Begin(absl::Span<const std::uint8_t> start) {
+  const auto packing = format_.packing_of(start);
+  if (packing.has_value()) {
+    FOREBAY_RETURN_IF_ERROR(memory_->Grow(InflateScan::kBytes));
+    auto scan = InflateScan::Create(*packing);
+    if (!scan.ok()) {
+      memory_->Shrink(InflateScan::kBytes);
+      return base::Annotate(scan.status(), file_.name);
+    }
+    scan_ = *std::move(scan);
+    found_.packing = *packing;
+  }
+  FOREBAY_ASSIGN_OR_RETURN(inner_, packing.has_value()
+                                       ? format_.make(kUnknownSize, kInnerReads)
+                                       : format_.make(size(), read_sizes_));
+  return absl::OkStatus();
+}
+
+absl::Status InflatingParser::Inflate(absl::Span<const std::uint8_t> packed) {
+  pieces_.Take(scan_->taken(), packed);
+  // Of the callbacks, which name what they should.
+  absl::Status failed;
+  const absl::Status taken = scan_->Take(
+      packed,
+      [&](absl::Span<const std::uint8_t> bytes) {
+        failed = Pass(bytes);
+        return failed;
+      },
+      [&](const FoundPoint& point) {
+        failed = AddPoint(point);
+        return failed;
+      });
+  if (!failed.ok()) return failed;
+  absl::Status status = taken;
+  if (status.ok() && scan_->taken() == size()) status = scan_->Finish();
+  if (!status.ok()) {
+    return base::Annotate(
+        status, absl::StrCat(file_.name, ": at byte ", scan_->taken()));
+  }
+  return scan_->taken() == size() ? Finish() : absl::OkStatus();
+}
+
+absl::Status InflatingParser::AddPoint(const FoundPoint& point) {
+  AccessPoint added = {.offset = point.offset, .bit = point.bit};
+  if (!point.window.empty()) {
+    const std::string window = PackWindow(point.window);
+    FOREBAY_ASSIGN_OR_RETURN(added.window_offset, writer_->Add(window));
+    added.window_bytes = static_cast<std::uint32_t>(window.size());
+    added.window_crc32c = base::Crc32c(point.window);
+  }
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.points, 1));
+  found_.points.push_back(added);
+  return absl::OkStatus();
+}
+
+absl::Status InflatingParser::Pass(absl::Span<const std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const auto next = inner_->next_read();
+    const std::uint64_t begin = passed_ - wanted_.size();
+    std::uint64_t took = bytes.size();
+    if (!next.has_value()) {
+      wanted_.clear();
+    } else if (next->offset >= passed_) {
+      wanted_.clear();
+      took = std::min<std::uint64_t>(took, next->offset - passed_);
+    }
+    if (next.has_value() && next->offset <= passed_) {
+      FOREBAY_CHECK(next->offset >= begin &&
+                    next->length > passed_ - next->offset);
+      wanted_.erase(
+          wanted_.begin(),
+          wanted_.end() - static_cast<std::ptrdiff_t>(passed_ - next->offset));
+      took =
+          std::min<std::uint64_t>(bytes.size(), next->length - wanted_.size());
+      FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(wanted_, took));
+      wanted_.insert(wanted_.end(), bytes.begin(),
+                     bytes.begin() + static_cast<std::ptrdiff_t>(took));
+    }
+    bytes.remove_prefix(took);
+    passed_ += took;
+    if (next.has_value() && wanted_.size() == next->length)
+      FOREBAY_RETURN_IF_ERROR(inner_->Take(wanted_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InflatingParser::Finish() {
+  found_.size = scan_->inflated();
+  found_.pieces_crc32c = pieces_.crc32c();
+  if (!inner_->next_read().has_value()) return absl::OkStatus();
+  FOREBAY_RETURN_IF_ERROR(inner_->EndAt(found_.size));
+  const std::uint64_t begin = passed_ - wanted_.size();
+  while (const auto next = inner_->next_read()) {
+    FOREBAY_CHECK(next->offset >= begin && next->offset <= passed_ &&
+                  next->length <= passed_ - next->offset);
+    FOREBAY_RETURN_IF_ERROR(inner_->Take(absl::MakeConstSpan(wanted_).subspan(
+        next->offset - begin, next->length)));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<InflatedFile> InflatingParser::TakeInflated() {
+  if (scan_ == nullptr) return std::nullopt;
+  return std::move(found_);
+}
+
+}  // namespace forebay::dataset::inflated

@@ -1,0 +1,208 @@
+#include "server/dataset/inflated/point_file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/index_file.h"
+#include "server/storage/inflated/windows.h"
+
+namespace forebay::dataset::inflated {
+namespace {
+
+using storage::inflated::AccessPoint;
+using storage::inflated::FilePoints;
+using storage::inflated::FilePointsParts;
+using storage::inflated::InflatedFile;
+using storage::inflated::PackedFile;
+using storage::inflated::Windows;
+
+constexpr IndexFileType kType = {
+    {'F', 'B', 'Y', 'P', 'O', 'I', 'N', 'T'}, 1, 0};
+
+struct Header {
+  IndexFileType type;
+  std::uint64_t files;
+  std::uint64_t points;
+  std::uint64_t names_bytes;
+  std::uint64_t windows_bytes;
+};
+static_assert(sizeof(Header) == 48);
+
+// The table's length behind it.
+constexpr std::uint64_t kLengthBytes = sizeof(std::uint64_t);
+// Points of some 500 TB.
+constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 34;  // bytes
+
+std::string EncodeTable(const FilePointsParts& parts,
+                        std::uint64_t windows_bytes) {
+  Header header = {};
+  header.type = kType;
+  header.files = parts.files.size();
+  header.points = parts.points.size();
+  header.names_bytes = parts.names.size();
+  header.windows_bytes = windows_bytes;
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof(header));
+  AppendItems(bytes, parts.files);
+  AppendItems(bytes, parts.points);
+  bytes += parts.names;
+  SealIndexFile(bytes);
+  return bytes;
+}
+
+absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
+                    absl::Span<std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = pread(file.fd.get(), bytes.data(), bytes.size(),
+                              static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::ErrnoStatus(errno, "its end");
+    if (got == 0) return DamagedIndexFile("is too short");
+    bytes.remove_prefix(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PointsPtr> Decode(OwnFile file, base::WorkingMemory& memory) {
+  std::uint64_t table_bytes = 0;
+  if (file.size < kLengthBytes) return DamagedIndexFile("is too short");
+  FOREBAY_RETURN_IF_ERROR(
+      ReadAt(file, file.size - kLengthBytes,
+             {reinterpret_cast<std::uint8_t*>(&table_bytes), kLengthBytes}));
+  const std::uint64_t before = file.size - kLengthBytes;
+  if (table_bytes > std::min(before, kLargestTable))
+    return DamagedIndexFile("has a table of another length");
+  FOREBAY_RETURN_IF_ERROR(memory.Grow(table_bytes));
+  std::vector<std::uint8_t> table(table_bytes);
+  FOREBAY_RETURN_IF_ERROR(
+      ReadAt(file, before - table_bytes, absl::MakeSpan(table)));
+  absl::Span<const std::uint8_t> bytes = table;
+  FOREBAY_ASSIGN_OR_RETURN(const Header header,
+                           TakeIndexFileHeader<Header>(kType, bytes));
+  FilePointsParts parts;
+  // No more than the table has.
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(FilePoints::Bytes(bytes.size() / sizeof(PackedFile),
+                                    bytes.size() / sizeof(AccessPoint),
+                                    bytes.size())));
+  if (!TakeItems(bytes, header.files, &parts.files) ||
+      !TakeItems(bytes, header.points, &parts.points) ||
+      !TakeItems(bytes, header.names_bytes, &parts.names) || !bytes.empty() ||
+      header.windows_bytes != before - table_bytes) {
+    return DamagedIndexFile("has counts that do not match its length");
+  }
+  parts.reservation.ShrinkTo(std::min(
+      parts.reservation.bytes(),
+      FilePoints::Bytes(header.files, header.points, header.names_bytes)));
+  parts.windows = std::make_shared<const Windows>(std::move(file.fd), 0,
+                                                  header.windows_bytes);
+  return FilePoints::Create(std::move(parts));
+}
+
+}  // namespace
+
+absl::StatusOr<std::uint64_t> PointFileWriter::Add(std::string_view window) {
+  if (!std::exchange(begun_, true) && !path_.empty()) {
+    auto file = NewOwnFile::Create(path_);
+    if (file.ok()) file_.emplace(*std::move(file));
+  }
+  if (file_.has_value()) {
+    const std::uint64_t at = file_->size();
+    FOREBAY_RETURN_IF_ERROR(file_->Append(window));
+    return at;
+  }
+  const std::uint64_t at = windows_.size();
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(windows_, window.size()));
+  windows_ += window;
+  return at;
+}
+
+absl::StatusOr<PointsPtr> PointFileWriter::Finish(
+    absl::Span<const storage::ListedObject> files,
+    std::vector<std::optional<InflatedFile>> found) {
+  FOREBAY_CHECK(found.size() == files.size());
+  std::uint64_t packed = 0;
+  std::uint64_t points = 0;
+  std::uint64_t names = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!found[i].has_value()) continue;
+    ++packed;
+    points += found[i]->points.size();
+    names += files[i].name.size();
+  }
+  if (packed == 0) return nullptr;
+  FOREBAY_RETURN_IF_ERROR(Add({}).status());  // so that there is a file
+  FilePointsParts parts;
+  FOREBAY_ASSIGN_OR_RETURN(parts.reservation,
+                           memory_->Keep(FilePoints::Bytes(
+                               packed, points, names + windows_.capacity())));
+  parts.files.reserve(packed);
+  parts.points.reserve(points);
+  parts.names.reserve(names);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!found[i].has_value()) continue;
+    const InflatedFile file = *std::exchange(found[i], std::nullopt);
+    parts.files.push_back({.name_offset = parts.names.size(),
+                           .name_length = files[i].name.size(),
+                           .packed_size = files[i].version.size,
+                           .size = file.size,
+                           .first_point = parts.points.size(),
+                           .packing = file.packing,
+                           .pieces_crc32c = file.pieces_crc32c});
+    parts.names += files[i].name;
+    parts.points.insert(parts.points.end(), file.points.begin(),
+                        file.points.end());
+  }
+  FOREBAY_ASSIGN_OR_RETURN(parts.windows, Keep(parts));
+  return FilePoints::Create(std::move(parts));
+}
+
+absl::StatusOr<std::shared_ptr<const Windows>> PointFileWriter::Keep(
+    const FilePointsParts& parts) {
+  if (!file_.has_value())
+    return std::make_shared<const Windows>(std::move(windows_));
+  const std::uint64_t windows_bytes = file_->size();
+  std::string table = EncodeTable(parts, windows_bytes);
+  const std::uint64_t table_bytes = table.size();
+  table.append(reinterpret_cast<const char*>(&table_bytes), kLengthBytes);
+  FOREBAY_RETURN_IF_ERROR(file_->Append(table));
+  FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, file_->Keep());
+  return std::make_shared<const Windows>(std::move(fd), 0, windows_bytes);
+}
+
+absl::StatusOr<PointsPtr> LoadPoints(const std::string& path,
+                                     base::WorkingMemory& memory) {
+  FOREBAY_ASSIGN_OR_RETURN(OwnFile file, OpenOwnFile(path));
+  auto points = Decode(std::move(file), memory);
+  if (!points.ok()) return base::Annotate(points.status(), path);
+  return points;
+}
+
+void AppendPoints(std::string& bytes, const PointsPtr& points) {
+  if (points == nullptr) return;
+  const FilePoints::Digest& digest = points->digest();
+  bytes.append(reinterpret_cast<const char*>(digest.data()), sizeof(digest));
+}
+
+absl::StatusOr<PointsPtr> TakePoints(absl::Span<const std::uint8_t> rest,
+                                     const FindPoints& find) {
+  if (rest.empty()) return nullptr;
+  FilePoints::Digest digest = {};
+  if (rest.size() != sizeof(digest))
+    return DamagedIndexFile("has counts that do not match its length");
+  std::memcpy(digest.data(), rest.data(), sizeof(digest));
+  if (find == nullptr) return DamagedIndexFile("lacks its access points");
+  FOREBAY_ASSIGN_OR_RETURN(PointsPtr points, find());
+  if (points->digest() != digest)
+    return DamagedIndexFile("has access points of another index");
+  return points;
+}
+
+}  // namespace forebay::dataset::inflated

@@ -1,0 +1,40 @@
+#ifndef FOREBAY_SERVER_STORAGE_INFLATED_ACCESS_POINT_H_
+#define FOREBAY_SERVER_STORAGE_INFLATED_ACCESS_POINT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "server/storage/inflated/packing.h"
+
+namespace forebay::storage::inflated {
+
+// Points lie no further apart, unless a single block of deflate is longer.
+inline constexpr std::uint64_t kMostApart = std::uint64_t{1} << 20;  // bytes
+// The most that a block refers back to.
+inline constexpr std::uint64_t kWindowBytes = std::uint64_t{32} << 10;
+
+// A place in a compressed file from which on it can be inflated: where a block
+// of deflate begins. That takes the inflated bytes before it, its window, which
+// is kept. A place without one is where a gzip member or a zlib stream begins.
+struct AccessPoint {
+  std::uint64_t offset = 0;         // into the inflated bytes
+  std::uint64_t bit = 0;            // into the compressed file, in bits
+  std::uint64_t window_offset = 0;  // where it is kept; bytes
+  std::uint32_t window_bytes = 0;   // that it takes there; 0: none
+  std::uint32_t window_crc32c = 0;  // of the window itself
+
+  bool operator==(const AccessPoint&) const = default;
+};
+static_assert(sizeof(AccessPoint) == 32);
+
+// A compressed file, as it was found to be.
+struct InflatedFile {
+  Packing packing = Packing::kGzip;
+  std::uint64_t size = 0;           // bytes that it inflates to
+  std::vector<AccessPoint> points;  // ascending; the first has offset 0
+  std::uint32_t pieces_crc32c = 0;  // see PieceDigest
+};
+
+}  // namespace forebay::storage::inflated
+
+#endif  // FOREBAY_SERVER_STORAGE_INFLATED_ACCESS_POINT_H_

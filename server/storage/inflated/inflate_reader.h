@@ -1,0 +1,75 @@
+#ifndef FOREBAY_SERVER_STORAGE_INFLATED_INFLATE_READER_H_
+#define FOREBAY_SERVER_STORAGE_INFLATED_INFLATE_READER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/storage/inflated/access_point.h"
+#include "server/storage/inflated/packing.h"
+
+namespace forebay::storage::inflated {
+
+// Inflates a part of a file, from an access point on, as its bytes come.
+//
+// Not thread-safe. Owns about 80 KiB, and not what it writes into. Never
+// blocks. Errors end it, and give the reason alone: DATA_LOSS: the file is
+// damaged, or ends too early.
+class InflateReader {
+ public:
+  // Memory of one.
+  static constexpr std::uint64_t kBytes = std::uint64_t{128} << 10;
+  // Bytes that one call makes at most.
+  static constexpr std::uint64_t kMostAtOnce = std::uint64_t{4} << 20;
+
+  // `window` is that of `point`. The part begins at `offset`, not before the
+  // point, and is as long as `out`, which outlives the reader.
+  // RESOURCE_EXHAUSTED: there is no memory for zlib's state.
+  static absl::StatusOr<std::unique_ptr<InflateReader>> Create(
+      Packing packing, const AccessPoint& point,
+      absl::Span<const std::uint8_t> window, std::uint64_t offset,
+      absl::Span<std::uint8_t> out);
+  ~InflateReader();
+
+  // The first byte of the file that it wants to see.
+  static std::uint64_t BeginOf(const AccessPoint& point) {
+    return point.bit / 8;
+  }
+
+  // Takes the next bytes. Returns how many of them; the others are to be given
+  // again unless it is done. There may be none while it is pending.
+  absl::StatusOr<std::uint64_t> Take(absl::Span<const std::uint8_t> packed);
+  // Whether it can make more of the bytes that it took.
+  bool pending() const { return is_pending_; }
+  bool done() const { return filled_ == out_.size(); }
+
+ private:
+  struct State;
+  enum class Place { kBetweenMembers, kInMember, kInTrailer };
+
+  InflateReader(Packing packing, std::uint64_t skip,
+                absl::Span<std::uint8_t> out, std::unique_ptr<State> state);
+
+  // Makes at most `left` bytes, which it subtracts from that.
+  absl::StatusOr<std::uint64_t> InflateSome(
+      absl::Span<const std::uint8_t> packed, std::uint64_t* left);
+
+  const Packing packing_;
+  const std::unique_ptr<State> state_;
+  Place place_ = Place::kInMember;
+  // Whether it sees blocks alone: of the member that it began in the middle of.
+  bool is_raw_ = false;
+  // Of the first byte: bits of the block before.
+  int foreign_bits_ = 0;
+  bool is_pending_ = false;
+  std::uint64_t trailer_ = 0;  // bytes of it that are left
+  std::uint64_t skip_;         // bytes to inflate and throw away
+  absl::Span<std::uint8_t> out_;
+  std::uint64_t filled_ = 0;  // bytes
+};
+
+}  // namespace forebay::storage::inflated
+
+#endif  // FOREBAY_SERVER_STORAGE_INFLATED_INFLATE_READER_H_

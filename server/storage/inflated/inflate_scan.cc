@@ -1,0 +1,192 @@
+#include "server/storage/inflated/inflate_scan.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/inflated/access_point.h"
+
+// zlib stops at the end of each block (Z_BLOCK). Every such place that is far
+// enough behind the last point is a candidate for the next one, and takes the
+// place of the candidate before it. Once that much was inflated behind the last
+// point that there should be another, the candidate becomes one. So the bytes
+// between two points are as many as whole blocks have that fit.
+
+namespace forebay::storage::inflated {
+namespace {
+
+// zlib's windowBits: 32 KiB, and a gzip header or a zlib one.
+constexpr int kGzipBits = MAX_WBITS + 16;
+constexpr int kZlibBits = MAX_WBITS;
+
+// zlib counts in 32 bits, so that it is given long pieces in parts.
+constexpr std::size_t kPiece = std::size_t{1} << 26;  // bytes
+
+constexpr int kUnusedBits = 7;
+constexpr int kInLastBlock = 64;
+constexpr int kAtBlock = 128;
+constexpr int kNotAtBlock = -1;
+
+absl::Status Damaged(int code, const char* message) {
+  if (code == Z_MEM_ERROR) {
+    return absl::ResourceExhaustedError("there is no memory to inflate with");
+  }
+  std::string reason = "its compressed data is damaged";
+  if (code == Z_NEED_DICT) {
+    absl::StrAppend(&reason, " (it needs a dictionary)");
+  } else if (message != nullptr) {
+    absl::StrAppend(&reason, " (", message, ")");
+  }
+  return absl::DataLossError(reason);
+}
+
+absl::Status Garbage() {
+  return absl::DataLossError(
+      "something that is not compressed lies behind the compressed data");
+}
+
+}  // namespace
+
+struct InflateScan::State {
+  struct Candidate {
+    std::uint64_t offset = 0;
+    std::uint64_t bit = 0;
+    uInt window_bytes = 0;
+    std::array<std::uint8_t, kWindowBytes> window = {};
+  };
+
+  ~State() { inflateEnd(&stream); }
+
+  z_stream stream = {};
+  std::array<std::uint8_t, std::size_t{64} << 10> inflated = {};
+  bool has_candidate = false;
+  Candidate candidate;
+};
+
+absl::StatusOr<std::unique_ptr<InflateScan>> InflateScan::Create(
+    Packing packing) {
+  auto state = std::make_unique<State>();
+  const int code = inflateInit2(
+      &state->stream, packing == Packing::kGzip ? kGzipBits : kZlibBits);
+  if (code != Z_OK) return Damaged(code, nullptr);
+  return std::unique_ptr<InflateScan>(
+      new InflateScan(packing, std::move(state)));
+}
+
+InflateScan::InflateScan(Packing packing, std::unique_ptr<State> state)
+    : packing_(packing), state_(std::move(state)) {}
+
+InflateScan::~InflateScan() = default;
+
+absl::Status InflateScan::Take(absl::Span<const std::uint8_t> packed, Out out,
+                               Found found) {
+  while (!packed.empty()) {
+    if (place_ == Place::kBetweenMembers) {
+      FOREBAY_RETURN_IF_ERROR(BeginMember(packed));
+    } else if (place_ == Place::kBehindAll) {
+      const bool zeros =
+          std::all_of(packed.begin(), packed.end(),
+                      [](std::uint8_t byte) { return byte == 0; });
+      if (!zeros) return Garbage();
+      in_ += packed.size();
+      return absl::OkStatus();
+    } else {
+      int unused_bits = kNotAtBlock;
+      FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t took,
+                               InflateSome(packed, out, &unused_bits));
+      packed.remove_prefix(took);
+      FOREBAY_RETURN_IF_ERROR(TellPoint(found));
+      if (unused_bits != kNotAtBlock) NoteBlock(unused_bits);
+    }
+    FOREBAY_RETURN_IF_ERROR(TellPoint(found));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InflateScan::BeginMember(absl::Span<const std::uint8_t> rest) {
+  if (any_member_ && rest.front() == 0) {
+    place_ = Place::kBehindAll;
+    return absl::OkStatus();
+  }
+  if (any_member_ && (packing_ == Packing::kZlib || rest.front() != 0x1f))
+    return Garbage();
+  if (!any_member_ || out_ - last_point_ >= kMostApart / 2) {
+    state_->has_candidate = true;
+    state_->candidate.offset = out_;
+    state_->candidate.bit = in_ * 8;
+    state_->candidate.window_bytes = 0;
+  }
+  const int code = inflateReset(&state_->stream);
+  if (code != Z_OK) return Damaged(code, state_->stream.msg);
+  place_ = Place::kInMember;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::uint64_t> InflateScan::InflateSome(
+    absl::Span<const std::uint8_t> rest, Out out, int* unused_bits) {
+  z_stream& stream = state_->stream;
+  const std::size_t given = std::min(rest.size(), kPiece);
+  // zlib reads there alone; its type is older than const.
+  stream.next_in = const_cast<Bytef*>(rest.data());
+  stream.avail_in = static_cast<uInt>(given);
+  stream.next_out = state_->inflated.data();
+  stream.avail_out = static_cast<uInt>(state_->inflated.size());
+  const int code = inflate(&stream, Z_BLOCK);
+  const std::size_t took = given - stream.avail_in;
+  const std::size_t made = state_->inflated.size() - stream.avail_out;
+  in_ += took;
+  out_ += made;
+  if (made > 0) FOREBAY_RETURN_IF_ERROR(out({state_->inflated.data(), made}));
+  if (code == Z_STREAM_END) {
+    any_member_ = true;
+    place_ = Place::kBetweenMembers;
+  } else if (code != Z_OK) {
+    // A later member that is none at all.
+    if (any_member_ && stream.total_out == 0 && stream.total_in <= 2)
+      return Garbage();
+    return Damaged(code, stream.msg);
+  } else if ((stream.data_type & kAtBlock) != 0 &&
+             (stream.data_type & kInLastBlock) == 0) {
+    *unused_bits = stream.data_type & kUnusedBits;
+  }
+  return took;
+}
+
+void InflateScan::NoteBlock(int unused_bits) {
+  if (out_ - last_point_ < kMostApart / 2) return;
+  State::Candidate& candidate = state_->candidate;
+  // A member's begin needs no window, and is as good as its first block.
+  if (state_->has_candidate && candidate.offset == out_) return;
+  candidate.offset = out_;
+  candidate.bit = in_ * 8 - static_cast<std::uint64_t>(unused_bits);
+  inflateGetDictionary(&state_->stream, candidate.window.data(),
+                       &candidate.window_bytes);
+  state_->has_candidate = true;
+}
+
+absl::Status InflateScan::TellPoint(Found found) {
+  const bool first = out_ == 0 && last_point_ == 0 && !any_member_;
+  if (!state_->has_candidate || (!first && out_ - last_point_ <= kMostApart)) {
+    return absl::OkStatus();
+  }
+  const State::Candidate& candidate = state_->candidate;
+  state_->has_candidate = false;
+  last_point_ = candidate.offset;
+  return found({candidate.offset,
+                candidate.bit,
+                {candidate.window.data(), candidate.window_bytes}});
+}
+
+absl::Status InflateScan::Finish() const {
+  if (place_ == Place::kInMember)
+    return absl::DataLossError("is truncated in its compressed data");
+  if (!any_member_) return absl::DataLossError("is empty");
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::storage::inflated

@@ -1,0 +1,58 @@
+"""Random access into compressed files against bare zlib, which inflates the same
+samples from the same access points.
+
+The file is in the page cache, and nothing is kept of what was inflated. The first
+row is the worse of both containers.
+"""
+
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+from daemon import daemon
+from figures import CORES, in_turns, row
+from readers import call, program
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "formats"
+ROUNDS = 3
+NOTHING_KEPT = '[cache]\nmemory = "0"\n'
+
+
+def _rates(server, path, ranges, **ours):
+    """Ours and bare zlib's, in samples a second."""
+    search = {"PYTHONPATH": f"{server.environment['PYTHONPATH']}:{FOLDER}"}
+    environment = dict(server.environment, **search)
+    random.Random(1).shuffle(ranges)
+    lines = "".join(f"{offset} {length}\n" for offset, length in ranges)
+
+    def forebay():
+        found = call("formats/read_container.py", environment, path=path,
+                     images=False, **ours)
+        assert found["samples"] == len(ranges)
+        return found["samples"] / found["seconds"]
+
+    def bare():
+        said = subprocess.run(
+            [program("inflate_ranges"), path, f"--threads={CORES}"],
+            input=lines.encode(), stdout=subprocess.PIPE, check=True)
+        found = json.loads(said.stdout)
+        return found["samples"] / found["seconds"]
+
+    forebay()  # the index is built
+    return in_turns(ROUNDS, forebay, bare)
+
+
+def run():
+    """Rows: the worse container, and each of them."""
+    sys.path.insert(0, str(FOLDER))
+    import compressed
+    with daemon(NOTHING_KEPT) as server:
+        rows = [row("compressed", f"samples in {name} / bare zlib",
+                    *_rates(server, path, ranges, **ours), "samples/s")
+                for name, (path, ranges), ours in (
+                    ("tar.gz", compressed.tar(), {"fields": ["bin"]}),
+                    ("GZIP tfrecord", compressed.tfrecord(), {"fields": "bytes"}))]
+    worst = min(rows, key=lambda one: one["ratio"])
+    return [dict(worst, metric=f"worse container: {worst['metric']}"), *rows]

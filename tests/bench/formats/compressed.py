@@ -1,0 +1,51 @@
+"""Writes compressed files of samples that are worth it, and says where each sample
+lies in the inflated file."""
+
+import gzip
+import io
+import random
+import struct
+import tarfile
+
+from containers import masked, once
+
+SAMPLES = 2000
+SAMPLE_BYTES = 100_000
+
+
+def _samples():
+    """Yields bytes of which a third is left."""
+    chance = random.Random(1)
+    for _ in range(SAMPLES):
+        words = [b"%d " % chance.randrange(5000) for _ in range(SAMPLE_BYTES // 4)]
+        yield b"".join(words)[:SAMPLE_BYTES].ljust(SAMPLE_BYTES)
+
+
+def _write_tar(place):
+    with gzip.open(place / "a.tar.gz", "wb", 6) as packed, \
+            tarfile.open(fileobj=packed, mode="w") as tar:
+        for number, content in enumerate(_samples()):
+            info = tarfile.TarInfo(f"{number:06}.bin")
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+
+
+def tar():
+    """The path of a .tar.gz, and the offset and length of each member's data."""
+    path = once("tar_gz", _write_tar) / "a.tar.gz"
+    return str(path), [(number * (512 + 100_352) + 512, SAMPLE_BYTES)
+                       for number in range(SAMPLES)]
+
+
+def _write_tfrecord(place):
+    with gzip.open(place / "a.tfrecord.gz", "wb", 6) as packed:
+        for content in _samples():
+            length = struct.pack("<Q", len(content))
+            packed.write(length + masked(length) + content + masked(content))
+
+
+def tfrecord():
+    """The path of a .tfrecord.gz, and the offset and length of each frame."""
+    path = once("tfrecord_gz", _write_tfrecord) / "a.tfrecord.gz"
+    frame = SAMPLE_BYTES + 16
+    return str(path), [(number * frame, frame) for number in range(SAMPLES)]

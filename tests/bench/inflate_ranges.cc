@@ -1,0 +1,133 @@
+// Inflates ranges of a compressed file, each from the access point before it,
+// by zlib alone, on several threads, and prints how long that took. Ranges are
+// lines of standard input: the offset and the length in the inflated file.
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "server/base/check.h"
+#include "server/storage/inflated/inflate_scan.h"
+#include "server/storage/inflated/packing.h"
+
+namespace forebay::bench {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+struct Range {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+struct Point {
+  std::uint64_t offset = 0;
+  std::uint64_t bit = 0;
+  Bytes window;
+};
+
+std::vector<Point> PointsOf(const Bytes& file) {
+  const auto packing = storage::inflated::PackingOf(file);
+  FOREBAY_CHECK(packing == storage::inflated::Packing::kGzip);
+  const auto scan = storage::inflated::InflateScan::Create(*packing);
+  FOREBAY_CHECK(scan.ok());
+  std::vector<Point> points;
+  const absl::Status status = (*scan)->Take(
+      file, [](absl::Span<const std::uint8_t>) { return absl::OkStatus(); },
+      [&](const storage::inflated::FoundPoint& found) {
+        points.push_back({found.offset,
+                          found.bit,
+                          {found.window.begin(), found.window.end()}});
+        return absl::OkStatus();
+      });
+  FOREBAY_CHECK(status.ok());
+  return points;
+}
+
+void Inflate(const Bytes& file, const Point& point, const Range& range,
+             Bytes& skipped, Bytes& out) {
+  z_stream stream = {};
+  std::uint64_t at = point.bit / 8;
+  if (point.window.empty()) {
+    FOREBAY_CHECK(inflateInit2(&stream, MAX_WBITS + 16) == Z_OK);
+  } else {
+    FOREBAY_CHECK(inflateInit2(&stream, -MAX_WBITS) == Z_OK);
+    const int bits = static_cast<int>(point.bit % 8);
+    if (bits > 0) inflatePrime(&stream, 8 - bits, file[at++] >> bits);
+    inflateSetDictionary(&stream, point.window.data(),
+                         static_cast<uInt>(point.window.size()));
+  }
+  stream.next_in = const_cast<Bytef*>(file.data() + at);
+  stream.avail_in = static_cast<uInt>(file.size() - at);
+  std::uint64_t skip = range.offset - point.offset;
+  while (skip > 0) {
+    stream.next_out = skipped.data();
+    stream.avail_out =
+        static_cast<uInt>(std::min<std::uint64_t>(skip, skipped.size()));
+    skip -= stream.avail_out;
+    FOREBAY_CHECK(inflate(&stream, Z_NO_FLUSH) == Z_OK &&
+                  stream.avail_out == 0);
+  }
+  out.resize(range.length);
+  stream.next_out = out.data();
+  stream.avail_out = static_cast<uInt>(out.size());
+  inflate(&stream, Z_NO_FLUSH);
+  FOREBAY_CHECK(stream.avail_out == 0);
+  inflateEnd(&stream);
+}
+
+void Run(const std::string& path, int threads) {
+  std::ifstream stream(path, std::ios::binary);
+  const Bytes file((std::istreambuf_iterator<char>(stream)), {});
+  const std::vector<Point> points = PointsOf(file);
+  std::vector<Range> ranges;
+  for (Range range; std::cin >> range.offset >> range.length;)
+    ranges.push_back(range);
+  std::atomic<std::size_t> next = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::thread> running;
+  for (int i = 0; i < threads; ++i) {
+    running.emplace_back([&] {
+      Bytes skipped(std::size_t{32} << 10);
+      Bytes out;
+      for (std::size_t k = next++; k < ranges.size(); k = next++) {
+        const auto after =
+            std::upper_bound(points.begin(), points.end(), ranges[k].offset,
+                             [](std::uint64_t offset, const Point& point) {
+                               return offset < point.offset;
+                             });
+        Inflate(file, *(after - 1), ranges[k], skipped, out);
+      }
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+  const std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - begin;
+  std::printf("{\"samples\": %zu, \"seconds\": %.6f}\n", ranges.size(),
+              took.count());
+}
+
+}  // namespace
+}  // namespace forebay::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("inflate_ranges");
+  std::string file;
+  int threads = 1;
+  app.add_option("file", file)->required();
+  app.add_option("--threads", threads);
+  CLI11_PARSE(app, argc, argv);
+  forebay::bench::Run(file, threads);
+  return 0;
+}

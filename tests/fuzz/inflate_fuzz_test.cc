@@ -1,0 +1,110 @@
+// Compressed files: however they are given, the scan finds the same bytes, and
+// what is read from each of its access points on is what the scan found there.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/storage/inflated/access_point.h"
+#include "server/storage/inflated/inflate_reader.h"
+#include "server/storage/inflated/inflate_scan.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+using forebay::fuzz::Require;
+using forebay::storage::inflated::AccessPoint;
+using forebay::storage::inflated::FoundPoint;
+using forebay::storage::inflated::InflateReader;
+using forebay::storage::inflated::InflateScan;
+using forebay::storage::inflated::kWindowBytes;
+using forebay::storage::inflated::Packing;
+using Bytes = absl::Span<const std::uint8_t>;
+
+// Enough for several points.
+constexpr std::size_t kMostInflated = std::size_t{4} << 20;
+
+struct Point {
+  AccessPoint point;
+  std::vector<std::uint8_t> window;
+};
+
+struct Result {
+  absl::Status status;
+  std::vector<std::uint8_t> text;
+  std::vector<Point> points;
+};
+
+Result Scan(Packing packing, Bytes packed, std::size_t piece) {
+  Result result;
+  const auto scan = InflateScan::Create(packing);
+  Require(scan.ok());
+  for (std::size_t at = 0; at < packed.size() && result.status.ok();
+       at += piece) {
+    result.status = (*scan)->Take(
+        packed.subspan(at, piece),
+        [&](Bytes bytes) {
+          result.text.insert(result.text.end(), bytes.begin(), bytes.end());
+          return result.text.size() <= kMostInflated
+                     ? absl::OkStatus()
+                     : absl::CancelledError("is enough");
+        },
+        [&](const FoundPoint& found) {
+          Require(found.window.size() <= kWindowBytes &&
+                  found.offset <= result.text.size());
+          result.points.push_back({{.offset = found.offset,
+                                    .bit = found.bit,
+                                    .window_bytes = static_cast<std::uint32_t>(
+                                        found.window.size())},
+                                   {found.window.begin(), found.window.end()}});
+          return absl::OkStatus();
+        });
+  }
+  if (result.status.ok()) result.status = (*scan)->Finish();
+  return result;
+}
+
+void ReadFrom(Packing packing, Bytes packed, const Result& scanned,
+              const Point& from) {
+  const std::uint64_t begin = from.point.offset + 1;
+  if (begin >= scanned.text.size()) return;
+  std::vector<std::uint8_t> out(
+      std::min<std::size_t>(100'000, scanned.text.size() - begin));
+  auto reader = InflateReader::Create(packing, from.point, from.window, begin,
+                                      absl::MakeSpan(out));
+  Require(reader.ok());
+  Bytes rest = packed.subspan(InflateReader::BeginOf(from.point));
+  while (!(*reader)->done() && (!rest.empty() || (*reader)->pending())) {
+    const auto took =
+        (*reader)->Take(rest.first(std::min<std::size_t>(rest.size(), 1000)));
+    if (!took.ok()) break;
+    Require(*took > 0 || rest.empty());
+    rest.remove_prefix(*took);
+  }
+  Require((*reader)->done());
+  Require(
+      std::equal(out.begin(), out.end(),
+                 scanned.text.begin() + static_cast<std::ptrdiff_t>(begin)));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  if (size < 1) return 0;
+  const Packing packing = (data[0] & 1) == 0 ? Packing::kGzip : Packing::kZlib;
+  const Bytes packed(data + 1, size - 1);
+  const Result whole = Scan(packing, packed, packed.size());
+  const Result pieces = Scan(packing, packed, 1 + data[0] / 2);
+  Require(whole.status.ok() == pieces.status.ok());
+  if (whole.text.size() <= kMostInflated) Require(whole.text == pieces.text);
+  if (!whole.status.ok() && !absl::IsCancelled(whole.status)) return 0;
+  for (const Point& point : whole.points)
+    ReadFrom(packing, packed, whole, point);
+  return 0;
+}

@@ -1,0 +1,62 @@
+"""Compressed files as their writers make them."""
+
+import gzip
+import io
+import random
+import tarfile
+import zlib
+
+MIB = 1 << 20
+
+
+def one_member(content):
+    return gzip.compress(content, 6, mtime=0)
+
+
+def stored(content):
+    """Bytes of equal length are as long as ever."""
+    return gzip.compress(content, 0, mtime=0)
+
+
+def many_members(content):
+    """As bgzip and `pigz -i` have them, and an empty one at the end."""
+    return b"".join(gzip.compress(content[at:at + 65_000], mtime=0)
+                    for at in range(0, len(content), 65_000)) + gzip.compress(b"")
+
+
+def flushed(content):
+    """As pigz does: one member, of pieces that end at a byte."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    pieces = [packer.compress(content[at:at + 131_072]) +
+              packer.flush(zlib.Z_SYNC_FLUSH)
+              for at in range(0, len(content), 131_072)]
+    return b"".join(pieces) + packer.flush()
+
+
+def padded(content):
+    """As `tar --gzip` does on a tape: with zeros behind."""
+    return one_member(content) + bytes(10_240)
+
+
+PACKERS = [one_member, stored, many_members, flushed, padded]
+
+
+def tar_of(members):
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as tar:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return whole.getvalue()
+
+
+def noise(seed, length):
+    return random.Random(seed).randbytes(length)
+
+
+def prose(seed, length):
+    """Text of which a third is left."""
+    chance = random.Random(seed)
+    words = [b"%d " % chance.randrange(5000) for _ in range(length // 4)]
+    return b"".join(words)[:length].ljust(length)

@@ -1,0 +1,157 @@
+#include "server/dataset/inflated/inflating_parser.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/storage/inflated/packed_files.h"
+
+namespace forebay::dataset::inflated {
+namespace {
+
+using storage::inflated::AsBytes;
+using storage::inflated::Gzip;
+using storage::inflated::Noise;
+using storage::inflated::Packing;
+using storage::inflated::Prose;
+
+// Wants to see `seen` bytes of each `step`, in pieces of at least that many.
+class Sampler final : public ObjectParser {
+ public:
+  Sampler(std::uint64_t size, std::uint64_t seen, std::uint64_t step,
+          std::uint64_t read)
+      : size_(size), seen_(seen), step_(step), read_(read) {}
+
+  std::optional<ByteRange> next_read() const override {
+    if (at_ >= size_) return std::nullopt;
+    return ByteRange{at_, std::min(std::max(seen_, read_), size_ - at_)};
+  }
+  absl::Status Take(absl::Span<const std::uint8_t> bytes) override {
+    const std::uint64_t begin = at_;
+    while (at_ - begin < bytes.size()) {
+      const auto rest = bytes.subspan(at_ - begin);
+      const std::uint64_t wanted = std::min(seen_, size_ - at_);
+      if (rest.size() < wanted) break;
+      text.append(rest.begin(),
+                  rest.begin() + static_cast<std::ptrdiff_t>(wanted));
+      at_ += step_;
+    }
+    return absl::OkStatus();
+  }
+  absl::Status EndAt(std::uint64_t size) override {
+    size_ = size;
+    return absl::OkStatus();
+  }
+
+  std::string text;
+
+ private:
+  std::uint64_t size_;
+  const std::uint64_t seen_;
+  const std::uint64_t step_;
+  const std::uint64_t read_;
+  std::uint64_t at_ = 0;
+};
+
+struct Parsed {
+  absl::Status status;
+  std::string text;
+  std::optional<storage::inflated::InflatedFile> file;
+};
+
+Parsed Parse(const std::string& content, const ReadSizes& sizes,
+             std::uint64_t seen, std::uint64_t step, std::uint64_t read) {
+  base::WorkingMemory memory(base::AmpleBudget(), "a file");
+  PointFileWriter writer("", &memory);
+  std::optional<Sampler> sampler;
+  Parsed parsed;
+  const auto parser = InflatingParser::Create(
+      {"a", {.size = content.size()}},
+      {.packing_of = storage::inflated::PackingOf,
+       .make = [&](std::uint64_t size,
+                   const ReadSizes&) -> absl::StatusOr<ObjectParser*> {
+         return &sampler.emplace(size, seen, step, read);
+       }},
+      sizes, &writer, &memory);
+  EXPECT_TRUE(parser.ok());
+  while (const auto next = (*parser)->next_read()) {
+    EXPECT_GT(next->length, 0);
+    EXPECT_LE(next->offset + next->length, content.size());
+    parsed.status =
+        (*parser)->Take(AsBytes(content).subspan(next->offset, next->length));
+    if (!parsed.status.ok()) return parsed;
+  }
+  parsed.file = (*parser)->TakeInflated();
+  parsed.text = sampler->text;
+  return parsed;
+}
+
+TEST(InflatingParserTest, GivesTheInnerParserWhatItWants) {
+  const std::string text = Prose(1'300'000, 1) + Noise(300'000, 2);
+  struct Case {
+    std::uint64_t seen;
+    std::uint64_t step;
+    std::uint64_t read;
+  };
+  for (const Case& wanted :
+       {Case{1, 3, 512}, Case{12, 700, 512}, Case{12, 40, 512},
+        Case{512, 512, 512}, Case{512, 100'000, 512},
+        Case{300'000, 300'001, 512}, Case{1'600'000, 1'600'000, 512}}) {
+    std::string expected;
+    for (std::size_t at = 0; at < text.size(); at += wanted.step)
+      expected += text.substr(at, wanted.seen);
+    for (const ReadSizes& sizes :
+         {ReadSizes{512, 512}, ReadSizes{4096, 1 << 18}}) {
+      const Parsed plain =
+          Parse(text, sizes, wanted.seen, wanted.step, wanted.read);
+      EXPECT_TRUE(plain.text == expected);
+      EXPECT_FALSE(plain.file.has_value());
+      const Parsed packed =
+          Parse(Gzip(text), sizes, wanted.seen, wanted.step, wanted.read);
+      ASSERT_TRUE(packed.status.ok()) << packed.status;
+      EXPECT_TRUE(packed.text == expected) << wanted.seen << ' ' << wanted.step;
+      ASSERT_TRUE(packed.file.has_value());
+      EXPECT_EQ(packed.file->size, text.size());
+      EXPECT_EQ(packed.file->packing, Packing::kGzip);
+      EXPECT_GE(packed.file->points.size(), 2);
+    }
+  }
+}
+
+TEST(InflatingParserTest, NamesTheFileAndTheByte) {
+  const std::string packed = Gzip(Prose(100'000, 1));
+  const Parsed parsed = Parse(packed.substr(0, 5000), {}, 1, 1, 512);
+  EXPECT_TRUE(absl::IsDataLoss(parsed.status));
+  EXPECT_EQ(parsed.status.message(),
+            "a: at byte 5000: is truncated in its compressed data");
+}
+
+TEST(InflatingParserTest, CountsWhatItKeeps) {
+  base::MemoryBudget budget(std::uint64_t{2} << 20);
+  base::WorkingMemory memory(&budget, "a file");
+  PointFileWriter writer("", &memory);
+  std::optional<Sampler> sampler;
+  const std::string packed = Gzip(std::string(8 << 20, 'x'));
+  const auto parser = InflatingParser::Create(
+      {"a", {.size = packed.size()}},
+      {.packing_of = storage::inflated::PackingOf,
+       .make = [&](std::uint64_t size,
+                   const ReadSizes&) -> absl::StatusOr<ObjectParser*> {
+         return &sampler.emplace(size, 8 << 20, 8 << 20, 512);
+       }},
+      {}, &writer, &memory);
+  ASSERT_TRUE(parser.ok());
+  absl::Status status;
+  while (const auto next = (*parser)->next_read()) {
+    status =
+        (*parser)->Take(AsBytes(packed).subspan(next->offset, next->length));
+    if (!status.ok()) break;
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+}  // namespace
+}  // namespace forebay::dataset::inflated
