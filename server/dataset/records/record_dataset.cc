@@ -57,8 +57,13 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
         absl::StrCat("has only ", read.size(), " of ", length, " bytes"));
   }
   // A cached variant may follow.
-  FOREBAY_RETURN_IF_ERROR(
-      format_->ReadValues(read.first(length), values, made));
+  const auto record = read.first(length);
+  FOREBAY_RETURN_IF_ERROR(format_->has_keyed_values()
+                              ? format_->ReadKeyedValues(index_->has_keys()
+                                                             ? index_->KeyOf(id)
+                                                             : std::string(),
+                                                         record, values, made)
+                              : format_->ReadValues(record, values, made));
   if (const auto field = format_->key_field(); field.has_value()) {
     const std::string key = index_->KeyOf(id);
     const absl::Span<std::uint8_t> copy = made->Add(key.size());

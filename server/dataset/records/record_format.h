@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -59,11 +60,24 @@ class RecordFormat {
   // The number of the field that is the record's key, by which the index knows
   // it. ReadValues leaves that out.
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }
+  // Whether the fields are found in a record and in its key. Then
+  // ReadKeyedValues is called instead of ReadValues.
+  virtual bool has_keyed_values() const { return false; }
+  // As ReadValues. `key` goes as soon as this returns.
+  virtual absl::Status ReadKeyedValues(std::string_view key,
+                                       absl::Span<const std::uint8_t> record,
+                                       absl::Span<FieldValue> values,
+                                       MadeValues* made) const;
   // For people: a record, as the index knows it.
   virtual std::string NameOf(const RecordIndex& index,
                              std::uint64_t record) const;
 };
 
+inline absl::Status RecordFormat::ReadKeyedValues(
+    std::string_view, absl::Span<const std::uint8_t> record,
+    absl::Span<FieldValue> values, MadeValues* made) const {
+  return ReadValues(record, values, made);
+}
 inline std::string RecordFormat::NameOf(const RecordIndex& index,
                                         std::uint64_t record) const {
   return absl::StrCat("record ", index.ExtentOf(record).record);
