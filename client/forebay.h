@@ -313,7 +313,10 @@ typedef enum forebay_format FOREBAY_INT {
    * such files. Each entry is a sample, in the order of their keys. */
   FOREBAY_LMDB = 12,
   /* MosaicML's MDS shards, one behind the other. */
-  FOREBAY_MDS = 13
+  FOREBAY_MDS = 13,
+  /* HDF5 files, one behind the other. Sample i is row i of each of some
+   * datasets. */
+  FOREBAY_HDF5 = 14
 } forebay_format;
 
 typedef enum forebay_order FOREBAY_INT {
@@ -372,8 +375,9 @@ typedef struct forebay_loader_options {
    * is a `dataset`. */
   const char* uri;
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB and FOREBAY_MDS,
-   * `uri` is then the path of the files, with braces ("{00..12}.tar",
+   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB, FOREBAY_MDS and
+   * FOREBAY_HDF5, `uri` is then the path of the files, with braces
+   * ("{00..12}.tar",
    * "{a,b}.tar"), then *, ? and [...]; for FOREBAY_MANIFEST, the path of the
    * manifest. The daemon reads
    * "gs://bucket/...", "http://..." and "https://..." as itself. */
@@ -397,8 +401,8 @@ typedef struct forebay_loader_options {
                    * while the trainer is so slow that they would only wait */
 
   /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP,
-   * FOREBAY_LMDB and FOREBAY_MDS with a `root`: the files' paths below it,
-   * likewise with braces and wildcards. */
+   * FOREBAY_LMDB, FOREBAY_MDS and FOREBAY_HDF5 with a `root`: the files' paths
+   * below it, likewise with braces and wildcards. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
@@ -424,11 +428,15 @@ typedef struct forebay_loader_options {
    * single field with the name "" is the value, as the field "value"; its type
    * may also be "datum": Caffe's Datum, as the fields "image" or "array", and
    * "label". So is a field "value" alone or beside "key", the entry's key
-   * ("text", "bytes" or "int64"). */
+   * ("text", "bytes" or "int64").
+   * For FOREBAY_HDF5: paths of datasets, "train/images", or of members of their
+   * compounds, "train/table/x". The entry of `columns` with the same index is a
+   * type, or "": that of the dataset's rows. Without fields: all datasets that
+   * have as many rows as most. */
   const char* const* fields;
   size_t field_count;
-  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD and FOREBAY_LMDB: field_count
-   * many. */
+  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB and FOREBAY_HDF5:
+   * field_count many. */
   const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */

@@ -94,7 +94,8 @@ std::string EncodeLocation(const forebay_loader_options& options,
     dataset.add_string(DatasetTag::kFolder, location.inner_folder);
   const bool is_lmdb = options.format == FOREBAY_LMDB;
   const bool has_columns = options.format == FOREBAY_MANIFEST ||
-                           options.format == FOREBAY_TFRECORD || is_lmdb;
+                           options.format == FOREBAY_TFRECORD ||
+                           options.format == FOREBAY_HDF5 || is_lmdb;
   for (size_t i = 0; has_columns && i < options.field_count; ++i)
     dataset.add_string(DatasetTag::kColumns, options.columns[i]);
   if (is_lmdb && options.database != nullptr)

@@ -86,6 +86,7 @@ Status LocateDataset(const forebay_loader_options& options,
       return FindArchives(options, location);
     case FOREBAY_TFRECORD:
     case FOREBAY_LMDB:
+    case FOREBAY_HDF5:
       if (Status checked = CheckColumns(options); !checked.ok()) return checked;
       return FindFiles(options, options.uri, location);
     case FOREBAY_MANIFEST:

@@ -14,6 +14,7 @@
 
 from . import errors, transforms
 from ._device_tensor import DeviceTensor
+from ._hdf5 import HDF5, hdf5
 from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
@@ -32,9 +33,9 @@ __version__ = _lib.forebay_version().decode()
 
 __all__ = [
     "DaemonUnavailable", "DataError", "DataLoader", "Dataset", "DeviceTensor",
-    "File", "FileChanged", "ForebayError", "InvalidArgument", "IsADirectory", "LMDB",
-    "Manifest", "NotFound", "Padded", "PermissionDenied", "Ragged",
+    "File", "FileChanged", "ForebayError", "HDF5", "InvalidArgument", "IsADirectory",
+    "LMDB", "Manifest", "NotFound", "Padded", "PermissionDenied", "Ragged",
     "ResourceExhausted", "Shared", "SourceUnavailable", "StateError", "TFRecords",
-    "Unsupported", "errors", "lmdb", "manifest", "open", "share", "tfrecord",
-    "transforms",
+    "Unsupported", "errors", "hdf5", "lmdb", "manifest", "open", "share",
+    "tfrecord", "transforms",
 ]

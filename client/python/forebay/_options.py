@@ -10,6 +10,7 @@ import urllib.parse
 
 from . import (_archives, _job, _lengths, _native, _native_dataset, _patterns,
                _tfrecord, errors, transforms)
+from ._hdf5 import HDF5, ENDINGS as _HDF5, hdf5, names_and_types
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
@@ -170,7 +171,15 @@ def _source_options(source, extra_roots):
             "uri": os.fsencode(_native_dataset.describe(source))}
 
 
+def _hdf5_options(dataset):
+    names, types = names_and_types(dataset.fields)
+    return {"format": _native.HDF5, "uri": os.fsencode(path_of(dataset.path)),
+            "fields": names, "columns": types}
+
+
 def _record_options(dataset):
+    if isinstance(dataset, HDF5):
+        return _hdf5_options(dataset)
     names, types = _tfrecord.names_and_types(dataset.fields)
     uri = os.fsencode(path_of(dataset.path))
     if isinstance(dataset, LMDB):
@@ -208,15 +217,17 @@ def dataset_options(dataset, fields, extra_roots=()):
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
-    if isinstance(dataset, (TFRecords, LMDB)):
+    if isinstance(dataset, (TFRecords, LMDB, HDF5)):
         if fields is not None:
-            name = "lmdb" if isinstance(dataset, LMDB) else "tfrecord"
+            name = type(dataset).__name__.lower().rstrip("s")
             raise errors.InvalidArgument(
                 f"fields are of tar shards; forebay.{name} names its own")
         return _record_options(dataset)
     path = path_of(dataset)
     if _are_files(path, _TFRECORD):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
+    if _are_files(path, _HDF5):
+        return _hdf5_options(hdf5(dataset, fields=fields))
     mds = _mds_options(os.fsdecode(path), fields)
     if mds is not None:
         return mds
@@ -258,7 +269,7 @@ def _check_extra_roots(extra_roots, dataset):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
-    place = (dataset.path if isinstance(dataset, (Manifest, TFRecords, LMDB))
+    place = (dataset.path if isinstance(dataset, (Manifest, TFRecords, LMDB, HDF5))
              else dataset)
     if roots and is_remote(place):
         raise errors.InvalidArgument(

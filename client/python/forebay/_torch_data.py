@@ -10,13 +10,14 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from . import errors
 from ._counterpart import is_plainly
+from ._hdf5 import HDF5
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Rows, Source, Subset
 from ._tfrecord import TFRecords
 
-_OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, Arrays, Concat, Folder,
-         Rows, Subset)
+_OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, HDF5, Arrays, Concat,
+         Folder, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (

@@ -99,8 +99,8 @@ absl::Status ArrayWalk::TakeElements(Cursor& cursor, const Item& item,
 }
 
 void ArrayWalk::AddPages(const Item& block, std::uint64_t at, Bytes written,
-                         std::vector<Item>* next) const {
-  for (std::uint64_t first = 0, page = 0; first < block.count;
+                         std::uint64_t page, std::vector<Item>* next) const {
+  for (std::uint64_t first = 0; first < block.count;
        first += page_elements_, ++page) {
     const std::uint64_t count = std::min(page_elements_, block.count - first);
     if (HasBit(written, page))
@@ -153,7 +153,7 @@ absl::Status ArrayWalk::SeeFixedBlock(FileView& file, const Item& item,
       file.Checked(item.address, prefix + bits + kChecksum, "FADB"));
   cursor.Skip(prefix - 4);
   AddPages(item, item.address + prefix + bits + kChecksum,
-           cursor.TakeBytes(bits), next);
+           cursor.TakeBytes(bits), 0, next);
   return absl::OkStatus();
 }
 
@@ -256,8 +256,8 @@ absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
     if (block.address == kNoAddress) continue;
     if (has_pages) {
       FOREBAY_RETURN_IF_ERROR(file.Locate(block.address, elements).status());
-      AddPages(block, block.address + prefix + kChecksum,
-               written.subspan(i * bits, bits), next);
+      AddPages(block, block.address + prefix + kChecksum, written,
+               i * Pages(elements, page_elements_), next);
     } else {
       next->push_back(block);
     }

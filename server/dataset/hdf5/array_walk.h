@@ -67,9 +67,10 @@ class ArrayWalk {
   absl::Status TakeElements(Cursor& cursor, const Item& item, Show show) const;
   absl::Status SetElementBytes(FileView& file, std::uint64_t client,
                                std::uint64_t bytes);
-  // Adds the pages of a block that were written.
+  // Adds the pages of a block that were written, by their bits from number
+  // `page` on. The first page lies at that address.
   void AddPages(const Item& block, std::uint64_t at, Bytes written,
-                std::vector<Item>* next) const;
+                std::uint64_t page, std::vector<Item>* next) const;
   std::uint64_t BlocksOf(std::uint64_t super) const;
   std::uint64_t ElementsOf(std::uint64_t super) const;
 

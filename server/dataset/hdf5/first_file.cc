@@ -43,7 +43,8 @@ absl::Status FirstFile::Look(absl::FunctionRef<absl::Status(FileView&)> look) {
     const std::uint64_t held = storage::HeldBytes(wanted->length);
     FOREBAY_RETURN_IF_ERROR(view_.memory().Grow(held));
     auto read = storage::ReadNow(source_, std::move(request), stop_);
-    FOREBAY_RETURN_IF_ERROR(read.status());
+    read_failed_ = !read.ok();
+    if (read_failed_) return read.status();
     if (read->bytes.size() != wanted->length) {
       return absl::DataLossError(
           absl::StrCat("a read gave ", read->bytes.size(), " bytes instead of ",

@@ -32,6 +32,9 @@ class FirstFile {
   // Calls `look` again and again, until it has all that it wants to see.
   absl::Status Look(absl::FunctionRef<absl::Status(FileView&)> look);
 
+  // Whether an error was the source's, which names the file.
+  bool read_failed() const { return read_failed_; }
+
   // Returns the first values of a dataset, of any length, or of a fixed one.
   // Each is of some elements of so many bytes.
   absl::StatusOr<std::vector<std::string>> ReadFirst(
@@ -43,6 +46,7 @@ class FirstFile {
   const storage::ListedObject file_;
   const std::stop_token stop_;
   FileView view_;
+  bool read_failed_ = false;
 };
 
 }  // namespace forebay::dataset::hdf5

@@ -166,6 +166,9 @@ absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindAll(
 // Also weighs the columns.
 absl::Status FormatChoice::GuessTypes(FirstFile& file,
                                       std::vector<Wanted>* wanted) {
+  const auto is_image = [](const Wanted& one) {
+    return one.column.value.kind == proto::FieldKind::kImage;
+  };
   for (Wanted& one : *wanted) {
     Column& column = one.column;
     one.weight = one.array.row_bytes();
@@ -175,7 +178,11 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
     const bool is_sequence = column.type.kind == Kind::kSequence;
     auto values = file.ReadFirst(
         one.array, is_sequence ? proto::SizeOf(column.type.dtype) : 1);
-    if (!values.ok()) return base::Annotate(values.status(), column.name());
+    if (!values.ok()) {
+      return file.read_failed()
+                 ? values.status()
+                 : base::Annotate(values.status(), column.name());
+    }
     std::vector<absl::Span<const std::uint8_t>> payloads;
     std::uint64_t longest = 0;
     for (const std::string& value : *values) {
@@ -187,8 +194,11 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
       one.weight = longest + (is_sequence ? kSequenceWeight : 0);
     if (!is_guessed) continue;
     const std::string_view guess = records::GuessType(payloads);
-    // Bytes that happen to be a text are no text, nor empty texts bytes.
-    if (guess == "image" || (guess == "npy" && is_sequence)) {
+    // One field can be an image. Bytes that happen to be a text are no text,
+    // nor empty texts bytes.
+    const bool can_be_image =
+        std::none_of(wanted->begin(), wanted->end(), is_image);
+    if ((guess == "image" && can_be_image) || (guess == "npy" && is_sequence)) {
       FOREBAY_RETURN_IF_ERROR(
           SetValueType(*records::ParseValueType(guess), &column));
     }
@@ -241,8 +251,7 @@ absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
   });
   if (status.ok()) status = GuessTypes(file, &wanted);
   if (status.ok()) status = ChooseKept(&wanted);
-  if (absl::IsCancelled(status) || absl::IsResourceExhausted(status))
-    return status;
+  if (file.read_failed() || absl::IsResourceExhausted(status)) return status;
   if (!status.ok()) return base::Annotate(status, first.name);
   for (const std::string& sentence : left_out) {
     warnings->push_back(absl::StrCat(request.root->uri(), ": ", first.name,

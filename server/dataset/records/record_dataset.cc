@@ -58,12 +58,14 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   }
   // A cached variant may follow.
   const auto record = read.first(length);
-  FOREBAY_RETURN_IF_ERROR(format_->has_keyed_values()
-                              ? format_->ReadKeyedValues(index_->has_keys()
-                                                             ? index_->KeyOf(id)
-                                                             : std::string(),
-                                                         record, values, made)
-                              : format_->ReadValues(record, values, made));
+  if (format_->has_keyed_values()) {
+    const std::string key =
+        index_->has_keys() ? index_->KeyOf(id) : std::string();
+    FOREBAY_RETURN_IF_ERROR(
+        format_->ReadKeyedValues(key, record, values, made));
+  } else {
+    FOREBAY_RETURN_IF_ERROR(format_->ReadValues(record, values, made));
+  }
   if (const auto field = format_->key_field(); field.has_value()) {
     const std::string key = index_->KeyOf(id);
     const absl::Span<std::uint8_t> copy = made->Add(key.size());
@@ -85,6 +87,7 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
 void RecordDataset::MostBytesOf(std::uint64_t id,
                                 absl::Span<std::uint64_t> bytes) const {
   Dataset::MostBytesOf(id, bytes);
+  if (format_->has_keyed_values()) return;  // some lie in the key
   const std::uint64_t length = index_->ExtentOf(id).length;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     if (format_->key_field() == i) continue;  // lies elsewhere

@@ -68,7 +68,7 @@ def rows(file):
     lengths = [int(i) for i in noise(n, "u1", 6) % 50]
     lengths[4] = 0
     lengths[7] = 5000  # more than a heap has room for
-    for name, kind in [("variable", "u1"), ("floats", "f4"), ("big", ">i2")]:
+    for name, kind in [("variable", "u1"), ("floats", "f4")]:
         made = file.create_dataset(f"bytes/{name}", n, h5py.vlen_dtype(kind))
         made[:] = ragged(kind, lengths if kind == "u1" else (lengths[8:] * 2)[:n], 7)
     table = np.zeros(n, [("x", "f4"), ("name", "S4"), ("box", "<i2", (2, 2)),
