@@ -70,9 +70,9 @@ absl::StatusOr<Cursor> FileView::Checked(std::uint64_t address,
   }
   Cursor end(all.last(kChecksum));
   if (end.Take(kChecksum) != Lookup3(all.first(length - kChecksum))) {
-    return absl::DataLossError(
-        absl::StrCat("is damaged: the checksum of \"", std::string(signature),
-                     "\" at address ", address, " is wrong"));
+    return absl::DataLossError(absl::StrCat(
+        "is damaged: the checksum of ", length, " bytes of metadata at byte ",
+        base_ + address, " is wrong"));
   }
   return cursor;
 }

@@ -210,6 +210,9 @@ const Hdf5Parser::Source& Hdf5Parser::SourceOf(const Column& column) const {
 
 absl::Status Hdf5Parser::Emit() {
   view_.Forget();
+  // If there are too many, that is known at once.
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, rows()));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, rows()));
   for (std::uint64_t row = 0; row < rows(); ++row)
     FOREBAY_RETURN_IF_ERROR(EmitRow(row));
   for (const Column& column : columns_) {
@@ -256,8 +259,6 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
                      " bytes in its smaller fields together, more than ",
                      records::kLongestKey));
   }
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, 1));
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, 1));
   FOREBAY_RETURN_IF_ERROR(keys_.Add(key, *memory_));
   found_.begins.push_back(extent.offset);
   found_.ends.push_back(extent.offset + extent.length);

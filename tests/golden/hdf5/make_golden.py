@@ -167,6 +167,23 @@ def groups(file):
     file["hard"] = file["a/b/c/d"]
 
 
+def small(file):
+    """A little of all, to be damaged."""
+    file["x"] = noise((6, 2), "u1", 1)
+    file.create_dataset("y", data=np.arange(6, dtype="i4"), chunks=(2,),
+                        maxshape=(None,), compression="gzip", shuffle=True,
+                        fletcher32=True)
+    file.create_dataset("z", data=noise((6, 3), "f4", 2), chunks=(2, 2))
+    file.create_dataset("both", data=noise((6, 3), "u1", 3), chunks=(2, 3),
+                        maxshape=(None, None), compression="lzf")
+    made = file.create_dataset("jpg", 6, h5py.vlen_dtype("u1"))
+    made[:] = ragged("u1", [3, 0, 5, 9, 1, 2], 4)
+    file["group/text"] = [f"t{i}" for i in range(6)]
+    table = np.zeros(6, [("a", "f4"), ("b", "S2")])
+    table["a"] = np.arange(6)
+    file["t"] = table
+
+
 def refused(file):
     n = 6
     file["scalar"] = 5
@@ -213,7 +230,8 @@ def columns(file):
     return found
 
 
-FILES = [(rows, "earliest"), (rows, "latest"), (chunks, "earliest"),
+FILES = [(small, "earliest"), (small, "latest"),
+         (rows, "earliest"), (rows, "latest"), (chunks, "earliest"),
          (chunks, "latest"), (many, "earliest"), (many, "latest"),
          (sparse, "earliest"), (sparse, "latest"), (groups, "earliest"),
          (groups, "v108"), (groups, "latest")]
