@@ -8,6 +8,7 @@ import struct
 import sys
 import time
 
+import h5py
 import numpy
 import PIL.Image
 import torch
@@ -72,6 +73,47 @@ class Shards(torch.utils.data.Dataset):
         return self._transform(image.convert("RGB")), label
 
 
+class Photographs(torch.utils.data.Dataset):
+    """JPEG files in HDF5 files, by h5py. Each worker opens the files once."""
+
+    def __init__(self, path, transform):
+        self._transform = transform
+        self._files = {}
+        self._places = []
+        for name in sorted(glob.glob(path)):
+            with h5py.File(name) as file:
+                self._places += [(name, row) for row in range(len(file["label"]))]
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, number):
+        name, place = self._places[number]
+        if name not in self._files:
+            self._files[name] = h5py.File(name)
+        file = self._files[name]
+        image = PIL.Image.open(io.BytesIO(file["image"][place]))
+        return self._transform(image.convert("RGB")), int(file["label"][place])
+
+
+class Chunks(torch.utils.data.Dataset):
+    """Rows of an HDF5 file, by h5py."""
+
+    def __init__(self, path, _):
+        self._path = path
+        self._file = None
+        with h5py.File(path) as file:
+            self._count = len(file["rows"])
+
+    def __len__(self):
+        return self._count
+
+    def __getitem__(self, number):
+        if self._file is None:
+            self._file = h5py.File(self._path)
+        return torch.from_numpy(self._file["rows"][number])
+
+
 class Rows(torch.utils.data.Dataset):
     """Rows of a .npy file, by numpy.load's memory map."""
 
@@ -85,7 +127,8 @@ class Rows(torch.utils.data.Dataset):
         return torch.from_numpy(numpy.array(self._rows[number]))
 
 
-READERS = {"tfrecord": Records, "mds": Shards, "npy": Rows}
+READERS = {"tfrecord": Records, "mds": Shards, "npy": Rows,
+           "hdf5": Photographs, "hdf5_rows": Chunks}
 
 
 def measure(container, path, workers, batch_size=64):
