@@ -219,6 +219,11 @@ std::uint64_t ArrayLayout::chunks_of_row() const {
   return count;
 }
 
+bool ArrayLayout::has_whole_rows() const {
+  return kind != Kind::kChunked ||
+         std::equal(shape.begin() + 1, shape.end(), chunk.begin() + 1);
+}
+
 absl::StatusOr<ArrayLayout> ReadArrayLayout(
     const FileView& file, const std::vector<Message>& messages) {
   const auto* const shape = FindMessage(messages, MessageType::kDataspace);

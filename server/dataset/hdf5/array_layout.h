@@ -57,6 +57,8 @@ struct ArrayLayout {
   std::uint64_t chunks(std::size_t axis) const;
   // Chunks over one row.
   std::uint64_t chunks_of_row() const;
+  // Whether each row lies in one piece.
+  bool has_whole_rows() const;
 };
 
 inline constexpr std::size_t kMostDimensions = 32;

@@ -24,12 +24,14 @@ constexpr std::uint64_t kSmallRow = 64;
 // The values of a sequence may all be longer than the first ones.
 constexpr std::uint64_t kSequenceWeight = 1024;
 
-// Whether single rows can be taken from where they lie.
-bool HasWholeRows(const ArrayLayout& array) {
-  if (array.kind == ArrayLayout::Kind::kCompact) return false;
-  return array.kind != ArrayLayout::Kind::kChunked ||
-         std::equal(array.shape.begin() + 1, array.shape.end(),
-                    array.chunk.begin() + 1);
+// Rows in parts are better kept, if they have no more bytes than that.
+constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
+
+// Whether a dataset's rows are better kept by the index than read.
+bool IsBetterKept(const ArrayLayout& array) {
+  if (array.kind == ArrayLayout::Kind::kCompact) return true;
+  return !array.has_whole_rows() &&
+         array.rows() * array.row_bytes() <= kFewBytes;
 }
 
 bool IsGuessed(const Column& column) {
@@ -214,8 +216,8 @@ absl::Status FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
       [](const Wanted* a, const Wanted* b) { return a->weight > b->weight; });
   const Wanted* read = nullptr;
   for (const Wanted* const one : order) {
-    const bool can_be_kept = one->weight <= kMostKept;
-    if (!HasWholeRows(one->array) && !one->column.is_variable() && can_be_kept)
+    if (one->weight <= kMostKept && !one->column.is_variable() &&
+        IsBetterKept(one->array))
       continue;
     read = one;
     break;

@@ -103,6 +103,8 @@ absl::StatusOr<Bytes> Hdf5Format::FindRow(const RowPlace& place, Bytes record,
       FillRows(place.fill, row);
       return row;
     }
+    case RowPlace::Kind::kParts:
+      return JoinParts(place, record, made);
     case RowPlace::Kind::kChunk:
       break;
   }
@@ -117,6 +119,38 @@ absl::StatusOr<Bytes> Hdf5Format::FindRow(const RowPlace& place, Bytes record,
   const absl::Span<std::uint8_t> copy = made->Add(row_bytes_);
   std::copy(row.begin(), row.end(), copy.begin());
   return copy;
+}
+
+// Puts a row together of what chunks have of it.
+absl::StatusOr<Bytes> Hdf5Format::JoinParts(const RowPlace& place, Bytes record,
+                                            MadeValues* made) const {
+  ArrayLayout array;  // of all rows of these chunks
+  array.type.size = place.element_bytes;
+  array.shape = place.shape;
+  array.shape.insert(array.shape.begin(), place.chunk.front());
+  array.chunk = place.chunk;
+  if (array.row_bytes() != row_bytes_ || place.row >= place.chunk.front() ||
+      place.chunk_bytes > kLargestChunk)
+    return absl::DataLossError("is indexed as a row of another shape");
+  const absl::Span<std::uint8_t> row = made->Add(row_bytes_);
+  FillRows(place.fill, row);
+  for (const PlacedChunk& chunk : place.chunks) {
+    if (chunk.number >= array.chunks_of_row() || chunk.offset > record.size() ||
+        chunk.bytes > record.size() - chunk.offset) {
+      return absl::DataLossError("is indexed in chunks that are not there");
+    }
+    Bytes plain = record.subspan(chunk.offset, chunk.bytes);
+    std::shared_ptr<const std::string> unpacked;
+    if (chunk.mask != UINT32_MAX) {
+      FOREBAY_ASSIGN_OR_RETURN(unpacked, chunks_.Get(place.filters, chunk.mask,
+                                                     plain, place.chunk_bytes));
+      plain = AsBytes(*unpacked);
+    }
+    if (plain.size() != place.chunk_bytes)
+      return absl::DataLossError("is indexed in chunks of another size");
+    CopyChunk(array, chunk.number, plain, place.row, row);
+  }
+  return row;
 }
 
 std::string Hdf5Format::NameOf(const records::RecordIndex& index,

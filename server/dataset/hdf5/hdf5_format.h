@@ -57,6 +57,8 @@ class Hdf5Format final : public records::RecordFormat {
  private:
   absl::StatusOr<Bytes> FindRow(const RowPlace& place, Bytes record,
                                 MadeValues* made) const;
+  absl::StatusOr<Bytes> JoinParts(const RowPlace& place, Bytes record,
+                                  MadeValues* made) const;
 
   const std::vector<Column> columns_;
   const std::string text_;

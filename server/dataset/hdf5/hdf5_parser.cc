@@ -15,6 +15,12 @@ namespace {
 
 using Kind = ArrayLayout::Kind;
 
+// What may lie between the chunks with a row's parts, besides as much as these
+// have. Trees do.
+constexpr std::uint64_t kMostGaps = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLongestParts = std::uint64_t{1} << 26;  // bytes
+constexpr std::size_t kMostParts = 4096;  // whose numbers a key has room for
+
 // Bytes of what is made of a value of so many.
 std::uint64_t MadeBytesOf(const Column& column, std::uint64_t bytes) {
   const bool has_pixels = column.type.kind == ElementType::Kind::kNumber &&
@@ -186,14 +192,6 @@ absl::Status Hdf5Parser::CheckChunks(const Source& source) const {
         "lies in its header, unlike in the first file");
   }
   if (array.kind != Kind::kChunked) return absl::OkStatus();
-  if (!std::equal(array.shape.begin() + 1, array.shape.end(),
-                  array.chunk.begin() + 1)) {
-    std::vector<std::uint64_t> whole = array.shape;
-    whole.front() = 1;
-    return absl::UnimplementedError(absl::StrCat(
-        "has chunks of ", ShapeOf(array.chunk), ", which are no whole rows of ",
-        ShapeOf(array.shape), "; write it anew with chunks=", ShapeOf(whole)));
-  }
   if (!array.filters.empty() && array.chunk_bytes() > kLargestChunk) {
     return absl::UnimplementedError(absl::StrCat(
         "has chunks of ", array.chunk_bytes(), " bytes; chunks of at most ",
@@ -249,7 +247,9 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
     if (column.is_kept) {
       kept.push_back(KeptValue(column, source, row));
     } else {
-      extent = PlaceOf(source, row, &place);
+      auto found = PlaceOf(source, row, &place);
+      if (!found.ok()) return base::Annotate(found.status(), source.path);
+      extent = *found;
     }
   }
   const std::string key = EncodeRowKey(place, kept);
@@ -266,8 +266,9 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
 }
 
 // Returns the extent that is to be read of a row.
-ValuePlace Hdf5Parser::PlaceOf(const Source& source, std::uint64_t row,
-                               RowPlace* place) const {
+absl::StatusOr<ValuePlace> Hdf5Parser::PlaceOf(const Source& source,
+                                               std::uint64_t row,
+                                               RowPlace* place) const {
   const ArrayLayout& array = source.array;
   const ValuePlace nothing{0, 1};
   if (source.is_variable) {
@@ -283,8 +284,9 @@ ValuePlace Hdf5Parser::PlaceOf(const Source& source, std::uint64_t row,
     const auto begin = view_.Locate(array.address, 0);
     if (!begin.ok()) return nothing;
     place->kind = RowPlace::Kind::kDirect;
-    return {*begin + row * bytes, bytes};
+    return ValuePlace{*begin + row * bytes, bytes};
   }
+  if (!array.has_whole_rows()) return PlaceOfParts(source, row, place);
   const std::uint64_t number = row / array.chunk[0];
   const auto chunk = std::lower_bound(
       source.chunks.begin(), source.chunks.end(), number,
@@ -293,14 +295,56 @@ ValuePlace Hdf5Parser::PlaceOf(const Source& source, std::uint64_t row,
   const std::uint64_t within = row % array.chunk[0];
   if (chunk->mask == UINT32_MAX) {
     place->kind = RowPlace::Kind::kDirect;
-    return {chunk->offset + within * bytes, bytes};
+    return ValuePlace{chunk->offset + within * bytes, bytes};
   }
   place->kind = RowPlace::Kind::kChunk;
   place->filters = array.filters;
   place->mask = chunk->mask;
   place->chunk_bytes = array.chunk_bytes();
   place->row = within;
-  return {chunk->offset, chunk->bytes};
+  return ValuePlace{chunk->offset, chunk->bytes};
+}
+
+// A row of which several chunks have parts. They are read as one extent, with
+// what lies between them.
+absl::StatusOr<ValuePlace> Hdf5Parser::PlaceOfParts(const Source& source,
+                                                    std::uint64_t row,
+                                                    RowPlace* place) const {
+  const ArrayLayout& array = source.array;
+  const std::uint64_t count = array.chunks_of_row();
+  const std::uint64_t first = row / array.chunk[0] * count;
+  auto chunk = std::lower_bound(
+      source.chunks.begin(), source.chunks.end(), first,
+      [](const Chunk& one, std::uint64_t of) { return one.number < of; });
+  std::uint64_t begin = UINT64_MAX;
+  std::uint64_t end = 0;
+  std::uint64_t bytes = 0;
+  for (; chunk != source.chunks.end() && chunk->number - first < count;
+       ++chunk) {
+    place->chunks.push_back(
+        {chunk->number - first, chunk->offset, chunk->bytes, chunk->mask});
+    begin = std::min(begin, chunk->offset);
+    end = std::max(end, chunk->offset + chunk->bytes);
+    bytes += chunk->bytes;
+  }
+  if (place->chunks.empty()) return ValuePlace{0, 1};
+  if (end - begin > kMostGaps + 2 * bytes || end - begin > kLongestParts ||
+      place->chunks.size() > kMostParts) {
+    std::vector<std::uint64_t> whole = array.shape;
+    whole.front() = 1;
+    return absl::UnimplementedError(
+        absl::StrCat("has chunks of ", ShapeOf(array.chunk), ", of which row ",
+                     row, " is scattered over ", end - begin,
+                     " bytes; write it anew with chunks=", ShapeOf(whole)));
+  }
+  for (PlacedChunk& one : place->chunks) one.offset -= begin;
+  place->kind = RowPlace::Kind::kParts;
+  place->filters = array.filters;
+  place->row = row % array.chunk[0];
+  place->element_bytes = array.type.size;
+  place->shape.assign(array.shape.begin() + 1, array.shape.end());
+  place->chunk = array.chunk;
+  return ValuePlace{begin, end - begin};
 }
 
 std::string_view Hdf5Parser::KeptValue(const Column& column,

@@ -39,8 +39,8 @@ inline constexpr std::uint64_t kMostKept = 16384;
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
 // file and the dataset: those of FindArray, ChunkWalk, RowReader and
 // GlobalHeapWalk; INVALID_ARGUMENT: a dataset has other rows than in the first
-// file, or not as many as another one; UNIMPLEMENTED: its chunks have parts of
-// rows.
+// file, or not as many as another one; UNIMPLEMENTED: its chunks are too large,
+// or those with the parts of a row lie far apart.
 class Hdf5Parser final : public records::RecordParser {
  public:
   // Columns, at least one, and memory outlive it.
@@ -80,8 +80,11 @@ class Hdf5Parser final : public records::RecordParser {
   absl::Status CheckChunks(const Source& source) const;
   absl::Status Emit();
   absl::Status EmitRow(std::uint64_t row);
-  ValuePlace PlaceOf(const Source& source, std::uint64_t row,
-                     RowPlace* place) const;
+  absl::StatusOr<ValuePlace> PlaceOf(const Source& source, std::uint64_t row,
+                                     RowPlace* place) const;
+  absl::StatusOr<ValuePlace> PlaceOfParts(const Source& source,
+                                          std::uint64_t row,
+                                          RowPlace* place) const;
   std::string_view KeptValue(const Column& column, const Source& source,
                              std::uint64_t row) const;
   const Source& SourceOf(const Column& column) const;

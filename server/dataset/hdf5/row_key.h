@@ -12,6 +12,14 @@
 
 namespace forebay::dataset::hdf5 {
 
+// A chunk in an extent.
+struct PlacedChunk {
+  std::uint64_t number = 0;  // among those over the same rows
+  std::uint64_t offset = 0;  // from the extent's start; bytes
+  std::uint64_t bytes = 0;
+  std::uint32_t mask = 0;  // see Unfilter; UINT32_MAX: it has no filters
+};
+
 // How a row lies in the extent that is read of it.
 struct RowPlace {
   enum class Kind : std::uint8_t {
@@ -19,14 +27,20 @@ struct RowPlace {
     kChunk,   // in a chunk with filters
     kFilled,  // it was not written: it has the fill value
     kEmpty,   // it has no bytes, or nothing is read
+    kParts,   // in several chunks, which have parts of it
   };
   Kind kind = Kind::kDirect;
-  // Of kChunk.
+  // Of kChunk and kParts.
   std::vector<Filter> filters;
-  std::uint32_t mask = 0;         // see Unfilter
+  std::uint32_t mask = 0;         // of kChunk; see Unfilter
   std::uint64_t chunk_bytes = 0;  // without filters
   std::uint64_t row = 0;          // in the chunk
-  std::string fill;               // of kFilled; see ArrayLayout
+  std::string fill;               // of kFilled and kParts; see ArrayLayout
+  // Of kParts.
+  std::uint64_t element_bytes = 0;
+  std::vector<std::uint64_t> shape;  // of a row
+  std::vector<std::uint64_t> chunk;  // of a chunk, with its rows
+  std::vector<PlacedChunk> chunks;
 };
 
 // What the index knows of a row besides its extent: how the row lies in it, and

@@ -88,12 +88,6 @@ class Hdf5ParserTest : public ::testing::Test {
 
 bool IsCompact(const std::string& path) { return path == "compact"; }
 
-// Chunks of it have parts of rows.
-bool HasParts(const GoldenHdf5& golden, const std::string& path) {
-  return path.ends_with("_parts") || path == "cubes" || path == "z" ||
-         (path == "both" && golden.file.starts_with("many"));
-}
-
 TEST_F(Hdf5ParserTest, ReadsWhatH5pyReads) {
   for (const GoldenHdf5& golden : GoldenHdf5s()) {
     const std::string file = GoldenFile(golden.file);
@@ -101,9 +95,7 @@ TEST_F(Hdf5ParserTest, ReadsWhatH5pyReads) {
       for (const bool is_kept : {true, false}) {
         SCOPED_TRACE(golden.file + " " + expected.path +
                      (is_kept ? " kept" : " read"));
-        if (!is_kept &&
-            (IsCompact(expected.path) || HasParts(golden, expected.path)))
-          continue;
+        if (!is_kept && IsCompact(expected.path)) continue;
         const auto column = Find(file, expected.path, is_kept);
         ASSERT_TRUE(column.ok()) << column.status();
         const Hdf5Format format({*column}, &budget_);
@@ -188,12 +180,6 @@ TEST_F(Hdf5ParserTest, NamesWhatItCannotRead) {
     const auto column = Find(file, refusal.path, false);
     EXPECT_THAT(column.status().ToString(), HasSubstr(refusal.says));
   }
-  const auto column = Find(file, "parts", false);
-  ASSERT_TRUE(column.ok()) << column.status();
-  EXPECT_THAT(
-      Parse(file, Hdf5Format({*column}, nullptr)).status().ToString(),
-      HasSubstr("a.h5: parts: has chunks of (2, 10000), which are no whole "
-                "rows of (6, 40000); write it anew with chunks=(1, 40000)"));
 }
 
 // Every truncated file is an error that names the file, and none of them a
