@@ -32,11 +32,12 @@ def write(path, rows=ROWS, libver="earliest", first=0, **options):
     with h5py.File(path, "w", libver=libver) as file:
         file.create_dataset(
             "images", data=CHANCE.randint(0, 255, (rows, 12, 10, 3)).astype("uint8"),
-            **({"chunks": (7, 12, 10, 3)} if rows else {}), **options)
+            chunks=(7, 12, 10, 3), maxshape=(None, 12, 10, 3), **options)
         file["labels"] = numpy.arange(first, first + rows, dtype="int32")
         file.create_dataset("scores", data=CHANCE.rand(rows, 3).astype("float32"),
                             chunks=(5, 2), maxshape=(None, 3), **options)
-        file["names"] = [f"row {number}" for number in range(rows)]
+        file.create_dataset("names", data=[f"row {number}" for number in range(rows)],
+                            dtype=h5py.string_dtype())
         table = numpy.zeros(rows, [("x", "f4"), ("box", "i2", 4)])
         table["x"] = numpy.arange(rows)
         file["group/table"] = table
@@ -80,7 +81,7 @@ def check(found, names, paths):
             assert is_value(value, column[number])
 
 
-NAMES = ("group/table/box", "group/table/x", "images", "labels", "names", "scores")
+NAMES = ("group/table/x", "group/table/box", "images", "labels", "names", "scores")
 
 
 @pytest.mark.parametrize("libver", ["earliest", "v108", "latest"])

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -132,14 +133,15 @@ class Parser {
 
   absl::Status ParseFloat(ElementType* type) {
     struct Format {
+      std::string_view name;
       DType dtype;
       std::uint64_t size, exponent_at, exponent, mantissa;
     };
     constexpr Format kFormats[] = {
-        {DType::kFloat16, 2, 10, 5, 10},
-        {DType::kBfloat16, 2, 7, 8, 7},
-        {DType::kFloat32, 4, 23, 8, 23},
-        {DType::kFloat64, 8, 52, 11, 52},
+        {"float16", DType::kFloat16, 2, 10, 5, 10},
+        {"bfloat16", DType::kBfloat16, 2, 7, 8, 7},
+        {"float32", DType::kFloat32, 4, 23, 8, 23},
+        {"float64", DType::kFloat64, 8, 52, 11, 52},
     };
     cursor_.Skip(4);  // offset and precision
     const std::uint64_t exponent_at = cursor_.Take(1);
@@ -156,6 +158,7 @@ class Parser {
           format.exponent_at != exponent_at || format.mantissa != mantissa)
         continue;
       type->kind = Kind::kNumber;
+      type->description = std::string(format.name);
       type->dtype = format.dtype;
       type->big_endian = (flags_ & 1) != 0;
     }
