@@ -139,7 +139,6 @@ class Parser {
     };
     constexpr Format kFormats[] = {
         {"float16", DType::kFloat16, 2, 10, 5, 10},
-        {"bfloat16", DType::kBfloat16, 2, 7, 8, 7},
         {"float32", DType::kFloat32, 4, 23, 8, 23},
         {"float64", DType::kFloat64, 8, 52, 11, 52},
     };
