@@ -14,7 +14,7 @@
 
 namespace forebay::dataset::hdf5 {
 
-// What says where each chunk lies.
+// The index that says where each chunk lies.
 enum class ChunkIndex : std::uint8_t {
   kSingle = 1,
   kImplicit = 2,

@@ -57,7 +57,7 @@ void ChunkCache::Keep(const Version& digest,
          (!reservation.has_value() || bytes_ > most_bytes_ - bytes)) {
     bytes_ -= entries_.back().plain->size();
     gone.splice(gone.begin(), entries_, std::prev(entries_.end()));
-    // What others need goes first.
+    // Others need the room.
     if (!reservation.has_value()) return;
   }
   if (!reservation.has_value()) return;

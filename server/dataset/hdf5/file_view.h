@@ -15,9 +15,9 @@
 
 namespace forebay::dataset::hdf5 {
 
-// What is at hand of a file. Code that walks through the file asks for bytes by
-// their address. If they are not at hand, it is told so, ends, and is called
-// again when they are: what it has seen stays at hand until then.
+// The parts of a file that are at hand. Code that walks through the file asks
+// for bytes by their address. If they are not at hand, it is told so, ends, and
+// is called again when they are: what it has seen stays at hand until then.
 //
 // Used by one thread. Owns the bytes and counts them in the memory, which
 // outlives it. Never blocks. Errors give the reason alone.
@@ -54,7 +54,8 @@ class FileView {
   absl::StatusOr<Cursor> Checked(std::uint64_t address, std::uint64_t length,
                                  std::string_view signature);
 
-  // What At lacked last, within the file; nothing if it lacked nothing.
+  // The bytes that At lacked last, within the file; nothing if it lacked
+  // nothing.
   std::optional<ByteRange> wanted() const { return wanted_; }
   // Takes the bytes of wanted(). RESOURCE_EXHAUSTED: that of the memory.
   absl::Status Take(Bytes bytes);

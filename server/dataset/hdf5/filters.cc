@@ -95,7 +95,7 @@ absl::StatusOr<std::string> UnpackLzf(Bytes packed, std::uint64_t most) {
     const std::uint64_t distance = (control & 31) * 256 + cursor.Take(1) + 1;
     if (!cursor.ok() || distance > out.size() || length > most - out.size())
       return LzfDamaged();
-    // What is copied may be what the copy makes.
+    // A copy may go on into itself.
     for (std::uint64_t i = 0; i < length; ++i)
       out += out[out.size() - distance];
   }

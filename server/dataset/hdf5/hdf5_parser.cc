@@ -15,8 +15,8 @@ namespace {
 
 using Kind = ArrayLayout::Kind;
 
-// What may lie between the chunks with a row's parts, besides as much as these
-// have. Trees do.
+// Trees lie between the chunks with a row's parts: so many bytes, besides as
+// many as these chunks have.
 constexpr std::uint64_t kMostGaps = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLongestParts = std::uint64_t{1} << 26;  // bytes
 constexpr std::size_t kMostParts = 4096;  // whose numbers a key has room for

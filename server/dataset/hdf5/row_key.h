@@ -43,7 +43,7 @@ struct RowPlace {
   std::vector<PlacedChunk> chunks;
 };
 
-// What the index knows of a row besides its extent: how the row lies in it, and
+// A row, as the index knows it besides its extent: how the row lies in it, and
 // the values that are kept. It is the record's key. Rows of one chunk have keys
 // that begin alike. Functions are thread-safe and never block.
 struct RowKey {

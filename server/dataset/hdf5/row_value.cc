@@ -63,7 +63,7 @@ MadeBytes MakeImage(const Column& column, Bytes pixels, MadeValues* made) {
   return {room};
 }
 
-// What a text has before its padding.
+// Returns a text without its padding.
 Bytes WithoutPadding(const ElementType& type, Bytes text) {
   if (type.kind == Kind::kText && type.padding == TextPadding::kTerminated) {
     const auto* const end =

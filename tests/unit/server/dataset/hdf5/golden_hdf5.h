@@ -13,7 +13,7 @@
 
 namespace forebay::dataset::hdf5 {
 
-// What h5py reads in a file; see tests/golden/hdf5/make_golden.py.
+// A file as h5py reads it; see tests/golden/hdf5/make_golden.py.
 struct GoldenColumn {
   std::string path;
   std::uint64_t rows = 0;
