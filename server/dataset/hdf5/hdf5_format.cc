@@ -121,6 +121,26 @@ absl::StatusOr<Bytes> Hdf5Format::FindRow(const RowPlace& place, Bytes record,
   return copy;
 }
 
+// Values of a fixed size are all as long as the longest.
+void Hdf5Format::LowerKeyedBytes(std::string_view key,
+                                 std::uint64_t record_bytes,
+                                 absl::Span<std::uint64_t> bytes) const {
+  const auto row = DecodeRowKey(key);
+  if (!row.ok()) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    std::uint64_t length = 0;
+    if (column.is_kept) {
+      if (kept == row->kept.size()) return;
+      length = row->kept[kept++].size();
+    } else if (row->place.kind == RowPlace::Kind::kDirect) {
+      length = record_bytes;
+    }
+    if (column.is_variable()) bytes[i] = std::min(bytes[i], length);
+  }
+}
+
 // Puts a row together of what chunks have of it.
 absl::StatusOr<Bytes> Hdf5Format::JoinParts(const RowPlace& place, Bytes record,
                                             MadeValues* made) const {

@@ -51,6 +51,8 @@ class Hdf5Format final : public records::RecordFormat {
                                absl::Span<const std::uint8_t> record,
                                absl::Span<FieldValue> values,
                                MadeValues* made) const override;
+  void LowerKeyedBytes(std::string_view key, std::uint64_t record_bytes,
+                       absl::Span<std::uint64_t> bytes) const override;
   std::string NameOf(const records::RecordIndex& index,
                      std::uint64_t record) const override;
 

@@ -87,8 +87,12 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
 void RecordDataset::MostBytesOf(std::uint64_t id,
                                 absl::Span<std::uint64_t> bytes) const {
   Dataset::MostBytesOf(id, bytes);
-  if (format_->has_keyed_values()) return;  // some lie in the key
   const std::uint64_t length = index_->ExtentOf(id).length;
+  if (format_->has_keyed_values()) {
+    if (index_->has_keys())
+      format_->LowerKeyedBytes(index_->KeyOf(id), length, bytes);
+    return;
+  }
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     if (format_->key_field() == i) continue;  // lies elsewhere
     const bool is_array = fields_[i].array.has_value();

@@ -68,6 +68,10 @@ class RecordFormat {
                                        absl::Span<const std::uint8_t> record,
                                        absl::Span<FieldValue> values,
                                        MadeValues* made) const;
+  // Lowers each of `bytes` to what the field has in such a record at most, as
+  // far as its key and length tell.
+  virtual void LowerKeyedBytes(std::string_view key, std::uint64_t record_bytes,
+                               absl::Span<std::uint64_t> bytes) const;
   // For people: a record, as the index knows it.
   virtual std::string NameOf(const RecordIndex& index,
                              std::uint64_t record) const;
@@ -78,6 +82,8 @@ inline absl::Status RecordFormat::ReadKeyedValues(
     absl::Span<FieldValue> values, MadeValues* made) const {
   return ReadValues(record, values, made);
 }
+inline void RecordFormat::LowerKeyedBytes(std::string_view, std::uint64_t,
+                                          absl::Span<std::uint64_t>) const {}
 inline std::string RecordFormat::NameOf(const RecordIndex& index,
                                         std::uint64_t record) const {
   return absl::StrCat("record ", index.ExtentOf(record).record);
