@@ -14,6 +14,7 @@ from forebay import transforms as T
 from remote_shards_test import daemon as remote_daemon  # noqa: F401
 from remote_shards_test import proxy  # noqa: F401
 from tfrecord_test import epoch, open_records
+from trouble import ctl
 
 CHANCE = numpy.random.RandomState(5)
 ROWS = 40
@@ -154,6 +155,54 @@ def test_an_epoch_goes_on_where_it_was_left(daemon, tmp_path):
     with open_records(path, fields=fields, shuffle=True, batch_size=3) as loader:
         loader.load_state_dict(state)
         assert list(epoch(loader)) == order[4:]
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_rows_in_pieces(shared_daemon, tmp_path, libver):
+    """Chunks as h5py has them of its own accord."""
+    path = tmp_path / "a.h5"
+    images = CHANCE.randint(0, 99, (60, 128, 96, 3)).astype("uint8")
+    with h5py.File(path, "w", libver=libver) as file:
+        made = file.create_dataset("images", data=images, compression="gzip")
+        assert made.chunks[1:] != images.shape[1:]
+        many = file.create_dataset("depths", (60, 100, 50), "f8", fillvalue=7,
+                                   chunks=(4, 30, 20))
+        many[:20] = CHANCE.rand(20, 100, 50)
+    for shuffle in (True, "block"):
+        with open_records(path, fields=("images",), shuffle=shuffle) as loader:
+            check(epoch(loader), ("images",), [path])
+    with open_records(path, fields=("depths",), shuffle=True) as loader:
+        check(epoch(loader), ("depths",), [path])
+
+
+def read_bytes(daemon):
+    return int(ctl(daemon, "cache")["total"]["source"]["bytes"])
+
+
+def test_two_jobs_read_each_row_once(daemon, tmp_path, monkeypatch):
+    path = write_photos(tmp_path / "a.h5", rows=200)
+    before = read_bytes(daemon)
+    for seed in (1, 2):
+        monkeypatch.setenv("FOREBAY_JOB", f"job {seed}")
+        with open_records(path, fields={"photos": "bytes"}, shuffle=True,
+                          seed=seed) as loader:
+            assert len(epoch(loader)) == 200
+        if seed == 1:
+            assert read_bytes(daemon) > before
+            before = read_bytes(daemon)
+    assert read_bytes(daemon) == before
+
+
+def test_an_index_is_used_again(daemon, tmp_path):
+    """A daemon that finds it reads nothing but rows."""
+    path = write_photos(tmp_path / "a.h5", rows=200)
+    with open_records(path, fields={"photos": "bytes"}) as loader:
+        found = epoch(loader)
+    daemon.stop()
+    daemon.start()
+    with open_records(path, fields={"photos": "bytes"}) as loader:
+        assert read_bytes(daemon) == 0
+        assert epoch(loader) == found
 
 
 @pytest.mark.usefixtures("remote_daemon")
