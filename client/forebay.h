@@ -318,6 +318,9 @@ typedef enum forebay_format FOREBAY_INT {
   FOREBAY_LMDB = 12,
   /* MosaicML's MDS shards, one behind the other. */
   FOREBAY_MDS = 13,
+  /* HDF5 files, one behind the other. Sample i is row i of each of some
+   * datasets. */
+  FOREBAY_HDF5 = 14,
   /* NumPy's .npz files: see `fields`. */
   FOREBAY_NPZ = 15,
   /* Files of tokens, of which each sample is a window: see `fields`. */
@@ -384,9 +387,10 @@ typedef struct forebay_loader_options {
   const char* uri;
   /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
    * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB, FOREBAY_MDS,
-   * FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD, `uri` is then the
-   * path of the files, with braces ("{00..12}.tar", "{a,b}.tar"), then *, ? and
-   * [...]; for FOREBAY_MANIFEST, the path of the manifest. The daemon reads
+   * FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD, `uri`
+   * is then the path of the files, with braces ("{00..12}.tar", "{a,b}.tar"),
+   * then *, ? and [...]; for FOREBAY_MANIFEST, the path of the manifest. The
+   * daemon reads
    * "gs://bucket/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
@@ -408,7 +412,7 @@ typedef struct forebay_loader_options {
                    * while the trainer is so slow that they would only wait */
 
   /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP,
-   * FOREBAY_LMDB, FOREBAY_MDS, FOREBAY_NPZ, FOREBAY_TOKENS and
+   * FOREBAY_LMDB, FOREBAY_MDS, FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and
    * FOREBAY_ARRAY_RECORD with a `root`: the files' paths below it, likewise
    * with braces and wildcards. */
   const char* const* shards;
@@ -438,6 +442,10 @@ typedef struct forebay_loader_options {
    * "label"; or "lsun": an image, as "image", and the number of its environment
    * as "label". So is a field "value" alone or beside "key", the entry's key
    * ("text", "bytes" or "int64").
+   * For FOREBAY_HDF5: paths of datasets, "train/images", or of members of their
+   * compounds, "train/table/x". The entry of `columns` with the same index is a
+   * type, or "": that of the dataset's rows. Without fields: all datasets that
+   * have as many rows as most.
    * For FOREBAY_NPZ: names of arrays, each with the same entry of `columns`:
    * "rows", and sample i is row i of each array, of all files one behind the
    * other; or "files", and each file is a sample. A single field with the name
@@ -452,8 +460,8 @@ typedef struct forebay_loader_options {
    * further on; default "0". */
   const char* const* fields;
   size_t field_count;
-  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB, FOREBAY_NPZ,
-   * FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD: field_count many. */
+  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB, FOREBAY_HDF5,
+   * FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD: field_count many. */
   const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */

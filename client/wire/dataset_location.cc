@@ -86,6 +86,7 @@ Status LocateDataset(const forebay_loader_options& options,
       return FindArchives(options, location);
     case FOREBAY_TFRECORD:
     case FOREBAY_LMDB:
+    case FOREBAY_HDF5:
     case FOREBAY_NPZ:
     case FOREBAY_TOKENS:
     case FOREBAY_ARRAY_RECORD:

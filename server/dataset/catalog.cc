@@ -10,6 +10,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/array_record/format_choice.h"
 #include "server/dataset/folder/revalidation.h"
+#include "server/dataset/hdf5/format_choice.h"
 #include "server/dataset/listing/brace_expansion.h"
 #include "server/dataset/listing/file_list.h"
 #include "server/dataset/listing/remote_file_list.h"
@@ -56,6 +57,7 @@ std::string NameOf(const std::vector<std::string>& patterns) {
 
 // Completes the request. Errors name the root.
 absl::Status ChooseFormat(const proto::DatasetSpec& spec,
+                          base::MemoryBudget* budget,
                           records::RecordRequest* request,
                           std::vector<std::string>* warnings) {
   const std::vector<std::string> fields(spec.fields().begin(),
@@ -76,6 +78,10 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
     status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::ARRAY_RECORD) {
     const auto choice = array_record::FormatChoice::Create(fields, types);
+    if (choice.ok()) choice->Complete(request, warnings);
+    status = choice.status();
+  } else if (spec.format() == proto::DatasetSpec::HDF5) {
+    const auto choice = hdf5::FormatChoice::Create(fields, types, budget);
     if (choice.ok()) choice->Complete(request, warnings);
     status = choice.status();
   } else {
@@ -138,6 +144,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::LMDB:
     case proto::DatasetSpec::MDS:
     case proto::DatasetSpec::ARRAY_RECORD:
+    case proto::DatasetSpec::HDF5:
       return OpenRecords(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::TOKENS:
       return OpenTokens(std::move(root), spec, source, stop);
@@ -281,7 +288,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
     request.files_at_once = kRemoteFilesAtOnce;
     request.read_sizes = kRemoteReadSizes;
   }
-  FOREBAY_RETURN_IF_ERROR(ChooseFormat(spec, &request, warnings));
+  FOREBAY_RETURN_IF_ERROR(
+      ChooseFormat(spec, options_.budget, &request, warnings));
   return records_.Open(request, warnings, stop);
 }
 

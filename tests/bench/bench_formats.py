@@ -51,10 +51,12 @@ def run():
                       "fields": {"value": "jpg", "key": "int64"}}),
                     ("array_record", containers.array_records(),
                      {"fields": {"image": "jpg", "label": "int64"}}),
+                    ("hdf5", containers.hdf5(), {"fields": ("image", "label")}),
                 ) if path is not None]
-        arrays = row("formats", f"rows of 100 KB in npy / {against}",
-                     *_rates(server, "npy", containers.rows(), images=False),
-                     "samples/s")
+        arrays = [row("formats", f"rows of 100 KB in {name} / {against}",
+                      *_rates(server, name, path, images=False), "samples/s")
+                  for name, path in (("npy", containers.rows()),
+                                     ("hdf5_rows", containers.hdf5_rows()))]
     worst = min(rows, key=lambda one: one["ratio"])
     return [dict(worst, metric=f"worst container: {worst['metric']}"), *rows,
-            arrays]
+            *arrays]

@@ -15,6 +15,7 @@
 from . import errors, transforms
 from ._array_record import ArrayRecords, array_record
 from ._device_tensor import DeviceTensor
+from ._hdf5 import HDF5, hdf5
 from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
@@ -36,10 +37,10 @@ __version__ = _lib.forebay_version().decode()
 
 __all__ = [
     "ArrayRecords", "DaemonUnavailable", "DataError", "DataLoader", "Dataset",
-    "DeviceTensor", "File", "FileChanged", "ForebayError", "InvalidArgument",
+    "DeviceTensor", "File", "FileChanged", "ForebayError", "HDF5", "InvalidArgument",
     "IsADirectory", "LMDB", "Manifest", "NotFound", "NpyFolder", "Npz", "Padded",
     "PermissionDenied", "Ragged", "ResourceExhausted", "Shared", "SourceUnavailable",
     "StateError", "TFRecords", "Tokens", "Unsupported", "array_record", "errors",
-    "lmdb", "manifest", "npy_folder", "npz", "open", "share", "tfrecord", "tokens",
-    "transforms",
+    "hdf5", "lmdb", "manifest", "npy_folder", "npz", "open", "share", "tfrecord",
+    "tokens", "transforms",
 ]

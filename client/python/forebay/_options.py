@@ -11,6 +11,7 @@ import urllib.parse
 from . import (_archives, _array_record, _job, _lengths, _native, _native_dataset,
                _npy_folder, _npz, _patterns, _tfrecord, _tokens, errors, transforms)
 from ._array_record import ArrayRecords
+from ._hdf5 import HDF5, ENDINGS as _HDF5, hdf5, names_and_types
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._npy_folder import NpyFolder
@@ -21,7 +22,7 @@ from ._tokens import Tokens
 
 # The results of functions of that name, which say their fields themselves.
 _NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder",
-          Tokens: "tokens", ArrayRecords: "array_record"}
+          Tokens: "tokens", ArrayRecords: "array_record", HDF5: "hdf5"}
 
 
 def _integer(value, name, low, high):
@@ -205,6 +206,10 @@ def _named_options(dataset):
         names, values = _tokens.names_and_values(dataset)
         return {"format": _native.TOKENS, "uri": os.fsencode(path_of(dataset.path)),
                 "fields": names, "columns": values}
+    if isinstance(dataset, HDF5):
+        names, types = names_and_types(dataset.fields)
+        return {"format": _native.HDF5, "uri": os.fsencode(path_of(dataset.path)),
+                "fields": names, "columns": types}
     return _record_options(dataset)
 
 
@@ -222,6 +227,8 @@ def _folder_options(path, fields):
 
 
 def _record_options(dataset):
+    if isinstance(dataset, HDF5):
+        return _hdf5_options(dataset)
     names, types = _tfrecord.names_and_types(dataset.fields)
     uri = os.fsencode(path_of(dataset.path))
     if isinstance(dataset, LMDB):
@@ -273,6 +280,8 @@ def dataset_options(dataset, fields, extra_roots=()):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
     if _are_array_records(path):
         return _record_options(_array_record.array_record(dataset, fields=fields))
+    if _are_files(path, _HDF5):
+        return _named_options(hdf5(dataset, fields=fields))
     mds = _mds_options(os.fsdecode(path), fields)
     if mds is not None:
         return mds

@@ -12,12 +12,13 @@ from typing import Any, Callable, List, NamedTuple, Optional, Set, Tuple
 from . import errors
 from ._array_record import ArrayRecords
 from ._counterpart import is_plainly
+from ._hdf5 import HDF5
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, NpyClasses, Rows, Source, Subset
 from ._tfrecord import TFRecords
 
-_OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, Arrays,
+_OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, HDF5, Arrays,
          Concat, Folder, NpyClasses, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")

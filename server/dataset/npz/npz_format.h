@@ -42,7 +42,11 @@ class NpzFormat final : public records::RecordFormat {
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                           absl::Span<FieldValue> values,
                           MadeValues* made) const override;
-  bool inflates() const override { return true; }
+  // Arrays may be deflated.
+  bool LowerBytes(const records::RecordIndex&, std::uint64_t,
+                  absl::Span<std::uint64_t>) const override {
+    return true;
+  }
   // A file has one sample.
   std::string NameOf(const records::RecordIndex&,
                      std::uint64_t) const override {

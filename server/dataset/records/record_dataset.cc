@@ -58,9 +58,8 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
                                             extent.length, " bytes"));
   }
   // A cached variant may follow.
-  FOREBAY_RETURN_IF_ERROR(
-      format_->ReadValuesOf(*index_, id, read.first(extent.length), values,
-                            made));
+  FOREBAY_RETURN_IF_ERROR(format_->ReadValuesOf(
+      *index_, id, read.first(extent.length), values, made));
   if (const auto field = format_->key_field(); field.has_value()) {
     const std::string key = index_->KeyOf(id);
     const absl::Span<std::uint8_t> copy = made->Add(key.size());
@@ -79,12 +78,10 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   return absl::OkStatus();
 }
 
-// A value is a part of its record, or numbers that take at least a byte each
-// there.
 void RecordDataset::MostBytesOf(std::uint64_t id,
                                 absl::Span<std::uint64_t> bytes) const {
   Dataset::MostBytesOf(id, bytes);
-  if (format_->inflates()) return;
+  if (format_->LowerBytes(*index_, id, bytes)) return;
   const std::uint64_t length = index_->BytesOf(id);
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     if (format_->key_field() == i) continue;  // lies elsewhere

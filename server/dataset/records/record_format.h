@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -71,8 +72,13 @@ class RecordFormat {
                                     absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
                                     MadeValues* made) const;
-  // Whether a value may have more bytes than its record.
-  virtual bool inflates() const { return false; }
+  // Lowers each of `bytes` to what the field has in that record at most, as far
+  // as the index tells. Returns false if a value is a part of its record, or
+  // numbers that take at least a byte each there: then that bounds it.
+  virtual bool LowerBytes(const RecordIndex&, std::uint64_t,
+                          absl::Span<std::uint64_t>) const {
+    return false;
+  }
   // The number of the field that is the record's key, by which the index knows
   // it. ReadValues leaves that out.
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }

@@ -9,6 +9,7 @@ import sys
 import zipfile
 
 import crc32c
+import h5py
 import numpy
 
 import example_messages
@@ -142,6 +143,35 @@ def environment():
     """The folder of an LMDB environment of photographs. A key ends in the label, of
     four digits."""
     return str(_once("lmdb", _write_lmdb))
+
+
+def _write_hdf5(place):
+    found = list(samples())
+    for number in range(FILES):
+        part = found[number::FILES]
+        with h5py.File(place / f"photos-{number}.h5", "w") as file:
+            photographs = file.create_dataset("image", len(part),
+                                              h5py.vlen_dtype("uint8"))
+            for place_in_file, (photo, _) in enumerate(part):
+                photographs[place_in_file] = numpy.frombuffer(photo, "uint8")
+            file["label"] = [label for _, label in part]
+
+
+def hdf5():
+    """The pattern of HDF5 files of JPEG files as `image`, and `label`."""
+    return str(_once("hdf5", _write_hdf5) / "photos-*.h5")
+
+
+def _write_hdf5_rows(place):
+    chance = numpy.random.default_rng(1)
+    with h5py.File(place / "rows.h5", "w") as file:
+        file.create_dataset("rows", data=chance.integers(
+            0, 256, (ROWS, ROW_BYTES), dtype=numpy.uint8), chunks=(10, ROW_BYTES))
+
+
+def hdf5_rows():
+    """The path of an HDF5 file of ROWS rows, in chunks of a megabyte."""
+    return str(_once("hdf5_rows", _write_hdf5_rows) / "rows.h5")
 
 
 def _write_rows(place):

@@ -10,6 +10,7 @@ import sys
 import time
 import zipfile
 
+import h5py
 import numpy
 import PIL.Image
 import torch
@@ -161,6 +162,47 @@ class Entries(torch.utils.data.Dataset):
             return self._transform(image.convert("RGB")), int(key[-4:])
 
 
+class Photographs(torch.utils.data.Dataset):
+    """JPEG files in HDF5 files, by h5py. Each worker opens the files once."""
+
+    def __init__(self, path, transform):
+        self._transform = transform
+        self._files = {}
+        self._places = []
+        for name in sorted(glob.glob(path)):
+            with h5py.File(name) as file:
+                self._places += [(name, row) for row in range(len(file["label"]))]
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, number):
+        name, place = self._places[number]
+        if name not in self._files:
+            self._files[name] = h5py.File(name)
+        file = self._files[name]
+        image = PIL.Image.open(io.BytesIO(file["image"][place]))
+        return self._transform(image.convert("RGB")), int(file["label"][place])
+
+
+class Chunks(torch.utils.data.Dataset):
+    """Rows of an HDF5 file, by h5py."""
+
+    def __init__(self, path, _):
+        self._path = path
+        self._file = None
+        with h5py.File(path) as file:
+            self._count = len(file["rows"])
+
+    def __len__(self):
+        return self._count
+
+    def __getitem__(self, number):
+        if self._file is None:
+            self._file = h5py.File(self._path)
+        return torch.from_numpy(self._file["rows"][number])
+
+
 class Rows(torch.utils.data.Dataset):
     """Rows of a .npy file, by numpy.load's memory map."""
 
@@ -180,7 +222,9 @@ READERS = {
     "mds": Shards,
     "zip": Archive,
     "lmdb": Entries,
+    "hdf5": Photographs,
     "npy": Rows,
+    "hdf5_rows": Chunks,
 }
 
 

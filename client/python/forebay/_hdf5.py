@@ -1,0 +1,83 @@
+"""HDF5 files: which of their datasets a batch is made of."""
+
+from __future__ import annotations
+
+import os
+from typing import Dict, Mapping, Sequence, Tuple, Union
+
+from . import errors
+
+ENDINGS = (".h5", ".hdf5", ".he5")
+
+
+class HDF5:
+    """The result of `hdf5`, for DataLoader.
+
+    Attributes:
+      path: of the files, with braces and wildcards.
+      fields: dict of str, the type of each dataset, "" for its own; or None: all
+        datasets with as many rows as most.
+    """
+
+    def __init__(self, path, fields):
+        self.path = path
+        self.fields: Union[None, Dict[str, str]] = fields
+
+    def __repr__(self) -> str:
+        fields = "" if self.fields is None else f", fields={self.fields!r}"
+        return f"hdf5({os.fspath(self.path)!r}{fields})"
+
+
+def hdf5(path: Union[str, "os.PathLike[str]"], *,
+         fields: Union[None, Sequence[str], Mapping[str, str]] = None) -> HDF5:
+    """A dataset of the rows of HDF5 files: a DataLoader's `dataset`.
+
+    Sample i is row i of each dataset of a file. Several files follow one another.
+    The daemon reads the format itself: h5py is not needed.
+
+    Args:
+      path: of the files, a path or a URI, with braces ("{00..07}.h5") and wildcards
+        ("part-*.h5").
+      fields: the datasets that are wanted, by their paths in the file, such as
+        ("images", "labels") or ("train/x", "train/y"). "table/x" is the member "x"
+        of the compounds in "table". A batch has them as fields. A dict gives some a
+        type: {"photos": "jpg", "labels": ""}.
+
+        - "" is the dataset's own: arrays as they are; single integers as int64; text
+          as str; bytes of any length as images, if they are JPEG or PNG files
+        - "image", "jpg", "png": JPEG or PNG files, or uint8 rows of (H, W), (H, W, 1)
+          or (H, W, 3), which are pixels. One field can be one
+        - "uint8" and the like: single integers as they are
+        - "text", "json", "npy", "bytes", "int64" (digits): what texts or bytes hold
+
+        With None, all datasets that have as many rows as most; a warning names the
+        others.
+
+    Returns:
+      An HDF5, to pass to DataLoader as `dataset`.
+    """
+    if fields is None or isinstance(fields, Mapping):
+        chosen = fields
+    elif isinstance(fields, (str, bytes)) or not isinstance(fields, Sequence):
+        raise errors.InvalidArgument(
+            'fields must name datasets, such as ("images", "labels"), or be a dict '
+            f"of their types, not {fields!r}")
+    else:
+        chosen = {name: "" for name in fields}
+        if len(chosen) < len(fields):
+            raise errors.InvalidArgument(f"fields names one twice: {fields!r}")
+    if chosen is None:
+        return HDF5(path, None)
+    if not chosen:
+        raise errors.InvalidArgument("fields must name at least one dataset")
+    for name, kind in chosen.items():
+        if not isinstance(name, str) or not isinstance(kind, str):
+            raise errors.InvalidArgument(
+                f"fields must map names to types, not {name!r} to {kind!r}")
+    return HDF5(path, dict(chosen))
+
+
+def names_and_types(fields: Union[None, Dict[str, str]]) -> Tuple[list, list]:
+    """The fields' names and types, as the native options have them."""
+    return ([name.encode("utf-8", "surrogateescape") for name in fields or ()],
+            [kind.encode() for kind in (fields or {}).values()])

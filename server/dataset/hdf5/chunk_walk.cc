@@ -1,0 +1,222 @@
+#include "server/dataset/hdf5/chunk_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+absl::Status Damaged() {
+  return absl::DataLossError(
+      "is damaged: its index of chunks contradicts "
+      "itself");
+}
+
+}  // namespace
+
+ChunkWalk::ChunkWalk(const ArrayLayout* array) : array_(*array) {
+  FOREBAY_CHECK(array_.kind == ArrayLayout::Kind::kChunked);
+  if (array_.address == kNoAddress) {
+    is_over_ = true;
+    return;
+  }
+  switch (array_.index) {
+    case ChunkIndex::kBtree1:
+      pending_.push_back({array_.address, std::nullopt});
+      break;
+    case ChunkIndex::kBtree2:
+      btree2_.emplace(array_.address);
+      break;
+    case ChunkIndex::kFixedArray:
+      elements_.emplace(ArrayWalk::Kind::kFixed, array_.address);
+      break;
+    case ChunkIndex::kExtensibleArray:
+      elements_.emplace(ArrayWalk::Kind::kExtensible, array_.address);
+      break;
+    case ChunkIndex::kSingle:
+    case ChunkIndex::kImplicit:
+      break;
+  }
+}
+
+bool ChunkWalk::done() const {
+  if (is_over_) return true;
+  if (btree2_.has_value()) return btree2_->done();
+  if (elements_.has_value()) return elements_->done();
+  return array_.index == ChunkIndex::kBtree1 && pending_.empty();
+}
+
+absl::Status ChunkWalk::Step(FileView& file) {
+  FOREBAY_CHECK(!done());
+  if (btree2_.has_value()) return StepBtree2(file);
+  if (elements_.has_value()) return StepArray(file);
+  if (array_.index == ChunkIndex::kBtree1) return StepBtree1(file);
+  is_over_ = true;
+  return array_.index == ChunkIndex::kSingle ? AddSingle(file)
+                                             : AddImplicit(file);
+}
+
+absl::Status ChunkWalk::StepBtree1(FileView& file) {
+  const Node node = pending_.back();
+  const Widths& widths = file.widths();
+  const std::uint64_t prefix = 8 + 2 * widths.address;
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(node.address, prefix));
+  Cursor cursor(start, widths);
+  if (!cursor.TakeSignature("TREE") || cursor.Take(1) != 1) return Damaged();
+  const std::uint64_t level = cursor.Take(1);
+  const std::uint64_t entries = cursor.Take(2);
+  if (node.level.has_value() && level != *node.level) return Damaged();
+  const std::uint64_t key = 8 + 8 * (array_.shape.size() + 1);
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Bytes items,
+      file.At(node.address + prefix, entries * (key + widths.address)));
+  if (!seen_.insert(node.address).second) return Damaged();
+  pending_.pop_back();
+  Cursor item(items, widths);
+  std::vector<std::uint64_t> scaled(array_.shape.size());
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    const std::uint64_t bytes = item.Take(4);
+    const auto mask = static_cast<std::uint32_t>(item.Take(4));
+    for (std::size_t axis = 0; axis < scaled.size(); ++axis)
+      scaled[axis] = item.Take(8) / array_.chunk[axis];
+    item.Skip(8);
+    const std::uint64_t child = item.TakeAddress();
+    if (level > 0) {
+      FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, 1));
+      pending_.push_back({child, level - 1});
+    } else {
+      FOREBAY_RETURN_IF_ERROR(Add(file, scaled, child, bytes, mask));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ChunkWalk::StepBtree2(FileView& file) {
+  return btree2_->Step(file, [&](Bytes record) -> absl::Status {
+    constexpr std::uint64_t kPlain = 10;
+    constexpr std::uint64_t kFiltered = 11;
+    const std::uint64_t type = btree2_->type();
+    const std::uint64_t address = file.widths().address;
+    const std::uint64_t coordinates = 8 * array_.shape.size();
+    Cursor cursor(record, file.widths());
+    const std::uint64_t at = cursor.TakeAddress();
+    std::uint64_t bytes = array_.chunk_bytes();
+    std::uint32_t mask = 0;
+    if (type == kFiltered) {
+      const std::uint64_t others = address + 4 + coordinates;
+      if (record.size() <= others || record.size() > others + 8)
+        return Damaged();
+      bytes = cursor.Take(record.size() - others);
+      mask = static_cast<std::uint32_t>(cursor.Take(4));
+    } else if (type != kPlain) {
+      return Damaged();
+    }
+    std::vector<std::uint64_t> scaled(array_.shape.size());
+    for (std::uint64_t& one : scaled) one = cursor.Take(8);
+    if (!cursor.ok()) return Damaged();
+    return Add(file, scaled, at, bytes, mask);
+  });
+}
+
+absl::Status ChunkWalk::StepArray(FileView& file) {
+  return elements_->Step(file,
+                         [&](std::uint64_t index, const ArrayElement& element) {
+                           return AddElement(file, index, element);
+                         });
+}
+
+absl::Status ChunkWalk::AddElement(FileView& file, std::uint64_t index,
+                                   const ArrayElement& element) {
+  if (element.address == kNoAddress) return absl::OkStatus();
+  const std::uint64_t bytes =
+      elements_->has_filters() ? element.bytes : array_.chunk_bytes();
+  return Add(file, ScaledOf(index), element.address, bytes, element.mask);
+}
+
+absl::Status ChunkWalk::AddSingle(FileView& file) {
+  const std::vector<std::uint64_t> scaled(array_.shape.size());
+  if (array_.filters.empty() || array_.single_bytes == 0) {
+    return Add(file, scaled, array_.address, array_.chunk_bytes(), UINT32_MAX);
+  }
+  return Add(file, scaled, array_.address, array_.single_bytes,
+             array_.single_mask);
+}
+
+// All chunks lie one behind the other.
+absl::Status ChunkWalk::AddImplicit(FileView& file) {
+  const std::uint64_t bytes = array_.chunk_bytes();
+  std::uint64_t chunks = 1;
+  for (std::size_t axis = 0; axis < array_.shape.size(); ++axis)
+    chunks *= array_.chunks(axis);
+  if (chunks > file.size() / bytes) return Damaged();
+  for (std::uint64_t i = 0; i < chunks; ++i) {
+    FOREBAY_RETURN_IF_ERROR(
+        Add(file, ScaledOf(i), array_.address + i * bytes, bytes, UINT32_MAX));
+  }
+  return absl::OkStatus();
+}
+
+// An array numbers the chunks of the largest shape that the dataset may have.
+// An axis without a limit changes slowest.
+std::vector<std::uint64_t> ChunkWalk::ScaledOf(std::uint64_t index) const {
+  const std::size_t rank = array_.shape.size();
+  std::vector<std::size_t> axes;  // from the slowest on
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (array_.largest[axis] == UINT64_MAX) {
+      axes.insert(axes.begin(), axis);
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  std::vector<std::uint64_t> scaled(rank);
+  for (std::size_t i = rank; i-- > 1;) {
+    const std::uint64_t largest = array_.largest[axes[i]];
+    const std::uint64_t chunk = array_.chunk[axes[i]];
+    const std::uint64_t chunks =
+        std::max<std::uint64_t>(1, largest / chunk + (largest % chunk != 0));
+    scaled[axes[i]] = index % chunks;
+    index /= chunks;
+  }
+  if (rank > 0) scaled[axes[0]] = index;
+  return scaled;
+}
+
+absl::Status ChunkWalk::Add(FileView& file,
+                            const std::vector<std::uint64_t>& scaled,
+                            std::uint64_t address, std::uint64_t bytes,
+                            std::uint32_t mask) {
+  Chunk chunk{.bytes = bytes, .mask = mask};
+  bool is_whole = true;
+  for (std::size_t axis = 0; axis < scaled.size(); ++axis) {
+    const std::uint64_t chunks = array_.chunks(axis);
+    if (scaled[axis] >= chunks) return absl::OkStatus();
+    chunk.number = chunk.number * chunks + scaled[axis];
+    is_whole = is_whole && (scaled[axis] + 1 < chunks ||
+                            array_.shape[axis] % array_.chunk[axis] == 0);
+  }
+  if (array_.filters.empty() || (array_.plain_edges && !is_whole))
+    chunk.mask = UINT32_MAX;
+  if (chunk.mask == UINT32_MAX && bytes != array_.chunk_bytes())
+    return Damaged();
+  if (bytes == 0) return Damaged();
+  FOREBAY_ASSIGN_OR_RETURN(chunk.offset, file.Locate(address, bytes));
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(found_, 1));
+  found_.push_back(chunk);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Chunk>> ChunkWalk::Take() {
+  std::sort(found_.begin(), found_.end(),
+            [](const Chunk& a, const Chunk& b) { return a.number < b.number; });
+  const auto twice = std::adjacent_find(
+      found_.begin(), found_.end(),
+      [](const Chunk& a, const Chunk& b) { return a.number == b.number; });
+  if (twice != found_.end()) return Damaged();
+  return std::move(found_);
+}
+
+}  // namespace forebay::dataset::hdf5

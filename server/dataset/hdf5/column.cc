@@ -1,0 +1,289 @@
+#include "server/dataset/hdf5/column.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/base/status.h"
+#include "server/dataset/dataset.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = ElementType::Kind;
+using proto::DType;
+using proto::FieldKind;
+
+bool IsInteger(DType dtype) {
+  switch (dtype) {
+    case DType::kUint8:
+    case DType::kInt8:
+    case DType::kUint16:
+    case DType::kInt16:
+    case DType::kUint32:
+    case DType::kInt32:
+    case DType::kInt64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether a type's values are bytes, of which anything can be made.
+bool IsBytes(const ElementType& type) {
+  return type.kind == Kind::kText || type.kind == Kind::kBytes ||
+         type.kind == Kind::kVariableText ||
+         (type.kind == Kind::kSequence && proto::SizeOf(type.dtype) == 1);
+}
+
+records::ValueType SuggestedType(const Column& column) {
+  records::ValueType value;
+  switch (column.type.kind) {
+    case Kind::kNumber:
+      if (column.shape.empty() && IsInteger(column.type.dtype)) {
+        value.kind = FieldKind::kLabel;
+      } else {
+        value.kind = FieldKind::kArray;
+        value.array = ArrayType{column.type.dtype, column.shape};
+      }
+      break;
+    case Kind::kText:
+    case Kind::kVariableText:
+      value.kind = FieldKind::kText;
+      break;
+    case Kind::kSequence:
+      if (IsBytes(column.type)) break;
+      value.kind = FieldKind::kArray;
+      value.array = ArrayType{column.type.dtype, {}};
+      value.has_rows = true;
+      break;
+    default:
+      break;
+  }
+  return value;
+}
+
+// Whether images can be made of rows, which have pixels.
+bool ArePixels(const Column& column) {
+  const auto& shape = column.shape;
+  const bool has_channels =
+      shape.size() == 2 ||
+      (shape.size() == 3 && (shape[2] == 1 || shape[2] == 3));
+  return column.type.kind == Kind::kNumber &&
+         column.type.dtype == DType::kUint8 && has_channels;
+}
+
+bool CanBe(const Column& column, const records::ValueType& value) {
+  const ElementType& type = column.type;
+  if (type.kind == Kind::kNumber) {
+    switch (value.kind) {
+      case FieldKind::kLabel:
+        return column.shape.empty() && IsInteger(type.dtype);
+      case FieldKind::kImage:
+        return ArePixels(column);
+      case FieldKind::kArray:
+        return !value.has_rows && value.array.has_value() &&
+               value.array->dtype == type.dtype &&
+               value.array->shape == column.shape;
+      default:
+        return false;
+    }
+  }
+  if (value.kind == FieldKind::kArray && value.array.has_value()) {
+    return type.kind == Kind::kSequence && value.has_rows &&
+           value.array->shape.empty() && value.array->dtype == type.dtype;
+  }
+  return IsBytes(type);
+}
+
+// A row of `type` and `shape` that cannot be read.
+absl::Status CheckRows(const ElementType& type,
+                       const std::vector<std::uint64_t>& shape) {
+  const std::string shown = DescriptionOf(type, shape);
+  if (type.kind == Kind::kOther || type.kind == Kind::kCompound) {
+    return absl::UnimplementedError(
+        absl::StrCat("has rows of ", shown, ", which cannot be read"));
+  }
+  if (type.kind != Kind::kNumber && !shape.empty()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "has rows of several values, ", shown, ", which cannot be read"));
+  }
+  if (shape.size() >= proto::kMaxRank) {
+    return absl::UnimplementedError(
+        absl::StrCat("has rows of ", shape.size(), " dimensions; at most ",
+                     proto::kMaxRank - 1, " can be read"));
+  }
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+    return absl::UnimplementedError(
+        absl::StrCat("has rows without elements, ", shown));
+  }
+  return absl::OkStatus();
+}
+
+Json JsonOf(const Column& column) {
+  return {{"path", column.path},
+          {"member", column.member},
+          {"offset", column.offset},
+          {"kind", static_cast<int>(column.type.kind)},
+          {"size", column.type.size},
+          {"dtype", static_cast<std::uint32_t>(column.type.dtype)},
+          {"big_endian", column.type.big_endian},
+          {"padding", static_cast<int>(column.type.padding)},
+          {"shape", column.shape},
+          {"row_bytes", column.row_bytes},
+          {"value", records::TextOf(column.value)},
+          {"kept", column.is_kept}};
+}
+
+std::optional<Column> ColumnOf(const Json& json) {
+  Column column;
+  json.at("path").get_to(column.path);
+  json.at("member").get_to(column.member);
+  json.at("offset").get_to(column.offset);
+  const int kind = json.at("kind").get<int>();
+  if (kind < 0 || kind >= static_cast<int>(Kind::kCompound)) return {};
+  column.type.kind = static_cast<Kind>(kind);
+  json.at("size").get_to(column.type.size);
+  column.type.dtype = static_cast<DType>(json.at("dtype").get<std::uint32_t>());
+  json.at("big_endian").get_to(column.type.big_endian);
+  const int padding = json.at("padding").get<int>();
+  if (padding < 0 || padding > static_cast<int>(TextPadding::kSpaces))
+    return {};
+  column.type.padding = static_cast<TextPadding>(padding);
+  json.at("shape").get_to(column.shape);
+  json.at("row_bytes").get_to(column.row_bytes);
+  json.at("kept").get_to(column.is_kept);
+  const auto value =
+      records::ParseValueType(json.at("value").get<std::string>());
+  if (!value.ok() || !CheckRows(column.type, column.shape).ok()) return {};
+  column.value = *value;
+  const std::uint64_t element = proto::SizeOf(column.type.dtype);
+  if (element == 0 || !IsFieldName(column.name()) ||
+      !CanBe(column, column.value) || column.type.size == 0) {
+    return {};
+  }
+  std::uint64_t bytes =
+      column.type.kind == Kind::kNumber ? element : column.type.size;
+  for (const std::uint64_t extent : column.shape) {
+    if (extent > kMostBytes / bytes) return {};
+    bytes *= extent;
+  }
+  if (bytes > column.row_bytes || column.offset > column.row_bytes - bytes)
+    return {};
+  return column;
+}
+
+}  // namespace
+
+std::string Column::name() const {
+  return member.empty() ? path : absl::StrCat(path, "/", member);
+}
+
+std::uint64_t Column::value_bytes() const {
+  std::uint64_t bytes =
+      type.kind == Kind::kNumber ? proto::SizeOf(type.dtype) : type.size;
+  for (const std::uint64_t extent : shape) bytes *= extent;
+  return bytes;
+}
+
+std::string DescriptionOf(const ElementType& type,
+                          const std::vector<std::uint64_t>& shape) {
+  if (shape.empty()) return type.description;
+  return absl::StrCat(type.description, " (", absl::StrJoin(shape, ", "), ")");
+}
+
+absl::StatusOr<Column> ColumnOf(const ArrayLayout& array, std::string path,
+                                std::string member) {
+  if (array.shape.empty()) {
+    return absl::UnimplementedError("has a single value, which is in no row");
+  }
+  Column column;
+  column.path = std::move(path);
+  column.member = std::move(member);
+  column.row_bytes = array.row_bytes();
+  column.shape.assign(array.shape.begin() + 1, array.shape.end());
+  column.type = array.type;
+  if (!column.member.empty()) {
+    const auto found = std::find_if(
+        array.type.members.begin(), array.type.members.end(),
+        [&](const Member& one) { return one.name == column.member; });
+    if (found == array.type.members.end())
+      return absl::NotFoundError("has no such member");
+    if (!column.shape.empty()) {
+      return absl::UnimplementedError(
+          "has several compounds in each row, which cannot be read");
+    }
+    column.offset = found->offset;
+    column.type = ElementType(found->type);
+  }
+  column.shape.insert(column.shape.end(), column.type.shape.begin(),
+                      column.type.shape.end());
+  FOREBAY_RETURN_IF_ERROR(CheckRows(column.type, column.shape));
+  column.value = SuggestedType(column);
+  return column;
+}
+
+absl::Status SetValueType(const records::ValueType& type, Column* column) {
+  if (!CanBe(*column, type)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has rows of ", DescriptionOf(column->type, column->shape),
+                     ", which are no \"", records::TextOf(type), "\""));
+  }
+  column->value = type;
+  return absl::OkStatus();
+}
+
+absl::Status CheckColumn(const Column& column, const ArrayLayout& array) {
+  FOREBAY_ASSIGN_OR_RETURN(const Column other,
+                           ColumnOf(array, column.path, column.member));
+  const bool is_such = other.type.kind == column.type.kind &&
+                       other.type.size == column.type.size &&
+                       other.type.dtype == column.type.dtype &&
+                       other.type.big_endian == column.type.big_endian &&
+                       other.type.padding == column.type.padding &&
+                       other.shape == column.shape &&
+                       other.offset == column.offset &&
+                       other.row_bytes == column.row_bytes;
+  if (is_such) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("has rows of ", DescriptionOf(other.type, other.shape),
+                   ", unlike the first file"));
+}
+
+std::string TextOf(const std::vector<Column>& columns) {
+  Json text = {{"format", "hdf5"}, {"columns", Json::array()}};
+  for (const Column& column : columns)
+    text["columns"].push_back(JsonOf(column));
+  return text.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view text) {
+  std::vector<Column> columns;
+  std::set<std::string> names;
+  std::set<std::string> read;  // the dataset that is not kept
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("format") == "hdf5") {
+      for (const Json& one : json.at("columns")) {
+        auto column = ColumnOf(one);
+        if (!column.has_value() || !names.insert(column->name()).second) {
+          columns.clear();
+          break;
+        }
+        if (!column->is_kept) read.insert(column->path);
+        columns.push_back(*std::move(column));
+      }
+    }
+  } catch (const Json::exception&) {
+    columns.clear();
+  }
+  if (columns.empty() || columns.size() > kMaxDatasetFields || read.size() > 1)
+    return absl::DataLossError("is of records that are no rows of HDF5");
+  return columns;
+}
+
+}  // namespace forebay::dataset::hdf5

@@ -1,0 +1,282 @@
+#include "server/dataset/hdf5/format_choice.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/dataset/dataset.h"
+#include "server/dataset/hdf5/hdf5_format.h"
+#include "server/dataset/hdf5/hdf5_parser.h"
+#include "server/dataset/records/content_guess.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+using FormatPtr = records::RecordRequest::FormatPtr;
+using Kind = ElementType::Kind;
+
+// Rows of so few bytes are not worth a read each.
+constexpr std::uint64_t kSmallRow = 64;
+
+// The values of a sequence may all be longer than the first ones.
+constexpr std::uint64_t kSequenceWeight = 1024;
+
+// Rows in parts are better kept, if they have no more bytes than that.
+constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
+
+// Whether a dataset's rows are better kept by the index than read.
+bool IsBetterKept(const ArrayLayout& array) {
+  if (array.kind == ArrayLayout::Kind::kCompact) return true;
+  return !array.has_whole_rows() &&
+         array.rows() * array.row_bytes() <= kFewBytes;
+}
+
+bool IsGuessed(const Column& column) {
+  return column.type.kind == Kind::kVariableText ||
+         column.type.kind == Kind::kBytes ||
+         (column.type.kind == Kind::kSequence &&
+          proto::SizeOf(column.type.dtype) == 1);
+}
+
+// The number of rows that most datasets have; of two, the larger.
+std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
+  std::map<std::uint64_t, std::size_t> counts;
+  for (const ListedArray& one : arrays) {
+    if (one.array.ok() && !one.array->shape.empty())
+      ++counts[one.array->rows()];
+  }
+  const auto most = std::max_element(
+      counts.begin(), counts.end(),
+      [](const auto& a, const auto& b) { return a.second <= b.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
+}  // namespace
+
+absl::StatusOr<FormatChoice> FormatChoice::Create(
+    std::vector<std::string> names, std::vector<std::string> types,
+    base::MemoryBudget* budget) {
+  if (types.empty()) types.resize(names.size());
+  if (names.size() != types.size() || names.size() > kMaxDatasetFields) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("at most ", kMaxDatasetFields,
+                     " datasets can be named, each with a type or none"));
+  }
+  Types parsed;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    while (names[i].starts_with('/')) names[i].erase(0, 1);
+    if (!IsFieldName(names[i])) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", names[i], "\" is no name of a field: it must have 1 to ",
+          proto::kMaxFieldName - 1, " bytes"));
+    }
+    if (std::find(names.begin(), names.begin() + static_cast<int>(i),
+                  names[i]) != names.begin() + static_cast<int>(i)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", names[i], "\" is named twice"));
+    }
+    parsed.emplace_back();
+    if (types[i].empty()) continue;
+    auto type = records::ParseValueType(types[i]);
+    if (!type.ok()) return base::Annotate(type.status(), names[i]);
+    parsed.back() = *std::move(type);
+  }
+  return FormatChoice(std::move(names), std::move(parsed), budget);
+}
+
+// Tells apart what was asked for.
+std::string FormatChoice::text() const {
+  std::string text = "hdf5";
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    absl::StrAppend(&text, std::string(1, '\0'), names_[i],
+                    std::string(1, '\0'),
+                    types_[i].has_value() ? records::TextOf(*types_[i]) : "");
+  }
+  return text;
+}
+
+absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindNamed(
+    FileView& file) const {
+  std::vector<Wanted> wanted;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindArray(file, names_[i]));
+    Wanted one;
+    one.has_type = types_[i].has_value();
+    auto column = ColumnOf(found.array, found.path, found.member);
+    if (!column.ok()) return base::Annotate(column.status(), names_[i]);
+    one.column = *std::move(column);
+    if (one.has_type) {
+      FOREBAY_RETURN_IF_ERROR(
+          base::Annotate(SetValueType(*types_[i], &one.column), names_[i]));
+    }
+    one.array = std::move(found.array);
+    wanted.push_back(std::move(one));
+  }
+  return wanted;
+}
+
+absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindAll(
+    FileView& file, std::vector<std::string>* left_out) {
+  left_out->clear();
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<ListedArray> arrays,
+                           ListArrays(file));
+  const std::uint64_t rows = MostFrequentRows(arrays);
+  std::vector<Wanted> wanted;
+  const auto add = [&](const ListedArray& one, const std::string& member) {
+    absl::Status status = one.array.status();
+    if (status.ok()) {
+      auto column = ColumnOf(*one.array, one.path, member);
+      status = column.status();
+      if (status.ok() && !IsFieldName(column->name()))
+        status = absl::InvalidArgumentError("has too long a name");
+      if (status.ok() && one.array->rows() != rows) {
+        status = absl::InvalidArgumentError(absl::StrCat(
+            "has ", one.array->rows(), " rows, and others have ", rows));
+      }
+      if (status.ok()) {
+        wanted.push_back({.column = *std::move(column), .array = *one.array});
+        return;
+      }
+    }
+    left_out->push_back(absl::StrCat(one.path, member.empty() ? "" : "/",
+                                     member, ": ", status.message()));
+  };
+  for (const ListedArray& one : arrays) {
+    if (one.array.ok() && one.array->type.kind == Kind::kCompound) {
+      for (const Member& member : one.array->type.members)
+        add(one, member.name);
+    } else {
+      add(one, {});
+    }
+  }
+  if (wanted.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "has no dataset with rows that can be read",
+        left_out->empty() ? "" : absl::StrCat(": ", left_out->front())));
+  }
+  if (wanted.size() > kMaxDatasetFields) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "has ", wanted.size(), " datasets with rows; at most ",
+        kMaxDatasetFields, " can be fields: name those that are wanted"));
+  }
+  return wanted;
+}
+
+// Also weighs the columns.
+absl::Status FormatChoice::GuessTypes(FirstFile& file,
+                                      std::vector<Wanted>* wanted) {
+  const auto is_image = [](const Wanted& one) {
+    return one.column.value.kind == proto::FieldKind::kImage;
+  };
+  for (Wanted& one : *wanted) {
+    Column& column = one.column;
+    one.weight = one.array.row_bytes();
+    const bool is_guessed = !one.has_type && IsGuessed(column);
+    if ((!is_guessed && !column.is_variable()) || !column.member.empty())
+      continue;
+    const bool is_sequence = column.type.kind == Kind::kSequence;
+    auto values = file.ReadFirst(
+        one.array, is_sequence ? proto::SizeOf(column.type.dtype) : 1);
+    if (!values.ok()) {
+      return file.read_failed()
+                 ? values.status()
+                 : base::Annotate(values.status(), column.name());
+    }
+    std::vector<absl::Span<const std::uint8_t>> payloads;
+    std::uint64_t longest = 0;
+    for (const std::string& value : *values) {
+      longest = std::max<std::uint64_t>(longest, value.size());
+      payloads.emplace_back(reinterpret_cast<const std::uint8_t*>(value.data()),
+                            value.size());
+    }
+    if (column.is_variable())
+      one.weight = longest + (is_sequence ? kSequenceWeight : 0);
+    if (!is_guessed) continue;
+    const std::string_view guess = records::GuessType(payloads);
+    // One field can be an image. Bytes that happen to be a text are no text,
+    // nor empty texts bytes.
+    const bool can_be_image =
+        std::none_of(wanted->begin(), wanted->end(), is_image);
+    if ((guess == "image" && can_be_image) || (guess == "npy" && is_sequence)) {
+      FOREBAY_RETURN_IF_ERROR(
+          SetValueType(*records::ParseValueType(guess), &column));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
+  std::vector<Wanted*> order;
+  for (Wanted& one : *wanted) order.push_back(&one);
+  std::stable_sort(
+      order.begin(), order.end(),
+      [](const Wanted* a, const Wanted* b) { return a->weight > b->weight; });
+  const Wanted* read = nullptr;
+  for (const Wanted* const one : order) {
+    if (one->weight <= kMostKept && !one->column.is_variable() &&
+        IsBetterKept(one->array))
+      continue;
+    read = one;
+    break;
+  }
+  if (read != nullptr && read->weight <= kSmallRow) read = nullptr;
+  for (Wanted& one : *wanted) {
+    one.column.is_kept =
+        read == nullptr || one.column.path != read->column.path;
+    if (!one.column.is_kept || one.weight <= kMostKept) continue;
+    return absl::UnimplementedError(
+        absl::StrCat(one.column.path, ": has rows of ", one.weight,
+                     " bytes, and ", read->column.path,
+                     " has long ones, too; only one dataset can have "
+                     "rows of more than ",
+                     kMostKept, " bytes: name the datasets that are wanted"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
+    const records::RecordRequest& request,
+    const records::RecordRequest::Files& files, base::WorkingMemory& memory,
+    const std::stop_token& stop, std::vector<std::string>* warnings) const {
+  const storage::ListedObject& first = files.front();
+  FirstFile file(*request.source, request.root, first, request.read_sizes,
+                 &memory, stop);
+  std::vector<Wanted> wanted;
+  std::vector<std::string> left_out;
+  absl::Status status = file.Look([&](FileView& view) {
+    auto found = names_.empty() ? FindAll(view, &left_out) : FindNamed(view);
+    if (found.ok()) wanted = *std::move(found);
+    return found.status();
+  });
+  if (status.ok()) status = GuessTypes(file, &wanted);
+  if (status.ok()) status = ChooseKept(&wanted);
+  if (file.read_failed() || absl::IsResourceExhausted(status)) return status;
+  if (!status.ok()) return base::Annotate(status, first.name);
+  for (const std::string& sentence : left_out) {
+    warnings->push_back(absl::StrCat(request.root->uri(), ": ", first.name,
+                                     " is read without ", sentence));
+  }
+  std::vector<Column> columns;
+  for (Wanted& one : wanted) columns.push_back(std::move(one.column));
+  return std::make_shared<const Hdf5Format>(std::move(columns), budget_);
+}
+
+void FormatChoice::Complete(records::RecordRequest* request,
+                            std::vector<std::string>* warnings) const {
+  absl::StrAppend(&request->name, std::string(2, '\0'), text());
+  request->make_format =
+      [budget = budget_](std::string_view text) -> absl::StatusOr<FormatPtr> {
+    return Hdf5Format::Parse(text, budget);
+  };
+  request->find_format = [choice = *this, request, warnings](
+                             const records::RecordRequest::Files& files,
+                             base::WorkingMemory& memory,
+                             const std::stop_token& stop) {
+    return choice.FindFormat(*request, files, memory, stop, warnings);
+  };
+}
+
+}  // namespace forebay::dataset::hdf5

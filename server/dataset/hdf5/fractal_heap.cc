@@ -1,0 +1,136 @@
+#include "server/dataset/hdf5/fractal_heap.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "server/base/status.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+// Indirect blocks within indirect blocks.
+constexpr int kDeepest = 8;
+constexpr std::uint64_t kMostRows = 64;
+
+absl::Status Damaged() {
+  return absl::DataLossError("is damaged: a heap of links contradicts itself");
+}
+
+}  // namespace
+
+absl::StatusOr<FractalHeap> FractalHeap::Read(FileView& file,
+                                              std::uint64_t address) {
+  const Widths& widths = file.widths();
+  // The filters that a compressed one has at its end are not read.
+  const std::uint64_t bytes = 26 + 12 * widths.length + 3 * widths.address;
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, 9));
+  Cursor prefix(start);
+  prefix.Skip(7);
+  if (prefix.Take(2) != 0)
+    return absl::UnimplementedError("has a group whose links are compressed");
+  FOREBAY_ASSIGN_OR_RETURN(Cursor cursor, file.Checked(address, bytes, "FRHP"));
+  FractalHeap heap;
+  cursor.Skip(1 + 2 + 2);
+  heap.has_checksums_ = (cursor.Take(1) & 2) != 0;
+  cursor.Skip(4 + widths.length + widths.address + widths.length +
+              widths.address + 8 * widths.length);
+  heap.width_ = cursor.Take(2);
+  heap.first_bytes_ = cursor.TakeLength();
+  heap.largest_bytes_ = cursor.TakeLength();
+  const std::uint64_t bits = cursor.Take(2);
+  cursor.Skip(2);
+  heap.root_ = cursor.TakeAddress();
+  heap.root_rows_ = cursor.Take(2);
+  if (!cursor.ok() || bits == 0 || bits > 62 || heap.width_ == 0 ||
+      !std::has_single_bit(heap.first_bytes_) ||
+      !std::has_single_bit(heap.largest_bytes_) ||
+      heap.first_bytes_ > heap.largest_bytes_ ||
+      heap.largest_bytes_ > std::uint64_t{1} << 32 || heap.root_rows_ > bits)
+    return Damaged();
+  heap.heap_bytes_ = std::uint64_t{1} << bits;
+  heap.offset_bytes_ = static_cast<std::size_t>((bits + 7) / 8);
+  return heap;
+}
+
+std::uint64_t FractalHeap::RowBytes(std::uint64_t row) const {
+  return row == 0 ? first_bytes_ : first_bytes_ << (row - 1);
+}
+
+absl::StatusOr<Bytes> FractalHeap::Find(FileView& file, Bytes id) const {
+  Cursor cursor(id);
+  const std::uint64_t kind = cursor.Take(1) >> 4 & 3;
+  if (kind == 2) {  // in the number itself
+    const std::uint64_t length = (id[0] & 15u) + 1;
+    const Bytes bytes = cursor.TakeBytes(length);
+    if (!cursor.ok()) return Damaged();
+    return bytes;
+  }
+  if (kind != 0) {
+    return absl::UnimplementedError(
+        "has a group with a link that is too long to be read");
+  }
+  const std::uint64_t offset = cursor.Take(offset_bytes_);
+  const std::uint64_t length =
+      cursor.Take(std::min<std::size_t>(cursor.rest().size(), 8));
+  if (!cursor.ok() || length == 0 || offset >= heap_bytes_ ||
+      length > largest_bytes_)
+    return Damaged();
+  return FindManaged(file, offset, length);
+}
+
+absl::StatusOr<Bytes> FractalHeap::FindManaged(FileView& file,
+                                               std::uint64_t offset,
+                                               std::uint64_t length) const {
+  Block block{root_, 0, first_bytes_};
+  std::uint64_t rows = root_rows_;
+  for (int depth = 0; rows > 0; ++depth) {
+    if (depth > kDeepest) return Damaged();
+    std::uint64_t below = 0;
+    FOREBAY_ASSIGN_OR_RETURN(block, Descend(file, block, rows, offset, &below));
+    rows = below;
+  }
+  if (offset < block.offset || offset - block.offset >= block.bytes ||
+      length > block.bytes - (offset - block.offset))
+    return Damaged();
+  if (!has_checksums_)
+    return file.At(block.address + (offset - block.offset), length);
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes,
+                           file.At(block.address, block.bytes));
+  return bytes.subspan(offset - block.offset, length);
+}
+
+// Finds the child of an indirect block that has this offset.
+absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
+    FileView& file, const Block& block, std::uint64_t rows,
+    std::uint64_t offset, std::uint64_t* rows_below) const {
+  const Widths& widths = file.widths();
+  const auto log2 = [](std::uint64_t number) {
+    return static_cast<std::uint64_t>(std::bit_width(number)) - 1;
+  };
+  const std::uint64_t direct_rows =
+      log2(largest_bytes_) - log2(first_bytes_) + 2;
+  const std::uint64_t prefix = 5 + widths.address + offset_bytes_;
+  FOREBAY_ASSIGN_OR_RETURN(
+      Cursor cursor,
+      file.Checked(block.address, prefix + rows * width_ * widths.address + 4,
+                   "FHIB"));
+  cursor.Skip(prefix - 4);
+  std::uint64_t at = block.offset;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::uint64_t bytes = RowBytes(row);
+    for (std::uint64_t i = 0; i < width_; ++i, at += bytes) {
+      const std::uint64_t address = cursor.TakeAddress();
+      if (offset < at || offset - at >= bytes) continue;
+      if (address == kNoAddress || !cursor.ok()) return Damaged();
+      if (row >= direct_rows) {
+        // As many rows as its blocks fill.
+        *rows_below = log2(bytes) - log2(first_bytes_ * width_) + 1;
+        if (*rows_below == 0 || *rows_below > kMostRows) return Damaged();
+      }
+      return Block{address, at, bytes};
+    }
+  }
+  return Damaged();
+}
+
+}  // namespace forebay::dataset::hdf5

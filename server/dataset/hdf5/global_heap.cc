@@ -1,0 +1,138 @@
+#include "server/dataset/hdf5/global_heap.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+constexpr std::uint64_t kMostNumber = 65535;
+// Values that one step finds, at most.
+constexpr std::size_t kOfStep = 4096;
+
+absl::Status Damaged(std::uint64_t address) {
+  return absl::DataLossError(
+      absl::StrCat("is damaged: the global heap at address ", address,
+                   " contradicts itself"));
+}
+
+}  // namespace
+
+GlobalHeapWalk::GlobalHeapWalk(std::string references,
+                               std::uint64_t element_bytes,
+                               std::uint64_t most_kept)
+    : references_(std::move(references)),
+      element_bytes_(element_bytes),
+      most_kept_(most_kept) {}
+
+absl::Status GlobalHeapWalk::Begin(FileView& file) {
+  const Widths& widths = file.widths();
+  const std::uint64_t bytes = 8 + widths.address;
+  const std::uint64_t rows = references_.size() / bytes;
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(places_, rows));
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(order_, rows));
+  places_.resize(rows);
+  Cursor cursor({reinterpret_cast<const std::uint8_t*>(references_.data()),
+                 references_.size()},
+                widths);
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    places_[row].length = cursor.Take(4) * element_bytes_;
+    Reference reference;
+    reference.address = cursor.TakeAddress();
+    reference.number = cursor.Take(4);
+    reference.row = row;
+    if (places_[row].length > 0) order_.push_back(reference);
+  }
+  std::sort(order_.begin(), order_.end(),
+            [](const Reference& a, const Reference& b) {
+              return std::tie(a.address, a.number, a.row) <
+                     std::tie(b.address, b.number, b.row);
+            });
+  return absl::OkStatus();
+}
+
+std::uint64_t GlobalHeapWalk::memory() const {
+  const std::uint64_t own = std::string().capacity();
+  return order_.capacity() * sizeof(Reference) +
+         places_.capacity() * sizeof(ValuePlace) + references_.capacity() -
+         own + kept_.capacity() - own;
+}
+
+absl::Status GlobalHeapWalk::Step(FileView& file) {
+  FOREBAY_CHECK(!done());
+  for (std::size_t i = 0; i < kOfStep && !done(); ++i) {
+    const Reference& reference = order_[next_];
+    if (reference.number == 0 || reference.number > kMostNumber)
+      return Damaged(reference.address);
+    if (heap_.address != reference.address)
+      FOREBAY_RETURN_IF_ERROR(Open(file, reference.address));
+    while (heap_.values.size() <= reference.number ||
+           heap_.values[reference.number].offset == 0) {
+      FOREBAY_RETURN_IF_ERROR(FindNext(file));
+    }
+    const ValuePlace& found = heap_.values[reference.number];
+    ValuePlace& place = places_[reference.row];
+    if (found.length < place.length) return Damaged(reference.address);
+    place.offset = found.offset;
+    if (most_kept_ > 0) FOREBAY_RETURN_IF_ERROR(Keep(file, reference));
+    ++next_;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GlobalHeapWalk::Open(FileView& file, std::uint64_t address) {
+  const std::uint64_t header = 8 + file.widths().length;
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes, file.At(address, header));
+  Cursor cursor(bytes, file.widths());
+  if (!cursor.TakeSignature("GCOL")) return Damaged(address);
+  cursor.Skip(4);
+  const std::uint64_t length = cursor.TakeLength();
+  FOREBAY_RETURN_IF_ERROR(file.Locate(address, length).status());
+  heap_ = {.address = address,
+           .end = address + length,
+           .values = {},
+           .next = address + (header + 7) / 8 * 8};
+  return absl::OkStatus();
+}
+
+absl::Status GlobalHeapWalk::FindNext(FileView& file) {
+  const std::uint64_t header = (8 + file.widths().length + 7) / 8 * 8;
+  if (heap_.next > heap_.end || heap_.end - heap_.next < header)
+    return Damaged(heap_.address);
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes, file.At(heap_.next, header));
+  Cursor cursor(bytes, file.widths());
+  const std::uint64_t number = cursor.Take(2);
+  cursor.Skip(6);
+  const std::uint64_t length = cursor.TakeLength();
+  const std::uint64_t room = heap_.end - heap_.next - header;
+  // Number 0 is free space, which is the last.
+  if (number == 0 || length > room) return Damaged(heap_.address);
+  if (heap_.values.size() <= number) heap_.values.resize(number + 1);
+  FOREBAY_ASSIGN_OR_RETURN(heap_.values[number].offset,
+                           file.Locate(heap_.next + header, length));
+  heap_.values[number].length = length;
+  heap_.next += header + std::min(room, (length + 7) / 8 * 8);
+  return absl::OkStatus();
+}
+
+absl::Status GlobalHeapWalk::Keep(FileView& file, const Reference& reference) {
+  ValuePlace& place = places_[reference.row];
+  if (place.length > most_kept_) {
+    return absl::UnimplementedError(absl::StrCat(
+        "has ", place.length, " bytes in row ", reference.row, ", more than ",
+        most_kept_, "; only one dataset of each file can have longer rows"));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes value,
+                           file.AtOffset(place.offset, place.length));
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(kept_, value.size()));
+  place.offset = kept_.size();
+  kept_.append(value.begin(), value.end());
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::dataset::hdf5

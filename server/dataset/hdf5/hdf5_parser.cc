@@ -1,0 +1,368 @@
+#include "server/dataset/hdf5/hdf5_parser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/raw_image.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/hdf5/tree.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+using Kind = ArrayLayout::Kind;
+
+// Trees lie between the chunks with a row's parts: so many bytes, besides as
+// many as these chunks have.
+constexpr std::uint64_t kMostGaps = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLongestParts = std::uint64_t{1} << 26;  // bytes
+constexpr std::size_t kMostParts = 4096;  // whose numbers a key has room for
+
+// Bytes of what is made of a value of so many.
+std::uint64_t MadeBytesOf(const Column& column, std::uint64_t bytes) {
+  const bool has_pixels = column.type.kind == ElementType::Kind::kNumber &&
+                          column.value.kind == proto::FieldKind::kImage;
+  return has_pixels ? bytes + sizeof(proto::RawImageHeader) : bytes;
+}
+
+std::string ShapeOf(const std::vector<std::uint64_t>& shape) {
+  return absl::StrCat("(", absl::StrJoin(shape, ", "), ")");
+}
+
+// Strings have room in themselves, which is not counted.
+std::uint64_t CountedBytes(const std::string& text) {
+  return text.capacity() - std::string().capacity();
+}
+
+}  // namespace
+
+Hdf5Parser::Hdf5Parser(storage::ListedObject file, const ReadSizes& read_sizes,
+                       const std::vector<Column>* columns,
+                       base::WorkingMemory* memory)
+    : object_(std::move(file.name)),
+      view_(file.version.size, read_sizes, memory),
+      columns_(*columns),
+      memory_(memory) {
+  FOREBAY_CHECK(!columns_.empty());
+}
+
+absl::StatusOr<std::unique_ptr<Hdf5Parser>> Hdf5Parser::Create(
+    storage::ListedObject file, const ReadSizes& read_sizes,
+    const std::vector<Column>* columns, base::WorkingMemory* memory) {
+  std::unique_ptr<Hdf5Parser> parser(
+      new Hdf5Parser(std::move(file), read_sizes, columns, memory));
+  // It finds out what to read first.
+  FOREBAY_RETURN_IF_ERROR(parser->Proceed());
+  return parser;
+}
+
+absl::Status Hdf5Parser::Take(absl::Span<const std::uint8_t> bytes) {
+  FOREBAY_RETURN_IF_ERROR(view_.Take(bytes));
+  return Proceed();
+}
+
+// Goes on until it lacks bytes, or is at the end.
+absl::Status Hdf5Parser::Proceed() {
+  while (part_ != Part::kEnd) {
+    const absl::Status status = Step();
+    if (absl::IsUnavailable(status) && view_.wanted().has_value())
+      return absl::OkStatus();
+    if (absl::IsResourceExhausted(status)) return status;
+    if (!status.ok()) return base::Annotate(status, object_);
+    if (part_ != Part::kOpen) view_.ForgetIfMany();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Hdf5Parser::Step() {
+  if (part_ == Part::kOpen) return Open();
+  if (source_ == sources_.size()) return Emit();
+  Source& source = sources_[source_];
+  absl::Status status;
+  switch (part_) {
+    case Part::kChunks:
+      status = StepChunks(source);
+      break;
+    case Part::kRows:
+      status = StepRows(source);
+      break;
+    default:
+      status = StepValues(source);
+  }
+  if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status))
+    return status;
+  return base::Annotate(status, source.path);
+}
+
+// Can be called again as a whole: it keeps nothing until all is at hand.
+absl::Status Hdf5Parser::Open() {
+  sources_.clear();
+  for (const Column& column : columns_)
+    FOREBAY_RETURN_IF_ERROR(AddSource(column));
+  for (const Source& source : sources_) {
+    if (source.array.rows() == rows()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(source.path, ": has ", source.array.rows(), " rows, but ",
+                     sources_.front().path, " has ", rows()));
+  }
+  source_ = 0;
+  return BeginPart(Part::kChunks);
+}
+
+absl::Status Hdf5Parser::AddSource(const Column& column) {
+  auto known =
+      std::find_if(sources_.begin(), sources_.end(),
+                   [&](const Source& one) { return one.path == column.path; });
+  if (known == sources_.end()) {
+    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindArray(view_, column.path));
+    Source source;
+    source.path = column.path;
+    source.array = std::move(found.array);
+    source.is_kept = column.is_kept;
+    source.is_variable = column.is_variable();
+    if (column.type.kind == ElementType::Kind::kSequence)
+      source.element_bytes = proto::SizeOf(column.type.dtype);
+    sources_.push_back(std::move(source));
+    known = sources_.end() - 1;
+  }
+  FOREBAY_RETURN_IF_ERROR(
+      base::Annotate(CheckColumn(column, known->array), column.name()));
+  if (!column.is_variable() || column.member.empty()) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      column.name(), ": is a member of any length, which cannot be read"));
+}
+
+// Begins a part of the present source, or of the next one.
+absl::Status Hdf5Parser::BeginPart(Part part) {
+  part_ = part;
+  if (source_ == sources_.size()) return absl::OkStatus();
+  Source& source = sources_[source_];
+  const bool needs_rows = source.is_kept || source.is_variable;
+  switch (part) {
+    case Part::kChunks:
+      if (source.array.kind != Kind::kChunked) return BeginPart(Part::kRows);
+      chunk_walk_.emplace(&source.array);
+      return absl::OkStatus();
+    case Part::kRows:
+      if (!needs_rows) {
+        FOREBAY_RETURN_IF_ERROR(CheckChunks(source));
+        ++source_;
+        return BeginPart(Part::kChunks);
+      }
+      row_reader_.emplace(&source.array, &source.chunks, source.array.rows());
+      return row_reader_->Begin(view_);
+    default:
+      if (!source.is_variable) {
+        ++source_;
+        return BeginPart(Part::kChunks);
+      }
+      source.values.emplace(std::exchange(source.rows, {}),
+                            source.element_bytes,
+                            source.is_kept ? kMostKept : 0);
+      return source.values->Begin(view_);
+  }
+}
+
+absl::Status Hdf5Parser::StepChunks(Source& source) {
+  if (!chunk_walk_->done()) return chunk_walk_->Step(view_);
+  FOREBAY_ASSIGN_OR_RETURN(source.chunks, chunk_walk_->Take());
+  return BeginPart(Part::kRows);
+}
+
+absl::Status Hdf5Parser::StepRows(Source& source) {
+  if (!row_reader_->done()) return row_reader_->Step(view_);
+  source.rows = row_reader_->Take();
+  return BeginPart(Part::kValues);
+}
+
+absl::Status Hdf5Parser::StepValues(Source& source) {
+  if (!source.values->done()) return source.values->Step(view_);
+  ++source_;
+  return BeginPart(Part::kChunks);
+}
+
+// Whether single rows can be taken from the chunks.
+absl::Status Hdf5Parser::CheckChunks(const Source& source) const {
+  const ArrayLayout& array = source.array;
+  if (array.kind == Kind::kCompact) {
+    return absl::UnimplementedError(
+        "lies in its header, unlike in the first file");
+  }
+  if (array.kind != Kind::kChunked) return absl::OkStatus();
+  if (!array.filters.empty() && array.chunk_bytes() > kLargestChunk) {
+    return absl::UnimplementedError(absl::StrCat(
+        "has chunks of ", array.chunk_bytes(), " bytes; chunks of at most ",
+        kLargestChunk, " can be unpacked"));
+  }
+  return absl::OkStatus();
+}
+
+const Hdf5Parser::Source& Hdf5Parser::SourceOf(const Column& column) const {
+  return *std::find_if(
+      sources_.begin(), sources_.end(),
+      [&](const Source& one) { return one.path == column.path; });
+}
+
+absl::Status Hdf5Parser::Emit() {
+  view_.Forget();
+  // If there are too many, that is known at once.
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, rows()));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, rows()));
+  for (std::uint64_t row = 0; row < rows(); ++row)
+    FOREBAY_RETURN_IF_ERROR(EmitRow(row));
+  for (const Column& column : columns_) {
+    records::LengthBounds bounds;
+    const Source& source = SourceOf(column);
+    for (std::uint64_t row = 0; source.is_variable && row < rows(); ++row) {
+      const std::uint64_t length = source.values->places()[row].length;
+      bounds.Add({length, length});
+    }
+    if (!source.is_variable && rows() > 0) {
+      const std::uint64_t length = MadeBytesOf(column, column.value_bytes());
+      bounds = {length, length};
+    }
+    found_.bounds.push_back(bounds);
+  }
+  for (const Source& source : sources_) {
+    memory_->Shrink(source.chunks.capacity() * sizeof(Chunk) +
+                    CountedBytes(source.rows));
+    if (source.values.has_value()) memory_->Shrink(source.values->memory());
+  }
+  sources_.clear();
+  part_ = Part::kEnd;
+  return absl::OkStatus();
+}
+
+absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
+  RowPlace place;
+  place.kind = RowPlace::Kind::kEmpty;
+  // Of a row of which nothing is read: each record has a byte.
+  ValuePlace extent{0, 1};
+  std::vector<std::string_view> kept;
+  for (const Column& column : columns_) {
+    const Source& source = SourceOf(column);
+    if (column.is_kept) {
+      kept.push_back(KeptValue(column, source, row));
+    } else {
+      auto found = PlaceOf(source, row, &place);
+      if (!found.ok()) return base::Annotate(found.status(), source.path);
+      extent = *found;
+    }
+  }
+  const std::string key = EncodeRowKey(place, kept);
+  if (key.size() > records::kLongestKey) {
+    return absl::UnimplementedError(
+        absl::StrCat("row ", row, " has ", key.size(),
+                     " bytes in its smaller fields together, more than ",
+                     records::kLongestKey));
+  }
+  FOREBAY_RETURN_IF_ERROR(keys_.Add(key, *memory_));
+  found_.begins.push_back(extent.offset);
+  found_.ends.push_back(extent.offset + extent.length);
+  return absl::OkStatus();
+}
+
+// Returns the extent that is to be read of a row.
+absl::StatusOr<ValuePlace> Hdf5Parser::PlaceOf(const Source& source,
+                                               std::uint64_t row,
+                                               RowPlace* place) const {
+  const ArrayLayout& array = source.array;
+  const ValuePlace nothing{0, 1};
+  if (source.is_variable) {
+    const ValuePlace& value = source.values->places()[row];
+    place->kind =
+        value.length > 0 ? RowPlace::Kind::kDirect : RowPlace::Kind::kEmpty;
+    return value.length > 0 ? value : nothing;
+  }
+  place->kind = RowPlace::Kind::kFilled;
+  place->fill = array.fill;
+  const std::uint64_t bytes = array.row_bytes();
+  if (array.kind == Kind::kContiguous) {
+    const auto begin = view_.Locate(array.address, 0);
+    if (!begin.ok()) return nothing;
+    place->kind = RowPlace::Kind::kDirect;
+    return ValuePlace{*begin + row * bytes, bytes};
+  }
+  if (!array.has_whole_rows()) return PlaceOfParts(source, row, place);
+  const std::uint64_t number = row / array.chunk[0];
+  const auto chunk = std::lower_bound(
+      source.chunks.begin(), source.chunks.end(), number,
+      [](const Chunk& one, std::uint64_t of) { return one.number < of; });
+  if (chunk == source.chunks.end() || chunk->number != number) return nothing;
+  const std::uint64_t within = row % array.chunk[0];
+  if (chunk->mask == UINT32_MAX) {
+    place->kind = RowPlace::Kind::kDirect;
+    return ValuePlace{chunk->offset + within * bytes, bytes};
+  }
+  place->kind = RowPlace::Kind::kChunk;
+  place->filters = array.filters;
+  place->mask = chunk->mask;
+  place->chunk_bytes = array.chunk_bytes();
+  place->row = within;
+  return ValuePlace{chunk->offset, chunk->bytes};
+}
+
+// A row of which several chunks have parts. They are read as one extent, with
+// what lies between them.
+absl::StatusOr<ValuePlace> Hdf5Parser::PlaceOfParts(const Source& source,
+                                                    std::uint64_t row,
+                                                    RowPlace* place) const {
+  const ArrayLayout& array = source.array;
+  const std::uint64_t count = array.chunks_of_row();
+  const std::uint64_t first = row / array.chunk[0] * count;
+  auto chunk = std::lower_bound(
+      source.chunks.begin(), source.chunks.end(), first,
+      [](const Chunk& one, std::uint64_t of) { return one.number < of; });
+  std::uint64_t begin = UINT64_MAX;
+  std::uint64_t end = 0;
+  std::uint64_t bytes = 0;
+  for (; chunk != source.chunks.end() && chunk->number - first < count;
+       ++chunk) {
+    place->chunks.push_back(
+        {chunk->number - first, chunk->offset, chunk->bytes, chunk->mask});
+    begin = std::min(begin, chunk->offset);
+    end = std::max(end, chunk->offset + chunk->bytes);
+    bytes += chunk->bytes;
+  }
+  if (place->chunks.empty()) return ValuePlace{0, 1};
+  if (end - begin > kMostGaps + 2 * bytes || end - begin > kLongestParts ||
+      place->chunks.size() > kMostParts) {
+    std::vector<std::uint64_t> whole = array.shape;
+    whole.front() = 1;
+    return absl::UnimplementedError(
+        absl::StrCat("has chunks of ", ShapeOf(array.chunk), ", of which row ",
+                     row, " is scattered over ", end - begin,
+                     " bytes; write it anew with chunks=", ShapeOf(whole)));
+  }
+  for (PlacedChunk& one : place->chunks) one.offset -= begin;
+  place->kind = RowPlace::Kind::kParts;
+  place->filters = array.filters;
+  place->row = row % array.chunk[0];
+  place->element_bytes = array.type.size;
+  place->shape.assign(array.shape.begin() + 1, array.shape.end());
+  place->chunk = array.chunk;
+  return ValuePlace{begin, end - begin};
+}
+
+std::string_view Hdf5Parser::KeptValue(const Column& column,
+                                       const Source& source,
+                                       std::uint64_t row) const {
+  if (source.is_variable) {
+    const ValuePlace& value = source.values->places()[row];
+    return std::string_view(source.values->kept())
+        .substr(value.offset, value.length);
+  }
+  return std::string_view(source.rows)
+      .substr(row * source.array.row_bytes() + column.offset,
+              column.value_bytes());
+}
+
+records::FileRecords Hdf5Parser::TakeRecords() {
+  found_.keys = keys_.Take();
+  return std::move(found_);
+}
+
+}  // namespace forebay::dataset::hdf5

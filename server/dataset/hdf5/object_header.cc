@@ -1,0 +1,185 @@
+#include "server/dataset/hdf5/object_header.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+// A header is a chain of blocks with messages. Version 1 has its first block
+// behind a prefix; those of version 2 have a checksum each.
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+// Bound what a header can make of a few bytes.
+constexpr std::size_t kMostBlocks = 256;
+constexpr std::size_t kMostMessages = std::size_t{1} << 16;
+
+constexpr std::uint8_t kShared = 0x02;  // a flag of messages
+
+class Header {
+ public:
+  explicit Header(FileView& file) : file_(file) {}
+
+  absl::StatusOr<std::vector<Message>> Read(std::uint64_t address) {
+    FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file_.At(address, 4));
+    if (Cursor(start).TakeSignature("OHDR")) {
+      FOREBAY_RETURN_IF_ERROR(ReadNew(address));
+    } else if (start[0] == 1) {
+      FOREBAY_RETURN_IF_ERROR(ReadOld(address));
+    } else {
+      return absl::DataLossError(absl::StrCat(
+          "is damaged: at address ", address, " there is no object's header"));
+    }
+    return std::move(messages_);
+  }
+
+ private:
+  struct Block {
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+  };
+
+  static absl::Status Damaged() {
+    return absl::DataLossError("is damaged: an object's header has no end");
+  }
+
+  absl::Status ReadOld(std::uint64_t address) {
+    constexpr std::uint64_t kPrefix = 16;
+    FOREBAY_ASSIGN_OR_RETURN(const Bytes prefix, file_.At(address, kPrefix));
+    Cursor cursor(prefix);
+    cursor.Skip(8);
+    const std::uint64_t length = cursor.Take(4);
+    blocks_.push_back({address + kPrefix, length});
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (blocks_.size() > kMostBlocks) return Damaged();
+      FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes,
+                               file_.At(blocks_[i].address, blocks_[i].length));
+      Cursor messages(bytes, file_.widths());
+      while (messages.rest().size() >= 8) {
+        const std::uint64_t type = messages.Take(2);
+        const std::uint64_t size = messages.Take(2);
+        const std::uint64_t flags = messages.Take(1);
+        messages.Skip(3);
+        FOREBAY_RETURN_IF_ERROR(Add(type, flags, size, messages));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadNew(std::uint64_t address) {
+    constexpr std::uint64_t kLongestPrefix = 34;
+    constexpr std::uint64_t kChecksum = 4;
+    const std::uint64_t there =
+        address < file_.size() ? file_.size() - address : 0;
+    FOREBAY_ASSIGN_OR_RETURN(
+        const Bytes start, file_.At(address, std::min(there, kLongestPrefix)));
+    Cursor prefix(start);
+    prefix.Skip(4);
+    const std::uint64_t version = prefix.Take(1);
+    const std::uint64_t flags = prefix.Take(1);
+    if (version != 2) {
+      return absl::UnimplementedError(absl::StrCat(
+          "has an object's header of version ", version, ", not 1 or 2"));
+    }
+    if ((flags & 0x20) != 0) prefix.Skip(16);
+    if ((flags & 0x10) != 0) prefix.Skip(4);
+    const std::uint64_t length = prefix.Take(std::size_t{1} << (flags & 3));
+    if (!prefix.ok() || length > file_.size()) return Damaged();
+    const std::uint64_t skip = start.size() - prefix.rest().size();
+    const bool has_order = (flags & 0x04) != 0;
+    FOREBAY_ASSIGN_OR_RETURN(
+        Cursor first,
+        file_.Checked(address, skip + length + kChecksum, "OHDR"));
+    first.Skip(skip - 4);
+    FOREBAY_RETURN_IF_ERROR(TakeNew(first, has_order));
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (blocks_.size() > kMostBlocks || blocks_[i].length < 8)
+        return Damaged();
+      FOREBAY_ASSIGN_OR_RETURN(
+          Cursor next,
+          file_.Checked(blocks_[i].address, blocks_[i].length, "OCHK"));
+      FOREBAY_RETURN_IF_ERROR(TakeNew(next, has_order));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeNew(Cursor& messages, bool has_order) {
+    const std::uint64_t prefix = has_order ? 6 : 4;
+    while (messages.rest().size() >= prefix) {
+      const std::uint64_t type = messages.Take(1);
+      const std::uint64_t size = messages.Take(2);
+      const std::uint64_t flags = messages.Take(1);
+      if (has_order) messages.Skip(2);
+      FOREBAY_RETURN_IF_ERROR(Add(type, flags, size, messages));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(std::uint64_t type, std::uint64_t flags, std::uint64_t size,
+                   Cursor& messages) {
+    Message message{static_cast<MessageType>(type), messages.TakeBytes(size)};
+    if (!messages.ok() || messages_.size() >= kMostMessages) return Damaged();
+    if (message.type == MessageType::kContinuation) {
+      Cursor cursor(message.body, file_.widths());
+      const std::uint64_t address = cursor.TakeAddress();
+      const std::uint64_t length = cursor.TakeLength();
+      if (!cursor.ok()) return Damaged();
+      blocks_.push_back({address, length});
+      return absl::OkStatus();
+    }
+    if ((flags & kShared) != 0 && message.type == MessageType::kDatatype) {
+      FOREBAY_ASSIGN_OR_RETURN(message.body, ReadShared(message));
+    } else if ((flags & kShared) != 0) {
+      // Nothing else that is shared is needed of most objects.
+      return absl::OkStatus();
+    }
+    messages_.push_back(message);
+    return absl::OkStatus();
+  }
+
+  // A named type is an object of its own.
+  absl::StatusOr<Bytes> ReadShared(const Message& message) {
+    Cursor cursor(message.body, file_.widths());
+    const std::uint64_t version = cursor.Take(1);
+    const std::uint64_t where = cursor.Take(1);
+    if (version == 1) cursor.Skip(6);
+    const std::uint64_t address = cursor.TakeAddress();
+    if (version < 1 || version > 3 || !cursor.ok()) return Damaged();
+    if (version == 3 && where == 1) {
+      return absl::UnimplementedError(
+          "has a type in a heap of shared messages, which is not read");
+    }
+    if (is_shared_) return Damaged();
+    Header other(file_);
+    other.is_shared_ = true;
+    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Message> messages,
+                             other.Read(address));
+    const Message* const found = FindMessage(messages, message.type);
+    if (found == nullptr) return Damaged();
+    return found->body;
+  }
+
+  FileView& file_;
+  bool is_shared_ = false;
+  std::vector<Block> blocks_;  // that follow the first
+  std::vector<Message> messages_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Message>> ReadMessages(FileView& file,
+                                                  std::uint64_t address) {
+  return Header(file).Read(address);
+}
+
+const Message* FindMessage(const std::vector<Message>& messages,
+                           MessageType type) {
+  for (const Message& message : messages) {
+    if (message.type == type) return &message;
+  }
+  return nullptr;
+}
+
+}  // namespace forebay::dataset::hdf5

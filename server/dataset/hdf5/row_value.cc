@@ -1,0 +1,124 @@
+#include "server/dataset/hdf5/row_value.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "proto/raw_image.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+using Kind = ElementType::Kind;
+using proto::DType;
+using proto::FieldKind;
+
+static_assert(std::endian::native == std::endian::little);
+
+std::int64_t IntegerOf(const ElementType& type, Bytes bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t at = type.big_endian ? bytes.size() - 1 - i : i;
+    number |= std::uint64_t{bytes[at]} << (8 * i);
+  }
+  const bool is_signed =
+      type.dtype == DType::kInt8 || type.dtype == DType::kInt16 ||
+      type.dtype == DType::kInt32 || type.dtype == DType::kInt64;
+  const auto unused = static_cast<unsigned>(64 - 8 * bytes.size());
+  if (!is_signed || bytes.empty()) return static_cast<std::int64_t>(number);
+  return static_cast<std::int64_t>(number << unused) >> unused;
+}
+
+// Copies elements as the host has them.
+void CopyElements(const ElementType& type, Bytes elements,
+                  absl::Span<std::uint8_t> to) {
+  std::copy(elements.begin(), elements.end(), to.begin());
+  const auto width = static_cast<std::ptrdiff_t>(proto::SizeOf(type.dtype));
+  if (type.big_endian && width > 1) {
+    for (auto at = to.begin(); at != to.end(); at += width)
+      std::reverse(at, at + width);
+  }
+  if (type.dtype == DType::kBool) {
+    for (std::uint8_t& one : to) one = one != 0 ? 1 : 0;
+  }
+}
+
+MadeBytes MakeImage(const Column& column, Bytes pixels, MadeValues* made) {
+  const proto::RawImageHeader header{
+      .magic = proto::kRawImageMagic,
+      .width = static_cast<std::uint32_t>(column.shape[1]),
+      .height = static_cast<std::uint32_t>(column.shape[0]),
+      .channels = column.shape.size() == 2
+                      ? 1
+                      : static_cast<std::uint32_t>(column.shape[2])};
+  const absl::Span<std::uint8_t> room =
+      made->Add(sizeof(header) + pixels.size());
+  std::memcpy(room.data(), &header, sizeof(header));
+  std::copy(pixels.begin(), pixels.end(),
+            room.begin() + static_cast<std::ptrdiff_t>(sizeof(header)));
+  return {room};
+}
+
+// Returns a text without its padding.
+Bytes WithoutPadding(const ElementType& type, Bytes text) {
+  if (type.kind == Kind::kText && type.padding == TextPadding::kTerminated) {
+    const auto* const end =
+        std::find(text.begin(), text.end(), std::uint8_t{0});
+    return text.first(static_cast<std::size_t>(end - text.begin()));
+  }
+  const bool has_spaces =
+      type.kind == Kind::kText && type.padding == TextPadding::kSpaces;
+  const std::uint8_t padding = has_spaces ? ' ' : 0;
+  while (!text.empty() && text.back() == padding) text.remove_suffix(1);
+  return text;
+}
+
+// Returns the bytes as they are, copied if they are not read.
+FieldValue AsTheyAre(Bytes bytes, Bytes read, MadeValues* made) {
+  const bool is_read = !bytes.empty() && !read.empty() &&
+                       !std::less<>()(bytes.data(), read.data()) &&
+                       std::less<>()(bytes.data(), read.data() + read.size());
+  if (is_read) {
+    return FieldRange{static_cast<std::uint64_t>(bytes.data() - read.data()),
+                      bytes.size()};
+  }
+  const absl::Span<std::uint8_t> copy = made->Add(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), copy.begin());
+  return MadeBytes{copy};
+}
+
+}  // namespace
+
+absl::StatusOr<FieldValue> RowValue(const Column& column, Bytes bytes,
+                                    Bytes read, MadeValues* made) {
+  const ElementType& type = column.type;
+  if (!column.is_variable() && bytes.size() != column.value_bytes()) {
+    return absl::DataLossError(absl::StrCat(
+        "has ", bytes.size(), " bytes instead of ", column.value_bytes()));
+  }
+  if (column.value.kind == FieldKind::kLabel && type.kind == Kind::kNumber)
+    return IntegerOf(type, bytes);
+  if (column.value.kind == FieldKind::kImage && type.kind == Kind::kNumber)
+    return MakeImage(column, bytes, made);
+  if (column.value.array.has_value()) {
+    const std::uint64_t width = proto::SizeOf(type.dtype);
+    if (bytes.size() % width != 0)
+      return absl::DataLossError("has a part of an element");
+    // Only the first of what is read lies where numbers of any size may.
+    const bool can_stay = bytes.data() == read.data() && !bytes.empty() &&
+                          !type.big_endian && type.dtype != DType::kBool;
+    if (can_stay) return FieldRange{0, bytes.size()};
+    const absl::Span<std::uint8_t> copy = made->Add(bytes.size());
+    CopyElements(type, bytes, copy);
+    return MadeBytes{copy};
+  }
+  const bool is_text =
+      type.kind == Kind::kText || type.kind == Kind::kVariableText;
+  return AsTheyAre(is_text ? WithoutPadding(type, bytes) : bytes, read, made);
+}
+
+}  // namespace forebay::dataset::hdf5

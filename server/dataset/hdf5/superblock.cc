@@ -1,0 +1,92 @@
+#include "server/dataset/hdf5/superblock.h"
+
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+// It begins at 0, or at this offset or some power of two of it.
+constexpr std::uint64_t kFirstOffset = 512;
+constexpr std::uint64_t kLastOffset = std::uint64_t{1} << 30;
+
+bool IsWidth(std::uint64_t width) {
+  return width == 2 || width == 4 || width == 8;
+}
+
+absl::Status CheckEnd(const FileView& file, std::uint64_t end) {
+  if (end == kNoAddress || end > file.size()) {
+    return absl::DataLossError(absl::StrCat(
+        "is truncated: it has ", file.size(), " of ", end, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+// The cursor stands behind the version.
+absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
+                                      unsigned version) {
+  constexpr std::uint64_t kFixed = 24;
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes fixed, file.At(offset, kFixed));
+  const Widths widths{fixed[13], fixed[14]};
+  if (!IsWidth(widths.address) || !IsWidth(widths.length))
+    return absl::DataLossError("is damaged: its superblock contradicts itself");
+  const std::uint64_t more = version == 1 ? 4 : 0;
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes rest,
+                           file.At(offset + kFixed, more + 6 * widths.address));
+  Cursor cursor(rest, widths);
+  cursor.Skip(more);
+  cursor.TakeAddress();  // where the file thinks that it begins
+  cursor.TakeAddress();
+  const std::uint64_t end = cursor.TakeAddress();
+  cursor.TakeAddress();
+  cursor.TakeAddress();
+  const std::uint64_t root = cursor.TakeAddress();
+  FOREBAY_RETURN_IF_ERROR(CheckEnd(file, end));
+  file.SetAddresses(offset, widths);
+  return root;
+}
+
+absl::StatusOr<std::uint64_t> ReadNew(FileView& file, std::uint64_t offset) {
+  constexpr std::uint64_t kFixed = 12;
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes fixed, file.At(offset, kFixed));
+  const Widths widths{fixed[9], fixed[10]};
+  if (!IsWidth(widths.address) || !IsWidth(widths.length))
+    return absl::DataLossError("is damaged: its superblock contradicts itself");
+  file.SetAddresses(0, widths);
+  FOREBAY_ASSIGN_OR_RETURN(
+      Cursor cursor,
+      file.Checked(offset, kFixed + 4 * widths.address + 4, kSignature));
+  cursor.Skip(kFixed - kSignature.size());
+  cursor.TakeAddress();
+  cursor.TakeAddress();
+  const std::uint64_t end = cursor.TakeAddress();
+  const std::uint64_t root = cursor.TakeAddress();
+  FOREBAY_RETURN_IF_ERROR(CheckEnd(file, end));
+  file.SetAddresses(offset, widths);
+  return root;
+}
+
+}  // namespace
+
+absl::StatusOr<std::uint64_t> ReadSuperblock(FileView& file) {
+  constexpr std::uint64_t kStart = 9;  // bytes, with the version
+  file.SetAddresses(0, {});
+  for (std::uint64_t offset = 0;
+       offset <= kLastOffset && offset + kStart <= file.size();
+       offset = offset == 0 ? kFirstOffset : 2 * offset) {
+    FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(offset, kStart));
+    if (!Cursor(start).TakeSignature(kSignature)) continue;
+    const unsigned version = start[kSignature.size()];
+    if (version <= 1) return ReadOld(file, offset, version);
+    if (version <= 3) return ReadNew(file, offset);
+    return absl::UnimplementedError(
+        absl::StrCat("has a superblock of version ", version,
+                     "; versions 0 to 3 can be read"));
+  }
+  return absl::DataLossError("is no HDF5 file: it has no superblock");
+}
+
+}  // namespace forebay::dataset::hdf5

@@ -1,0 +1,177 @@
+// HDF5 files: their parser ends whatever their bytes are, asks only for bytes
+// of the file, and finds the same rows however much it reads at a time. Values
+// of all datasets lie within what was read or made. Wrong checksums of metadata
+// are put right, so that there is something behind them to be wrong.
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/hdf5/checksum.h"
+#include "server/dataset/hdf5/hdf5_format.h"
+#include "server/dataset/hdf5/tree.h"
+#include "server/dataset/records/packed_keys.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+using forebay::base::MemoryBudget;
+using forebay::base::WorkingMemory;
+using forebay::dataset::FieldRange;
+using forebay::dataset::FieldValue;
+using forebay::dataset::MadeBytes;
+using forebay::dataset::MadeValues;
+using forebay::dataset::ReadSizes;
+using forebay::dataset::hdf5::Column;
+using forebay::dataset::hdf5::ColumnOf;
+using forebay::dataset::hdf5::FileView;
+using forebay::dataset::hdf5::Hdf5Format;
+using forebay::dataset::hdf5::ListArrays;
+using forebay::dataset::hdf5::ListedArray;
+using forebay::dataset::hdf5::Lookup3;
+using forebay::dataset::records::FileRecords;
+using forebay::dataset::records::KeyReader;
+using forebay::fuzz::Require;
+using forebay::fuzz::Touch;
+using Bytes = absl::Span<const std::uint8_t>;
+
+constexpr std::uint64_t kMemory = std::uint64_t{8} << 20;
+
+MemoryBudget* Budget() {
+  static auto* const budget = new MemoryBudget(kMemory);
+  return budget;
+}
+
+std::vector<ListedArray> List(Bytes file, std::string* error) {
+  WorkingMemory memory(Budget(), "metadata");
+  FileView view(file.size(), {}, &memory);
+  for (;;) {
+    auto found = ListArrays(view);
+    if (found.ok()) return *std::move(found);
+    *error = found.status().ToString();
+    const auto wanted = view.wanted();
+    if (!absl::IsUnavailable(found.status()) || !wanted.has_value()) return {};
+    Require(wanted->length > 0 && wanted->offset <= file.size() &&
+            wanted->length <= file.size() - wanted->offset);
+    if (!view.Take(file.subspan(wanted->offset, wanted->length)).ok())
+      return {};
+  }
+}
+
+// Puts the checksum right that an error names. Returns whether it names one.
+bool PutRight(const std::string& error, std::vector<std::uint8_t>* file) {
+  const std::vector<std::string> words = absl::StrSplit(error, ' ');
+  std::uint64_t length = 0;
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i + 8 < words.size(); ++i) {
+    if (words[i] != "checksum" || words[i + 1] != "of") continue;
+    if (!absl::SimpleAtoi(words[i + 2], &length) ||
+        !absl::SimpleAtoi(words[i + 8], &offset))
+      return false;
+    Require(offset <= file->size() && length <= file->size() - offset);
+    const std::uint64_t rest = length - sizeof(std::uint32_t);
+    const std::uint32_t sum = Lookup3(Bytes(*file).subspan(offset, rest));
+    std::memcpy(file->data() + offset + rest, &sum, sizeof(sum));
+    return true;
+  }
+  return false;
+}
+
+struct Result {
+  std::string error;
+  FileRecords records;
+};
+
+Result Parse(const Hdf5Format& format, Bytes file, const ReadSizes& sizes) {
+  WorkingMemory memory(Budget(), "rows");
+  auto parser = format.Parse({"a", {.size = file.size()}}, sizes, &memory);
+  if (!parser.ok()) return {parser.status().ToString(), {}};
+  while (const auto read = (*parser)->next_read()) {
+    Require(read->length > 0 && read->offset <= file.size() &&
+            read->length <= file.size() - read->offset);
+    const absl::Status status =
+        (*parser)->Take(file.subspan(read->offset, read->length));
+    if (!status.ok()) return {status.ToString(), {}};
+  }
+  return {"", (*parser)->TakeRecords()};
+}
+
+void ReadRows(const Hdf5Format& format, Bytes file,
+              const FileRecords& records) {
+  constexpr std::size_t kMostRows = 64;
+  Require(records.begins.size() == records.ends.size());
+  KeyReader keys(records.keys.bytes);
+  for (std::size_t i = 0; i < records.ends.size() && i < kMostRows; ++i) {
+    Require(records.begins[i] < records.ends[i] &&
+            records.ends[i] <= file.size() && keys.Next());
+    const Bytes record =
+        file.subspan(records.begins[i], records.ends[i] - records.begins[i]);
+    FieldValue value;
+    MadeValues made;
+    if (!format
+             .ReadKeyedValues(keys.key(), record, absl::MakeSpan(&value, 1),
+                              &made)
+             .ok())
+      continue;
+    if (const auto* const range = std::get_if<FieldRange>(&value)) {
+      Require(range->offset <= record.size() &&
+              range->length <= record.size() - range->offset);
+    } else if (const auto* const bytes = std::get_if<MadeBytes>(&value)) {
+      Touch(bytes->bytes.data(), bytes->bytes.size());
+    }
+  }
+}
+
+// Returns the error of the dataset's parser.
+std::string CheckColumn(const Column& column, Bytes file) {
+  const Hdf5Format format({column}, nullptr);
+  const auto again = Hdf5Format::Parse(format.text(), nullptr);
+  // Names of datasets need not be those of fields, nor UTF-8.
+  Require(!again.ok() || (*again)->text() == format.text());
+  const Result little = Parse(format, file, {.min = 8, .max = 8});
+  const Result much = Parse(format, file, {});
+  if (little.error.starts_with("RESOURCE") ||
+      much.error.starts_with("RESOURCE"))
+    return {};
+  Require(little.error == much.error &&
+          little.records.ends == much.records.ends &&
+          little.records.keys.bytes == much.records.keys.bytes);
+  ReadRows(format, file, much.records);
+  return much.error;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  constexpr int kMostWrong = 64;
+  std::vector<std::uint8_t> file(data, data + size);
+  int wrong = 0;
+  std::string error;
+  std::vector<ListedArray> arrays = List(file, &error);
+  while (arrays.empty() && wrong++ < kMostWrong && PutRight(error, &file))
+    arrays = List(file, &error);
+  for (std::size_t i = 0; i < arrays.size() && i < 16; ++i) {
+    if (!arrays[i].array.ok()) continue;
+    std::vector<std::string> members = {""};
+    for (const auto& member : arrays[i].array->type.members)
+      members.push_back(member.name);
+    for (std::size_t k = 0; k < members.size() && k < 4; ++k) {
+      auto column = ColumnOf(*arrays[i].array, arrays[i].path, members[k]);
+      if (!column.ok()) continue;
+      column->is_kept = (size + i) % 2 == 0;
+      while (PutRight(CheckColumn(*column, file), &file) &&
+             wrong++ < kMostWrong) {
+      }
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,254 @@
+#include "server/dataset/hdf5/hdf5_parser.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
+#include "server/base/status.h"
+#include "server/dataset/hdf5/hdf5_format.h"
+#include "server/dataset/hdf5/tree.h"
+#include "server/dataset/records/packed_keys.h"
+#include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class Hdf5ParserTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<Column> Find(const std::string& file, const std::string& path,
+                              bool is_kept) {
+    FileView view(file.size(), {}, &memory_);
+    absl::StatusOr<FoundArray> found;
+    FOREBAY_RETURN_IF_ERROR(LookInto(file, view, [&](FileView& looked) {
+      found = FindArray(looked, path);
+      return found.status();
+    }));
+    auto column = ColumnOf(found->array, found->path, found->member);
+    if (column.ok()) column->is_kept = is_kept;
+    return column;
+  }
+
+  absl::StatusOr<records::FileRecords> Parse(const std::string& file,
+                                             const Hdf5Format& format,
+                                             const ReadSizes& sizes = {}) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        auto parser,
+        format.Parse({"a.h5", {.size = file.size()}}, sizes, &memory_));
+    while (const auto read = parser->next_read()) {
+      EXPECT_GT(read->length, 0u);
+      EXPECT_LE(read->offset + read->length, file.size());
+      ++reads_;
+      FOREBAY_RETURN_IF_ERROR(parser->Take(
+          AsBytes(std::string_view(file).substr(read->offset, read->length))));
+    }
+    return parser->TakeRecords();
+  }
+
+  // The values of all rows, one behind the other.
+  static std::string ValuesOf(const std::string& file, const Hdf5Format& format,
+                              const records::FileRecords& found) {
+    std::string all;
+    records::KeyReader keys(found.keys.bytes);
+    for (std::size_t i = 0; i < found.ends.size(); ++i) {
+      const auto record = AsBytes(file).subspan(
+          found.begins[i], found.ends[i] - found.begins[i]);
+      EXPECT_TRUE(keys.Next());
+      MadeValues made;
+      FieldValue value;
+      const absl::Status status = format.ReadKeyedValues(
+          keys.key(), record, absl::MakeSpan(&value, 1), &made);
+      EXPECT_TRUE(status.ok()) << status;
+      if (const auto* range = std::get_if<FieldRange>(&value)) {
+        const auto bytes = record.subspan(range->offset, range->length);
+        all.append(bytes.begin(), bytes.end());
+      } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        all.append(reinterpret_cast<const char*>(number), sizeof(*number));
+      } else if (const auto* bytes = std::get_if<MadeBytes>(&value)) {
+        all.append(bytes->bytes.begin(), bytes->bytes.end());
+      }
+    }
+    return all;
+  }
+
+  base::MemoryBudget budget_{1 << 26};
+  base::WorkingMemory memory_{&budget_, "a test"};
+  int reads_ = 0;
+};
+
+bool IsCompact(const std::string& path) { return path == "compact"; }
+
+TEST_F(Hdf5ParserTest, ReadsWhatH5pyReads) {
+  for (const GoldenHdf5& golden : GoldenHdf5s()) {
+    const std::string file = GoldenFile(golden.file);
+    for (const GoldenColumn& expected : golden.columns) {
+      for (const bool is_kept : {true, false}) {
+        SCOPED_TRACE(golden.file + " " + expected.path +
+                     (is_kept ? " kept" : " read"));
+        if (!is_kept && IsCompact(expected.path)) continue;
+        const auto column = Find(file, expected.path, is_kept);
+        ASSERT_TRUE(column.ok()) << column.status();
+        const Hdf5Format format({*column}, &budget_);
+        const auto again = Hdf5Format::Parse(format.text(), &budget_);
+        ASSERT_TRUE(again.ok()) << again.status();
+        EXPECT_EQ((*again)->text(), format.text());
+        const auto found = Parse(file, **again);
+        ASSERT_TRUE(found.ok()) << found.status();
+        ASSERT_THAT(found->ends, SizeIs(expected.rows));
+        const std::string values = ValuesOf(file, **again, *found);
+        EXPECT_EQ(values.size(), expected.bytes);
+        EXPECT_EQ(
+            crc32(0, AsBytes(values).data(), static_cast<uInt>(values.size())),
+            expected.crc);
+      }
+    }
+  }
+}
+
+// However much is read at a time.
+TEST_F(Hdf5ParserTest, FindsTheSameInSmallReads) {
+  const std::string file = GoldenFile("chunks_latest.h5");
+  for (const char* const path : {"first/all", "text", "cubes"}) {
+    const auto column = Find(file, path, true);
+    ASSERT_TRUE(column.ok()) << column.status();
+    const Hdf5Format format({*column}, &budget_);
+    const auto much = Parse(file, format, {.min = 1 << 20, .max = 1 << 20});
+    const auto little = Parse(file, format, {.min = 1, .max = 1});
+    ASSERT_TRUE(much.ok() && little.ok());
+    EXPECT_EQ(much->keys.bytes, little->keys.bytes);
+    EXPECT_EQ(much->ends, little->ends);
+  }
+}
+
+// The metadata of many chunks is read in large pieces.
+TEST_F(Hdf5ParserTest, ReadsAFewPieces) {
+  const std::string file = GoldenFile("many_latest.h5");
+  const auto column = Find(file, "first", false);
+  ASSERT_TRUE(column.ok());
+  const Hdf5Format format({*column}, &budget_);
+  ASSERT_TRUE(Parse(file, format).ok());
+  EXPECT_LT(reads_, 20);
+}
+
+TEST_F(Hdf5ParserTest, GivesBackTheMemoryOfItsWork) {
+  const std::string file = GoldenFile("rows_latest.h5");
+  const auto column = Find(file, "bytes/variable", true);
+  ASSERT_TRUE(column.ok());
+  const Hdf5Format format({*column}, &budget_);
+  ASSERT_TRUE(Parse(file, format).ok());
+  base::WorkingMemory memory(&budget_, "another test");
+  const auto parser =
+      format.Parse({"a.h5", {.size = file.size()}}, {}, &memory);
+  ASSERT_TRUE(parser.ok());
+}
+
+struct Refusal {
+  std::string path;
+  std::string says;
+};
+
+TEST_F(Hdf5ParserTest, NamesWhatItCannotRead) {
+  const std::string file = GoldenFile("refused.h5");
+  const std::vector<Refusal> refusals = {
+      {"scalar", "has a single value, which is in no row"},
+      {"null", "has no shape"},
+      {"references", "has rows of reference, which cannot be read"},
+      {"complex", "has rows of c"},
+      {"no_elements", "has rows without elements, float"},
+      {"text_pairs", "has rows of several values, text of any length (2)"},
+      {"nested/a", "has rows of compound, which cannot be read"},
+      {"nested/b", "is not there: nested has no such member"},
+      {"scaleoffset", "is written with the filter 6 (scaleoffset)"},
+      {"virtual", "is a virtual dataset"},
+      {"external", "has its data in another file"},
+      {"nothing", "nothing: is not there: the file has complex, external, "},
+      {"rows/x", "is not there: rows has no such member"},
+      {"", "/: is a group, of complex, external, "},
+  };
+  for (const Refusal& refusal : refusals) {
+    SCOPED_TRACE(refusal.path);
+    const auto column = Find(file, refusal.path, false);
+    EXPECT_THAT(column.status().ToString(), HasSubstr(refusal.says));
+  }
+}
+
+// Every truncated file is an error that names the file, and none of them a
+// crash.
+TEST_F(Hdf5ParserTest, TruncatedFilesAreErrors) {
+  for (const char* const name : {"small_earliest.h5", "small_latest.h5"}) {
+    const std::string whole = GoldenFile(name);
+    for (const char* const path : {"y", "z", "jpg", "group/text", "both"}) {
+      const auto column = Find(whole, path, true);
+      ASSERT_TRUE(column.ok()) << column.status();
+      const Hdf5Format format({*column}, nullptr);
+      for (std::size_t size = 0; size < whole.size(); size += 61) {
+        const auto found = Parse(whole.substr(0, size), format);
+        ASSERT_FALSE(found.ok());
+        EXPECT_TRUE(absl::IsDataLoss(found.status())) << found.status();
+        EXPECT_THAT(found.status().ToString(), HasSubstr("a.h5: "));
+      }
+    }
+  }
+}
+
+// Whatever byte is another one, the parser ends, and what it finds lies in the
+// file.
+TEST_F(Hdf5ParserTest, DamagedFilesDoNoHarm) {
+  for (const char* const name : {"small_earliest.h5", "small_latest.h5"}) {
+    std::string file = GoldenFile(name);
+    for (const char* const path : {"y", "jpg"}) {
+      const auto column = Find(file, path, true);
+      ASSERT_TRUE(column.ok()) << column.status();
+      const Hdf5Format format({*column}, nullptr);
+      for (std::size_t at = 0; at < file.size(); at += 7) {
+        const char was = file[at];
+        for (const char now : {'\0', '\x7f', '\xff'}) {
+          file[at] = now;
+          const auto found = Parse(file, format);
+          for (std::size_t i = 0; found.ok() && i < found->ends.size(); ++i) {
+            ASSERT_LT(found->begins[i], found->ends[i]);
+            ASSERT_LE(found->ends[i], file.size());
+          }
+        }
+        file[at] = was;
+      }
+    }
+  }
+}
+
+// A node of a B-tree that is its own child.
+TEST_F(Hdf5ParserTest, ACircleIsAnError) {
+  std::string file = GoldenFile("many_earliest.h5");
+  const auto column = Find(file, "first", false);
+  ASSERT_TRUE(column.ok()) << column.status();
+  const Hdf5Format format({*column}, nullptr);
+  int circles = 0;
+  for (std::size_t at = file.find("TREE"); at != file.npos;
+       at = file.find("TREE", at + 1)) {
+    if (file[at + 4] != 1 || file[at + 5] == 0) continue;
+    ++circles;
+    std::string damaged = file;
+    const std::size_t child = at + 24 + 8 + 8 * 3;
+    for (std::size_t i = 0; i < 8; ++i)
+      damaged[child + i] = static_cast<char>(at >> (8 * i));
+    const auto found = Parse(damaged, format);
+    if (!found.ok()) {
+      EXPECT_THAT(found.status().ToString(),
+                  HasSubstr("its index of chunks contradicts itself"));
+    }
+  }
+  EXPECT_GT(circles, 0);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::hdf5
