@@ -7,12 +7,12 @@
 namespace forebay::pipeline::decode {
 namespace {
 
-constexpr absl::string_view kNoImage = "is not a JPEG, PNG or WebP image";
+constexpr absl::string_view kNoImage = "is not a JPEG, PNG, WebP or GIF image";
 
 }  // namespace
 
 AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
-    : jpeg_(limits), png_(limits), webp_(limits), raw_(limits) {}
+    : jpeg_(limits), png_(limits), webp_(limits), gif_(limits), raw_(limits) {}
 
 ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
   switch (format) {
@@ -22,6 +22,8 @@ ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
       return &png_;
     case Format::kWebp:
       return &webp_;
+    case Format::kGif:
+      return &gif_;
     case Format::kRaw:
       return &raw_;
     case Format::kOther:

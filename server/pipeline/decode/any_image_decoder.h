@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/pipeline/decode/format.h"
+#include "server/pipeline/decode/gif_decoder.h"
 #include "server/pipeline/decode/image_decoder.h"
 #include "server/pipeline/decode/jpeg_decoder.h"
 #include "server/pipeline/decode/png_decoder.h"
@@ -35,6 +36,7 @@ class AnyImageDecoder : public ImageDecoder {
   JpegDecoder jpeg_;
   PngDecoder png_;
   WebpDecoder webp_;
+  GifDecoder gif_;
   RawDecoder raw_;
   ImageDecoder* opened_ = nullptr;
 };

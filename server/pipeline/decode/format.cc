@@ -18,7 +18,7 @@ constexpr Magic kMagics[] = {
     {0, "\xff\xd8\xff"sv, {Format::kJpeg, "a JPEG image"}},
     {0, "\x89PNG\r\n\x1a\n"sv, {Format::kPng, "a PNG image"}},
     {0, "\x8fRAW"sv, {Format::kRaw, "a raw image"}},
-    {0, "GIF8"sv, {Format::kOther, "a GIF image"}},
+    {0, "GIF8"sv, {Format::kGif, "a GIF image"}},
     {8, "WEBP"sv, {Format::kWebp, "a WebP image"}},
     {0, "II*\0"sv, {Format::kOther, "a TIFF image"}},
     {0, "MM\0*"sv, {Format::kOther, "a TIFF image"}},

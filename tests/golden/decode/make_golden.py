@@ -24,6 +24,7 @@ import zlib
 import numpy as np
 from PIL import Image
 
+from gifs import gifs
 from picture import picture
 from webps import webps
 
@@ -317,7 +318,7 @@ def is_read(path):
 
 def main():
     lines = []
-    for make in (jpegs, pngs, webps):
+    for make in (jpegs, pngs, webps, gifs):
         for name, data in make():
             path = HERE / name
             path.write_bytes(data)
