@@ -7,12 +7,18 @@
 namespace forebay::pipeline::decode {
 namespace {
 
-constexpr absl::string_view kNoImage = "is not a JPEG, PNG, WebP or GIF image";
+constexpr absl::string_view kNoImage =
+    "is not a JPEG, PNG, WebP, GIF or TIFF image";
 
 }  // namespace
 
 AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
-    : jpeg_(limits), png_(limits), webp_(limits), gif_(limits), raw_(limits) {}
+    : jpeg_(limits),
+      png_(limits),
+      webp_(limits),
+      gif_(limits),
+      tiff_(limits),
+      raw_(limits) {}
 
 ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
   switch (format) {
@@ -24,6 +30,8 @@ ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
       return &webp_;
     case Format::kGif:
       return &gif_;
+    case Format::kTiff:
+      return &tiff_;
     case Format::kRaw:
       return &raw_;
     case Format::kOther:

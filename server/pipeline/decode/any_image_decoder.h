@@ -12,6 +12,7 @@
 #include "server/pipeline/decode/jpeg_decoder.h"
 #include "server/pipeline/decode/png_decoder.h"
 #include "server/pipeline/decode/raw_decoder.h"
+#include "server/pipeline/decode/tiff_decoder.h"
 #include "server/pipeline/decode/webp_decoder.h"
 
 namespace forebay::pipeline::decode {
@@ -37,6 +38,7 @@ class AnyImageDecoder : public ImageDecoder {
   PngDecoder png_;
   WebpDecoder webp_;
   GifDecoder gif_;
+  TiffDecoder tiff_;
   RawDecoder raw_;
   ImageDecoder* opened_ = nullptr;
 };

@@ -2,8 +2,9 @@
 """Makes the images of this folder, golden.txt (what Pillow sees in them) and
 refused.txt (the names of those that Pillow cannot read).
 
-Run it with Debian's own python3 (python3-pil, python3-numpy) and cjpeg
-(libjpeg-turbo-progs), in any folder; it writes beside itself. A line of
+Run it with Debian's own python3 (python3-pil, python3-numpy), cjpeg
+(libjpeg-turbo-progs) and tiffcp (libtiff-tools), in any folder; it writes beside
+itself. A line of
 golden.txt is
 
     NAME WIDTH HEIGHT CRC32 [X,Y=R,G,B]...
@@ -26,6 +27,7 @@ from PIL import Image
 
 from gifs import gifs
 from picture import picture
+from tiffs import tiffs, unread_tiffs
 from webps import webps
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -318,7 +320,7 @@ def is_read(path):
 
 def main():
     lines = []
-    for make in (jpegs, pngs, webps, gifs):
+    for make in (jpegs, pngs, webps, gifs, tiffs):
         for name, data in make():
             path = HERE / name
             path.write_bytes(data)
@@ -327,6 +329,9 @@ def main():
         (HERE / name).write_bytes(data)
         lines.append(golden_line(name, image))
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
+    (HERE / "unread").mkdir(exist_ok=True)
+    for name, data in unread_tiffs():
+        (HERE / name).write_bytes(data)
     refused = []
     (HERE / "refused").mkdir(exist_ok=True)
     for name, data in refused_jpegs():
