@@ -8,7 +8,7 @@ namespace forebay::pipeline::decode {
 namespace {
 
 constexpr absl::string_view kNoImage =
-    "is not a JPEG, PNG, WebP, GIF or TIFF image";
+    "is not a JPEG, PNG, WebP, GIF, TIFF or BMP image";
 
 }  // namespace
 
@@ -18,6 +18,7 @@ AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
       webp_(limits),
       gif_(limits),
       tiff_(limits),
+      bmp_(limits),
       raw_(limits) {}
 
 ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
@@ -32,6 +33,8 @@ ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
       return &gif_;
     case Format::kTiff:
       return &tiff_;
+    case Format::kBmp:
+      return &bmp_;
     case Format::kRaw:
       return &raw_;
     case Format::kOther:

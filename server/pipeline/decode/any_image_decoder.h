@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/pipeline/decode/bmp_decoder.h"
 #include "server/pipeline/decode/format.h"
 #include "server/pipeline/decode/gif_decoder.h"
 #include "server/pipeline/decode/image_decoder.h"
@@ -39,6 +40,7 @@ class AnyImageDecoder : public ImageDecoder {
   WebpDecoder webp_;
   GifDecoder gif_;
   TiffDecoder tiff_;
+  BmpDecoder bmp_;
   RawDecoder raw_;
   ImageDecoder* opened_ = nullptr;
 };

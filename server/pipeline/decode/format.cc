@@ -24,7 +24,7 @@ constexpr Magic kMagics[] = {
     {0, "MM\0*"sv, {Format::kTiff, "a TIFF image"}},
     {0, "II+\0"sv, {Format::kTiff, "a TIFF image"}},
     {0, "MM\0+"sv, {Format::kTiff, "a TIFF image"}},
-    {0, "BM"sv, {Format::kOther, "a BMP image"}},
+    {0, "BM"sv, {Format::kBmp, "a BMP image"}},
     {4, "ftypavif"sv, {Format::kOther, "an AVIF image"}},
     {4, "ftyphei"sv, {Format::kOther, "a HEIF image"}},
     {0, "\0\0\0\x0cJXL "sv, {Format::kOther, "a JPEG XL image"}},

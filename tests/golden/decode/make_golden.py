@@ -25,6 +25,7 @@ import zlib
 import numpy as np
 from PIL import Image
 
+from bmps import bmps, unread_bmps
 from gifs import gifs
 from picture import picture
 from tiffs import tiffs, unread_tiffs
@@ -320,7 +321,7 @@ def is_read(path):
 
 def main():
     lines = []
-    for make in (jpegs, pngs, webps, gifs, tiffs):
+    for make in (jpegs, pngs, webps, gifs, tiffs, bmps):
         for name, data in make():
             path = HERE / name
             path.write_bytes(data)
@@ -330,8 +331,9 @@ def main():
         lines.append(golden_line(name, image))
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
     (HERE / "unread").mkdir(exist_ok=True)
-    for name, data in unread_tiffs():
-        (HERE / name).write_bytes(data)
+    for make in (unread_tiffs, unread_bmps):
+        for name, data in make():
+            (HERE / name).write_bytes(data)
     refused = []
     (HERE / "refused").mkdir(exist_ok=True)
     for name, data in refused_jpegs():
