@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "server/base/status.h"
 #include "server/pipeline/decode/tiff_file.h"
 #include "server/pipeline/decode/tiff_samples.h"
+#include "server/pipeline/decode/turned_rows.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -55,6 +57,9 @@ class TiffDecoder::Codec {
   absl::Status ReadHeader(std::uint64_t file_bytes);
   absl::Status ReadBlocks(std::uint64_t file_bytes);
   std::uint64_t ScratchBytes() const;
+  absl::Status DecodeStored(const Region& region, RowSink& sink) {
+    return IsByRow() ? DecodeRows(region, sink) : DecodeBands(region, sink);
+  }
   // Row by row. Not of tiles, nor of channels by themselves.
   absl::Status DecodeRows(const Region& region, RowSink& sink);
   // Band by band: the pieces beside each other.
@@ -63,22 +68,30 @@ class TiffDecoder::Codec {
   // left pixel is (left, top) of the image.
   absl::Status DecodeBlock(const Region& region, std::uint32_t left,
                            std::uint32_t top, std::uint16_t channel);
+  ImageInfo Turned() const {
+    ImageInfo turned = info_;
+    if (turn_.transposed) std::swap(turned.width, turned.height);
+    return turned;
+  }
   bool IsByRow() const { return !blocks_.tiled && !samples_.planar; }
   void Close();
 
   const DecodeLimits limits_;
   TiffFile file_;
-  ImageInfo info_;
+  ImageInfo info_;  // of the image as it is stored
+  Turn turn_;
   TiffSamples samples_;
   Blocks blocks_;
   std::vector<std::uint8_t> block_;  // a row or piece, as libtiff gives it
   std::vector<std::uint8_t> band_;   // RGB
+  std::vector<std::uint8_t> turned_;
 };
 
 void TiffDecoder::Codec::Close() {
   file_.Close();
   GiveBackIfLarge(block_);
   GiveBackIfLarge(band_);
+  GiveBackIfLarge(turned_);
 }
 
 absl::Status TiffDecoder::Codec::ReadBlocks(std::uint64_t file_bytes) {
@@ -131,6 +144,11 @@ std::uint64_t TiffDecoder::Codec::ScratchBytes() const {
                  Times(kSampleBytes * samples_.channels,
                        Times(blocks_.width + kEdge, blocks_.height + kEdge)));
   }
+  if (turn_.any()) {
+    const std::uint64_t side = std::max(info_.width, info_.height);
+    bytes = Plus(bytes, kColors * (std::uint64_t{info_.width} * info_.height +
+                                   kStripRows * side));
+  }
   if (IsByRow()) return Plus(bytes, row_bytes);
   const std::uint64_t band_rows = std::min(blocks_.height, info_.height);
   return Plus(Plus(bytes, Times(row_bytes, blocks_.height)),
@@ -146,6 +164,9 @@ absl::Status TiffDecoder::Codec::ReadHeader(std::uint64_t file_bytes) {
   }
   FOREBAY_RETURN_IF_ERROR(CheckLimits("TIFF", info_, limits_));
   FOREBAY_ASSIGN_OR_RETURN(samples_, ReadTiffSamples(tiff));
+  std::uint16_t orientation = ORIENTATION_TOPLEFT;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &orientation);
+  turn_ = TurnOf(orientation);
   FOREBAY_RETURN_IF_ERROR(ReadBlocks(file_bytes));
   info_.scratch_bytes = ScratchBytes();
   return CheckLimits("TIFF", info_, limits_);
@@ -160,7 +181,7 @@ absl::StatusOr<ImageInfo> TiffDecoder::Codec::Open(
     Close();
     return status;
   }
-  return info_;
+  return Turned();
 }
 
 absl::Status TiffDecoder::Codec::DecodeRows(const Region& region,
@@ -262,15 +283,24 @@ absl::Status TiffDecoder::Codec::Decode(const Region& region, RowSink& sink) {
   if (file_.get() == nullptr) {
     return absl::FailedPreconditionError("no image is open");
   }
-  if (region.width == 0 || region.height == 0 || region.width > info_.width ||
-      region.height > info_.height ||
-      region.left > info_.width - region.width ||
-      region.top > info_.height - region.height) {
+  const ImageInfo image = Turned();
+  if (region.width == 0 || region.height == 0 || region.width > image.width ||
+      region.height > image.height ||
+      region.left > image.width - region.width ||
+      region.top > image.height - region.height) {
     Close();
     return absl::InvalidArgumentError("the region leaves the image");
   }
-  const absl::Status status =
-      IsByRow() ? DecodeRows(region, sink) : DecodeBands(region, sink);
+  absl::Status status;
+  if (turn_.any()) {
+    const Region stored =
+        StoredRegion(turn_, info_.width, info_.height, region);
+    TurnedRows rows(turn_, stored, turned_);
+    status = DecodeStored(stored, rows);
+    if (status.ok()) rows.HandOn(sink);
+  } else {
+    status = DecodeStored(region, sink);
+  }
   Close();
   return status;
 }

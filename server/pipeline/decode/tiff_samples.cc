@@ -26,7 +26,6 @@ struct Tags {
   std::uint16_t format = SAMPLEFORMAT_UINT;
   std::uint16_t planar = PLANARCONFIG_CONTIG;
   std::uint16_t compression = COMPRESSION_NONE;
-  std::uint16_t orientation = ORIENTATION_TOPLEFT;
   std::uint16_t extra_count = 0;
   std::uint16_t first_extra = EXTRASAMPLE_UNSPECIFIED;
 };
@@ -39,7 +38,6 @@ Tags ReadTags(TIFF* tiff) {
   TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &tags.format);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &tags.planar);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &tags.compression);
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &tags.orientation);
   std::uint16_t* extras = nullptr;
   if (TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &tags.extra_count,
                             &extras) == 1 &&
@@ -74,10 +72,6 @@ absl::Status CheckKind(const Tags& tags) {
   if (tags.format == SAMPLEFORMAT_INT) return NotRead("signed samples");
   if (tags.format != SAMPLEFORMAT_UINT) {
     return NotRead(absl::StrCat("samples of format ", tags.format));
-  }
-  if (tags.orientation != ORIENTATION_TOPLEFT) {
-    return NotRead(
-        absl::StrCat("turned pixels (orientation ", tags.orientation, ")"));
   }
   switch (tags.photometric) {
     case PHOTOMETRIC_MINISWHITE:

@@ -102,6 +102,11 @@ def colored(rgb, small, wide):
     yield "rgb16_lzw.tif", tiffcp(tiff(wide(small), RGB, 16), "-c", "lzw:2")
     yield "rgb16_tiles.tif", tiffcp(
         tiff(wide(small), RGB, 16, order=">"), "-B", *tiled("-c", "zip", size=16))
+    for turn in range(2, 9):
+        yield f"rgb_turned_{turn}.tif", tiff(small[:9, :13], RGB, 8, [
+            (274, 3, [turn])], strip=4)
+    yield "rgb_turned_tiles.tif", tiffcp(
+        tiff(small, RGB, 8, [(274, 3, [6])]), *tiled("-c", "zip", size=16))
     yield "rgb_1x1.tif", tiff(small[:1, :1], RGB, 8)
 
 
@@ -153,7 +158,6 @@ def unread_tiffs():
     floats = small[..., :1] / 3
     for name, file in {
         "float": tiff(floats, GRAY, -32, [(339, 3, [3])]),
-        "turned": tiff(small, RGB, 8, [(274, 3, [6])]),
         "cmyk": tiff(four, CMYK, 8),
         "ycbcr": tiff(small, YCBCR, 8, [(530, 3, [1, 1])]),
         "lab": tiff(small, LAB, 8),

@@ -63,7 +63,6 @@ TEST(TiffDecoder, NamesWhatItDoesNotRead) {
   TiffDecoder decoder{DecodeLimits{}};
   const std::pair<const char*, const char*> cases[] = {
       {"float", "floating-point samples"},
-      {"turned", "turned pixels (orientation 6)"},
       {"cmyk", "CMYK colors"},
       {"ycbcr", "YCbCr colors that are not JPEG's"},
       {"lab", "Lab colors"},
