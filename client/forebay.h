@@ -420,8 +420,8 @@ typedef struct forebay_loader_options {
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
    * extension, or several with semicolons between ("jpg;png"), of which the
    * first that a sample has counts. The part after the last dot gives the kind:
-   * jpg, jpeg and png are images; cls, cls2, class, count, index, inx and id
-   * integers; txt, text and transcript texts; json and
+   * jpg, jpeg, png, webp, gif, bmp, tif and tiff are images; cls, cls2, class,
+   * count, index, inx and id integers; txt, text and transcript texts; json and
    * jsn JSON; npy arrays; all else is bytes.
    * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
    * `columns` with the same index. "image" is required, the image's path

@@ -85,6 +85,20 @@ void MendLength(std::vector<std::uint8_t>& file) {
               std::size_t{header.width} * header.height * header.channels);
 }
 
+// Makes a WebP, and its first chunk if nothing tells of more, as long as the
+// file.
+void MendSizes(std::vector<std::uint8_t>& file) {
+  constexpr std::size_t kHeaders = 20;  // of the file and the chunk
+  if (file.size() < kHeaders) return;
+  if (file.size() % 2 != 0) file.push_back(0);
+  const auto put = [&file](std::size_t at, std::size_t size) {
+    for (std::size_t i = 0; i < 4; ++i)
+      file[at + i] = static_cast<std::uint8_t>(size >> (8 * i));
+  };
+  put(4, file.size() - 8);
+  if (file[15] != 'X') put(16, file.size() - kHeaders);
+}
+
 // A region that depends on the file alone.
 decode::Region ChooseRegion(const decode::ImageInfo& info, std::uint32_t hash) {
   decode::Region region;
@@ -126,6 +140,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     MendChecksums(mended);
   } else if (data[0] == 0x8f) {
     MendLength(mended);
+  } else if (data[0] == 'R') {
+    MendSizes(mended);
   } else {
     mended.insert(mended.end(), {0xff, 0xd9});
   }

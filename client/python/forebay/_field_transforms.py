@@ -8,7 +8,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 from . import _native, _translate, errors
 from .transforms import Transform
 
-_IMAGES = ("image", "jpg", "jpeg", "png")
+_IMAGES = ("image", "jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff")
 
 
 class _DecodeOnly(Transform):

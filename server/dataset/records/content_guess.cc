@@ -21,7 +21,14 @@ bool StartsWith(Bytes bytes, std::string_view start) {
 }  // namespace
 
 bool IsImage(Bytes bytes) {
-  return StartsWith(bytes, "\xff\xd8\xff") || StartsWith(bytes, "\x89PNG\r\n");
+  using std::string_view_literals::operator""sv;
+  constexpr std::size_t kRiffHeader = 8;  // before the kind of file
+  return StartsWith(bytes, "\xff\xd8\xff") ||
+         StartsWith(bytes, "\x89PNG\r\n") || StartsWith(bytes, "GIF87a") ||
+         StartsWith(bytes, "GIF89a") || StartsWith(bytes, "II*\0"sv) ||
+         StartsWith(bytes, "MM\0*"sv) ||
+         (StartsWith(bytes, "RIFF") && bytes.size() > kRiffHeader &&
+          StartsWith(bytes.subspan(kRiffHeader), "WEBP"));
 }
 
 bool IsNpyFile(Bytes bytes) { return StartsWith(bytes, "\x93NUMPY"); }

@@ -22,10 +22,13 @@ struct KindName {
 constexpr KindName kKinds[] = {
     {"image", FieldKind::kImage}, {"jpg", FieldKind::kImage},
     {"jpeg", FieldKind::kImage},  {"png", FieldKind::kImage},
-    {"int64", FieldKind::kLabel}, {"cls", FieldKind::kLabel},
-    {"label", FieldKind::kLabel}, {"text", FieldKind::kText},
-    {"txt", FieldKind::kText},    {"json", FieldKind::kJson},
-    {"bytes", FieldKind::kBytes}, {"npy", FieldKind::kArray},
+    {"webp", FieldKind::kImage},  {"gif", FieldKind::kImage},
+    {"bmp", FieldKind::kImage},   {"tif", FieldKind::kImage},
+    {"tiff", FieldKind::kImage},  {"int64", FieldKind::kLabel},
+    {"cls", FieldKind::kLabel},   {"label", FieldKind::kLabel},
+    {"text", FieldKind::kText},   {"txt", FieldKind::kText},
+    {"json", FieldKind::kJson},   {"bytes", FieldKind::kBytes},
+    {"npy", FieldKind::kArray},
 };
 
 struct TypeName {

@@ -5,9 +5,21 @@
 #include "server/pipeline/decode/format.h"
 
 namespace forebay::pipeline::decode {
+namespace {
+
+constexpr absl::string_view kNoImage =
+    "is not a JPEG, PNG, WebP, GIF, TIFF or BMP image";
+
+}  // namespace
 
 AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
-    : jpeg_(limits), png_(limits), raw_(limits) {}
+    : jpeg_(limits),
+      png_(limits),
+      webp_(limits),
+      gif_(limits),
+      tiff_(limits),
+      bmp_(limits),
+      raw_(limits) {}
 
 ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
   switch (format) {
@@ -15,6 +27,14 @@ ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
       return &jpeg_;
     case Format::kPng:
       return &png_;
+    case Format::kWebp:
+      return &webp_;
+    case Format::kGif:
+      return &gif_;
+    case Format::kTiff:
+      return &tiff_;
+    case Format::kBmp:
+      return &bmp_;
     case Format::kRaw:
       return &raw_;
     case Format::kOther:
@@ -31,10 +51,10 @@ absl::StatusOr<ImageInfo> AnyImageDecoder::Open(
   ImageDecoder* const decoder = DecoderOf(guess.format);
   if (decoder == nullptr) {
     if (guess.description.empty()) {
-      return absl::DataLossError("is not a JPEG or PNG image");
+      return absl::DataLossError(kNoImage);
     }
     return absl::DataLossError(absl::StrCat(
-        "is not a JPEG or PNG image but looks like ",
+        kNoImage, " but looks like ",
         absl::string_view(guess.description.data(), guess.description.size())));
   }
   absl::StatusOr<ImageInfo> info = decoder->Open(encoded);

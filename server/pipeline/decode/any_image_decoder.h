@@ -6,19 +6,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/pipeline/decode/bmp_decoder.h"
 #include "server/pipeline/decode/format.h"
+#include "server/pipeline/decode/gif_decoder.h"
 #include "server/pipeline/decode/image_decoder.h"
 #include "server/pipeline/decode/jpeg_decoder.h"
 #include "server/pipeline/decode/png_decoder.h"
 #include "server/pipeline/decode/raw_decoder.h"
+#include "server/pipeline/decode/tiff_decoder.h"
+#include "server/pipeline/decode/webp_decoder.h"
 
 namespace forebay::pipeline::decode {
 
 // Decodes the format that the first bytes of a file show, whatever its name.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. A file that
-// is neither JPEG nor PNG nor a raw image (proto/raw_image.h) is DATA_LOSS; the
-// error says what it looks like.
+// Threads, ownership, blocking and errors are as ImageDecoder says. A file of
+// another format is DATA_LOSS; the error says what it looks like. Raw images
+// (proto/raw_image.h) are the daemon's own.
 class AnyImageDecoder : public ImageDecoder {
  public:
   explicit AnyImageDecoder(const DecodeLimits& limits);
@@ -33,6 +37,10 @@ class AnyImageDecoder : public ImageDecoder {
 
   JpegDecoder jpeg_;
   PngDecoder png_;
+  WebpDecoder webp_;
+  GifDecoder gif_;
+  TiffDecoder tiff_;
+  BmpDecoder bmp_;
   RawDecoder raw_;
   ImageDecoder* opened_ = nullptr;
 };

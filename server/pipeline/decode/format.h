@@ -8,7 +8,7 @@
 
 namespace forebay::pipeline::decode {
 
-enum class Format { kJpeg, kPng, kRaw, kOther };
+enum class Format { kJpeg, kPng, kWebp, kGif, kTiff, kBmp, kRaw, kOther };
 
 struct FormatGuess {
   Format format = Format::kOther;

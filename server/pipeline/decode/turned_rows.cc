@@ -1,0 +1,88 @@
+#include "server/pipeline/decode/turned_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay::pipeline::decode {
+namespace {
+
+constexpr std::uint32_t kStripRows = 8;
+constexpr std::size_t kColors = 3;
+
+// Returns where a span of `length` begins, seen from the other end.
+std::uint32_t Mirrored(bool mirrored, std::uint32_t size, std::uint32_t begin,
+                       std::uint32_t length) {
+  return mirrored ? size - begin - length : begin;
+}
+
+}  // namespace
+
+Turn TurnOf(std::uint32_t orientation) {
+  const bool transposed = orientation >= 5 && orientation <= 8;
+  switch (orientation) {
+    case 2:
+    case 8:
+      return {true, false, transposed};
+    case 3:
+    case 7:
+      return {true, true, transposed};
+    case 4:
+    case 6:
+      return {false, true, transposed};
+    default:
+      return {false, false, transposed};
+  }
+}
+
+Region StoredRegion(const Turn& turn, std::uint32_t width, std::uint32_t height,
+                    const Region& turned) {
+  Region stored = turned;
+  if (turn.transposed) {
+    stored = {turned.top, turned.left, turned.height, turned.width};
+  }
+  stored.left = Mirrored(turn.left_right, width, stored.left, stored.width);
+  stored.top = Mirrored(turn.top_bottom, height, stored.top, stored.height);
+  return stored;
+}
+
+TurnedRows::TurnedRows(const Turn& turn, const Region& stored,
+                       std::vector<std::uint8_t>& pixels)
+    : turn_(turn),
+      width_(stored.width),
+      height_(stored.height),
+      pixels_(pixels) {
+  pixels_.resize(kColors * width_ * height_);
+}
+
+void TurnedRows::Rows(std::uint32_t first_row, std::uint32_t count,
+                      const std::uint8_t* rgb, std::size_t stride_bytes) {
+  const std::size_t row_bytes = kColors * width_;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::memcpy(pixels_.data() + (first_row + i) * row_bytes,
+                rgb + i * stride_bytes, row_bytes);
+  }
+}
+
+void TurnedRows::HandOn(RowSink& sink) const {
+  const std::uint32_t width = turn_.transposed ? height_ : width_;
+  const std::uint32_t height = turn_.transposed ? width_ : height_;
+  const std::size_t stride = kColors * width;
+  std::vector<std::uint8_t> strip(kStripRows * stride + kStripPadding);
+  for (std::uint32_t done = 0; done < height; done += kStripRows) {
+    const std::uint32_t count = std::min(kStripRows, height - done);
+    std::uint8_t* rgb = strip.data();
+    for (std::uint32_t y = done; y < done + count; ++y) {
+      for (std::uint32_t x = 0; x < width; ++x, rgb += kColors) {
+        const std::size_t column =
+            Mirrored(turn_.left_right, width_, turn_.transposed ? y : x, 1);
+        const std::size_t row =
+            Mirrored(turn_.top_bottom, height_, turn_.transposed ? x : y, 1);
+        std::memcpy(rgb, pixels_.data() + kColors * (row * width_ + column),
+                    kColors);
+      }
+    }
+    sink.Rows(done, count, strip.data(), stride);
+  }
+}
+
+}  // namespace forebay::pipeline::decode

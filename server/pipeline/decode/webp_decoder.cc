@@ -1,0 +1,277 @@
+#include "server/pipeline/decode/webp_decoder.h"
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "server/base/status.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+constexpr std::uint32_t kStripRows = 8;
+constexpr std::uint32_t kColors = 3;
+// The colors of lossy pixels at the edge of what is decoded lack what lies
+// beyond it. So more is decoded than the region.
+constexpr std::uint32_t kMargin = 2;
+// Bytes that libwebp needs besides what grows with the image.
+constexpr std::uint64_t kLibraryBytes = 128 << 10;
+// What libwebp remembers of a chunk.
+constexpr std::uint64_t kChunkStateBytes = 96;
+// The memory of a larger image is given back.
+constexpr std::size_t kKeptBytes = 1 << 20;
+
+constexpr std::size_t kFileHeaderBytes = 12;  // RIFF, size, WEBP
+constexpr std::size_t kChunkHeaderBytes = 8;  // type and size
+
+bool HasType(Bytes chunk, std::string_view type) {
+  return std::memcmp(chunk.data(), type.data(), type.size()) == 0;
+}
+
+// Returns the bytes of a chunk with its header. `chunks` has at least one.
+std::uint64_t ChunkBytes(Bytes chunks) {
+  std::uint64_t size = 0;
+  for (int i = 7; i >= 4; --i) size = size << 8 | chunks[i];
+  return kChunkHeaderBytes + size + size % 2;
+}
+
+// Returns how many chunks there are on the top level of a file.
+std::uint64_t CountChunks(Bytes file) {
+  std::uint64_t count = 0;
+  for (std::uint64_t at = kFileHeaderBytes;
+       at <= file.size() && file.size() - at >= kChunkHeaderBytes;
+       at += ChunkBytes(file.subspan(at))) {
+    ++count;
+  }
+  return count;
+}
+
+// Leaves out what stands before the image itself: its transparency, too.
+Bytes WithoutOtherChunks(Bytes frame) {
+  while (frame.size() >= kChunkHeaderBytes && !HasType(frame, "VP8 ") &&
+         !HasType(frame, "VP8L")) {
+    const std::uint64_t size = ChunkBytes(frame);
+    if (size >= frame.size()) return {};
+    frame.remove_prefix(size);
+  }
+  return frame.size() >= kChunkHeaderBytes ? frame : Bytes();
+}
+
+absl::Status Truncated() {
+  return absl::DataLossError("is a truncated WebP image");
+}
+
+absl::Status Corrupt() {
+  return absl::DataLossError("is a corrupt WebP image");
+}
+
+absl::Status StatusOf(VP8StatusCode code) {
+  switch (code) {
+    case VP8_STATUS_OK:
+      return absl::OkStatus();
+    case VP8_STATUS_OUT_OF_MEMORY:
+      return absl::ResourceExhaustedError(
+          "needs more memory to decode than there is");
+    case VP8_STATUS_NOT_ENOUGH_DATA:
+    case VP8_STATUS_SUSPENDED:
+      return Truncated();
+    default:
+      return Corrupt();
+  }
+}
+
+struct Span {
+  std::uint32_t begin = 0;
+  std::uint32_t length = 0;
+};
+
+// Returns the part of a frame, in its own coordinates, that a region needs.
+Span PartOf(std::uint32_t region_begin, std::uint32_t region_length,
+            std::uint32_t frame_begin, std::uint32_t frame_length) {
+  const std::uint32_t end =
+      std::min(region_begin + region_length, frame_begin + frame_length);
+  const std::uint32_t begin = std::max(region_begin, frame_begin);
+  if (begin >= end) return {};
+  const std::uint32_t first = begin - frame_begin;
+  // Colors belong to pairs of pixels.
+  const std::uint32_t part_begin =
+      first < kMargin ? 0 : (first - kMargin) & ~1U;
+  const std::uint32_t part_end =
+      std::min(frame_length, end - frame_begin + kMargin);
+  return {part_begin, part_end - part_begin};
+}
+
+}  // namespace
+
+absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
+  const WebPData data = {encoded.data(), encoded.size()};
+  WebPDemuxState state = WEBP_DEMUX_PARSE_ERROR;
+  const std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(
+      WebPDemuxPartial(&data, &state), WebPDemuxDelete);
+  if (demuxer == nullptr || state == WEBP_DEMUX_PARSE_ERROR) {
+    return state == WEBP_DEMUX_PARSING_HEADER ? Truncated() : Corrupt();
+  }
+  if (state != WEBP_DEMUX_DONE) return Truncated();
+  info_.width = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH);
+  info_.height = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT);
+  WebPIterator first = {};
+  if (WebPDemuxGetFrame(demuxer.get(), 1, &first) == 0) return Corrupt();
+  frame_bytes_ =
+      WithoutOtherChunks({first.fragment.bytes, first.fragment.size});
+  frame_ = {static_cast<std::uint32_t>(first.x_offset),
+            static_cast<std::uint32_t>(first.y_offset),
+            static_cast<std::uint32_t>(first.width),
+            static_cast<std::uint32_t>(first.height)};
+  WebPDemuxReleaseIterator(&first);
+  if (frame_bytes_.empty()) return Corrupt();
+  lossless_ = HasType(frame_bytes_, "VP8L");
+  WebPBitstreamFeatures features = {};
+  const VP8StatusCode code =
+      WebPGetFeatures(frame_bytes_.data(), frame_bytes_.size(), &features);
+  if (code != VP8_STATUS_OK) return StatusOf(code);
+  // Decode relies on these.
+  if (features.width != static_cast<int>(frame_.width) ||
+      features.height != static_cast<int>(frame_.height) ||
+      frame_.left > info_.width || frame_.width > info_.width - frame_.left ||
+      frame_.top > info_.height || frame_.height > info_.height - frame_.top) {
+    return Corrupt();
+  }
+  return absl::OkStatus();
+}
+
+// Counts the whole frame, as if the region were the whole image.
+std::uint64_t WebpDecoder::ScratchBytes(Bytes encoded) const {
+  const std::uint64_t width = frame_.width;
+  const std::uint64_t pixels = width * frame_.height;
+  std::uint64_t bytes = kLibraryBytes + kColors * pixels + kStripPadding +
+                        kStripRows * (kColors * std::uint64_t{info_.width}) +
+                        kChunkStateBytes * CountChunks(encoded);
+  if (!lossless_) {
+    // Rows of blocks, with their coefficients.
+    constexpr std::uint64_t kColumnBytes = 160;
+    return bytes + kColumnBytes * width;
+  }
+  constexpr std::uint64_t kPixelBytes = 4;
+  constexpr std::uint64_t kCachedRows = 17;
+  bytes += kPixelBytes * (pixels + kCachedRows * width);
+  // A block of 4 x 4 pixels may have Huffman tables of its own, each set of
+  // which takes 20 bits in the file.
+  constexpr std::uint64_t kTableBytes = 5700;
+  constexpr std::uint64_t kMostTables = 65536;
+  const std::uint64_t blocks =
+      ((width + 3) / 4) * ((std::uint64_t{frame_.height} + 3) / 4);
+  const std::uint64_t tables = std::min(
+      {blocks, std::uint64_t{frame_bytes_.size()} * 8 / 20 + 1, kMostTables});
+  return bytes + kTableBytes * tables;
+}
+
+absl::StatusOr<ImageInfo> WebpDecoder::Open(Bytes encoded) {
+  frame_bytes_ = {};
+  info_ = {};
+  if (encoded.size() < kFileHeaderBytes || !HasType(encoded, "RIFF") ||
+      !HasType(encoded.subspan(8), "WEBP")) {
+    return absl::DataLossError("is not a WebP image");
+  }
+  WebPBitstreamFeatures features = {};
+  FOREBAY_RETURN_IF_ERROR(
+      StatusOf(WebPGetFeatures(encoded.data(), encoded.size(), &features)));
+  info_.width = static_cast<std::uint32_t>(features.width);
+  info_.height = static_cast<std::uint32_t>(features.height);
+  info_.scratch_bytes = kChunkStateBytes * CountChunks(encoded);
+  FOREBAY_RETURN_IF_ERROR(CheckLimits("WebP", info_, limits_));
+  absl::Status status = ReadContainer(encoded);
+  if (status.ok()) {
+    info_.scratch_bytes = ScratchBytes(encoded);
+    status = CheckLimits("WebP", info_, limits_);
+  }
+  if (!status.ok()) {
+    frame_bytes_ = {};
+    return status;
+  }
+  return info_;
+}
+
+absl::Status WebpDecoder::DecodePart(const Region& part) {
+  WebPDecoderConfig config;
+  if (WebPInitDecoderConfig(&config) == 0) {
+    return absl::InternalError("libwebp has another version than its headers");
+  }
+  const std::size_t stride = std::size_t{kColors} * part.width;
+  pixels_.resize(stride * part.height + kStripPadding);
+  config.options.use_cropping = 1;
+  config.options.crop_left = static_cast<int>(part.left);
+  config.options.crop_top = static_cast<int>(part.top);
+  config.options.crop_width = static_cast<int>(part.width);
+  config.options.crop_height = static_cast<int>(part.height);
+  config.output.colorspace = MODE_RGB;
+  config.output.is_external_memory = 1;
+  config.output.u.RGBA.rgba = pixels_.data();
+  config.output.u.RGBA.stride = static_cast<int>(stride);
+  config.output.u.RGBA.size = stride * part.height;
+  const VP8StatusCode code =
+      WebPDecode(frame_bytes_.data(), frame_bytes_.size(), &config);
+  WebPFreeDecBuffer(&config.output);
+  return StatusOf(code);
+}
+
+void WebpDecoder::HandOn(const Region& region, const Region& part,
+                         RowSink& sink) {
+  const std::uint32_t left = std::max(region.left, frame_.left);
+  const std::uint32_t right =
+      std::min(region.left + region.width, frame_.left + frame_.width);
+  const std::size_t stride = std::size_t{kColors} * region.width;
+  strip_.resize(kStripRows * stride + kStripPadding);
+  for (std::uint32_t done = 0; done < region.height;) {
+    const std::uint32_t count = std::min(kStripRows, region.height - done);
+    std::fill(strip_.begin(), strip_.end(), std::uint8_t{0});
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t y = region.top + done + i;
+      if (y < frame_.top || y - frame_.top >= frame_.height || left >= right) {
+        continue;
+      }
+      const std::size_t row = y - frame_.top - part.top;
+      const std::size_t column = left - frame_.left - part.left;
+      std::memcpy(strip_.data() + i * stride +
+                      std::size_t{kColors} * (left - region.left),
+                  pixels_.data() + kColors * (row * part.width + column),
+                  std::size_t{kColors} * (right - left));
+    }
+    sink.Rows(done, count, strip_.data(), stride);
+    done += count;
+  }
+}
+
+absl::Status WebpDecoder::Decode(const Region& region, RowSink& sink) {
+  if (frame_bytes_.empty()) {
+    return absl::FailedPreconditionError("no image is open");
+  }
+  absl::Status status;
+  if (region.width == 0 || region.height == 0 || region.width > info_.width ||
+      region.height > info_.height ||
+      region.left > info_.width - region.width ||
+      region.top > info_.height - region.height) {
+    status = absl::InvalidArgumentError("the region leaves the image");
+  } else {
+    const Span columns =
+        PartOf(region.left, region.width, frame_.left, frame_.width);
+    const Span rows =
+        PartOf(region.top, region.height, frame_.top, frame_.height);
+    const Region part = {columns.begin, rows.begin, columns.length,
+                         rows.length};
+    if (part.width > 0 && part.height > 0) status = DecodePart(part);
+    if (status.ok()) HandOn(region, part, sink);
+  }
+  frame_bytes_ = {};
+  if (pixels_.capacity() > kKeptBytes) {
+    std::vector<std::uint8_t>().swap(pixels_);
+  }
+  return status;
+}
+
+}  // namespace forebay::pipeline::decode

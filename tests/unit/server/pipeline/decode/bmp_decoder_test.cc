@@ -1,0 +1,92 @@
+#include "server/pipeline/decode/bmp_decoder.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using ::testing::HasSubstr;
+using File = std::vector<std::uint8_t>;
+
+absl::Status DecodeTop(BmpDecoder& decoder, const File& file) {
+  const auto info = decoder.Open(file);
+  if (!info.ok()) return info.status();
+  const Region region{0, 0, info->width, 1};
+  PixelSink sink(region);
+  return decoder.Decode(region, sink);
+}
+
+TEST(BmpDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+  BmpDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"rgb24.bmp", "rgb24_top_down.bmp", "palette4.bmp"}) {
+    const File file = GoldenFile(name);
+    ASSERT_TRUE(DecodeTop(decoder, file).ok());
+    for (std::size_t size = 0; size < file.size(); ++size) {
+      const File cut(file.begin(),
+                     file.begin() + static_cast<std::ptrdiff_t>(size));
+      ASSERT_EQ(DecodeTop(decoder, cut).code(), absl::StatusCode::kDataLoss)
+          << name << " cut to " << size << " bytes";
+    }
+    File cut = file;
+    cut.resize(file.size() / 2);
+    EXPECT_EQ(std::string(DecodeTop(decoder, cut).message()),
+              "is a truncated BMP image");
+  }
+}
+
+TEST(BmpDecoder, NamesWhatItDoesNotRead) {
+  BmpDecoder decoder{DecodeLimits{}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"unread/bits16.bmp",
+       "is a BMP image of 16 bits a pixel, which is not read"},
+      {"unread/runs.bmp", "is a BMP image of packed runs, which is not read"},
+      {"unread/lacks_colors.bmp", "is a BMP image that lacks some colors"},
+  };
+  for (const auto& [name, message] : cases) {
+    const absl::Status status = DecodeTop(decoder, GoldenFile(name));
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(std::string(status.message()), message);
+  }
+  File file = GoldenFile("rgb24.bmp");
+  file[14] = 12;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a BMP image with OS/2's header, which is not read");
+}
+
+TEST(BmpDecoder, FindsDamage) {
+  BmpDecoder decoder{DecodeLimits{}};
+  // The width, the height, the planes, the pixels' place.
+  for (const std::size_t at : {21u, 26u, 10u}) {
+    File file = GoldenFile("rgb24.bmp");
+    file[at] = 0x80;
+    EXPECT_EQ(DecodeTop(decoder, file).code(), absl::StatusCode::kDataLoss);
+  }
+  File file = GoldenFile("palette8.bmp");
+  file[11] = 0;  // the palette has no room
+  file[10] = 20;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt BMP image");
+}
+
+TEST(BmpDecoder, KeepsWithinItsLimits) {
+  BmpDecoder decoder{DecodeLimits{.scratch_bytes = 5000}};
+  absl::Status status = decoder.Open(GoldenFile("rgb24.bmp")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is a BMP image of 53 x 37 pixels that needs "));
+  File file = GoldenFile("rgb24.bmp");
+  file[20] = file[24] = 1;
+  status = decoder.Open(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(std::string(status.message()),
+            "is 65589 x 65573 pixels, more than the limit of 178956970 pixels");
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::decode

@@ -1,0 +1,94 @@
+#include "server/pipeline/decode/gif_decoder.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using ::testing::HasSubstr;
+using File = std::vector<std::uint8_t>;
+
+absl::Status DecodeTop(GifDecoder& decoder, const File& file) {
+  const auto info = decoder.Open(file);
+  if (!info.ok()) return info.status();
+  const Region region{0, 0, info->width, 1};
+  PixelSink sink(region);
+  return decoder.Decode(region, sink);
+}
+
+// The files' last bytes are the data's end code, the end mark and the trailer.
+TEST(GifDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+  GifDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"colors_5.gif", "colors_64_interlaced.gif",
+                           "transparent.gif", "inside.gif"}) {
+    const File file = GoldenFile(name);
+    ASSERT_TRUE(DecodeTop(decoder, file).ok());
+    for (std::size_t size = 0; size + 4 < file.size(); ++size) {
+      const File cut(file.begin(),
+                     file.begin() + static_cast<std::ptrdiff_t>(size));
+      ASSERT_EQ(DecodeTop(decoder, cut).code(), absl::StatusCode::kDataLoss)
+          << name << " cut to " << size << " bytes";
+    }
+    File cut = file;
+    cut.resize(file.size() / 2);
+    EXPECT_EQ(std::string(DecodeTop(decoder, cut).message()),
+              "is a truncated GIF image");
+    cut = file;
+    cut.resize(file.size() - 2);
+    EXPECT_TRUE(DecodeTop(decoder, cut).ok()) << name;
+  }
+}
+
+TEST(GifDecoder, FindsDamage) {
+  GifDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("inside.gif");
+  const std::size_t frame = 13 + 24;
+  ASSERT_EQ(file[frame], ',');
+  file[frame + 10] = 13;  // bits of a code
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt GIF image");
+  file = GoldenFile("inside.gif");
+  file[frame + 5] = 0;  // the frame's width
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt GIF image");
+  file = GoldenFile("inside.gif");
+  file[frame] = ';';
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a GIF image without a frame");
+  file = GoldenFile("inside.gif");
+  file[3] = '9';
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is not a GIF image");
+}
+
+TEST(GifDecoder, RefusesMorePixelsThanTheLimit) {
+  GifDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("inside.gif");
+  for (std::size_t i = 6; i < 10; ++i) file[i] = 0xff;
+  const absl::Status status = decoder.Open(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(std::string(status.message()),
+            "is 65535 x 65535 pixels, more than the limit of 178956970 pixels");
+}
+
+TEST(GifDecoder, RefusesPixelsBeyondTheScratchLimit) {
+  GifDecoder decoder{DecodeLimits{.scratch_bytes = 200'000}};
+  File file = GoldenFile("interlaced_3x21.gif");
+  EXPECT_TRUE(decoder.Open(file).ok());
+  const std::size_t frame = 13 + 24;
+  ASSERT_EQ(file[frame], ',');
+  file[frame + 6] = 4;  // the high bytes of its width and height
+  file[frame + 8] = 4;
+  const absl::Status status = decoder.Open(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is a GIF image of 1031 x 1047 pixels that needs "));
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::decode

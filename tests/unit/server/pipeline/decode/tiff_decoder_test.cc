@@ -1,0 +1,141 @@
+#include "server/pipeline/decode/tiff_decoder.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using ::testing::HasSubstr;
+using File = std::vector<std::uint8_t>;
+
+absl::Status DecodeTop(TiffDecoder& decoder, const File& file) {
+  const auto info = decoder.Open(file);
+  if (!info.ok()) return info.status();
+  const Region region{0, 0, info->width, 1};
+  PixelSink sink(region);
+  return decoder.Decode(region, sink);
+}
+
+// Where the value of a tag is in a little-endian file that has one directory.
+std::size_t ValueOf(const File& file, std::uint16_t tag) {
+  const std::size_t directory =
+      file[4] + (file[5] << 8) + (std::size_t{file[6]} << 16);
+  const int entries = file[directory] + (file[directory + 1] << 8);
+  for (int i = 0; i < entries; ++i) {
+    const std::size_t at = directory + 2 + 12 * static_cast<std::size_t>(i);
+    if (file[at] + (file[at + 1] << 8) == tag) return at + 8;
+  }
+  ADD_FAILURE() << "no tag " << tag;
+  return 0;
+}
+
+constexpr std::uint16_t kWidth = 256;
+constexpr std::uint16_t kHeight = 257;
+constexpr std::uint16_t kStripOffset = 273;
+
+TEST(TiffDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+  TiffDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"rgb_lzw.tif", "rgb_tiles.tif", "rgb_planes.tif",
+                           "rgb_jpeg_ycbcr.tif", "rgb_bigtiff.tif"}) {
+    const File file = GoldenFile(name);
+    ASSERT_TRUE(DecodeTop(decoder, file).ok());
+    for (std::size_t size = 0; size < file.size(); size += 3) {
+      const File cut(file.begin(),
+                     file.begin() + static_cast<std::ptrdiff_t>(size));
+      ASSERT_EQ(DecodeTop(decoder, cut).code(), absl::StatusCode::kDataLoss)
+          << name << " cut to " << size << " bytes";
+    }
+  }
+  // Pixels beyond the file's end.
+  File file = GoldenFile("rgba.tif");
+  file[ValueOf(file, kStripOffset) + 1] = 0xff;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a truncated TIFF image");
+}
+
+TEST(TiffDecoder, NamesWhatItDoesNotRead) {
+  TiffDecoder decoder{DecodeLimits{}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"float", "floating-point samples"},
+      {"cmyk", "CMYK colors"},
+      {"ycbcr", "YCbCr colors that are not JPEG's"},
+      {"lab", "Lab colors"},
+      {"premultiplied", "colors multiplied by alpha"},
+      {"signed", "signed samples"},
+      {"gray32", "1 samples a pixel of 32 bits"},
+      {"lzma", "pixels compressed by method 34925"},
+  };
+  for (const auto& [name, what] : cases) {
+    const absl::Status status =
+        decoder.Open(GoldenFile("unread/" + std::string(name) + ".tif"))
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(
+        std::string(status.message()),
+        "is a TIFF image with " + std::string(what) + ", which are not read");
+  }
+}
+
+TEST(TiffDecoder, FindsDamage) {
+  TiffDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("rgb_lzw.tif");
+  for (std::size_t i = 8; i < 60; ++i) file[i] = 0xff;
+  EXPECT_THAT(std::string(DecodeTop(decoder, file).message()),
+              HasSubstr("is a corrupt TIFF image: "));
+  file = GoldenFile("rgb16.tif");
+  file[ValueOf(file, kWidth)] = 0;
+  EXPECT_THAT(std::string(DecodeTop(decoder, file).message()),
+              HasSubstr("is a corrupt TIFF image"));
+}
+
+TEST(TiffDecoder, RefusesMorePixelsThanTheLimit) {
+  TiffDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("rgb16.tif");
+  for (const std::uint16_t tag : {kWidth, kHeight}) {
+    file[ValueOf(file, tag)] = 0x60;
+    file[ValueOf(file, tag) + 1] = 0xea;
+  }
+  const absl::Status status = decoder.Open(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(std::string(status.message()),
+            "is 60000 x 60000 pixels, more than the limit of 178956970 pixels");
+}
+
+TEST(TiffDecoder, RefusesPixelsBeyondTheScratchLimit) {
+  TiffDecoder decoder{DecodeLimits{.scratch_bytes = 600'000}};
+  EXPECT_TRUE(decoder.Open(GoldenFile("rgb_planes_tiles.tif")).ok());
+  // Tiles of 1024 times the height.
+  File file = GoldenFile("rgb_planes_tiles.tif");
+  constexpr std::uint16_t kTileLength = 323;
+  file[ValueOf(file, kTileLength) + 1] = 0x80;
+  const absl::Status status = decoder.Open(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is a TIFF image of 53 x 37 pixels that needs "));
+}
+
+TEST(TiffDecoder, BoundsWhatOverlappingTagsMakeItRead) {
+  TiffDecoder decoder{DecodeLimits{}};
+  // 900 unknown tags, each of which means the same 1 MB.
+  File file = {'I', 'I', 42, 0, 8, 0, 0, 0, 900 & 0xff, 900 >> 8};
+  for (int tag = 40000; tag < 40900; ++tag) {
+    file.insert(file.end(), {static_cast<std::uint8_t>(tag & 0xff),
+                             static_cast<std::uint8_t>(tag >> 8), 1, 0, 0, 0,
+                             16, 0, 16, 0, 0, 0});
+  }
+  file.resize(file.size() + (1 << 20) + 100);
+  EXPECT_EQ(decoder.Open(file).status().code(), absl::StatusCode::kDataLoss);
+  file[8] = 0xff;  // more entries
+  file[9] = 0xff;
+  EXPECT_EQ(std::string(decoder.Open(file).status().message()),
+            "is a TIFF image with more than 1000 tags");
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::decode
