@@ -231,9 +231,12 @@ def test_images_and_their_labels(shared_daemon, tmp_path, photos):
     with forebay.DataLoader(photos, transform=T.CenterCrop(CROP), batch_size=12,
                             framework="numpy", autostart=False) as loader:
         expected = next(iter(loader)).image
-    for fields in ("image", "jpg", None):
+    crop = T.CenterCrop(CROP)
+    for fields, transform in (("image", crop), ("jpg", crop), (None, crop),
+                              ("jpg", {"value": crop}), (None, {"value": crop}),
+                              ({"key": "text", "value": "jpg"}, {"value": crop})):
         with open_entries(forebay.lmdb(tmp_path / "images", fields=fields),
-                          transform=T.CenterCrop(CROP), batch_size=12) as loader:
+                          transform=transform, batch_size=12) as loader:
             assert numpy.array_equal(next(iter(loader)).value, expected)
 
 

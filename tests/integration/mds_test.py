@@ -140,9 +140,28 @@ def test_a_folder_is_read_as_its_index_says(shared_daemon, folder):
         forebay.InvalidArgument, folder, fields=("label",))
     assert "its MDS shards are compressed or lack" in refusal(
         forebay.Unsupported, GOLDEN / "compressed")
-    (folder / "index.json").write_text("{}")
+    for content in ("{}", "[" * 100_000):
+        (folder / "index.json").write_text(content)
+        with pytest.raises(forebay.NotFound, match="found no class folder"):
+            open_records(folder)
+
+
+def test_an_index_that_never_ends_is_none(shared_daemon, folder):
+    (folder / "index.json").unlink()
+    os.mkfifo(folder / "index.json")
     with pytest.raises(forebay.NotFound, match="found no class folder"):
         open_records(folder)
+
+
+@pytest.mark.parametrize("fields, says", [
+    ({"label": "int64"}, "fields must be a sequence of columns such as "
+     "(\"photo\", \"label\"), not {'label': 'int64'}: the shards say the types"),
+    (3, 'fields must be a sequence of columns such as ("photo", "label"), not 3'),
+    (("label", ""), "fields: '' can be no field's name"),
+    (("label\0",), "fields: 'label\\x00' can be no field's name"),
+    (("la\ud800bel",), "fields: 'la\\ud800bel' can be no field's name")])
+def test_fields_that_are_none(fields, says):
+    assert refusal(forebay.InvalidArgument, MIXED, fields=fields) == says
 
 
 def test_columns_that_come_twice(shared_daemon):

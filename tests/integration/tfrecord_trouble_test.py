@@ -132,6 +132,28 @@ def test_arguments_that_are_none():
         forebay.InvalidArgument, forebay.tfrecord(EXAMPLES), fields=("jpg",))
 
 
+@pytest.mark.parametrize("name", ["", "label\0", "\0", "la\ud800bel"])
+def test_names_that_do_not_reach_the_daemon(name):
+    """It would take "" for the whole record, and the rest up to the 0 byte."""
+    assert refusal(forebay.InvalidArgument, EXAMPLES, fields={name: "int64"}) == (
+        f"fields: {name!r} can be no field's name")
+
+
+@pytest.mark.parametrize("kind", ["int64\0", "\ud800"])
+def test_types_that_do_not_reach_the_daemon(kind):
+    for fields in (kind, {"label": kind}):
+        assert refusal(forebay.InvalidArgument, EXAMPLES, fields=fields) == (
+            f"fields: {kind!r} is no type")
+
+
+def test_a_folder_whose_name_is_a_files(tmp_path):
+    (tmp_path / "a.tfrecord").mkdir()
+    assert refusal(forebay.InvalidArgument, tmp_path / "a.tfrecord",
+                   fields="bytes") == (
+        f"{tmp_path}/a.tfrecord: is a folder, which has no fields to choose: name the "
+        'files in it, such as "*.tar"')
+
+
 def test_what_is_missing_is_named(good):
     assert refusal(forebay.NotFound, good.with_name("x-*.tfrecord")) == (
         f"{good.parent}: x-*.tfrecord: no file fits this pattern")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import json
 import numbers
 import os
@@ -37,6 +38,14 @@ def _choice(value, name, choices):
 _REMOTE = ("gs://", "http://", "https://")
 
 
+def _is_passable(name):
+    """Whether the daemon gets all of a name, which ends at a 0 byte."""
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+
+
 def is_remote(uri):
     """Whether the daemon finds what lies there itself."""
     return isinstance(uri, str) and uri.startswith(_REMOTE)
@@ -66,7 +75,7 @@ def location_of(given, what="dataset"):
             f"the {what} must be a path or a URI" +
             (", or an object like torch's datasets" if what == "dataset" else "") +
             f", not {given!r}") from None
-    if not uri or "\0" in os.fsdecode(uri):
+    if not uri or not _is_passable(uri):
         raise errors.InvalidArgument(f"the {what} {given!r} is no path")
     if isinstance(uri, str):
         if uri.startswith("file://"):
@@ -101,28 +110,41 @@ def _are_files(path, endings):
     return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
 
 
+def is_tfrecord(path):
+    """Whether a path stands for TFRecord files."""
+    return _are_files(path, _TFRECORD)
+
+
+def is_mds(path):
+    """Whether a path stands for MDS shards, or for a folder of them."""
+    return _are_files(path, (".mds",)) or _is_mds_folder(path)
+
+
 def _mds_options(path, fields):
     """The options of MDS shards, or of the folder that MosaicML's writer has filled;
     None if the path is neither."""
+    if not is_mds(path):
+        return None
     if not _are_files(path, (".mds",)):
-        if not _is_mds_folder(path):
-            return None
         path = os.path.join(path, "*.mds")
-    return {"format": _native.MDS, "uri": os.fsencode(path),
-            "fields": [] if fields is None else _check_fields(fields),
-            "columns": []}
+    return {"format": _native.MDS, "uri": os.fsencode(path), "columns": [],
+            "fields": [] if fields is None else _check_fields(
+                fields, 'columns such as ("photo", "label")', "the shards say")}
 
 
 def _is_mds_folder(path):
     if is_remote(path) or any(c in path for c in "{*?["):
         return False
+    index = os.path.join(path, "index.json")
+    if not os.path.isfile(index):  # what else has that name may have no end
+        return False
     try:
-        with open(os.path.join(path, "index.json"), "rb") as file:
+        with open(index, "rb") as file:
             shards = json.load(file)["shards"]
         names = sorted(shard["raw_data"]["basename"] for shard in shards
                        if shard["format"] == "mds")
         found = sorted(name for name in os.listdir(path) if name.endswith(".mds"))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
     if names and not found:
         raise errors.Unsupported(
@@ -141,19 +163,32 @@ def _is_table(path):
         not os.path.isdir(path))
 
 
-def _check_fields(fields):
+def _check_fields(fields, wanted='extensions such as ("jpg", "cls")',
+                  who_says="the extensions say"):
+    """The names of fields as bytes.
+
+    Args:
+      wanted: are such names, for messages.
+      who_says: the fields' types, likewise.
+    """
     if isinstance(fields, (str, bytes)):
         raise errors.InvalidArgument(
             f"fields must be a sequence such as ({fields!r},)")
+    if isinstance(fields, collections.abc.Mapping):
+        raise errors.InvalidArgument(
+            f"fields must be a sequence of {wanted}, not {fields!r}: {who_says} the "
+            "types")
     try:
-        names = [os.fsencode(field) for field in fields]
+        names = list(fields)
+        for name in names:
+            if not os.fspath(name) or not _is_passable(name):
+                raise errors.InvalidArgument(f"fields: {name!r} can be no field's name")
     except TypeError:
         raise errors.InvalidArgument(
-            "fields must be a sequence of extensions such as "
-            f'("jpg", "cls"), not {fields!r}') from None
+            f"fields must be a sequence of {wanted}, not {fields!r}") from None
     if not names:
         raise errors.InvalidArgument("fields must name at least one")
-    return names
+    return [os.fsencode(name) for name in names]
 
 
 def _place_options(place, extra_roots):
@@ -215,7 +250,7 @@ def dataset_options(dataset, fields, extra_roots=()):
                 f"fields are of tar shards; forebay.{name} names its own")
         return _record_options(dataset)
     path = path_of(dataset)
-    if _are_files(path, _TFRECORD):
+    if is_tfrecord(path):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
     mds = _mds_options(os.fsdecode(path), fields)
     if mds is not None:
@@ -247,8 +282,8 @@ def dataset_options(dataset, fields, extra_roots=()):
             'a batch is made of, such as fields=("jpg", "cls")')
     if os.path.isdir(path):
         raise errors.InvalidArgument(
-            f"{os.fsdecode(path)}: fields are of tar shards, but this is a "
-            "folder")
+            f"{os.fsdecode(path)}: is a folder, which has no fields to choose: name "
+            'the files in it, such as "*.tar"')
     return {"format": _native.WEBDATASET, "uri": os.fsencode(path),
             "fields": _check_fields(fields), "columns": []}
 

@@ -86,7 +86,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             f"batch_transform must be a function, not {batch_transform!r}")
     arrays: Dict[str, Transform] = {}
     if isinstance(transform, collections.abc.Mapping):
-        transform, arrays = _field_transforms.split(transform, others["fields"])
+        transform, arrays = _field_transforms.split(
+            transform, dataset, others["fields"])
     kind = _batch.resolve_framework(framework)
     gpu = _device.choose(device, static_buffers, kind)
     form = _ragged.form(ragged, padding_value, kind)
