@@ -205,8 +205,38 @@ def test_samples_that_are_damaged_are_named(shared_daemon, folder):
     struct.pack_into("<I", whole, begin, 2**31)  # bytes of the first column
     shard.write_bytes(whole)
     text = refusal(forebay.DataError, folder, fields=("label",))
-    assert text.endswith("shard.00000.mds: any: has 2147483648 bytes, more than the "
-                         "sample")
+    assert text == (f"{folder}: shard.00000.mds: sample 0: any: has 2147483648 bytes, "
+                    "more than the sample")
+
+
+def write_shard(path, columns, sample):
+    """A shard of one sample. Columns are names and encodings of any length."""
+    config = json.dumps({
+        "format": "mds", "version": 2, "column_names": [name for name, _ in columns],
+        "column_encodings": [encoding for _, encoding in columns],
+        "column_sizes": [None] * len(columns)}).encode()
+    sizes = b"".join(struct.pack("<I", len(value)) for value in sample)
+    begin = 12 + len(config)
+    content = sizes + b"".join(sample)
+    path.write_bytes(struct.pack("<III", 1, begin, begin + len(content)) + config +
+                     content)
+    return path
+
+
+def test_the_first_sample_tells_the_types_of_arrays(shared_daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("series", "ndarray")], [b"\xff"])
+    assert refusal(forebay.DataError, path) == (
+        f"{tmp_path}: a.mds: sample 0: series: is an array with a damaged header")
+
+
+def test_columns_of_which_none_can_be_a_field(shared_daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("a\0b", "pkl"), ("c", "x" * 100_000)],
+                       [b"", b""])
+    assert refusal(forebay.Unsupported, path) == (
+        f"{tmp_path}: no column can be a field: column a\\x00b has the encoding pkl, "
+        "which cannot be read")
+    assert refusal(forebay.Unsupported, path, fields=("c",)) == (
+        f"{tmp_path}: column c has the encoding {'x' * 256}..., which cannot be read")
 
 
 def test_a_shard_that_is_replaced_in_mid_epoch_is_an_error(shared_daemon, folder):
