@@ -456,6 +456,20 @@ typedef struct forebay_loader_options {
   /* For FOREBAY_LMDB: the name of the database in the files; NULL: the unnamed
    * one. */
   const char* database;
+
+  /* The field whose elements along the first axis, or bytes, are a sample's
+   * length. NULL: the first array that differs so, else the first other field
+   * that does. */
+  const char* length_field;
+  /* If not 0: batches have as many samples as have this length together, at
+   * most `batch_size`. Not with drop_last or FOREBAY_SUBSTITUTE. */
+  uint64_t max_length;
+  /* Samples of like lengths come together; not with FOREBAY_BLOCK_SHUFFLE,
+   * FOREBAY_LISTED or FOREBAY_COORDINATED. Default 0. */
+  int by_length;
+  /* For `max_length`: each sample counts as much as the longest of its batch.
+   * Default 0. */
+  int padded;
 } forebay_loader_options;
 
 /* Fills in the defaults. `size`: sizeof(forebay_loader_options). */
@@ -469,7 +483,7 @@ typedef struct forebay_loader forebay_loader;
 typedef struct forebay_loader_info {
   uint64_t dataset_size;      /* samples */
   uint64_t samples_per_epoch; /* of this rank; 0 if lists give the samples */
-  uint64_t batches_per_epoch; /* of this rank */
+  uint64_t batches_per_epoch; /* of this rank; 0 with max_length */
   uint64_t class_count;
   uint64_t slot_bytes; /* one batch, header and padding included */
   uint8_t dataset_version[16];

@@ -24,12 +24,16 @@ enum class SamplerTag : Tag {
   kRank = 3,
   kWorldSize = 4,
   kPad = 5,
+  kByLength = 7,
+  kLengthField = 8,
 };
 enum class BatchTag : Tag {
   kBatchSize = 1,
   kDropLast = 2,
   kOnError = 3,
   kDepth = 4,
+  kMaxLength = 5,
+  kPadded = 6,
 };
 
 using SpecBuilder = protozero::pbf_builder<SpecTag>;
@@ -41,6 +45,9 @@ void WriteSampler(protozero::pbf_builder<SamplerTag>& sampler,
   sampler.add_uint32(SamplerTag::kRank, options.rank);
   sampler.add_uint32(SamplerTag::kWorldSize, options.world_size);
   sampler.add_enum(SamplerTag::kPad, options.uneven);
+  if (options.by_length != 0) sampler.add_bool(SamplerTag::kByLength, true);
+  if (options.length_field != nullptr)
+    sampler.add_bytes(SamplerTag::kLengthField, options.length_field);
 }
 
 void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
@@ -49,6 +56,10 @@ void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
   batch.add_bool(BatchTag::kDropLast, options.drop_last != 0);
   batch.add_enum(BatchTag::kOnError, options.on_error);
   batch.add_uint32(BatchTag::kDepth, options.depth);
+  if (options.max_length != 0) {
+    batch.add_uint64(BatchTag::kMaxLength, options.max_length);
+    batch.add_bool(BatchTag::kPadded, options.padded != 0);
+  }
 }
 
 }  // namespace

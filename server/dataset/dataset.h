@@ -170,6 +170,11 @@ class Dataset {
   virtual absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
       std::uint64_t id, absl::Span<const std::uint8_t> packed,
       UnpackRoom room) const;
+  // Fills `bytes`, fields().size() long, with as many as the sample's values
+  // have at most, as far as the index knows: no more than their `longest`. An
+  // image and a number count as 0.
+  virtual void MostBytesOf(std::uint64_t id,
+                           absl::Span<std::uint64_t> bytes) const;
   // Whether its samples are made by producers, and have no bytes to read.
   virtual bool is_produced() const { return false; }
   // Then: if not 0, sample number k is made by producer k % lanes().
@@ -209,6 +214,26 @@ inline absl::Status Dataset::ReadValues(std::uint64_t id,
                                         MadeValues*) const {
   ValuesOf(id, values);
   return absl::OkStatus();
+}
+inline void Dataset::MostBytesOf(std::uint64_t id,
+                                 absl::Span<std::uint64_t> bytes) const {
+  std::array<FieldValue, kMaxDatasetFields> values;
+  const std::vector<Field>& all = fields();
+  const bool is_known = !is_self_describing() && !is_produced();
+  if (is_known) ValuesOf(id, absl::MakeSpan(values.data(), all.size()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    bytes[i] = all[i].longest;
+    const auto* const range = std::get_if<FieldRange>(&values[i]);
+    const auto* const text = std::get_if<std::string_view>(&values[i]);
+    if (all[i].kind == proto::FieldKind::kImage ||
+        all[i].kind == proto::FieldKind::kLabel) {
+      bytes[i] = 0;
+    } else if (is_known && range != nullptr) {
+      bytes[i] = range->length < bytes[i] ? range->length : bytes[i];
+    } else if (is_known && text != nullptr) {
+      bytes[i] = text->size() < bytes[i] ? text->size() : bytes[i];
+    }
+  }
 }
 inline absl::StatusOr<absl::Span<const std::uint8_t>> Dataset::Unpack(
     std::uint64_t, absl::Span<const std::uint8_t>, UnpackRoom) const {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/job/length_planner.h"
 #include "server/job/placement.h"
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
@@ -137,8 +138,11 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
                                               ? proto::Place::kHost
                                               : proto::Place::kDevice,
                                  .batch = BatchOptionsOf(spec.batch()),
+                                 .room = std::nullopt,
+                                 .windows = nullptr,
                                  .seed = spec.sampler().seed(),
                                  .order_member = nullptr};
+  FOREBAY_RETURN_IF_ERROR(PlanLengths(spec, deps_.budget, stop, &stream_spec));
   if (sampler.is_coordinated())
     FOREBAY_RETURN_IF_ERROR(JoinOrder(job.uid(), &stream_spec));
   FOREBAY_ASSIGN_OR_RETURN(auto stream,

@@ -350,7 +350,12 @@ absl::StatusOr<std::uint64_t> ArrayPipeline::Run(
   ArrayView view(array.type, array.items.data());
   for (const Op& op : ops_) FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
   const std::uint64_t bytes = view.elements() * proto::SizeOf(steps_.dtype());
-  FOREBAY_CHECK(bytes <= out.size());
+  // The index said how many there are.
+  if (bytes > out.size()) {
+    return absl::DataLossError(
+        absl::StrCat("becomes ", bytes,
+                     " bytes, but when it was indexed at most ", out.size()));
+  }
   if (!steps_.use_index()) view.Merge();
   Write(view, out.data());
   return bytes;

@@ -52,9 +52,10 @@ class ArrayPipeline {
   // alone.
   const ArrayType& output() const { return output_; }
 
-  // Writes what becomes of `array` into `out`, which has room for
-  // output().tensor. Returns how many bytes. INVALID_ARGUMENT: it is not of
-  // input(), or shorter than a window.
+  // Writes what becomes of `array` into `out`. Returns how many bytes.
+  // INVALID_ARGUMENT: it is not of input(), or shorter than a window.
+  // DATA_LOSS: `out` has no room for it, though it has some for
+  // output().tensor.
   absl::StatusOr<std::uint64_t> Run(const Array& array, const SampleKey& key,
                                     absl::Span<std::uint8_t> out) const;
 

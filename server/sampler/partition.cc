@@ -25,10 +25,14 @@ std::uint64_t Count(std::uint64_t size, std::uint32_t rank,
 
 Partition::Partition(std::uint64_t size, std::uint32_t rank,
                      std::uint32_t world_size, Pad pad)
-    : size_(size), rank_(rank), world_size_(world_size) {
+    : size_(size),
+      rank_(rank),
+      world_size_(world_size),
+      is_padded_(pad == Pad::kWrap) {
   FOREBAY_CHECK(size >= 1 && size <= std::uint64_t{1} << 62);
   FOREBAY_CHECK(rank < world_size);
   count_ = Count(size, rank, world_size, pad);
+  most_count_ = Count(size, 0, world_size, pad);
 }
 
 std::uint64_t Partition::PlaceAt(std::uint64_t position) const {

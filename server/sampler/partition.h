@@ -21,8 +21,16 @@ class Partition {
   Partition(std::uint64_t size, std::uint32_t rank, std::uint32_t world_size,
             Pad pad);
 
+  std::uint64_t size() const { return size_; }
+  std::uint32_t rank() const { return rank_; }
+  std::uint32_t world_size() const { return world_size_; }
+
   // The number of this rank's positions; may be 0 with kDrop and kNone.
   std::uint64_t count() const { return count_; }
+  // Whether places are repeated, so that all ranks have equally many.
+  bool is_padded() const { return is_padded_; }
+  // The count of the rank that has the most.
+  std::uint64_t most_count() const { return most_count_; }
 
   // Returns the place, below size, that this rank visits at `position`, below
   // count().
@@ -37,6 +45,8 @@ class Partition {
   std::uint32_t rank_;
   std::uint32_t world_size_;
   std::uint64_t count_;
+  std::uint64_t most_count_;
+  bool is_padded_;
 };
 
 }  // namespace forebay::sampler

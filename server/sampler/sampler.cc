@@ -66,6 +66,8 @@ std::uint64_t EpochOrder::SampleAt(std::uint64_t position) const {
   if (const auto* draws = std::get_if<std::shared_ptr<Draws>>(&order_)) {
     return (*draws)->At(position);
   }
+  if (const LengthOrder* const lengths = by_length(); lengths != nullptr)
+    return lengths->SampleAt(position);
   const std::uint64_t place = partition_.PlaceAt(position);
   if (const auto* full = std::get_if<Permutation>(&order_)) {
     return full->At(place);
@@ -87,6 +89,8 @@ std::optional<std::uint64_t> EpochOrder::PositionOf(
   if (const auto* draws = std::get_if<std::shared_ptr<Draws>>(&order_)) {
     return (*draws)->PositionOf(sample);
   }
+  if (const LengthOrder* const lengths = by_length(); lengths != nullptr)
+    return lengths->PositionOf(sample);
   std::uint64_t place = sample;
   if (const auto* full = std::get_if<Permutation>(&order_)) {
     place = full->PositionOf(sample);
@@ -154,6 +158,17 @@ absl::StatusOr<Sampler> Sampler::Create(const proto::SamplerSpec& spec,
                  dataset_size, order, spec.block_samples(), spec.seed());
 }
 
+absl::StatusOr<Sampler> Sampler::ByLength(LengthPlan plan) const {
+  if (order_ != Order::kShuffle && order_ != Order::kSequential) {
+    return absl::InvalidArgumentError(
+        "sampler: lengths decide a shuffle or a sequence alone, not blocks, "
+        "lists or coordinated orders");
+  }
+  Sampler copy = *this;
+  copy.plan_ = std::move(plan);
+  return copy;
+}
+
 absl::Status Sampler::CheckEpoch(std::uint64_t epoch) {
   if (epoch < kEpochs) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -176,6 +191,11 @@ EpochOrder Sampler::Epoch(std::uint64_t epoch,
     order = EpochOrder::Unlisted();
   } else if (draws_ != nullptr) {
     order = draws_;
+  } else if (plan_.has_value()) {
+    std::optional<Permutation> shuffle;
+    if (order_ == Order::kShuffle) shuffle.emplace(dataset_size_, seed_, epoch);
+    order = std::make_shared<const LengthOrder>(*plan_, partition_, shuffle,
+                                                seed_, epoch);
   } else if (order_ == Order::kShuffle) {
     order.emplace<Permutation>(dataset_size_, seed_, epoch);
   } else if (order_ == Order::kBlockShuffle) {

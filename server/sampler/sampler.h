@@ -12,6 +12,8 @@
 #include "server/base/index_list.h"
 #include "server/sampler/block_order.h"
 #include "server/sampler/draws.h"
+#include "server/sampler/length_order.h"
+#include "server/sampler/length_plan.h"
 #include "server/sampler/partition.h"
 #include "server/sampler/permutation.h"
 
@@ -25,8 +27,9 @@ namespace forebay::sampler {
 inline constexpr std::uint64_t kEpochs = std::uint64_t{1} << 63;
 
 // The order of one epoch: which sample of this rank stands at which position.
-// Takes O(1) time both ways and O(1) memory, besides that of a list. Immutable
-// value, thread-safe, never blocks, has no errors.
+// Takes O(1) time both ways and O(1) memory, besides that of a list, and of
+// windows by length (LengthOrder). Immutable value, thread-safe, never blocks
+// but for those windows, has no errors.
 class EpochOrder {
  public:
   std::uint64_t epoch() const { return epoch_; }
@@ -37,7 +40,8 @@ class EpochOrder {
   std::uint64_t SampleAt(std::uint64_t position) const;
   // Returns the first position of `sample`; nullopt if another rank sees it, or
   // none does. While the epoch's list is not known, returns the middle for
-  // every sample, which is how far away each is on average.
+  // every sample, which is how far away each is on average. If lengths decide
+  // the order, returns a position about there.
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
   // Returns the first position of `sample` that is not before `from`. Unless
   // the samples are a list's, only a sample's first position is known.
@@ -49,6 +53,13 @@ class EpochOrder {
   bool is_listed() const {
     return std::holds_alternative<List>(order_) ||
            std::holds_alternative<Unlisted>(order_);
+  }
+
+  // The order by length, which says what makes a batch; null in other orders.
+  const LengthOrder* by_length() const {
+    const auto* const order =
+        std::get_if<std::shared_ptr<const LengthOrder>>(&order_);
+    return order == nullptr ? nullptr : order->get();
   }
 
   // Returns the block of the sample, with all ranks' samples; nullopt if the
@@ -66,8 +77,9 @@ class EpochOrder {
   };
   // The order of the whole dataset; monostate if it is sequential. A list has
   // one rank's samples alone.
-  using Order = std::variant<std::monostate, Permutation, BlockOrder, List,
-                             Unlisted, std::shared_ptr<Draws>>;
+  using Order =
+      std::variant<std::monostate, Permutation, BlockOrder, List, Unlisted,
+                   std::shared_ptr<Draws>, std::shared_ptr<const LengthOrder>>;
 
   friend class Sampler;
   EpochOrder(std::uint64_t epoch, const Partition& partition, Order order)
@@ -114,6 +126,11 @@ class Sampler {
     return copy;
   }
 
+  // The sampler of the same samples, in which lengths decide what comes
+  // together. INVALID_ARGUMENT: the order is neither a shuffle nor sequential.
+  absl::StatusOr<Sampler> ByLength(LengthPlan plan) const;
+  const Partition& partition() const { return partition_; }
+
   // INVALID_ARGUMENT: no epoch has that number.
   static absl::Status CheckEpoch(std::uint64_t epoch);
   // INVALID_ARGUMENT: the order needs a list and `list` is null, or the other
@@ -142,6 +159,7 @@ class Sampler {
   std::uint64_t block_;
   std::uint64_t seed_;
   std::shared_ptr<Draws> draws_;  // null if nothing is drawn
+  std::optional<LengthPlan> plan_;
 };
 
 }  // namespace forebay::sampler

@@ -50,6 +50,8 @@ struct BatchOptions {
   std::uint32_t size = 0;   // samples; at least 1
   bool drop_last = false;   // leaves out a last, smaller batch
   bool substitute = false;  // replaces a corrupt sample by another
+  // Whether lengths decide how many samples make a batch: `size` at most.
+  bool by_length = false;
 };
 
 // Identifies a batch of a stream: batches of one key have the same bytes.
@@ -84,6 +86,7 @@ struct Batch {
   bool capped = false;
   std::uint32_t slot = 0;
   BatchMemory memory;
+  std::vector<std::uint64_t> starts;   // the memory's
   StagingPool::Lease staging;          // its device part
   std::vector<BatchCopy> copies;       // of that, to GPUs
   std::uint32_t copying = 0;           // of these, that are not done

@@ -52,20 +52,24 @@ std::uint64_t ElementBytes(const FieldLayout& field) {
   return bytes;
 }
 
-// Moves the samples together, so that nothing is between them.
-void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
+// Moves the samples together, so that nothing is between them. `begin_of` says
+// where each sample's room begins.
+template <typename BeginOf>
+void CloseUp(std::uint8_t* slot, const BeginOf& begin_of,
              std::uint64_t sample_count, FieldLayout& field) {
   const std::uint64_t element_bytes = ElementBytes(field);
   RowSplits splits(slot, field);
-  std::uint8_t* const begin = slot + field.offset;
+  std::uint8_t* const room = slot + field.offset;
   std::uint64_t end = 0;
   splits.Set(0, 0);
   for (std::uint64_t i = 0; i < sample_count; ++i) {
+    const std::uint64_t begin = begin_of(i);
     // Producers can write there, too.
     const std::uint64_t length =
-        std::min(static_cast<std::uint64_t>(splits.Get(i + 1)), bytes_each) /
+        std::min(static_cast<std::uint64_t>(splits.Get(i + 1)),
+                 begin_of(i + 1) - begin) /
         element_bytes * element_bytes;
-    std::memmove(begin + end, begin + i * bytes_each, length);
+    if (begin != end) std::memmove(room + end, room + begin, length);
     end += length;
     splits.Set(i + 1, static_cast<std::int64_t>(end / element_bytes));
   }
@@ -77,11 +81,19 @@ void CloseUp(std::uint8_t* slot, std::uint64_t bytes_each,
 
 absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
                                     std::uint32_t batch_size,
-                                    std::uint64_t desk_bytes) {
+                                    std::uint64_t desk_bytes,
+                                    absl::Span<const std::uint64_t> room) {
   constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
-  unsigned __int128 bytes = desk_bytes;
-  for (const FieldType& type : types) bytes += type.value.bytes;
-  if (bytes * batch_size <= kMax) return absl::OkStatus();
+  unsigned __int128 each = desk_bytes;
+  unsigned __int128 bytes = 0;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].varies() && !room.empty()) {
+      bytes += room[i];
+    } else {
+      each += types[i].value.bytes;
+    }
+  }
+  if (each * batch_size + bytes <= kMax) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("a batch of ", batch_size, " samples may have more than ",
                    kMax, " bytes"));
@@ -89,17 +101,23 @@ absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
 
 BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          std::uint32_t batch_size, proto::Place place,
-                         std::uint64_t desk_bytes) {
+                         std::uint64_t desk_bytes,
+                         absl::Span<const std::uint64_t> room) {
   FOREBAY_CHECK(types.size() < proto::kMaxFields && batch_size > 0);
-  for (const FieldType& type : types) {
-    ranges_.push_back(Put(type, batch_size, type.PlaceFor(place)));
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const FieldType& type = types[i];
+    ranges_.push_back(Put(type, batch_size, type.PlaceFor(place),
+                          type.varies() && !room.empty()
+                              ? room[i]
+                              : type.value.bytes * batch_size));
   }
   FieldType id{.name = "sample_id",
                .kind = proto::FieldKind::kSampleId,
                .value = {.dtype = proto::DType::kInt64,
                          .shape = {},
                          .bytes = sizeof(std::int64_t)}};
-  ranges_.push_back(Put(id, batch_size, proto::Place::kHost));
+  ranges_.push_back(
+      Put(id, batch_size, proto::Place::kHost, id.value.bytes * batch_size));
   desks_ = {slot_size_.host, desk_bytes};
   slot_size_.host += Aligned(desk_bytes * batch_size);
   slot_size_.host = WholePages(slot_size_.host);
@@ -108,7 +126,8 @@ BatchLayout::BatchLayout(const std::vector<FieldType>& types,
 // Behind all that is in its place.
 BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
                                          std::uint32_t batch_size,
-                                         proto::Place place) {
+                                         proto::Place place,
+                                         std::uint64_t bytes) {
   const std::vector<std::uint64_t>& shape = type.value.shape;
   FOREBAY_CHECK(shape.size() + 1 <= proto::kMaxRank &&
                 type.name.size() < proto::kMaxFieldName);
@@ -123,9 +142,10 @@ BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
   field.dtype = type.value.dtype;
   field.place = place;
   field.offset = end;
-  field.bytes = range.bytes_each * batch_size;
+  field.bytes = bytes;
   end += Aligned(field.bytes);
   if (type.varies()) {
+    range.varying = varying_++;
     FOREBAY_CHECK(!shape.empty() &&
                   std::find(shape.begin() + 1, shape.end(), 0) == shape.end());
     field.rank = static_cast<std::uint32_t>(shape.size());
@@ -151,8 +171,37 @@ absl::Span<std::uint8_t> BatchLayout::Room(const BatchMemory& slot,
   const FieldRange& found = ranges_[field];
   std::uint8_t* const part =
       found.layout.place == proto::Place::kHost ? slot.host : slot.device;
-  return {part + found.layout.offset + row * found.bytes_each,
-          found.bytes_each};
+  const std::uint64_t begin = BeginOf(slot, found, row);
+  return {part + found.layout.offset + begin,
+          BeginOf(slot, found, row + std::uint64_t{1}) - begin};
+}
+
+std::uint64_t BatchLayout::BeginOf(const BatchMemory& slot,
+                                   const FieldRange& range,
+                                   std::uint64_t row) const {
+  if (slot.starts.empty() || !range.varying.has_value())
+    return row * range.bytes_each;
+  const std::size_t stride = slot.starts.size() / varying_;
+  return slot.starts[*range.varying * stride + row];
+}
+
+std::vector<std::uint64_t> BatchLayout::StartsFor(
+    absl::Span<const std::uint64_t> bytes) const {
+  const std::size_t fields = ranges_.size() - 1;
+  const std::size_t samples = bytes.size() / fields;
+  std::vector<std::uint64_t> starts;
+  starts.reserve(varying_ * (samples + 1));
+  for (std::size_t field = 0; field < fields; ++field) {
+    if (!ranges_[field].varying.has_value()) continue;
+    std::uint64_t end = 0;
+    for (std::size_t row = 0; row < samples; ++row) {
+      starts.push_back(end);
+      end += bytes[row * fields + field];
+    }
+    starts.push_back(end);
+    FOREBAY_CHECK(end <= ranges_[field].layout.bytes);
+  }
+  return starts;
 }
 
 absl::Span<std::uint8_t> BatchLayout::Desk(const BatchMemory& slot,
@@ -202,7 +251,10 @@ std::uint64_t BatchLayout::Complete(const BatchMemory& slot,
     FieldLayout& field = header.fields[header.field_count++];
     field = range.layout;
     if (field.row_splits_offset != 0) {
-      CloseUp(slot.host, range.bytes_each, batch.sample_count, field);
+      CloseUp(
+          slot.host,
+          [&](std::uint64_t row) { return BeginOf(slot, range, row); },
+          batch.sample_count, field);
     } else {
       field.bytes = range.bytes_each * batch.sample_count;
       field.shape[0] = batch.sample_count;

@@ -15,7 +15,9 @@ namespace forebay::stream {
 class Cursor {
  public:
   explicit Cursor(const BatchOptions& batch)
-      : batch_size_(batch.size), drop_last_(batch.drop_last) {}
+      : batch_size_(batch.size),
+        drop_last_(batch.drop_last),
+        by_length_(batch.by_length) {}
 
   void Start(std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample);
@@ -43,12 +45,14 @@ class Cursor {
     return Position{key.epoch} * epochs_->samples() + key.first_sample;
   }
   // Counts the batches from the next one to that of `key`. Returns nullopt if
-  // the cursor does not come to it.
+  // the cursor does not come to it. Far ahead, that is a guess where lengths
+  // decide how many samples make a batch.
   std::optional<std::uint64_t> BatchesUntil(const BatchKey& key) const;
 
  private:
   const std::uint64_t batch_size_;
   const bool drop_last_;
+  const bool by_length_;
   bool running_ = false;
   std::shared_ptr<const EpochPair> epochs_;
   std::uint64_t next_sample_ = 0;

@@ -161,6 +161,8 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,
                                FirstArray(field, values[i], first_sample));
+      const auto* const file = std::get_if<dataset::FieldRange>(&values[i]);
+      type.header_bytes = file->length - std::min(file->length, value.bytes);
       FOREBAY_RETURN_IF_ERROR(SetArray(field, value, array_pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};

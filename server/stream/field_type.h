@@ -26,6 +26,8 @@ struct FieldType {
   bool on_host = false;
   // Whether it is an array whose first axis differs from sample to sample.
   bool ragged = false;
+  // Bytes before the first sample's elements: of .npy files.
+  std::uint64_t header_bytes = 0;
   // Makes each value of an array that is read. Null: it is no array, or its
   // values are made elsewhere.
   std::shared_ptr<const pipeline::ArrayPipeline> pipeline = nullptr;

@@ -23,8 +23,14 @@ std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
 }  // namespace
 
 InFlightBatches::InFlightBatches(const BatchOptions& batch, std::uint64_t seed,
-                                 std::uint64_t dataset_size)
-    : batch_(batch), seed_(seed), dataset_size_(dataset_size) {
+                                 std::uint64_t dataset_size,
+                                 const BatchLayout* layout,
+                                 const SampleRoom* room)
+    : batch_(batch),
+      seed_(seed),
+      dataset_size_(dataset_size),
+      layout_(layout),
+      room_(room) {
   FOREBAY_CHECK(batch.size > 0);
 }
 
@@ -48,9 +54,22 @@ Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
     pending.id = epochs->current.SampleAt(key.first_sample + i);
     pending.repeat = epochs->current.RepeatsBefore(key.first_sample + i);
   }
+  if (room_ != nullptr) GiveRoom(*batch);
   batch->epochs = std::move(epochs);
   batches_.push_back(std::move(batch));
   return batches_.back().get();
+}
+
+// Not for substitutes, which may need more.
+void InFlightBatches::GiveRoom(Batch& batch) const {
+  const std::size_t fields = room_->fields();
+  std::vector<std::uint64_t> bytes(batch.samples.size() * fields);
+  for (std::size_t i = 0; i < batch.samples.size(); ++i) {
+    room_->BytesOf(batch.samples[i].id,
+                   absl::MakeSpan(bytes).subspan(i * fields, fields));
+  }
+  batch.starts = layout_->StartsFor(bytes);
+  batch.memory.starts = batch.starts;
 }
 
 const Batch* InFlightBatches::Find(const BatchKey& key) const {

@@ -11,6 +11,8 @@
 #include "absl/status/status.h"
 #include "server/arena/slot_pool.h"
 #include "server/stream/batch.h"
+#include "server/stream/batch_layout.h"
+#include "server/stream/sample_room.h"
 
 namespace forebay::stream {
 
@@ -27,8 +29,12 @@ namespace forebay::stream {
 // errors.
 class InFlightBatches {
  public:
+  // `room`: what each sample needs of the layout's; null: all have as much as
+  // the longest. Both outlive it.
   InFlightBatches(const BatchOptions& batch, std::uint64_t seed,
-                  std::uint64_t dataset_size);
+                  std::uint64_t dataset_size,
+                  const BatchLayout* layout = nullptr,
+                  const SampleRoom* room = nullptr);
 
   // Begins the batch of `key`, which has so many samples (at least one), in a
   // slot that was taken for it, whose host part is `host`. It is booked to its
@@ -83,12 +89,15 @@ class InFlightBatches {
 
  private:
   void Abandon(std::unique_ptr<Batch> batch, arena::SlotPool& pool);
+  void GiveRoom(Batch& batch) const;
   // Frees the slot of an abandoned batch if nothing writes or reads it.
   void EndIfIdle(const Batch* abandoned, arena::SlotPool& pool);
 
   const BatchOptions batch_;
   const std::uint64_t seed_;
   const std::uint64_t dataset_size_;
+  const BatchLayout* const layout_;
+  const SampleRoom* const room_;
 
   std::deque<std::unique_ptr<Batch>> batches_;
   std::deque<PendingSample*> put_back_;

@@ -29,14 +29,16 @@ absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
     StreamSpec spec, StreamDeps deps, SharingMode sharing_mode) {
   const std::uint64_t desk_bytes =
       spec.user_code() == nullptr ? 0 : spec.user_code()->desk_bytes();
+  absl::Span<const std::uint64_t> room;
+  if (spec.room.has_value()) room = spec.room->bytes;
   FOREBAY_RETURN_IF_ERROR(
-      BatchLayout::CheckSize(spec.fields, spec.batch.size, desk_bytes));
+      BatchLayout::CheckSize(spec.fields, spec.batch.size, desk_bytes, room));
   if (spec.dataset->lanes() > 0 && spec.batch.size != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "samples in lanes come alone, not in batches of ", spec.batch.size));
   }
-  const BatchLayout layout(spec.fields, spec.batch.size, spec.place,
-                           desk_bytes);
+  const BatchLayout layout(spec.fields, spec.batch.size, spec.place, desk_bytes,
+                           room);
   FOREBAY_ASSIGN_OR_RETURN(auto read_window,
                            ReserveReadWindow(deps.budget, *spec.dataset));
   return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
@@ -66,7 +68,8 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       staging_(deps_.budget, layout_.slot_size().device),
       members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
                              .dataset = spec_.dataset}),
-      in_flight_(spec_.batch, spec_.seed, spec_.dataset->size()),
+      in_flight_(spec_.batch, spec_.seed, spec_.dataset->size(), &layout_,
+                 spec_.room.has_value() ? spec_.room->samples.get() : nullptr),
       scheduler_(sharing_mode, &members_, &batch_cache_, &staging_, &in_flight_,
                  spec_.dataset->is_live()),
       publisher_(&members_, &batch_cache_),
@@ -83,6 +86,7 @@ std::uint64_t Stream::samples_per_epoch() const {
 }
 
 std::uint64_t Stream::batches_per_epoch() const {
+  if (spec_.batch.by_length) return 0;
   const std::uint64_t samples = samples_per_epoch();
   const std::uint64_t size = spec_.batch.size;
   return spec_.batch.drop_last ? samples / size : (samples + size - 1) / size;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "proto/shm_layout.h"
@@ -25,6 +26,7 @@
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
+#include "server/stream/batch_room.h"
 #include "server/stream/coordinator.h"
 #include "server/stream/field_type.h"
 
@@ -40,6 +42,11 @@ struct StreamSpec {
   // Where fields of numbers lie; members are on GPUs if they lie there.
   proto::Place place = proto::Place::kHost;
   BatchOptions batch;
+  // The room that a batch's fields have, if not each sample has as much as the
+  // longest.
+  std::optional<BatchRoom> room;
+  // What the sampler keeps of lengths.
+  std::shared_ptr<const base::MemoryReservation> windows;
   std::uint64_t seed = 0;
   // The loader's membership in a coordinated order, which its sampler draws
   // from. Null in other orders.

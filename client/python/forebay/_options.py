@@ -9,8 +9,8 @@ import os
 import re
 import urllib.parse
 
-from . import (_archives, _job, _native, _native_dataset, _patterns, _tfrecord,
-               errors, transforms)
+from . import (_archives, _job, _lengths, _native, _native_dataset, _patterns,
+               _tfrecord, errors, transforms)
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._source import Arrays, Concat, Folder, Produced, Rows, Subset
@@ -326,7 +326,8 @@ def _check_coordinated(shuffle, listed, world_size):
 
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
           rank, world_size, pad, on_error, sharing, weight, name, depth,
-          extra_roots, device=None, listed=False, coordinated=False):
+          extra_roots, device=None, listed=False, coordinated=False,
+          bucket_by=None, max_tokens=None, padded=False):
     """A dict of fields of _native.LoaderOptions.
 
     Args:
@@ -334,6 +335,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
       listed: whether each epoch comes with a list of its samples. Order, rank,
         world size and pad then have no effect.
       coordinated: whether the daemon picks the order.
+      padded: whether arrays of a batch are padded to the longest.
 
     Raises:
       errors.InvalidArgument: an argument is wrong; names it.
@@ -370,6 +372,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "device": -1 if device is None else device,
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
         **dataset_options(dataset, fields, extra_roots),
+        **_lengths.options(bucket_by, max_tokens, batch_size, padded),
     }
     if name is not None:
         options["name"] = str(name).encode()

@@ -72,6 +72,12 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
     """
+    by_length = [name for name in ("bucket_by", "max_tokens")
+                 if others[name] is not None]
+    if by_length and _torch_data.is_object(dataset):
+        raise errors.Unsupported(
+            f"{by_length[0]}: nobody knows the lengths of a dataset object's samples: "
+            "use a batch_sampler, or give the files themselves")
     if _torch_data.has_own_code(dataset):
         return NeedsWorkers("", True)
     try:
@@ -141,7 +147,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         seed=sampling.seed, transform=for_daemon, rank=sampling.rank,
         world_size=sampling.world_size, pad=sampling.pad,
         listed=sampling.listed, coordinated=order == "coordinated",
-        device=None if gpu is None else gpu.ordinal, **others)
+        device=None if gpu is None else gpu.ordinal, padded=form.name == "pad",
+        **others)
     return Plan(options, for_daemon, kind, gpu, form,
                 None if processing.is_empty else processing, sampling, coded,
                 timeout, size, None if data is None else data.classes)

@@ -6,7 +6,7 @@ import operator
 import reprlib
 from typing import Any, Dict, Mapping, Optional, Tuple
 
-from . import _native, errors
+from . import _lengths, _native, errors
 from ._dataset import DatasetInfo
 from ._partition import Partition
 from ._seen import Seen
@@ -105,6 +105,9 @@ def save(position: Position, dataset: DatasetInfo,
         "epoch": position.epoch,
         "position": partition.place_of(position.start, position.samples),
     }
+    batching = _lengths.described(options)
+    if batching is not None:
+        state["batching"] = batching
     if position.sizes is not None:
         state["batch_sizes"] = position.sizes.astype("<i8").tobytes()
     if position.indices is not None:
@@ -169,6 +172,11 @@ def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
             raise errors.StateError(
                 f"the state was saved with another {key}: {saved}, "
                 f"not {options[key]}")
+    batching = _lengths.described(options)
+    if state.get("batching") != batching:
+        raise errors.StateError(
+            "the state was saved with other batches, which decide the order: "
+            f"{reprlib.repr(state.get('batching'))}, not {batching!r}")
 
 
 def _indices(state: Mapping[str, Any], size: int) -> Any:

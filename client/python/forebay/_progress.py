@@ -6,7 +6,7 @@ import operator
 import weakref
 from typing import Any, Callable, Dict, Optional
 
-from . import _native, _position, errors
+from . import _lengths, _native, _position, errors
 from ._dataset import DatasetInfo
 from ._position import Position
 from ._sampling import Sampling, warn_of_repeated
@@ -78,7 +78,10 @@ class Progress:
 
     def batches(self, per_epoch: int) -> int:
         """The number of batches in an epoch: the daemon's, or the sampler's if it
-        lists samples. Raises TypeError if the sampler has no length."""
+        lists samples. Raises TypeError if nobody knows it before."""
+        if _lengths.vary(self._options):
+            raise TypeError("with max_tokens, the number of batches is known when the "
+                            "epoch ends")
         if not self._sampling.listed:
             return per_epoch
         whole, rest = divmod(self._sampling.count(self._drawn),
@@ -94,6 +97,8 @@ class Progress:
         position = self._running
         if position is None:
             return 0
+        if _lengths.vary(self._options):
+            raise TypeError("with max_tokens, nobody knows how many batches are left")
         taken = position.first + position.samples
         if position.sizes is not None:
             return int((position.sizes.cumsum() > taken).sum())

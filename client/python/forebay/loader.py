@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import os
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
@@ -113,8 +114,8 @@ class DataLoader:
       share_key: of code of this user's: says by hand that loaders with this key,
         and with one order and batch size, are equal, instead of a digest of it.
       weight: the job's share of contended resources, 0.001 to 1000.
-      name: of this loader, for `forebayctl jobs`; None: "loader N".
-      depth: batches prepared ahead at most, 1 to 16; None: 2.
+      name, depth: of this loader, for `forebayctl jobs`, None: "loader N"; and
+        batches prepared ahead at most, 1 to 16, None: 2.
       framework: "torch", "numpy", "dlpack" or None: torch if it was imported yet.
         NumPy has no bfloat16: such batches come as uint16. With "dlpack", tensors
         on a GPU are `forebay.DeviceTensor`, which CuPy, JAX and others take.
@@ -123,6 +124,7 @@ class DataLoader:
         tensor; torch 2.1 or newer) or "list". None: "offsets" for torch, else "list".
         With device=, torch's tensors are copied there by this process.
       padding_value: of "pad".
+      bucket_by, max_tokens: orders and batches by samples' lengths: client/lengths.md.
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
@@ -159,18 +161,15 @@ class DataLoader:
         in_order: bool = True,
         batch_transform: Optional[Callable] = None,
         fields: Optional[Sequence[str]] = None,
-        seed: int = 0,
-        transform: Any = None,
-        rank: int = 0, world_size: int = 1,
-        distributed: bool = False,
+        seed: int = 0, transform: Any = None,
+        rank: int = 0, world_size: int = 1, distributed: bool = False,
         pad: str = "wrap",
         device: Any = "cpu", static_buffers: bool = False,
-        order: str = "exact", sharing: str = "elastic",
-        share_key: Optional[str] = None,
-        weight: float = 1.0,
-        name: Optional[str] = None, depth: Optional[int] = None,
+        order: str = "exact", sharing: str = "elastic", share_key: Optional[str] = None,
+        weight: float = 1.0, name: Optional[str] = None, depth: Optional[int] = None,
         framework: Optional[str] = None,
         ragged: Optional[str] = None, padding_value: float = 0,
+        bucket_by: Optional[str] = None, max_tokens: Optional[int] = None,
         on_error: str = "raise",
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
@@ -235,7 +234,7 @@ class DataLoader:
         """Batches in a whole epoch of this rank.
 
         Raises:
-          TypeError: the sampler has no length.
+          TypeError: the sampler has no length, or max_tokens decides.
         """
         return self._progress.batches(
             self._attachment.connection.batches_per_epoch)
@@ -395,6 +394,7 @@ class DataLoader:
                         "each process")
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else f"{len(self)} batches an epoch"
-        return (f"DataLoader({self._contents.uri!r}, "
-                f"batch_size={self.batch_size}, {state})")
+        batches = -1 if self._closed else operator.length_hint(self, -1)
+        state = f"{batches} batches an epoch" if batches >= 0 else "length unknown"
+        return (f"DataLoader({self._contents.uri!r}, batch_size={self.batch_size}, "
+                f"{'closed' if self._closed else state})")

@@ -122,6 +122,12 @@ absl::Status Concatenation::ReadValues(std::uint64_t id,
   return parts_[sample.part]->ReadValues(sample.id, read, values, made);
 }
 
+void Concatenation::MostBytesOf(std::uint64_t id,
+                                absl::Span<std::uint64_t> bytes) const {
+  const SampleInPart sample = Locate(id);
+  parts_[sample.part]->MostBytesOf(sample.id, bytes);
+}
+
 absl::StatusOr<absl::Span<const std::uint8_t>> Concatenation::Unpack(
     std::uint64_t id, absl::Span<const std::uint8_t> packed,
     UnpackRoom room) const {

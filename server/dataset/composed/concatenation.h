@@ -31,6 +31,8 @@ class Concatenation final : public Dataset {
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
                           MadeValues* made) const override;
+  void MostBytesOf(std::uint64_t id,
+                   absl::Span<std::uint64_t> bytes) const override;
   absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
       std::uint64_t id, absl::Span<const std::uint8_t> packed,
       UnpackRoom room) const override;

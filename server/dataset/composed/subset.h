@@ -39,6 +39,10 @@ class Subset final : public Dataset {
                           MadeValues* made) const override {
     return whole_->ReadValues(list_->At(id), read, values, made);
   }
+  void MostBytesOf(std::uint64_t id,
+                   absl::Span<std::uint64_t> bytes) const override {
+    whole_->MostBytesOf(list_->At(id), bytes);
+  }
   absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
       std::uint64_t id, absl::Span<const std::uint8_t> packed,
       UnpackRoom room) const override {

@@ -75,6 +75,21 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   return absl::OkStatus();
 }
 
+// A value is a part of its record, or numbers that take at least a byte each
+// there.
+void RecordDataset::MostBytesOf(std::uint64_t id,
+                                absl::Span<std::uint64_t> bytes) const {
+  Dataset::MostBytesOf(id, bytes);
+  const std::uint64_t length = index_->ExtentOf(id).length;
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (format_->key_field() == i) continue;  // lies elsewhere
+    const bool is_array = fields_[i].array.has_value();
+    const std::uint64_t each =
+        is_array ? proto::SizeOf(fields_[i].array->dtype) : 1;
+    if (length < bytes[i] / each) bytes[i] = length * each;
+  }
+}
+
 std::string RecordDataset::NameOf(std::uint64_t id) const {
   return format_->NameOf(*index_, id);
 }

@@ -34,6 +34,8 @@ class RecordDataset final : public Dataset {
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
                           MadeValues* made) const override;
+  void MostBytesOf(std::uint64_t id,
+                   absl::Span<std::uint64_t> bytes) const override;
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return index_->longest(); }
   const std::vector<std::string>& classes() const override { return classes_; }

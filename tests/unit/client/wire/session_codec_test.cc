@@ -91,6 +91,27 @@ TEST(SessionCodecTest, LoaderSpecArrives) {
   EXPECT_TRUE(spec.placement().finished());
 }
 
+TEST(SessionCodecTest, LengthsArriveIfTheyAreAskedFor) {
+  forebay_loader_options options = {};
+  options.max_length = 1000;
+  options.padded = 1;
+  options.by_length = 1;
+  options.length_field = "tokens";
+  const auto spec_of = [&] {
+    return Parse(EncodeOpenLoader(1, EncodeLoaderSpec(options, "", "", {})))
+        .open_loader()
+        .spec();
+  };
+  const proto::LoaderSpec spec = spec_of();
+  EXPECT_EQ(spec.batch().max_length(), 1000u);
+  EXPECT_TRUE(spec.batch().padded());
+  EXPECT_TRUE(spec.sampler().by_length());
+  EXPECT_EQ(spec.sampler().length_field(), "tokens");
+  options = {};
+  EXPECT_EQ(spec_of().batch().max_length(), 0u);
+  EXPECT_FALSE(spec_of().sampler().by_length());
+}
+
 TEST(SessionCodecTest, ShardsAndManifestsArrive) {
   const char* const fields[] = {"image", "label"};
   const char* const columns[] = {"path", "class"};

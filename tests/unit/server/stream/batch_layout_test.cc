@@ -192,6 +192,53 @@ TEST(BatchLayoutTest, ClosesUpArraysThatDifferInLength) {
     EXPECT_EQ(Int64At(slot, field.row_splits_offset + i * 8), splits[i]);
 }
 
+TEST(BatchLayoutTest, GivesEachSampleTheRoomThatItNeeds) {
+  const FieldType ragged{
+      .name = "npy",
+      .kind = FieldKind::kArray,
+      .value = {.dtype = DType::kInt16, .shape = {1000}, .bytes = 2000},
+      .ragged = true};
+  const std::vector<FieldType> types = {Text(5000), Label(), ragged};
+  const std::vector<std::uint64_t> room = {20, 0, 64};
+  const BatchLayout layout(types, 4, proto::Place::kHost, 0, room);
+  EXPECT_LT(layout.slot_size().host,
+            BatchLayout(types, 4).slot_size().host - 4 * 6000);
+  std::vector<std::uint8_t> slot(layout.slot_size().host);
+  // Text, label and array of each of three samples.
+  const std::vector<std::uint64_t> starts =
+      layout.StartsFor(std::vector<std::uint64_t>{5, 0, 4, 0, 0, 40, 9, 0, 6});
+  const BatchMemory memory{.host = slot.data(), .starts = starts};
+  EXPECT_EQ(layout.Room(memory, 0, 2).size(), 9u);
+  EXPECT_EQ(layout.Room(memory, 2, 1).size(), 40u);
+  EXPECT_EQ(layout.Room(memory, 1, 2).data(),
+            layout.Room(memory, 1, 0).data() + 16);
+  const std::vector<std::string> texts = {"five", "", "nine char"};
+  const std::vector<std::string> arrays = {"aabb", std::string(30, 'c'), "dd"};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    layout.SetBytes(memory, 0, i, BytesOf(texts[i]));
+    layout.SetBytes(memory, 2, i, BytesOf(arrays[i]));
+    layout.SetInteger(memory, 1, i, i);
+  }
+  layout.Complete(memory, {.sample_count = 3});
+  const proto::BatchHeader header = HeaderOf(slot);
+  const auto bytes = [&](const proto::FieldLayout& field) {
+    return std::string(
+        reinterpret_cast<const char*>(slot.data()) + field.offset, field.bytes);
+  };
+  EXPECT_EQ(bytes(header.fields[0]), "fivenine char");
+  EXPECT_EQ(bytes(header.fields[2]), "aabb" + arrays[1] + "dd");
+  EXPECT_EQ(header.fields[2].shape[0], 18u);
+  EXPECT_EQ(Int64At(slot, header.fields[2].row_splits_offset + 16), 17);
+}
+
+TEST(BatchLayoutTest, RefusesRoomBeyondAllMemory) {
+  const std::vector<FieldType> types = {Text(1), Label()};
+  const std::vector<std::uint64_t> room = {std::uint64_t{1} << 49, 0};
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(BatchLayout::CheckSize(types, 8, 0, room)));
+  EXPECT_TRUE(BatchLayout::CheckSize(types, 8).ok());
+}
+
 TEST(BatchLayoutTest, FieldsLieOnTheHostForGpusIfTheySaySo) {
   FieldType label = Label();
   label.on_host = true;

@@ -1,0 +1,235 @@
+#include "server/job/length_planner.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "proto/job.pb.h"
+#include "server/base/status.h"
+#include "server/sampler/length_order.h"
+#include "server/sampler/length_plan.h"
+#include "server/stream/batch_room.h"
+#include "server/stream/sample_room.h"
+
+namespace forebay::job {
+namespace {
+
+// Batches that are planned together: so many that few are cut short by a
+// window's end, and so few that a plan takes milliseconds.
+constexpr std::uint64_t kWindowBatches = 64;
+constexpr std::uint64_t kWindowSamples = std::uint64_t{1} << 16;
+constexpr std::uint64_t kMostAtATime = std::uint64_t{1} << 22;
+// Slots smaller than this are not worth a look at each sample.
+constexpr std::uint64_t kSmallRoom = std::uint64_t{4} << 20;
+
+class Planner {
+ public:
+  Planner(const proto::LoaderSpec& spec, stream::StreamSpec* stream)
+      : spec_(spec), stream_(stream), survey_(stream->fields) {}
+
+  absl::Status Plan(base::MemoryBudget* budget, const std::stop_token& stop);
+
+ private:
+  std::uint64_t most() const { return spec_.batch().max_length(); }
+  bool has_limit() const { return most() > 0; }
+  bool by_length() const { return spec_.sampler().by_length() || has_limit(); }
+  std::uint64_t world_size() const {
+    return stream_->sampler.partition().world_size();
+  }
+
+  absl::Status CheckOptions() const;
+  absl::StatusOr<std::size_t> FindField() const;
+  absl::Status FindLengths();
+  bool GivesRoom() const;
+  absl::Status Survey(const stream::SampleRoom& room,
+                      const std::stop_token& stop);
+  absl::Status Limit();
+  absl::Status Order(base::MemoryBudget* budget);
+  void GiveRoom(std::shared_ptr<const stream::SampleRoom> room);
+  std::uint64_t RoomOfLongest() const;
+
+  const proto::LoaderSpec& spec_;
+  stream::StreamSpec* const stream_;
+  stream::RoomSurvey survey_;
+  std::string field_;  // that says the lengths
+  std::shared_ptr<const stream::FieldLengths> lengths_;
+};
+
+absl::Status Planner::CheckOptions() const {
+  if (!has_limit()) return absl::OkStatus();
+  if (spec_.batch().drop_last()) {
+    return absl::InvalidArgumentError(
+        "drop_last: where lengths decide how many samples make a batch, each "
+        "may be smaller than others");
+  }
+  if (spec_.batch().on_error() == proto::BatchSpec::SUBSTITUTE) {
+    return absl::InvalidArgumentError(
+        "on_error: a substitute may be longer than what is left of the largest "
+        "length of a batch: use \"raise\"");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::size_t> Planner::FindField() const {
+  const auto& fields = stream_->fields;
+  const std::string& name = spec_.sampler().length_field();
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const bool is_named = !name.empty() && fields[i].name == name;
+    if (is_named && !fields[i].varies()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(stream_->dataset->uri(),
+                       ": all samples have equally much of ", name));
+    }
+    if (is_named) return i;
+    if (!name.empty() || !fields[i].varies()) continue;
+    if (!found.has_value() || (fields[i].ragged && !fields[*found].ragged))
+      found = i;
+  }
+  if (found.has_value()) return *found;
+  return absl::InvalidArgumentError(
+      name.empty()
+          ? absl::StrCat(stream_->dataset->uri(),
+                         ": no field differs in length from sample to sample")
+          : absl::StrCat(stream_->dataset->uri(), ": there is no field ",
+                         name));
+}
+
+absl::Status Planner::FindLengths() {
+  FOREBAY_ASSIGN_OR_RETURN(const std::size_t field, FindField());
+  field_ = stream_->fields[field].name;
+  lengths_ = std::make_shared<stream::FieldLengths>(stream_->dataset, field,
+                                                    stream_->fields[field]);
+  if (!has_limit() || lengths_->are_exact()) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      stream_->dataset->uri(), ": only the samples' own bytes say how long ",
+      field_, " is, so the largest length of a batch cannot be kept"));
+}
+
+// Whether any batch has room if each of its samples, all different, has as much
+// as the index says.
+bool Planner::GivesRoom() const {
+  if (stream_->dataset->is_produced() || stream_->batch.substitute ||
+      stream_->sampler.is_listed())
+    return false;
+  return has_limit() || RoomOfLongest() > kSmallRoom;
+}
+
+std::uint64_t Planner::RoomOfLongest() const {
+  unsigned __int128 bytes = 0;
+  for (const stream::FieldType& type : stream_->fields)
+    if (type.varies()) bytes += type.value.bytes;
+  bytes *= stream_->batch.size;
+  return static_cast<std::uint64_t>(
+      std::min<unsigned __int128>(bytes, ~std::uint64_t{0}));
+}
+
+absl::Status Planner::Survey(const stream::SampleRoom& room,
+                             const std::stop_token& stop) {
+  constexpr std::uint64_t kLooks = 4096;  // samples between looks at `stop`
+  std::array<std::uint64_t, dataset::kMaxDatasetFields> bytes;
+  const auto all = absl::MakeSpan(bytes.data(), stream_->fields.size());
+  for (std::uint64_t id = 0; id < stream_->dataset->size(); ++id) {
+    if (id % kLooks == 0 && stop.stop_requested())
+      return absl::CancelledError("stopped");
+    room.BytesOf(id, all);
+    survey_.Add(all, lengths_ == nullptr ? 0 : lengths_->LengthOf(id));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Planner::Limit() {
+  const stream::SizeHistogram& lengths = survey_.lengths();
+  if (lengths.largest() > most()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        stream_->dataset->uri(), ": the longest sample has a length of ",
+        lengths.largest(), " (", field_, "), more than the ", most(),
+        " of a batch: give batches more, or take a part of it by Slice"));
+  }
+  const std::uint64_t samples = std::max<std::uint64_t>(
+      std::min<std::uint64_t>(lengths.MostWithin(most()), stream_->batch.size),
+      1);
+  stream_->batch.size = static_cast<std::uint32_t>(samples);
+  stream_->batch.by_length = true;
+  return absl::OkStatus();
+}
+
+absl::Status Planner::Order(base::MemoryBudget* budget) {
+  std::uint64_t batch = stream_->batch.size;
+  if (has_limit()) {
+    const std::uint64_t mean =
+        survey_.lengths().sum() /
+        std::max<std::uint64_t>(survey_.lengths().count(), 1);
+    batch = std::clamp<std::uint64_t>(most() / std::max<std::uint64_t>(mean, 1),
+                                      1, batch);
+  }
+  const std::uint64_t at_a_time = batch * world_size();
+  if (at_a_time > kMostAtATime) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "bucket_by: the batches of all ranks have ", at_a_time,
+        " samples together, of which ", kMostAtATime, " can be planned"));
+  }
+  sampler::LengthPlan plan{.sorts = spec_.sampler().by_length(),
+                           .batch = stream_->batch.size,
+                           .lengths = lengths_};
+  plan.window = std::min(
+      kWindowBatches * at_a_time,
+      std::max(kWindowSamples / at_a_time, std::uint64_t{1}) * at_a_time);
+  if (has_limit())
+    plan.limit = {.most = most(), .padded = spec_.batch().padded()};
+  const auto ranks = static_cast<std::uint32_t>(world_size());
+  // Of an epoch and the one after it.
+  auto reserved = budget->Reserve(
+      2 * sampler::LengthOrder::BytesOf(plan, ranks), "the order by length");
+  if (!reserved.ok())
+    return base::Annotate(reserved.status(), stream_->dataset->uri());
+  FOREBAY_ASSIGN_OR_RETURN(stream_->sampler,
+                           stream_->sampler.ByLength(std::move(plan)));
+  stream_->windows =
+      std::make_shared<const base::MemoryReservation>(*std::move(reserved));
+  return absl::OkStatus();
+}
+
+void Planner::GiveRoom(std::shared_ptr<const stream::SampleRoom> room) {
+  std::vector<std::uint64_t> bytes =
+      survey_.BytesFor(stream_->batch.size, most());
+  unsigned __int128 sum = 0;
+  for (const std::uint64_t field : bytes) sum += field;
+  const unsigned __int128 otherwise = RoomOfLongest();
+  if (sum * 4 > otherwise * 3) return;
+  stream_->room = {.bytes = std::move(bytes), .samples = std::move(room)};
+}
+
+absl::Status Planner::Plan(base::MemoryBudget* budget,
+                           const std::stop_token& stop) {
+  if (by_length()) {
+    FOREBAY_RETURN_IF_ERROR(CheckOptions());
+    FOREBAY_RETURN_IF_ERROR(FindLengths());
+  }
+  if (GivesRoom()) {
+    auto room = std::make_shared<const stream::SampleRoom>(stream_->dataset,
+                                                           stream_->fields);
+    FOREBAY_RETURN_IF_ERROR(Survey(*room, stop));
+    if (has_limit()) FOREBAY_RETURN_IF_ERROR(Limit());
+    GiveRoom(std::move(room));
+  }
+  return by_length() ? Order(budget) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status PlanLengths(const proto::LoaderSpec& spec,
+                         base::MemoryBudget* budget,
+                         const std::stop_token& stop,
+                         stream::StreamSpec* stream) {
+  return Planner(spec, stream).Plan(budget, stop);
+}
+
+}  // namespace forebay::job

@@ -1,0 +1,199 @@
+#include "server/sampler/length_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "server/base/check.h"
+#include "server/base/philox.h"
+
+namespace forebay::sampler {
+namespace {
+
+// Steps of a window. Where batches have one size, that divides them.
+std::uint64_t StepsOf(const LengthPlan& plan, std::uint32_t world_size) {
+  const std::uint64_t steps = (plan.window + world_size - 1) / world_size;
+  if (plan.limit.has_value()) return steps;
+  return (steps + plan.batch - 1) / plan.batch * plan.batch;
+}
+
+}  // namespace
+
+std::uint64_t LengthOrder::BytesOf(const LengthPlan& plan,
+                                   std::uint32_t world_size) {
+  constexpr std::uint64_t kBytesEach = 3 * sizeof(std::uint64_t);
+  return kKept * kBytesEach * world_size * StepsOf(plan, world_size);
+}
+
+LengthOrder::LengthOrder(const LengthPlan& plan, const Partition& partition,
+                         const std::optional<Permutation>& shuffle,
+                         std::uint64_t seed, std::uint64_t epoch)
+    : plan_(plan),
+      partition_(partition),
+      shuffle_(shuffle),
+      seed_(seed),
+      epoch_(epoch),
+      steps_(StepsOf(plan, partition.world_size())) {
+  FOREBAY_CHECK(plan.lengths != nullptr && plan.window > 0 && plan.batch > 0);
+}
+
+std::uint64_t LengthOrder::SampleAt(std::uint64_t position) const {
+  FOREBAY_CHECK(position < partition_.count());
+  const WindowPtr window = WindowAt(position);
+  return window
+      ->samples[(position - FirstOf(window->number)) * partition_.world_size() +
+                partition_.rank()];
+}
+
+std::optional<std::uint64_t> LengthOrder::PositionOf(
+    std::uint64_t sample) const {
+  const std::uint64_t count = partition_.count();
+  const std::uint32_t world_size = partition_.world_size();
+  const std::uint64_t place =
+      shuffle_.has_value() ? shuffle_->PositionOf(sample) : sample;
+  const std::uint64_t step = place / world_size;
+  if (count == 0 || step >= partition_.most_count()) return std::nullopt;
+  const WindowPtr window = Kept(step / steps_);
+  if (window == nullptr) return std::min(step, count - 1);
+  const std::uint64_t first = FirstOf(window->number);
+  const std::uint64_t index = window->indexes[place - first * world_size];
+  if (index % world_size != partition_.rank()) return std::nullopt;
+  return first + index / world_size;
+}
+
+std::uint64_t LengthOrder::EndOfBatch(std::uint64_t position) const {
+  const WindowPtr window = WindowAt(position);
+  const std::uint64_t first = FirstOf(window->number);
+  const auto end = std::upper_bound(window->ends.begin(), window->ends.end(),
+                                    position - first);
+  return std::min(first + *end, partition_.count());
+}
+
+std::optional<std::uint64_t> LengthOrder::BatchesBetween(
+    std::uint64_t from, std::uint64_t to) const {
+  if (from >= to) return from == to ? std::optional(0) : std::nullopt;
+  if (to >= partition_.count()) return std::nullopt;
+  const WindowPtr window = WindowAt(to);
+  const std::uint64_t begin = FirstOf(window->number);
+  const std::vector<std::uint64_t>& ends = window->ends;
+  const auto before = std::lower_bound(ends.begin(), ends.end(), to - begin);
+  const bool begins_one =
+      to == begin || (before != ends.end() && *before == to - begin);
+  if (!begins_one) return std::nullopt;
+  // The batches of that window before `to`.
+  const auto behind =
+      static_cast<std::uint64_t>(before - ends.begin()) + (to == begin ? 0 : 1);
+  if (from >= begin) {
+    const auto passed =
+        std::upper_bound(ends.begin(), ends.end(), from - begin) - ends.begin();
+    return behind - static_cast<std::uint64_t>(passed);
+  }
+  return behind + (begin - from) * ends.size() / ends.back() + 1;
+}
+
+std::uint64_t LengthOrder::BaseAt(std::uint64_t place) const {
+  const std::uint64_t within = place % partition_.size();
+  return shuffle_.has_value() ? shuffle_->At(within) : within;
+}
+
+LengthOrder::WindowPtr LengthOrder::Kept(std::uint64_t number) const {
+  base::MutexLock lock(&mutex_);
+  for (const WindowPtr& window : kept_)
+    if (window != nullptr && window->number == number) return window;
+  return nullptr;
+}
+
+LengthOrder::WindowPtr LengthOrder::WindowAt(std::uint64_t position) const {
+  const std::uint64_t number = position / steps_;
+  if (WindowPtr kept = Kept(number); kept != nullptr) return kept;
+  WindowPtr planned = Plan(number);
+  base::MutexLock lock(&mutex_);
+  kept_[oldest_] = planned;
+  oldest_ = (oldest_ + 1) % kKept;
+  return planned;
+}
+
+LengthOrder::WindowPtr LengthOrder::Plan(std::uint64_t number) const {
+  const std::uint32_t world_size = partition_.world_size();
+  const std::uint64_t first = FirstOf(number);
+  const std::uint64_t last = std::min(first + steps_, partition_.most_count());
+  // Behind the places there are, padding repeats the start, where there is any.
+  const std::uint64_t end =
+      partition_.is_padded() ? last * world_size
+                             : std::min(last * world_size, partition_.size());
+  const std::uint64_t begin = first * world_size;
+  std::vector<std::uint64_t> samples(end - begin);
+  std::vector<std::uint64_t> lengths(end - begin);
+  for (std::uint64_t i = 0; i < samples.size(); ++i) {
+    samples[i] = BaseAt(begin + i);
+    lengths[i] = plan_.lengths->LengthOf(samples[i]);
+  }
+  std::vector<std::uint32_t> order(samples.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (plan_.sorts) Sort(&order, &lengths);
+
+  auto window = std::make_shared<Window>();
+  window->number = number;
+  window->indexes.resize(samples.size());
+  const std::vector<std::uint64_t> ends = Cut(lengths);
+  for (const std::size_t batch : Shuffled(ends, samples.size(), number)) {
+    const std::uint64_t from = batch == 0 ? 0 : ends[batch - 1];
+    const std::uint64_t to =
+        std::min<std::uint64_t>(ends[batch] * world_size, order.size());
+    for (std::uint64_t i = from * world_size; i < to; ++i) {
+      window->indexes[order[i]] =
+          static_cast<std::uint32_t>(window->samples.size());
+      window->samples.push_back(samples[order[i]]);
+    }
+    window->ends.push_back((window->ends.empty() ? 0 : window->ends.back()) +
+                           ends[batch] - from);
+  }
+  return window;
+}
+
+// The longest come first. Those of one length stay as they were.
+void LengthOrder::Sort(std::vector<std::uint32_t>* order,
+                       std::vector<std::uint64_t>* lengths) {
+  std::stable_sort(order->begin(), order->end(),
+                   [&](std::uint32_t one, std::uint32_t other) {
+                     return (*lengths)[one] > (*lengths)[other];
+                   });
+  std::stable_sort(lengths->begin(), lengths->end(), std::greater<>());
+}
+
+// Returns the step behind each batch.
+std::vector<std::uint64_t> LengthOrder::Cut(
+    absl::Span<const std::uint64_t> lengths) const {
+  const std::uint32_t world_size = partition_.world_size();
+  std::vector<std::uint64_t> ends;
+  std::uint64_t end = 0;
+  while (end * world_size < lengths.size()) {
+    end += StepsOfBatch(lengths.subspan(end * world_size), world_size, plan_);
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+// Returns the order of the batches that end there. One that is shorter than the
+// others, or whose last step lacks samples, stays the last.
+std::vector<std::size_t> LengthOrder::Shuffled(
+    absl::Span<const std::uint64_t> ends, std::uint64_t samples,
+    std::uint64_t window) const {
+  std::vector<std::size_t> batches(ends.size());
+  std::iota(batches.begin(), batches.end(), 0);
+  if (!plan_.sorts || !shuffle_.has_value() || ends.empty()) return batches;
+  const bool is_short = !plan_.limit.has_value() && ends.back() % plan_.batch;
+  const bool lacks = samples % partition_.world_size() != 0;
+  // A stream of random numbers that no op, group or substitution uses.
+  constexpr std::uint16_t kBatches = 0xFFFD;
+  const std::uint64_t key =
+      base::PhiloxStream(seed_, epoch_, window, kBatches).NextUint64();
+  const std::uint64_t moved = ends.size() - (is_short || lacks ? 1 : 0);
+  if (moved == 0) return batches;
+  const Permutation places(moved, key, epoch_);
+  for (std::uint64_t i = 0; i < moved; ++i) batches[i] = places.At(i);
+  return batches;
+}
+
+}  // namespace forebay::sampler

@@ -1,0 +1,90 @@
+#ifndef FOREBAY_SERVER_SAMPLER_LENGTH_ORDER_H_
+#define FOREBAY_SERVER_SAMPLER_LENGTH_ORDER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/types/span.h"
+#include "server/base/mutex.h"
+#include "server/sampler/length_plan.h"
+#include "server/sampler/partition.h"
+#include "server/sampler/permutation.h"
+
+namespace forebay::sampler {
+
+// The order of one epoch by a LengthPlan, as one rank sees it. An order without
+// lengths, a shuffle or the sequence, is cut into windows. Within each, samples
+// are sorted by length, if the plan says so, and cut into batches, which are
+// shuffled. All ranks' batches have equally many samples, of like lengths.
+//
+// Any position can be asked for. A window is planned when it is first asked
+// for, and the last few are kept. Equal plans, partitions, seeds and epochs
+// give the equal order, on every machine.
+//
+// Thread-safe. Owns what is planned; shares the lengths. Blocks for no longer
+// than a window's plan takes. Has no errors.
+class LengthOrder {
+ public:
+  // Bytes that an order takes at most, by its plan.
+  static std::uint64_t BytesOf(const LengthPlan& plan,
+                               std::uint32_t world_size);
+
+  // `shuffle` is of the partition's size; nullopt: samples come in sequence.
+  LengthOrder(const LengthPlan& plan, const Partition& partition,
+              const std::optional<Permutation>& shuffle, std::uint64_t seed,
+              std::uint64_t epoch);
+
+  // Returns the sample at `position`, which is below the partition's count().
+  std::uint64_t SampleAt(std::uint64_t position) const;
+  // Returns the position of `sample` if its window is at hand, and another
+  // rank's sample has none then. Else returns one about there.
+  std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
+  // Returns the position behind the batch that the one at `position` is in.
+  std::uint64_t EndOfBatch(std::uint64_t position) const;
+  // Returns how many batches begin from `from` up to `to`, which begins one.
+  // Beyond a window, that is a guess. Returns nullopt if `to` begins none.
+  std::optional<std::uint64_t> BatchesBetween(std::uint64_t from,
+                                              std::uint64_t to) const;
+
+ private:
+  // The plan of a window.
+  struct Window {
+    std::uint64_t number = 0;
+    std::vector<std::uint64_t> samples;  // of all ranks, step by step
+    std::vector<std::uint32_t> indexes;  // of samples, by their places
+    std::vector<std::uint64_t> ends;     // the step behind each batch
+  };
+  using WindowPtr = std::shared_ptr<const Window>;
+  static constexpr std::size_t kKept = 4;
+
+  std::uint64_t BaseAt(std::uint64_t place) const;
+  std::uint64_t FirstOf(std::uint64_t window) const { return window * steps_; }
+  WindowPtr Kept(std::uint64_t number) const ABSL_LOCKS_EXCLUDED(mutex_);
+  WindowPtr WindowAt(std::uint64_t position) const ABSL_LOCKS_EXCLUDED(mutex_);
+  WindowPtr Plan(std::uint64_t number) const;
+  static void Sort(std::vector<std::uint32_t>* order,
+                   std::vector<std::uint64_t>* lengths);
+  std::vector<std::uint64_t> Cut(absl::Span<const std::uint64_t> lengths) const;
+  std::vector<std::size_t> Shuffled(absl::Span<const std::uint64_t> ends,
+                                    std::uint64_t samples,
+                                    std::uint64_t window) const;
+
+  const LengthPlan plan_;
+  const Partition partition_;
+  const std::optional<Permutation> shuffle_;
+  const std::uint64_t seed_;
+  const std::uint64_t epoch_;
+  const std::uint64_t steps_;  // of a window
+  mutable base::Mutex mutex_;
+  mutable std::array<WindowPtr, kKept> kept_ ABSL_GUARDED_BY(mutex_);
+  mutable std::size_t oldest_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace forebay::sampler
+
+#endif  // FOREBAY_SERVER_SAMPLER_LENGTH_ORDER_H_

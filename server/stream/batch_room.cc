@@ -1,0 +1,66 @@
+#include "server/stream/batch_room.h"
+
+#include <algorithm>
+
+namespace forebay::stream {
+namespace {
+
+// a + b * c, or the largest number if that is less.
+std::uint64_t Sum(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  std::uint64_t sum = 0;
+  if (__builtin_mul_overflow(b, c, &sum) ||
+      __builtin_add_overflow(a, sum, &sum))
+    return ~std::uint64_t{0};
+  return sum;
+}
+
+// Bytes of a text's character; and what a field of another length than the
+// samples' has more counts as `beyond`.
+constexpr std::uint64_t kTextEach = 8;
+
+std::uint64_t EachOf(const FieldType& type) {
+  const std::uint64_t longest = type.value.shape.front();
+  if (!type.ragged) return kTextEach;
+  return longest == 0 ? 0 : type.value.bytes / longest;
+}
+
+}  // namespace
+
+RoomSurvey::RoomSurvey(const std::vector<FieldType>& fields) {
+  for (const FieldType& type : fields) {
+    fields_.emplace_back();
+    if (!type.varies()) continue;
+    fields_.back() = {.each = EachOf(type), .longest = type.value.bytes};
+  }
+}
+
+void RoomSurvey::Add(absl::Span<const std::uint64_t> bytes,
+                     std::uint64_t length) {
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (!fields_[i].has_value()) continue;
+    Sizes& sizes = *fields_[i];
+    sizes.bytes.Add(bytes[i]);
+    const std::uint64_t by_length = Sum(0, length, sizes.each);
+    if (bytes[i] > by_length)
+      sizes.beyond = std::max(sizes.beyond, bytes[i] - by_length);
+  }
+  if (length > 0) lengths_.Add(length);
+}
+
+std::vector<std::uint64_t> RoomSurvey::BytesFor(std::uint32_t samples,
+                                                std::uint64_t most) const {
+  std::vector<std::uint64_t> bytes;
+  for (const std::optional<Sizes>& sizes : fields_) {
+    bytes.push_back(0);
+    if (!sizes.has_value()) continue;
+    bytes.back() = std::min(sizes->bytes.SumOfLargest(samples),
+                            Sum(0, samples, sizes->longest));
+    if (most == 0) continue;
+    const std::uint64_t by_length =
+        Sum(Sum(0, samples, sizes->beyond), most, sizes->each);
+    bytes.back() = std::min(bytes.back(), by_length);
+  }
+  return bytes;
+}
+
+}  // namespace forebay::stream

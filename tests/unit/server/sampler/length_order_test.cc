@@ -1,0 +1,279 @@
+#include "server/sampler/length_order.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "server/sampler/length_plan.h"
+#include "server/sampler/partition.h"
+#include "server/sampler/permutation.h"
+
+namespace forebay::sampler {
+namespace {
+
+// Lengths that follow from the sample's number alone.
+class SomeLengths final : public SampleLengths {
+ public:
+  explicit SomeLengths(std::uint64_t most) : most_(most) {}
+  std::uint64_t LengthOf(std::uint64_t sample) const override {
+    return 1 + (sample * 0x9E3779B97F4A7C15 >> 33) % most_;
+  }
+
+ private:
+  const std::uint64_t most_;
+};
+
+struct Case {
+  std::uint64_t size = 0;
+  std::uint32_t world_size = 1;
+  Pad pad = Pad::kWrap;
+  bool shuffles = true;
+  LengthPlan plan;
+
+  LengthOrder For(std::uint32_t rank, std::uint64_t epoch = 3) const {
+    std::optional<Permutation> shuffle;
+    if (shuffles) shuffle.emplace(size, 7, epoch);
+    return {plan, Partition(size, rank, world_size, pad), shuffle, 7, epoch};
+  }
+  std::uint64_t CountOf(std::uint32_t rank) const {
+    return Partition(size, rank, world_size, pad).count();
+  }
+};
+
+Case RandomCase(std::mt19937_64& random) {
+  Case made;
+  made.size = 1 + random() % 700;
+  made.world_size = static_cast<std::uint32_t>(1 + random() % 5);
+  made.pad = static_cast<Pad>(random() % 3);
+  made.shuffles = random() % 4 != 0;
+  made.plan.window = 1 + random() % 300;
+  made.plan.sorts = random() % 3 != 0;
+  made.plan.batch = 1 + random() % 20;
+  made.plan.lengths = std::make_shared<SomeLengths>(1 + random() % 90);
+  if (random() % 2 == 0)
+    made.plan.limit = {.most = 90 + random() % 900,
+                       .padded = random() % 2 == 0};
+  return made;
+}
+
+std::vector<std::uint64_t> SamplesOf(const LengthOrder& order,
+                                     std::uint64_t count) {
+  std::vector<std::uint64_t> samples;
+  for (std::uint64_t i = 0; i < count; ++i)
+    samples.push_back(order.SampleAt(i));
+  return samples;
+}
+
+std::vector<std::uint64_t> EndsOf(const LengthOrder& order,
+                                  std::uint64_t count) {
+  std::vector<std::uint64_t> ends;
+  for (std::uint64_t at = 0; at < count;) {
+    at = order.EndOfBatch(at);
+    ends.push_back(at);
+  }
+  return ends;
+}
+
+class LengthOrderTest : public testing::TestWithParam<int> {
+ protected:
+  LengthOrderTest() : random_(static_cast<std::uint64_t>(GetParam())) {
+    case_ = RandomCase(random_);
+  }
+
+  std::mt19937_64 random_;
+  Case case_;
+};
+
+// As the order without lengths: with each sample as often, over all ranks.
+TEST_P(LengthOrderTest, HasTheSamplesOfTheOrderWithoutLengths) {
+  std::map<std::uint64_t, int> got;
+  std::map<std::uint64_t, int> wanted;
+  std::optional<Permutation> shuffle;
+  if (case_.shuffles) shuffle.emplace(case_.size, 7, 3);
+  for (std::uint32_t rank = 0; rank < case_.world_size; ++rank) {
+    const Partition partition(case_.size, rank, case_.world_size, case_.pad);
+    const LengthOrder order = case_.For(rank);
+    for (std::uint64_t i = 0; i < partition.count(); ++i) {
+      ++got[order.SampleAt(i)];
+      const std::uint64_t place = partition.PlaceAt(i);
+      ++wanted[shuffle.has_value() ? shuffle->At(place) : place];
+    }
+  }
+  EXPECT_EQ(got, wanted);
+}
+
+TEST_P(LengthOrderTest, HasTheSameSamplesInWhateverSequenceTheyAreAskedFor) {
+  const std::uint64_t count = case_.CountOf(0);
+  const std::vector<std::uint64_t> samples = SamplesOf(case_.For(0), count);
+  std::vector<std::uint64_t> positions(count);
+  std::iota(positions.begin(), positions.end(), 0);
+  std::shuffle(positions.begin(), positions.end(), random_);
+  const LengthOrder order = case_.For(0);
+  for (const std::uint64_t position : positions)
+    EXPECT_EQ(order.SampleAt(position), samples[position]);
+}
+
+TEST_P(LengthOrderTest, KeepsItsBatchesWithinTheLimit) {
+  const std::uint64_t count = case_.CountOf(0);
+  const LengthOrder order = case_.For(0);
+  std::uint64_t begin = 0;
+  for (const std::uint64_t end : EndsOf(order, count)) {
+    ASSERT_GT(end, begin);
+    ASSERT_LE(end, count);
+    const std::uint64_t samples = end - begin;
+    EXPECT_LE(samples, case_.plan.batch);
+    if (!case_.plan.limit.has_value()) {
+      EXPECT_TRUE(samples == case_.plan.batch || end == count);
+    } else if (samples > 1) {
+      std::uint64_t sum = 0;
+      std::uint64_t longest = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const std::uint64_t length =
+            case_.plan.lengths->LengthOf(order.SampleAt(i));
+        sum += length;
+        longest = std::max(longest, length);
+      }
+      EXPECT_LE(case_.plan.limit->padded ? longest * samples : sum,
+                case_.plan.limit->most);
+    }
+    begin = end;
+  }
+}
+
+TEST_P(LengthOrderTest, GivesAllRanksBatchesOfEqualSize) {
+  const std::vector<std::uint64_t> first =
+      EndsOf(case_.For(0), case_.CountOf(0));
+  for (std::uint32_t rank = 1; rank < case_.world_size; ++rank) {
+    const std::uint64_t count = case_.CountOf(rank);
+    std::vector<std::uint64_t> ends = EndsOf(case_.For(rank), count);
+    // Without padding, a rank may lack one sample.
+    if (count < case_.CountOf(0)) {
+      if (ends.size() == first.size()) {
+        EXPECT_EQ(ends.back() + 1, first.back());
+        ends.back() = first.back();
+      } else {
+        ends.push_back(first.back());
+      }
+    }
+    EXPECT_EQ(ends, first);
+  }
+}
+
+TEST_P(LengthOrderTest, FindsSamplesOfWindowsAtHandExactly) {
+  const std::uint64_t count = case_.CountOf(0);
+  const LengthOrder order = case_.For(0);
+  for (std::uint64_t position = 0; position < count; ++position) {
+    const auto found = order.PositionOf(order.SampleAt(position));
+    ASSERT_TRUE(found.has_value());
+    // Padding repeats a sample, whose first position may be far.
+    if (case_.pad != Pad::kWrap || case_.size % case_.world_size == 0) {
+      EXPECT_EQ(*found, position);
+    }
+  }
+}
+
+TEST_P(LengthOrderTest, CountsBatchesWithinAWindow) {
+  const std::uint64_t count = case_.CountOf(0);
+  const LengthOrder order = case_.For(0);
+  const std::uint64_t steps =
+      (case_.plan.window + case_.world_size - 1) / case_.world_size;
+  std::vector<std::uint64_t> begins = {0};
+  for (const std::uint64_t end : EndsOf(order, count)) begins.push_back(end);
+  begins.pop_back();  // the epoch's end begins none
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    for (std::size_t k = i; k < std::min(i + 5, begins.size()); ++k) {
+      const auto batches = order.BatchesBetween(begins[i], begins[k]);
+      ASSERT_TRUE(batches.has_value());
+      if (begins[i] / steps == begins[k] / steps && case_.plan.limit) {
+        EXPECT_EQ(*batches, k - i);
+      }
+      EXPECT_EQ(*batches == 0, k == i);
+    }
+    if (i + 1 < begins.size() && begins[i] + 1 < begins[i + 1]) {
+      EXPECT_EQ(order.BatchesBetween(begins[i], begins[i] + 1), std::nullopt);
+    }
+  }
+}
+
+TEST_P(LengthOrderTest, DiffersFromEpochToEpochIfItShuffles) {
+  const std::uint64_t count = case_.CountOf(0);
+  if (count < 50) GTEST_SKIP() << "too few samples to differ for sure";
+  const bool equal =
+      SamplesOf(case_.For(0, 3), count) == SamplesOf(case_.For(0, 4), count);
+  EXPECT_EQ(equal, !case_.shuffles);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LengthOrderTest, testing::Range(0, 60));
+
+TEST(LengthOrderTest, BringsLikeLengthsTogether) {
+  Case big{.size = 20'000, .plan = {}};
+  big.plan = {.window = 2'000,
+              .sorts = true,
+              .batch = 20,
+              .limit = std::nullopt,
+              .lengths = std::make_shared<SomeLengths>(1'000)};
+  const LengthOrder order = big.For(0);
+  std::uint64_t padding = 0;
+  std::uint64_t sum = 0;
+  for (std::uint64_t begin = 0; begin < big.size; begin += 20) {
+    std::uint64_t longest = 0;
+    std::uint64_t batch = 0;
+    for (std::uint64_t i = begin; i < begin + 20; ++i) {
+      const std::uint64_t length =
+          big.plan.lengths->LengthOf(order.SampleAt(i));
+      longest = std::max(longest, length);
+      batch += length;
+    }
+    padding += longest * 20 - batch;
+    sum += batch;
+  }
+  // Unsorted, nearly every second place is padding.
+  EXPECT_LT(padding, sum / 50);
+}
+
+TEST(LengthOrderTest, ShufflesTheBatchesOfAWindow) {
+  Case big{.size = 2'000, .plan = {}};
+  big.plan = {.window = 2'000,
+              .sorts = true,
+              .batch = 10,
+              .limit = std::nullopt,
+              .lengths = std::make_shared<SomeLengths>(1'000)};
+  const LengthOrder order = big.For(0);
+  int shorter = 0;
+  for (std::uint64_t begin = 10; begin < big.size; begin += 10) {
+    shorter += big.plan.lengths->LengthOf(order.SampleAt(begin)) <
+               big.plan.lengths->LengthOf(order.SampleAt(begin - 10));
+  }
+  EXPECT_GT(shorter, 60);
+  EXPECT_LT(shorter, 140);
+}
+
+TEST(StepsOfBatchTest, TakesALongSampleAlone) {
+  const LengthPlan plan{.batch = 8, .limit = LengthLimit{.most = 10}};
+  const std::vector<std::uint64_t> lengths = {25, 3, 3, 3, 3};
+  EXPECT_EQ(StepsOfBatch(lengths, 1, plan), 1);
+  EXPECT_EQ(StepsOfBatch(absl::MakeConstSpan(lengths).subspan(1), 1, plan), 3);
+}
+
+TEST(StepsOfBatchTest, CountsEachRankForItself) {
+  const LengthPlan plan{.batch = 8, .limit = LengthLimit{.most = 10}};
+  const std::vector<std::uint64_t> lengths = {9, 1, 1, 9, 1, 1};
+  EXPECT_EQ(StepsOfBatch(lengths, 2, plan), 2);
+}
+
+TEST(StepsOfBatchTest, CountsPaddingToTheLongest) {
+  const LengthPlan plan{.batch = 8,
+                        .limit = LengthLimit{.most = 10, .padded = true}};
+  const std::vector<std::uint64_t> lengths = {1, 1, 3, 3, 1};
+  EXPECT_EQ(StepsOfBatch(lengths, 1, plan), 3);
+}
+
+}  // namespace
+}  // namespace forebay::sampler

@@ -1,0 +1,115 @@
+#include "server/stream/batch_room.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace forebay::stream {
+namespace {
+
+std::vector<FieldType> Types() {
+  return {
+      {.name = "tokens",
+       .kind = proto::FieldKind::kArray,
+       .value = {.dtype = proto::DType::kInt32,
+                 .shape = {100'000},
+                 .bytes = 400'000},
+       .ragged = true},
+      {.name = "label",
+       .kind = proto::FieldKind::kLabel,
+       .value = {.dtype = proto::DType::kInt64, .shape = {}, .bytes = 8}},
+      {.name = "txt",
+       .kind = proto::FieldKind::kText,
+       .value = {
+           .dtype = proto::DType::kUint8, .shape = {90'000}, .bytes = 90'000}}};
+}
+
+// Few samples are long. Each array has some elements more than its length, as
+// if a header had been counted.
+struct Samples {
+  explicit Samples(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 500; ++i) {
+      const std::uint64_t length = 1 + (random() % 100'000 >> random() % 17);
+      lengths.push_back(length);
+      tokens.push_back(std::min<std::uint64_t>(length * 4 + 64, 400'000));
+      texts.push_back(random() % 90'000 >> random() % 10);
+    }
+  }
+
+  std::vector<std::uint64_t> lengths;
+  std::vector<std::uint64_t> tokens;
+  std::vector<std::uint64_t> texts;
+};
+
+class RoomSurveyTest : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  RoomSurveyTest() {
+    for (std::size_t i = 0; i < samples_.lengths.size(); ++i) {
+      survey_.Add(
+          std::vector<std::uint64_t>{samples_.tokens[i], 0, samples_.texts[i]},
+          samples_.lengths[i]);
+    }
+  }
+
+  const Samples samples_{GetParam()};
+  RoomSurvey survey_{Types()};
+  std::mt19937_64 random_{GetParam()};
+};
+
+TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSoManySamples) {
+  constexpr std::uint32_t kBatch = 32;
+  const std::vector<std::uint64_t> room = survey_.BytesFor(kBatch, 0);
+  ASSERT_EQ(room.size(), 3u);
+  EXPECT_EQ(room[1], 0u);
+  EXPECT_LT(room[0], 32 * 400'000u);
+  std::vector<std::uint64_t> tokens = samples_.tokens;
+  std::vector<std::uint64_t> texts = samples_.texts;
+  std::sort(tokens.rbegin(), tokens.rend());
+  std::sort(texts.rbegin(), texts.rend());
+  EXPECT_GE(room[0], std::accumulate(tokens.begin(), tokens.begin() + kBatch,
+                                     std::uint64_t{0}));
+  EXPECT_GE(room[2], std::accumulate(texts.begin(), texts.begin() + kBatch,
+                                     std::uint64_t{0}));
+}
+
+TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSuchALength) {
+  constexpr std::uint64_t kMost = 100'000;
+  const auto samples =
+      static_cast<std::uint32_t>(survey_.lengths().MostWithin(kMost));
+  const std::vector<std::uint64_t> room = survey_.BytesFor(samples, kMost);
+  EXPECT_LE(room[0], kMost * 4 + samples * 64);
+  for (int i = 0; i < 100; ++i) {
+    std::uint64_t length = 0;
+    std::uint64_t tokens = 0;
+    std::uint64_t texts = 0;
+    std::vector<std::size_t> order(samples_.lengths.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const std::size_t sample : order) {
+      if (length + samples_.lengths[sample] > kMost) continue;
+      length += samples_.lengths[sample];
+      tokens += samples_.tokens[sample];
+      texts += samples_.texts[sample];
+    }
+    EXPECT_LE(tokens, room[0]);
+    EXPECT_LE(texts, room[2]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RoomSurveyTest,
+                         testing::Range(std::uint64_t{0}, std::uint64_t{20}));
+
+TEST(RoomSurveyTest, ABatchOfAFewSamplesTakesNoMoreThanTheLongest) {
+  RoomSurvey survey(Types());
+  survey.Add(std::vector<std::uint64_t>{400'000, 0, 90'000}, 100'000);
+  EXPECT_EQ(survey.BytesFor(8, 0),
+            (std::vector<std::uint64_t>{400'000, 0, 90'000}));
+}
+
+}  // namespace
+}  // namespace forebay::stream
