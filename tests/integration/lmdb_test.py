@@ -293,6 +293,15 @@ def test_datums(shared_daemon, tmp_path, photos, fields):
         assert batch.label.tolist() == labels[:4]
 
 
+@pytest.mark.parametrize("fields", ["datum", {"key": "text", "value": "datum"}])
+def test_a_datum_has_transforms_by_field(shared_daemon, tmp_path, photos, fields):
+    picture = next(photos.glob("*/*.jpg"))
+    write(tmp_path / "env", {b"a": datum(3, data=picture.read_bytes(), encoded=True)})
+    with open_entries(forebay.lmdb(tmp_path / "env", fields=fields),
+                      transform={"image": T.CenterCrop(CROP)}) as loader:
+        assert next(iter(loader)).image.shape == (1, 3, *CROP)
+
+
 def test_a_datum_with_its_key(shared_daemon, tmp_path):
     write(tmp_path / "d", {b"a-%d" % i: datum(i, shape=(1, 1, 2), data=b"%02d" % i)
                            for i in range(5)})

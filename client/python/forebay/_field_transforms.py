@@ -71,9 +71,10 @@ class _Fields:
         self.has_extensions = not has_records and not (
             is_path and _options.is_mds(os.fsdecode(path)))
         if has_records and isinstance(fields, str):
-            one = "value" if isinstance(dataset, LMDB) else "record"
-            fields = _DATUM if one == "value" and fields == "datum" else {one: fields}
+            fields = {"value" if isinstance(dataset, LMDB) else "record": fields}
         if has_records and isinstance(fields, Mapping):
+            if isinstance(dataset, LMDB) and fields.get("value") == "datum":
+                fields = {**fields, **_DATUM}
             self.types = fields
         if isinstance(fields, (list, tuple, set, Mapping)):
             self.names = {field if has_records else str(field).split(";")[0]
