@@ -85,8 +85,8 @@ def test_an_enormous_record_takes_no_memory(good):
 
 
 def test_files_without_records_are_no_dataset(good):
-    assert "the dataset has no samples" in refusal(
-        forebay.InvalidArgument, GOLDEN / "empty.tfrecord")
+    assert refusal(forebay.InvalidArgument, GOLDEN / "empty.tfrecord") == (
+        f"{GOLDEN}: the dataset has no samples")
     assert len(forebay.Dataset(GOLDEN / "empty.tfrecord", autostart=False)) == 0
 
 
