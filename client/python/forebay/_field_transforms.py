@@ -50,7 +50,7 @@ def _is_images(transform: Any) -> bool:
 
 
 class _Fields:
-    """What is known of a dataset's fields before the daemon has seen it.
+    """The fields of a dataset, as far as they are known before the daemon sees it.
 
     Attributes:
       names: of all; None if they are not known.

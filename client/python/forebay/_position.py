@@ -12,7 +12,7 @@ from ._partition import Partition
 from ._seen import Seen
 
 _VERSION = 1
-# What makes each order, as users say it.
+# The argument that makes each order.
 _ORDERS = {
     _native.SEQUENTIAL: "shuffle=False", _native.SHUFFLE: "shuffle=True",
     _native.BLOCK_SHUFFLE: 'shuffle="block"', _native.LISTED: "sampler=",
