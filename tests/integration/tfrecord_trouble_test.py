@@ -109,8 +109,8 @@ def test_fields_that_records_lack():
         start + "embedding: has 8 values of type float, which is no float32[7]; "
         'for any number of them, its type ends in "[n]"')
     assert refusal(forebay.InvalidArgument, EXAMPLES, fields={"ids": "int64"}) == (
-        start + "ids: has 0 values of type int64, which is no int64; for any number "
-        'of them, its type ends in "[n]"')
+        start.replace("0 (record 0)", "1 (record 1)") + "ids: has 2 values of type "
+        'int64, which is no int64; for any number of them, its type ends in "[n]"')
     assert refusal(forebay.InvalidArgument, EXAMPLES,
                    fields={"score": "int64"}) == (
         start + "score: has 1 values of type float, which is no int64")
