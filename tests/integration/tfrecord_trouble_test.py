@@ -162,6 +162,22 @@ def test_what_is_missing_is_named(good):
         f"{good.parent}: x-*.tfrecord: no file fits this pattern")
 
 
+def test_a_pattern_passes_no_link_over(tmp_path):
+    """Those that lead out of the folder were left out, without a word."""
+    outside = write(tmp_path / "b.tfrecord", [b"second"])
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write(folder / "a.tfrecord", [b"first"])
+    (folder / "b.tfrecord").symlink_to(outside)
+    (folder / "c.tfrecord").symlink_to("nowhere")
+    assert refusal(forebay.PermissionDenied, folder / "*.tfrecord", fields="bytes") == (
+        f"{folder}: b.tfrecord: the link leads outside the dataset's root to "
+        f"{outside}; declare extra_roots=[...] to allow it")
+    with open_records(folder / "*.tfrecord", fields="bytes",
+                      extra_roots=[tmp_path]) as loader:
+        assert epoch(loader) == {0: [b"first"], 1: [b"second"]}
+
+
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_file_of_equal_size_and_time_is_read_anew(good, change):
     other = frame(b"x" * (good.stat().st_size - 16))
