@@ -239,6 +239,18 @@ def test_columns_of_which_none_can_be_a_field(shared_daemon, tmp_path):
         f"{tmp_path}: column c has the encoding {'x' * 256}..., which cannot be read")
 
 
+def test_of_many_columns_some_are_named(daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("text", "str"), *(
+        (f"c{number}", "pkl") for number in range(5000))], [b"x"] + [b""] * 5000)
+    with open_records(path) as loader:
+        assert next(iter(loader)).text == ["x"]
+    assert daemon.log().count(": is read without column ") == 16
+    assert f"{tmp_path}: is read without 4984 columns more" in daemon.log()
+    assert refusal(forebay.InvalidArgument, path, fields=("x",)) == (
+        f"{tmp_path}: there is no column x; there are text, " + ", ".join(
+            f"c{number}" for number in range(15)) + " and 4985 more")
+
+
 def test_a_shard_that_is_replaced_in_mid_epoch_is_an_error(shared_daemon, folder):
     with open_records(folder, fields=("text",), batch_size=1) as loader:
         batches = iter(loader)

@@ -21,6 +21,9 @@ namespace {
 using FormatPtr = records::RecordRequest::FormatPtr;
 using proto::FieldKind;
 
+// So many columns are named, of those that are left out or that there are.
+constexpr std::size_t kMostNamed = 16;
+
 // Finds the format by the first shard, and by its first sample.
 class Finder {
  public:
@@ -48,6 +51,11 @@ class Finder {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (!names.empty() && !IsNamed(names, columns_[i].name)) continue;
       FOREBAY_RETURN_IF_ERROR(Choose(i, !names.empty(), &chosen));
+    }
+    if (left_out_ > kMostNamed) {
+      warnings_->push_back(
+          absl::StrCat(request_.root->uri(), ": is read without ",
+                       left_out_ - kMostNamed, " columns more"));
     }
     FOREBAY_RETURN_IF_ERROR(Order(names, &chosen));
     if (chosen.empty() && !why_not_.empty()) {
@@ -120,6 +128,7 @@ class Finder {
         return absl::UnimplementedError(
             absl::StrCat("column ", ShownName(column.name), " ", why));
       }
+      if (++left_out_ > kMostNamed) return absl::OkStatus();
       if (why_not_.empty())
         why_not_ = absl::StrCat("column ", ShownName(column.name), " ", why);
       warnings_->push_back(
@@ -178,16 +187,23 @@ class Finder {
           });
       if (found == chosen->end()) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "there is no column ", name, "; there are ",
-            absl::StrJoin(columns_, ", ",
-                          [](std::string* out, const Column& column) {
-                            out->append(ShownName(column.name));
-                          })));
+            "there is no column ", name, "; there are ", NamesOfColumns()));
       }
       ordered.push_back(*found);
     }
     if (!names.empty()) *chosen = std::move(ordered);
     return absl::OkStatus();
+  }
+
+  std::string NamesOfColumns() const {
+    const std::size_t named = std::min(columns_.size(), kMostNamed);
+    const absl::Span<const Column> all = columns_;
+    const std::string names = absl::StrJoin(
+        all.first(named), ", ", [](std::string* out, const Column& column) {
+          out->append(ShownName(column.name));
+        });
+    if (named == columns_.size()) return names;
+    return absl::StrCat(names, " and ", columns_.size() - named, " more");
   }
 
   const records::RecordRequest& request_;
@@ -199,6 +215,7 @@ class Finder {
   std::string first_name_;         // for people
   std::vector<FieldRange> parts_;  // of that sample
   bool has_image_ = false;
+  std::size_t left_out_ = 0;
   std::string why_not_;  // the first column that is left out is no field
 };
 
