@@ -143,6 +143,10 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
   }
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
                            OpenDataset(inputs, spec.dataset(), stop));
+  if (dataset->size() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(dataset->uri(), ": the dataset has no samples"));
+  }
   if (spec.sampler().block_samples() == 0) {
     spec.mutable_sampler()->set_block_samples(BlockSamples(*dataset));
   }

@@ -33,7 +33,7 @@ def test_missing_folder(tmp_path):
         f"cannot open the dataset folder {path}: No such file or directory")
 
 
-@pytest.mark.parametrize("path", ["", b"", "\0", "/data\0/train"])
+@pytest.mark.parametrize("path", ["", b"", "\0", "/data\0/train", "/da\ud800ta"])
 def test_no_path(path):
     assert refusal(forebay.InvalidArgument, path) == (
         f"the dataset {path!r} is no path")

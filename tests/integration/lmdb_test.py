@@ -231,9 +231,12 @@ def test_images_and_their_labels(shared_daemon, tmp_path, photos):
     with forebay.DataLoader(photos, transform=T.CenterCrop(CROP), batch_size=12,
                             framework="numpy", autostart=False) as loader:
         expected = next(iter(loader)).image
-    for fields in ("image", "jpg", None):
+    crop = T.CenterCrop(CROP)
+    for fields, transform in (("image", crop), ("jpg", crop), (None, crop),
+                              ("jpg", {"value": crop}), (None, {"value": crop}),
+                              ({"key": "text", "value": "jpg"}, {"value": crop})):
         with open_entries(forebay.lmdb(tmp_path / "images", fields=fields),
-                          transform=T.CenterCrop(CROP), batch_size=12) as loader:
+                          transform=transform, batch_size=12) as loader:
             assert numpy.array_equal(next(iter(loader)).value, expected)
 
 
@@ -288,6 +291,15 @@ def test_datums(shared_daemon, tmp_path, photos, fields):
         assert batch._fields == ("image", "label")
         assert batch.image.shape == (4, 3, *CROP)
         assert batch.label.tolist() == labels[:4]
+
+
+@pytest.mark.parametrize("fields", ["datum", {"key": "text", "value": "datum"}])
+def test_a_datum_has_transforms_by_field(shared_daemon, tmp_path, photos, fields):
+    picture = next(photos.glob("*/*.jpg"))
+    write(tmp_path / "env", {b"a": datum(3, data=picture.read_bytes(), encoded=True)})
+    with open_entries(forebay.lmdb(tmp_path / "env", fields=fields),
+                      transform={"image": T.CenterCrop(CROP)}) as loader:
+        assert next(iter(loader)).image.shape == (1, 3, *CROP)
 
 
 def test_a_datum_with_its_key(shared_daemon, tmp_path):

@@ -140,9 +140,28 @@ def test_a_folder_is_read_as_its_index_says(shared_daemon, folder):
         forebay.InvalidArgument, folder, fields=("label",))
     assert "its MDS shards are compressed or lack" in refusal(
         forebay.Unsupported, GOLDEN / "compressed")
-    (folder / "index.json").write_text("{}")
+    for content in ("{}", "[" * 100_000):
+        (folder / "index.json").write_text(content)
+        with pytest.raises(forebay.NotFound, match="found no class folder"):
+            open_records(folder)
+
+
+def test_an_index_that_never_ends_is_none(shared_daemon, folder):
+    (folder / "index.json").unlink()
+    os.mkfifo(folder / "index.json")
     with pytest.raises(forebay.NotFound, match="found no class folder"):
         open_records(folder)
+
+
+@pytest.mark.parametrize("fields, says", [
+    ({"label": "int64"}, "fields must be a sequence of columns such as "
+     "(\"photo\", \"label\"), not {'label': 'int64'}: the shards say the types"),
+    (3, 'fields must be a sequence of columns such as ("photo", "label"), not 3'),
+    (("label", ""), "fields: '' can be no field's name"),
+    (("label\0",), "fields: 'label\\x00' can be no field's name"),
+    (("la\ud800bel",), "fields: 'la\\ud800bel' can be no field's name")])
+def test_fields_that_are_none(fields, says):
+    assert refusal(forebay.InvalidArgument, MIXED, fields=fields) == says
 
 
 def test_columns_that_come_twice(shared_daemon):
@@ -186,8 +205,50 @@ def test_samples_that_are_damaged_are_named(shared_daemon, folder):
     struct.pack_into("<I", whole, begin, 2**31)  # bytes of the first column
     shard.write_bytes(whole)
     text = refusal(forebay.DataError, folder, fields=("label",))
-    assert text.endswith("shard.00000.mds: any: has 2147483648 bytes, more than the "
-                         "sample")
+    assert text == (f"{folder}: shard.00000.mds: sample 0: any: has 2147483648 bytes, "
+                    "more than the sample")
+
+
+def write_shard(path, columns, sample):
+    """A shard of one sample. Columns are names and encodings of any length."""
+    config = json.dumps({
+        "format": "mds", "version": 2, "column_names": [name for name, _ in columns],
+        "column_encodings": [encoding for _, encoding in columns],
+        "column_sizes": [None] * len(columns)}).encode()
+    sizes = b"".join(struct.pack("<I", len(value)) for value in sample)
+    begin = 12 + len(config)
+    content = sizes + b"".join(sample)
+    path.write_bytes(struct.pack("<III", 1, begin, begin + len(content)) + config +
+                     content)
+    return path
+
+
+def test_the_first_sample_tells_the_types_of_arrays(shared_daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("series", "ndarray")], [b"\xff"])
+    assert refusal(forebay.DataError, path) == (
+        f"{tmp_path}: a.mds: sample 0: series: is an array with a damaged header")
+
+
+def test_columns_of_which_none_can_be_a_field(shared_daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("a\0b", "pkl"), ("c", "x" * 100_000)],
+                       [b"", b""])
+    assert refusal(forebay.Unsupported, path) == (
+        f"{tmp_path}: no column can be a field: column a\\x00b has the encoding pkl, "
+        "which cannot be read")
+    assert refusal(forebay.Unsupported, path, fields=("c",)) == (
+        f"{tmp_path}: column c has the encoding {'x' * 256}..., which cannot be read")
+
+
+def test_of_many_columns_some_are_named(daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("text", "str"), *(
+        (f"c{number}", "pkl") for number in range(5000))], [b"x"] + [b""] * 5000)
+    with open_records(path) as loader:
+        assert next(iter(loader)).text == ["x"]
+    assert daemon.log().count(": is read without column ") == 16
+    assert f"{tmp_path}: is read without 4984 columns more" in daemon.log()
+    assert refusal(forebay.InvalidArgument, path, fields=("x",)) == (
+        f"{tmp_path}: there is no column x; there are text, " + ", ".join(
+            f"c{number}" for number in range(15)) + " and 4985 more")
 
 
 def test_a_shard_that_is_replaced_in_mid_epoch_is_an_error(shared_daemon, folder):

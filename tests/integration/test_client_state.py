@@ -152,6 +152,11 @@ def test_refuses_a_state_of_something_else(daemon, photos):
     with open_loader(photos, shuffle=True, seed=2) as loader:
         with pytest.raises(forebay.StateError, match="another seed: 1, not 2"):
             loader.load_state_dict(state)
+    for shuffle, said in ((False, "shuffle=False"), ("block", 'shuffle="block"')):
+        with open_loader(photos, shuffle=shuffle, seed=1) as loader:
+            with pytest.raises(forebay.StateError,
+                               match=f"another order: shuffle=True, not {said}"):
+                loader.load_state_dict(state)
 
 
 EVERY_KEY = ("version", "dataset_version", "seed", "order", "epoch",

@@ -85,8 +85,8 @@ def test_an_enormous_record_takes_no_memory(good):
 
 
 def test_files_without_records_are_no_dataset(good):
-    assert "the dataset has no samples" in refusal(
-        forebay.InvalidArgument, GOLDEN / "empty.tfrecord")
+    assert refusal(forebay.InvalidArgument, GOLDEN / "empty.tfrecord") == (
+        f"{GOLDEN}: the dataset has no samples")
     assert len(forebay.Dataset(GOLDEN / "empty.tfrecord", autostart=False)) == 0
 
 
@@ -102,6 +102,9 @@ def test_fields_that_records_lack():
                    fields={"embedding": "float32[7]"}) == (
         start + "embedding: has 8 values of type float, which is no float32[7]; "
         'for any number of them, its type ends in "[n]"')
+    assert refusal(forebay.InvalidArgument, EXAMPLES, fields={"ids": "int64"}) == (
+        start.replace("0 (record 0)", "1 (record 1)") + "ids: has 2 values of type "
+        'int64, which is no int64; for any number of them, its type ends in "[n]"')
     assert refusal(forebay.InvalidArgument, EXAMPLES,
                    fields={"score": "int64"}) == (
         start + "score: has 1 values of type float, which is no int64")
@@ -126,9 +129,47 @@ def test_arguments_that_are_none():
         forebay.InvalidArgument, forebay.tfrecord(EXAMPLES), fields=("jpg",))
 
 
+@pytest.mark.parametrize("name", ["", "label\0", "\0", "la\ud800bel"])
+def test_names_that_do_not_reach_the_daemon(name):
+    """It would take "" for the whole record, and the rest up to the 0 byte."""
+    assert refusal(forebay.InvalidArgument, EXAMPLES, fields={name: "int64"}) == (
+        f"fields: {name!r} can be no field's name")
+
+
+@pytest.mark.parametrize("kind", ["int64\0", "\ud800"])
+def test_types_that_do_not_reach_the_daemon(kind):
+    for fields in (kind, {"label": kind}):
+        assert refusal(forebay.InvalidArgument, EXAMPLES, fields=fields) == (
+            f"fields: {kind!r} is no type")
+
+
+def test_a_folder_whose_name_is_a_files(tmp_path):
+    (tmp_path / "a.tfrecord").mkdir()
+    assert refusal(forebay.InvalidArgument, tmp_path / "a.tfrecord",
+                   fields="bytes") == (
+        f"{tmp_path}/a.tfrecord: is a folder, which has no fields to choose: name the "
+        'files in it, such as "*.tar"')
+
+
 def test_what_is_missing_is_named(good):
     assert refusal(forebay.NotFound, good.with_name("x-*.tfrecord")) == (
         f"{good.parent}: x-*.tfrecord: no file fits this pattern")
+
+
+def test_a_pattern_passes_no_link_over(tmp_path):
+    """Those that lead out of the folder were left out, without a word."""
+    outside = write(tmp_path / "b.tfrecord", [b"second"])
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write(folder / "a.tfrecord", [b"first"])
+    (folder / "b.tfrecord").symlink_to(outside)
+    (folder / "c.tfrecord").symlink_to("nowhere")
+    assert refusal(forebay.PermissionDenied, folder / "*.tfrecord", fields="bytes") == (
+        f"{folder}: b.tfrecord: the link leads outside the dataset's root to "
+        f"{outside}; declare extra_roots=[...] to allow it")
+    with open_records(folder / "*.tfrecord", fields="bytes",
+                      extra_roots=[tmp_path]) as loader:
+        assert epoch(loader) == {0: [b"first"], 1: [b"second"]}
 
 
 @pytest.mark.parametrize("change", [renamed, rewritten])

@@ -70,6 +70,15 @@ def test_samples_are_those_of_the_unpacked_tree(archive, tmp_path):
 
 
 @pytest.mark.usefixtures("shared_daemon")
+def test_names_may_begin_with_a_dot(photos, tmp_path):
+    """As bsdtar writes them."""
+    path = pack(tmp_path / "a.zip", [("./", b"")] + [
+        (f"./{path.relative_to(photos)}", path.read_bytes())
+        for path in photos.rglob("*.jpg")])
+    expect_like_image_folder(path, tmp_path / "tree")
+
+
+@pytest.mark.usefixtures("shared_daemon")
 def test_batches_are_those_of_the_folder(archive, photos):
     with open_loader(photos) as folder, open_loader(archive) as packed:
         images, ids = contents(folder)

@@ -107,6 +107,24 @@ def test_members_that_cannot_be_read_are_refused_by_name(tmp_path):
             f"the file cat/1.png is compressed by {name}, which is not supported")
 
 
+@pytest.mark.usefixtures("shared_daemon")
+def test_any_name_leaves_the_message_whole(tmp_path):
+    """A NUL ended it, and a long name took all its room."""
+    path = pack(tmp_path / "a.zip", [("cat/1_\n.png", png())])
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"1_", b"1\0"))
+    assert refusal(forebay.DataError, path).endswith(
+        "the file cat/1\\x00\\x0a.png has a NUL in its name")
+    path.write_bytes(content.replace(b"1_", b"2_", 1))
+    assert refusal(forebay.DataError, path).startswith(
+        f"sample 0 (cat/1_\\x0a.png) of {tmp_path}: a.zip: image: ")
+    long = f"cat/{'x' * 60_000}.png"
+    spoil(pack(path, [(long, png())], STORED), 30 + len(long) + 100)
+    text = refusal(forebay.DataError, path)
+    assert text.startswith(f"sample 0 ({long[:256]}...) of {tmp_path}: a.zip: image: ")
+    assert "is damaged: its CRC-32 is" in text
+
+
 def zeros(path, size, **arguments):
     """An archive of an image, and of another that is a thousand times as long as
     it is there."""

@@ -103,13 +103,17 @@ def _framework(name):
     return _torch_framework() if name == "torch" else _numpy_framework()
 
 
+# Of batches, besides their fields.
+_ATTRIBUTES = ("image_place", "sample_ids", "with_values")
+
+
 def _identifiers(names):
     """Names for a named tuple's fields, made as DataLoader describes."""
     made = []
     for name in names:
         name = re.sub(r"\W", "_", name)
         while (not name[:1].isalpha() or keyword.iskeyword(name) or
-               name in made or name == "sample_ids"):
+               name in made or name in _ATTRIBUTES):
             name = "f_" + name
         made.append(name)
     return tuple(made)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from . import _native, _translate, errors
-from .transforms import Transform
+from . import _native, _paths, _translate, errors
+from ._array_record import ArrayRecords
+from ._hdf5 import HDF5
+from ._lmdb import LMDB
+from ._tfrecord import TFRecords
+from .transforms import (Compose, Normalize, RandomWindow, Slice, ToDtype,
+                         Transform, Transpose)
 
+# Types, and extensions.
 _IMAGES = ("image", "jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff")
+_RECORDS = (TFRecords, LMDB, ArrayRecords, HDF5)
+_DATUM = {"image": "image", "array": "npy", "label": "int64"}
 
 
 class _DecodeOnly(Transform):
@@ -61,11 +69,73 @@ def _translated(field: str, transform: Any) -> Transform:
         f"{transform!r}")
 
 
-def _is_image(field: str) -> bool:
-    return field.rpartition(".")[2] in _IMAGES
+def _is_images(transform: Any) -> bool:
+    """Whether a transform is of images alone, as those of other libraries are."""
+    if isinstance(transform, Compose):
+        return any(map(_is_images, transform.transforms))
+    return not isinstance(transform, (Normalize, RandomWindow, Slice, ToDtype,
+                                      Transpose))
 
 
-def split(transforms: Mapping[Any, Any],
+class _Fields:
+    """The fields of a dataset, as far as they are known before the daemon sees it.
+
+    Attributes:
+      names: of all, in their order; None if they are not known.
+      types: by name; None if names alone are known, or nothing.
+      has_extensions: whether names tell images.
+    """
+
+    def __init__(self, dataset: Any, fields: Any) -> None:
+        self.names: Optional[List[str]] = None
+        self.types: Optional[Mapping[str, str]] = None
+        is_path = isinstance(dataset, (str, bytes, os.PathLike))
+        has_records = isinstance(dataset, _RECORDS)
+        if has_records:
+            fields = dataset.fields
+        elif is_path:
+            path = _paths.path_of(dataset)
+            has_records = (_paths.is_tfrecord(path) or
+                           _paths.is_array_record(path) or _paths.is_hdf5(path))
+        self.has_extensions = not has_records and not (
+            is_path and _paths.is_mds(os.fsdecode(path)))
+        if has_records and isinstance(fields, str):
+            fields = {"value" if isinstance(dataset, LMDB) else "record": fields}
+        if has_records and isinstance(fields, Mapping):
+            if isinstance(dataset, LMDB) and fields.get("value") == "datum":
+                fields = {**fields, **_DATUM}
+            self.types = fields
+        if isinstance(fields, (list, tuple, set, Mapping)):
+            self.names = [field if has_records else str(field).split(";")[0]
+                          for field in fields]
+
+    def is_image(self, field: str, transform: Any) -> bool:
+        """Whether a field is an image, or must be one to have that transform."""
+        kind = None if self.types is None else self.types.get(field)
+        if kind:
+            return kind in _IMAGES
+        if self.has_extensions:
+            return field.rpartition(".")[2] in _IMAGES
+        return transform is not None and _is_images(transform)
+
+    def may_have(self, field: str, is_image: bool) -> bool:
+        """Whether there may be a field of that name."""
+        if self.names is not None:
+            return field in self.names
+        # The daemon finds out which arrays there are.
+        return not is_image or not self.has_extensions or field == "image"
+
+    def images(self, given: Mapping[str, Any]) -> List[str]:
+        """The fields that are images, in their order, as far as they are known.
+
+        Args:
+          given: the transforms, by field.
+        """
+        names = list(given) if self.names is None else self.names
+        return [name for name in names if self.is_image(name, given.get(name))]
+
+
+def split(transforms: Mapping[Any, Any], dataset: Any,
           fields: Optional[Sequence[str]]) -> Tuple[Any, Dict[str, Transform]]:
     """The transforms of the first image, or None, and those of other fields by name.
 
@@ -73,28 +143,28 @@ def split(transforms: Mapping[Any, Any],
 
     Args:
       transforms: by field, as DataLoader takes them; None has no effect.
-      fields: the argument of DataLoader's.
+      dataset, fields: the arguments of DataLoader's.
 
     Raises:
       errors.InvalidArgument: one of them is none, or is of no field.
       errors.Unsupported: the daemon cannot run one that it must.
     """
-    known = ["image"] if fields is None else [
-        str(field).split(";")[0] for field in fields]
-    images = [field for field in known if _is_image(field)]
+    known = _Fields(dataset, fields)
     given: Dict[str, Any] = {}
     for name, transform in transforms.items():
         if not isinstance(name, str):
             raise errors.InvalidArgument(
                 f"transform: {name!r} is no name of a field")
-        field = name.split(";")[0]
-        # Without `fields`, only the daemon knows them.
-        if field not in known and fields is not None:
+        field = name.split(";")[0] if known.has_extensions else name
+        if not known.may_have(field, known.is_image(field, transform)):
             raise errors.InvalidArgument(f"transform: there is no field {field}")
         if field in given:
             raise errors.InvalidArgument(f"transform: {field} has two of them")
         given[field] = transform
-    first = given.pop(images[0], None) if images else None
+    images = known.images(given)
+    # Without names, nobody knows which of several is the first.
+    has_first = len(images) == 1 or (bool(images) and known.names is not None)
+    first = given.pop(images[0], None) if has_first else None
     own = {field: _translated(field, transform)
            for field, transform in given.items() if transform is not None}
     for field in images[1:]:

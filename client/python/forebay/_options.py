@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import collections.abc
 import numbers
 import os
-import re
-import urllib.parse
 
 from . import (_archives, _array_record, _job, _lengths, _native, _native_dataset,
-               _npy_folder, _npz, _patterns, _tfrecord, _tokens, errors, transforms)
+               _npy_folder, _npz, _paths, _tfrecord, _tokens, errors, transforms)
 from ._array_record import ArrayRecords
-from ._hdf5 import HDF5, ENDINGS as _HDF5, hdf5, names_and_types
+from ._hdf5 import HDF5, hdf5, names_and_types
 from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._npy_folder import NpyFolder
@@ -43,135 +41,44 @@ def _choice(value, name, choices):
     return choices[value]
 
 
-_REMOTE = ("gs://", "http://", "https://")
-
-
-def is_remote(uri):
-    """Whether the daemon finds what lies there itself."""
-    return isinstance(uri, str) and uri.startswith(_REMOTE)
-
-
-def _path_of_url(url):
-    """The path that a file:// URL names."""
-    path = url[len("file://"):]
-    if path.startswith("localhost/"):
-        path = path[len("localhost"):]
-    if not path.startswith("/"):
-        raise errors.InvalidArgument(f"{url}: is no file:// URL of this host")
-    return urllib.parse.unquote(path, errors="surrogateescape")
-
-
-def location_of(given, what="dataset"):
-    """A path as it is given, the path of a file:// URL, or a URI that the daemon
-    reads itself.
-
-    Args:
-      what: is there, for messages.
-    """
-    try:
-        uri = os.fspath(given)
-    except TypeError:
-        raise errors.InvalidArgument(
-            f"the {what} must be a path or a URI" +
-            (", or an object like torch's datasets" if what == "dataset" else "") +
-            f", not {given!r}") from None
-    if not uri or "\0" in os.fsdecode(uri):
-        raise errors.InvalidArgument(f"the {what} {given!r} is no path")
-    if isinstance(uri, str):
-        if uri.startswith("file://"):
-            return _path_of_url(uri)
-        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri) and not is_remote(uri):
-            raise errors.Unsupported(
-                f"{uri}: datasets are files, or lie at " +
-                ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
-    return uri
-
-
-def path_of(dataset):
-    """The name by which the daemon knows a dataset: the absolute path for a path
-    or a file:// URI, where "~" is the user's home, else a URI that the daemon reads
-    itself."""
-    uri = location_of(dataset)
-    return uri if is_remote(uri) else os.path.abspath(os.path.expanduser(uri))
-
-
-def _is_shards(path):
-    """Whether a path stands for tar shards rather than for a folder."""
-    name = os.fsdecode(path)
-    is_shards = name.endswith((".tar", ".tar.gz", ".tgz"))
-    return (is_shards or any(c in name for c in "{*?[")) and not os.path.isdir(path)
-
-
-_TFRECORD = tuple(ending + packed for ending in (".tfrecord", ".tfrecords", ".tfrec")
-                  for packed in ("", ".gz"))
-_ARRAY_RECORD = (".array_record", ".arrayrecord")
-
-
-def _are_files(path, endings):
-    """Whether a path stands for files with such names."""
-    return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
-
-
-def _are_array_records(path):
-    """Whether a path stands for ArrayRecord files. Their names may end in a number,
-    as "train.array_record-00000-of-00010" does."""
-    name = re.sub(r"(-[^/]+-of-[^/]+|\*)$", "", os.fsdecode(path))
-    return _are_files(name, _ARRAY_RECORD) and not os.path.isdir(path)
-
-
 def _mds_options(path, fields):
     """The options of MDS shards, or of the folder that MosaicML's writer has filled;
     None if the path is neither."""
-    if not _are_files(path, (".mds",)):
-        if not _is_mds_folder(path):
-            return None
+    if not _paths.is_mds(path):
+        return None
+    if not _paths.are_files(path, (".mds",)):
         path = os.path.join(path, "*.mds")
-    return {"format": _native.MDS, "uri": os.fsencode(path),
-            "fields": [] if fields is None else _check_fields(fields),
-            "columns": []}
+    return {"format": _native.MDS, "uri": os.fsencode(path), "columns": [],
+            "fields": [] if fields is None else _check_fields(
+                fields, 'columns such as ("photo", "label")', "the shards say")}
 
 
-def _is_mds_folder(path):
-    if is_remote(path) or any(c in path for c in "{*?["):
-        return False
-    try:
-        with open(os.path.join(path, "index.json"), "rb") as file:
-            shards = json.load(file)["shards"]
-        names = sorted(shard["raw_data"]["basename"] for shard in shards
-                       if shard["format"] == "mds")
-        found = sorted(name for name in os.listdir(path) if name.endswith(".mds"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    if names and not found:
-        raise errors.Unsupported(
-            f"{path}: its MDS shards are compressed or lack: write them without "
-            "compression=")
-    if names == found:
-        return bool(found)
-    raise errors.InvalidArgument(
-        f"{path}: its index.json names other shards than there are: name those "
-        'that are meant, such as "shard.{00000..00012}.mds"')
+def _check_fields(fields, wanted='extensions such as ("jpg", "cls")',
+                  who_says="the extensions say"):
+    """The names of fields as bytes.
 
-
-def _is_table(path):
-    """Whether a path stands for a table, which only forebay.manifest describes."""
-    return os.fsdecode(path).endswith((".csv", ".jsonl", ".json")) and (
-        not os.path.isdir(path))
-
-
-def _check_fields(fields):
+    Args:
+      wanted: are such names, for messages.
+      who_says: the fields' types, likewise.
+    """
     if isinstance(fields, (str, bytes)):
         raise errors.InvalidArgument(
             f"fields must be a sequence such as ({fields!r},)")
+    if isinstance(fields, collections.abc.Mapping):
+        raise errors.InvalidArgument(
+            f"fields must be a sequence of {wanted}, not {fields!r}: {who_says} the "
+            "types")
     try:
-        names = [os.fsencode(field) for field in fields]
+        names = list(fields)
+        for name in names:
+            if not os.fspath(name) or not _paths.is_passable(name):
+                raise errors.InvalidArgument(f"fields: {name!r} can be no field's name")
     except TypeError:
         raise errors.InvalidArgument(
-            "fields must be a sequence of extensions such as "
-            f'("jpg", "cls"), not {fields!r}') from None
+            f"fields must be a sequence of {wanted}, not {fields!r}") from None
     if not names:
         raise errors.InvalidArgument("fields must name at least one")
-    return names
+    return [os.fsencode(name) for name in names]
 
 
 def _place_options(place, extra_roots):
@@ -182,7 +89,7 @@ def _place_options(place, extra_roots):
                 "extra_roots": extra_roots}
     return {"format": (_native.NPY if isinstance(place, Rows) else
                        _native.IMAGE_FOLDER),
-            "uri": os.fsencode(path_of(place.path)), "extra_roots": extra_roots}
+            "uri": os.fsencode(_paths.path_of(place.path)), "extra_roots": extra_roots}
 
 
 def _source_options(source, extra_roots):
@@ -194,29 +101,27 @@ def _source_options(source, extra_roots):
 
 
 def _named_options(dataset):
+    uri = os.fsencode(_paths.path_of(dataset.path))
     if isinstance(dataset, Npz):
         names, layouts = _npz.names_and_layouts(dataset)
-        return {"format": _native.NPZ, "uri": os.fsencode(path_of(dataset.path)),
-                "fields": names, "columns": layouts}
+        return {"format": _native.NPZ, "uri": uri, "fields": names, "columns": layouts}
     if isinstance(dataset, NpyFolder):
-        uri = os.fsencode(path_of(dataset.path))
         return {"format": _native.NPY, "uri": uri, "root": uri,
                 "fields": _npy_folder.field_names(dataset), "columns": []}
     if isinstance(dataset, Tokens):
         names, values = _tokens.names_and_values(dataset)
-        return {"format": _native.TOKENS, "uri": os.fsencode(path_of(dataset.path)),
-                "fields": names, "columns": values}
+        return {"format": _native.TOKENS, "uri": uri, "fields": names,
+                "columns": values}
     if isinstance(dataset, HDF5):
         names, types = names_and_types(dataset.fields)
-        return {"format": _native.HDF5, "uri": os.fsencode(path_of(dataset.path)),
-                "fields": names, "columns": types}
+        return {"format": _native.HDF5, "uri": uri, "fields": names, "columns": types}
     return _record_options(dataset)
 
 
 def _folder_options(path, fields):
     """The options of a local folder of NumPy's files, of which each is a sample; None
     if the path is none."""
-    if is_remote(path) or not os.path.isdir(path):
+    if _paths.is_remote(path) or not os.path.isdir(path):
         return None
     ending = _npy_folder.ending_in(path)
     if ending == ".npz":
@@ -230,7 +135,7 @@ def _record_options(dataset):
     if isinstance(dataset, HDF5):
         return _hdf5_options(dataset)
     names, types = _tfrecord.names_and_types(dataset.fields)
-    uri = os.fsencode(path_of(dataset.path))
+    uri = os.fsencode(_paths.path_of(dataset.path))
     if isinstance(dataset, LMDB):
         return {"format": _native.LMDB, "uri": uri.rstrip(b"/"), "fields": names,
                 "columns": types, "database": dataset.database}
@@ -263,7 +168,7 @@ def dataset_options(dataset, fields, extra_roots=()):
                 "manifest's columns")
         return {
             "format": _native.MANIFEST,
-            "uri": os.fsencode(path_of(dataset.path)),
+            "uri": os.fsencode(_paths.path_of(dataset.path)),
             "fields": [name.encode() for name in dataset.columns],
             "columns": [name.encode() for name in dataset.columns.values()],
         }
@@ -275,29 +180,29 @@ def dataset_options(dataset, fields, extra_roots=()):
         if isinstance(dataset, LMDB) and dataset.keys is not None:
             return _source_options(dataset, extra_roots)
         return _named_options(dataset)
-    path = path_of(dataset)
-    if _are_files(path, _TFRECORD):
+    path = _paths.path_of(dataset)
+    if _paths.is_tfrecord(path):
         return _record_options(_tfrecord.tfrecord(dataset, fields=fields))
-    if _are_array_records(path):
+    if _paths.is_array_record(path):
         return _record_options(_array_record.array_record(dataset, fields=fields))
-    if _are_files(path, _HDF5):
+    if _paths.is_hdf5(path):
         return _named_options(hdf5(dataset, fields=fields))
     mds = _mds_options(os.fsdecode(path), fields)
     if mds is not None:
         return mds
-    if _are_files(path, (".npy",)):
+    if _paths.are_files(path, (".npy",)):
         if fields is not None:
             raise errors.InvalidArgument(
                 "fields are of tar shards; samples of .npy files have the one "
                 'field "array"')
         return {"format": _native.NPY, "uri": os.fsencode(path),
                 "fields": [], "columns": []}
-    if _are_files(path, (".npz",)):
+    if _paths.are_files(path, (".npz",)):
         return _named_options(_npz.npz(path, fields=fields))
     options = _folder_options(path, fields)
     if options is not None:
         return options
-    archives = _archives.split(path, is_remote(path))
+    archives = _archives.split(path, _paths.is_remote(path))
     if archives is not None:
         if fields is not None:
             raise errors.InvalidArgument(
@@ -305,8 +210,8 @@ def dataset_options(dataset, fields, extra_roots=()):
                 '"image" and "label"')
         return _zip_options(*archives)
     if fields is None:
-        if not _is_shards(path):
-            if _is_table(path):
+        if not _paths.is_shards(path):
+            if _paths.is_table(path):
                 raise errors.InvalidArgument(
                     f"{os.fsdecode(path)}: is no folder of images: a table is passed "
                     'as forebay.manifest(path, image="its column", label=...)')
@@ -317,8 +222,8 @@ def dataset_options(dataset, fields, extra_roots=()):
             'a batch is made of, such as fields=("jpg", "cls")')
     if os.path.isdir(path):
         raise errors.InvalidArgument(
-            f"{os.fsdecode(path)}: fields are of tar shards, but this is a "
-            "folder")
+            f"{os.fsdecode(path)}: is a folder, which has no fields to choose: name "
+            'the files in it, such as "*.tar"')
     return {"format": _native.WEBDATASET, "uri": os.fsencode(path),
             "fields": _check_fields(fields), "columns": []}
 
@@ -329,7 +234,7 @@ def _check_extra_roots(extra_roots, dataset):
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
     roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
     place = (dataset.path if isinstance(dataset, (Manifest, *_NAMED)) else dataset)
-    if roots and is_remote(place):
+    if roots and _paths.is_remote(place):
         raise errors.InvalidArgument(
             f"extra_roots are for links in folders; {place} has none")
     return roots

@@ -12,7 +12,7 @@ import stat
 import urllib.parse
 from typing import Any, NoReturn, Optional, Type
 
-from . import _options, errors
+from . import _paths, errors
 
 _KINDS: dict[int, Type[errors.ForebayError]] = {
     errno.ENOENT: errors.NotFound, errno.ENOTDIR: errors.NotFound,
@@ -168,13 +168,13 @@ def locate(name: Any, root: Any = None) -> Place:
       errors.NotFound, errors.IsADirectory, errors.PermissionDenied,
       errors.InvalidArgument, errors.Unsupported: why it is none.
     """
-    path = _options.location_of(name, "file")
-    above = None if root is None else _options.location_of(root, "root")
-    if _options.is_remote(path):
-        if above is not None and not _options.is_remote(above):
+    path = _paths.location_of(name, "file")
+    above = None if root is None else _paths.location_of(root, "root")
+    if _paths.is_remote(path):
+        if above is not None and not _paths.is_remote(above):
             raise errors.InvalidArgument(f"{path}: does not lie below {above}")
         return _remote(path, above)
-    if above is not None and _options.is_remote(above):
+    if above is not None and _paths.is_remote(above):
         raise errors.InvalidArgument(f"{path}: does not lie below {above}")
     return _local(name, os.fsencode(path),
                   None if above is None else os.fsencode(above))

@@ -92,7 +92,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             f"batch_transform must be a function, not {batch_transform!r}")
     own: Dict[str, Transform] = {}  # of other fields than the first image
     if isinstance(transform, collections.abc.Mapping):
-        transform, own = _field_transforms.split(transform, others["fields"])
+        transform, own = _field_transforms.split(
+            transform, dataset, others["fields"])
     kind = _batch.resolve_framework(framework)
     gpu = _device.choose(device, static_buffers, kind)
     form = _ragged.form(ragged, padding_value, kind)

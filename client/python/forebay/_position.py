@@ -12,6 +12,11 @@ from ._partition import Partition
 from ._seen import Seen
 
 _VERSION = 1
+# The argument that makes each order.
+_ORDERS = {
+    _native.SEQUENTIAL: "shuffle=False", _native.SHUFFLE: "shuffle=True",
+    _native.BLOCK_SHUFFLE: 'shuffle="block"', _native.LISTED: "sampler=",
+    _native.COORDINATED: 'order="coordinated"'}
 
 
 class Position:
@@ -170,9 +175,10 @@ def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
     for key in ("seed", "order"):
         saved = _number(state, key, 2 ** 64 - 1)
         if saved != options[key]:
+            names = _ORDERS if key == "order" else {}
             raise errors.StateError(
-                f"the state was saved with another {key}: {saved}, "
-                f"not {options[key]}")
+                f"the state was saved with another {key}: {names.get(saved, saved)}, "
+                f"not {names.get(options[key], options[key])}")
     batching = _lengths.described(options)
     if state.get("batching") != batching:
         raise errors.StateError(

@@ -67,7 +67,10 @@ def checked_fields(fields: Any, wanted: str) -> Union[None, str, Dict[str, str]]
     Args:
       wanted: such types, for messages.
     """
-    if fields is None or isinstance(fields, str):
+    if fields is None:
+        return None
+    if isinstance(fields, str):
+        _check_type(fields)
         return fields
     if not isinstance(fields, Mapping):
         raise errors.InvalidArgument(
@@ -78,7 +81,23 @@ def checked_fields(fields: Any, wanted: str) -> Union[None, str, Dict[str, str]]
         if not isinstance(name, str) or not isinstance(kind, str):
             raise errors.InvalidArgument(
                 f"fields must map names to types, not {name!r} to {kind!r}")
+        if not name or not is_passable(name):
+            raise errors.InvalidArgument(f"fields: {name!r} can be no field's name")
+        _check_type(kind)
     return dict(fields)
+
+
+def is_passable(text: str) -> bool:
+    """Whether the daemon gets all of a text, which ends at a 0 byte."""
+    try:
+        return b"\0" not in text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+
+
+def _check_type(kind: str) -> None:
+    if not is_passable(kind):
+        raise errors.InvalidArgument(f"fields: {kind!r} is no type")
 
 
 def names_and_types(fields: Any) -> Tuple[list, list]:
@@ -86,6 +105,9 @@ def names_and_types(fields: Any) -> Tuple[list, list]:
     if fields is None:
         return [], []
     if isinstance(fields, str):
-        return [b""], [fields.encode()]
-    return ([name.encode("utf-8", "surrogateescape") for name in fields],
-            [kind.encode() for kind in fields.values()])
+        return [b""], [_encoded(fields)]
+    return list(map(_encoded, fields)), list(map(_encoded, fields.values()))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

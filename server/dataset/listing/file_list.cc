@@ -98,8 +98,8 @@ class Listing {
     for (const std::string& directory : directories) {
       FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
       if (!HasWildcard(component)) {
-        const std::string path = Join(directory, component);
-        if (Fits(path, last)) FOREBAY_RETURN_IF_ERROR(AddTo(found, path));
+        FOREBAY_RETURN_IF_ERROR(
+            AddIfItFits(Join(directory, component), last, found));
         continue;
       }
       FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -110,8 +110,8 @@ class Listing {
                     FNM_NOESCAPE | FNM_PERIOD) != 0) {
           continue;
         }
-        const std::string path = Join(directory, name);
-        if (Fits(path, last)) FOREBAY_RETURN_IF_ERROR(AddTo(found, path));
+        FOREBAY_RETURN_IF_ERROR(
+            AddIfItFits(Join(directory, name), last, found));
       }
     }
     return found;
@@ -125,10 +125,15 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // As in Python's glob, an entry that stat fails for does not fit.
-  bool Fits(const std::string& path, bool file) const {
+  // As in Python's glob, an entry that stat fails for does not fit. But one
+  // that may not be read is an error: the dataset would lack it.
+  absl::Status AddIfItFits(const std::string& path, bool file,
+                           std::vector<std::string>& found) const {
     const auto stat = root_.Stat(path);
-    return stat.ok() && (stat->type == FileType::kDirectory) != file;
+    if (absl::IsPermissionDenied(stat.status())) return stat.status();
+    if (!stat.ok() || (stat->type == FileType::kDirectory) == file)
+      return absl::OkStatus();
+    return AddTo(found, path);
   }
 
   absl::StatusOr<std::vector<std::string>> NamesIn(

@@ -12,6 +12,7 @@
 #include "server/dataset/mds/mds_columns.h"
 #include "server/dataset/mds/mds_format.h"
 #include "server/dataset/mds/mds_shard.h"
+#include "server/dataset/shown_name.h"
 #include "server/storage/read_now.h"
 
 namespace forebay::dataset::mds {
@@ -19,6 +20,9 @@ namespace {
 
 using FormatPtr = records::RecordRequest::FormatPtr;
 using proto::FieldKind;
+
+// So many columns are named, of those that are left out or that there are.
+constexpr std::size_t kMostNamed = 16;
 
 // Finds the format by the first shard, and by its first sample.
 class Finder {
@@ -48,7 +52,16 @@ class Finder {
       if (!names.empty() && !IsNamed(names, columns_[i].name)) continue;
       FOREBAY_RETURN_IF_ERROR(Choose(i, !names.empty(), &chosen));
     }
+    if (left_out_ > kMostNamed) {
+      warnings_->push_back(
+          absl::StrCat(request_.root->uri(), ": is read without ",
+                       left_out_ - kMostNamed, " columns more"));
+    }
     FOREBAY_RETURN_IF_ERROR(Order(names, &chosen));
+    if (chosen.empty() && !why_not_.empty()) {
+      return absl::UnimplementedError(
+          absl::StrCat("no column can be a field: ", why_not_));
+    }
     if (chosen.empty() || chosen.size() > kMaxDatasetFields) {
       return absl::InvalidArgumentError(absl::StrCat(
           "has ", chosen.size(), " columns that can be fields; 1 to ",
@@ -97,9 +110,10 @@ class Finder {
           first_,
           Read(file, {records.begin, records.ends.front() - records.begin}));
       parts_.resize(columns_.size());
+      first_name_ = absl::StrCat(file.name, ": sample 0");
       const absl::Status split =
           SplitSample(columns_, first_.span(), absl::MakeSpan(parts_));
-      return split.ok() ? split : base::Annotate(split, file.name);
+      return split.ok() ? split : base::Annotate(split, first_name_);
     }
     if (!columns_.empty()) return absl::OkStatus();
     return absl::DataLossError("there is no MDS shard that says its columns");
@@ -112,11 +126,14 @@ class Finder {
     if (!why.empty()) {
       if (is_asked) {
         return absl::UnimplementedError(
-            absl::StrCat("column ", column.name, " ", why));
+            absl::StrCat("column ", ShownName(column.name), " ", why));
       }
-      warnings_->push_back(absl::StrCat(request_.root->uri(),
-                                        ": is read without column ",
-                                        column.name, ", which ", why));
+      if (++left_out_ > kMostNamed) return absl::OkStatus();
+      if (why_not_.empty())
+        why_not_ = absl::StrCat("column ", ShownName(column.name), " ", why);
+      warnings_->push_back(
+          absl::StrCat(request_.root->uri(), ": is read without column ",
+                       ShownName(column.name), ", which ", why));
       return absl::OkStatus();
     }
     ChosenColumn one{.column = number, .kind = column.kind, .array = {}};
@@ -124,7 +141,11 @@ class Finder {
       one.kind = FieldKind::kBytes;
     if (one.kind == FieldKind::kArray) {
       auto array = TypeOf(number, &one.has_rows);
-      if (!array.ok()) return base::Annotate(array.status(), column.name);
+      if (!array.ok()) {
+        return base::Annotate(
+            array.status(),
+            absl::StrCat(first_name_, ": ", ShownName(column.name)));
+      }
       one.array = *std::move(array);
     }
     chosen->push_back(std::move(one));
@@ -133,7 +154,7 @@ class Finder {
 
   static std::string WhyNot(const Column& column) {
     if (column.kind == FieldKind::kSampleId)
-      return absl::StrCat("has the encoding ", column.encoding,
+      return absl::StrCat("has the encoding ", ShownName(column.encoding),
                           ", which cannot be read");
     if (IsFieldName(column.name)) return "";
     return absl::StrCat("has a name that is not of 1 to ",
@@ -166,16 +187,23 @@ class Finder {
           });
       if (found == chosen->end()) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "there is no column ", name, "; there are ",
-            absl::StrJoin(columns_, ", ",
-                          [](std::string* out, const Column& column) {
-                            out->append(column.name);
-                          })));
+            "there is no column ", name, "; there are ", NamesOfColumns()));
       }
       ordered.push_back(*found);
     }
     if (!names.empty()) *chosen = std::move(ordered);
     return absl::OkStatus();
+  }
+
+  std::string NamesOfColumns() const {
+    const std::size_t named = std::min(columns_.size(), kMostNamed);
+    const absl::Span<const Column> all = columns_;
+    const std::string names = absl::StrJoin(
+        all.first(named), ", ", [](std::string* out, const Column& column) {
+          out->append(ShownName(column.name));
+        });
+    if (named == columns_.size()) return names;
+    return absl::StrCat(names, " and ", columns_.size() - named, " more");
   }
 
   const records::RecordRequest& request_;
@@ -184,8 +212,11 @@ class Finder {
   std::vector<std::string>* const warnings_;
   std::vector<Column> columns_;
   base::Bytes first_;              // sample; empty if there is none
+  std::string first_name_;         // for people
   std::vector<FieldRange> parts_;  // of that sample
   bool has_image_ = false;
+  std::size_t left_out_ = 0;
+  std::string why_not_;  // the first column that is left out is no field
 };
 
 }  // namespace

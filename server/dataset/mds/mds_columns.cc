@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/dataset/shown_name.h"
 
 namespace forebay::dataset::mds {
 namespace {
@@ -209,7 +210,8 @@ absl::Status SplitSample(absl::Span<const Column> columns, Bytes sample,
       size += sizeof(std::uint32_t);
     }
     if (length > sample.size() - at) {
-      return absl::DataLossError(absl::StrCat(columns[i].name, ": has ", length,
+      return absl::DataLossError(absl::StrCat(ShownName(columns[i].name),
+                                              ": has ", length,
                                               " bytes, more than the sample"));
     }
     parts[i] = {at, length};

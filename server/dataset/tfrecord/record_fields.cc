@@ -73,11 +73,14 @@ bool AreNumbers(const FeatureValues& values) {
 
 absl::Status Unlike(const RecordField& field, const FeatureValues& values) {
   std::string fix;
-  if (field.type.array.has_value() && !field.type.has_rows &&
+  const auto& array = field.type.array;
+  const bool is_of_that_type =
       AreNumbers(values) &&
-      field.type.array->dtype == TypeOfNumbers(values.kind())) {
+      (array.has_value() ? array->dtype == TypeOfNumbers(values.kind())
+                         : field.type.kind == FieldKind::kLabel &&
+                               values.kind() == ValueKind::kInt64);
+  if (is_of_that_type && !field.type.has_rows)
     fix = "; for any number of them, its type ends in \"[n]\"";
-  }
   return absl::InvalidArgumentError(
       absl::StrCat(field.name, ": has ", values.count(), " values of type ",
                    std::string(NameOf(values.kind())), ", which is no ",

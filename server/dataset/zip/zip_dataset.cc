@@ -5,6 +5,7 @@
 #include "proto/shm_layout.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/dataset/shown_name.h"
 
 namespace forebay::dataset::zip {
 
@@ -57,7 +58,7 @@ absl::StatusOr<absl::Span<const std::uint8_t>> ZipDataset::Unpack(
 }
 
 std::string ZipDataset::NameOf(std::uint64_t id) const {
-  return index_->MemberOf(id).name;
+  return ShownName(index_->MemberOf(id).name);
 }
 
 }  // namespace forebay::dataset::zip

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/shown_name.h"
 
 // The end of an archive is read first, and twice if need be: nearly all have no
 // comment, and then the end record, with its locator and the larger one, if
@@ -57,7 +58,7 @@ std::string NameOf(std::uint16_t method) {
 // Returns an error of a file, whose message goes on behind its name.
 absl::Status Named(std::string_view name, const absl::Status& status) {
   return {status.code(),
-          absl::StrCat("the file ", std::string(name), " ", status.message())};
+          absl::StrCat("the file ", ShownName(name), " ", status.message())};
 }
 
 // Returns the method of a file that can be read, or why it cannot be.

@@ -10,6 +10,7 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/folder/image_tree.h"
+#include "server/dataset/shown_name.h"
 
 // The files below the folder are sorted as ImageFolder has them, across all
 // archives. So the index of images, which is made of them in that order, has
@@ -155,7 +156,7 @@ absl::Status Builder::SortHeaders() {
 absl::Status Builder::Twice(const Candidate& a, const Candidate& b) const {
   return absl::InvalidArgumentError(absl::StrCat(
       archives_[a.archive].name, " and ", archives_[b.archive].name,
-      " both have ", prefix_, std::string(PathOf(a)),
+      " both have ", ShownName(absl::StrCat(prefix_, std::string(PathOf(a)))),
       ": archives that make one tree have each path once"));
 }
 
@@ -187,14 +188,27 @@ absl::Status Builder::AddImage(const Candidate& candidate,
   if (!is_sample) return absl::OkStatus();
   if (is_huge) {
     return absl::UnimplementedError(absl::StrCat(
-        archives_[candidate.archive].name, ": the image ", prefix_, image.name,
-        " takes ", file.compressed, " bytes, which is more than is supported"));
+        archives_[candidate.archive].name, ": the image ",
+        ShownName(absl::StrCat(prefix_, image.name)), " takes ",
+        file.compressed, " bytes, which is more than is supported"));
   }
   FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(parts->places, 1));
   parts->places.emplace_back(
       parts->archives[candidate.archive].begin + file.header_offset,
       SlackOf(candidate), file.method);
   return absl::OkStatus();
+}
+
+// Whether all files' names begin with "./", as some writers have it.
+bool AreInTheDot(const std::vector<ArchiveContents>& contents) {
+  bool any = false;
+  for (const ArchiveContents& archive : contents) {
+    for (const FoundFile& file : archive.files) {
+      if (!archive.NameOf(file).starts_with("./")) return false;
+      any = true;
+    }
+  }
+  return any;
 }
 
 // The longest path of whole components that both begin with.
@@ -218,9 +232,11 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
   FOREBAY_CHECK(contents.size() == archives.size());
   ZipIndexParts parts;
   parts.folder = folder;
+  if (AreInTheDot(contents))
+    parts.folder = folder.empty() ? "." : absl::StrCat("./", folder);
   std::vector<folder::ScannedDirectory> directories;
   {
-    Builder builder(folder, archives, contents, memory);
+    Builder builder(parts.folder, archives, contents, memory);
     if (const absl::Status built = builder.Build(&parts); !built.ok())
       return base::Annotate(built, uri);
     directories = builder.TakeDirectories();
@@ -237,7 +253,7 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
       memory.Keep(ZipIndex::Bytes(parts.archives.size(), parts.places.size(),
-                                  parts.paths.size() + folder.size())));
+                                  parts.paths.size() + parts.folder.size())));
   return ZipIndex::Create(std::move(parts));
 }
 

@@ -282,3 +282,10 @@ def test_a_forked_child_has_sample_ids_whatever_threads_were_in():
     may_end.set()
     thread.join()
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_fields_are_named_like_no_attribute():
+    assert _batch._identifiers(["image_place", "with_values", "sample_ids", "count",
+                                "class", "a/b", "a_b"]) == (
+        "f_image_place", "f_with_values", "f_sample_ids", "count", "f_class", "a_b",
+        "f_a_b")

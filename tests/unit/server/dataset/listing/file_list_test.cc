@@ -59,6 +59,18 @@ TEST_F(FileListTest, FitsFilesAsGlobDoes) {
   EXPECT_EQ(List({"val/[[]1].tar"}), Paths({"val/[1].tar"}));
 }
 
+TEST_F(FileListTest, ALinkThatLeadsOutsideIsNotPassedOver) {
+  tree_.Link("train/outside.tar", "/etc/passwd");
+  tree_.Link("val/outside", "/etc");
+  EXPECT_EQ(List({"train/?.tar"}), Paths({"train/0.tar", "train/1.tar"}));
+  for (const char* pattern : {"train/*.tar", "val/*/passwd"}) {
+    const auto files = ListFiles(*tree_.Root(), {pattern}, memory_);
+    EXPECT_TRUE(absl::IsPermissionDenied(files.status())) << files.status();
+    EXPECT_THAT(std::string(files.status().message()),
+                HasSubstr("the link leads outside the dataset's root"));
+  }
+}
+
 TEST_F(FileListTest, KnowsTheirVersions) {
   const auto files = ListFiles(*tree_.Root(), {"train/link.tar"}, memory_);
   ASSERT_TRUE(files.ok()) << files.status();

@@ -101,7 +101,9 @@ TEST(RecordFieldsTest, SaysWhichTypeARecordHas) {
     const char* type;
     const char* reason;
   } cases[] = {
-      {"i", "int64", "i: has 2 values of type int64, which is no int64"},
+      {"i", "int64",
+       "i: has 2 values of type int64, which is no int64; for any number of "
+       "them, its type ends in \"[n]\""},
       {"i", "int64[3]",
        "i: has 2 values of type int64, which is no int64[3]; for any number of "
        "them, its type ends in \"[n]\""},

@@ -174,6 +174,22 @@ TEST_F(ZipCatalogTest, AFolderInTheArchivesHasItsOwnClasses) {
                         "archive, or nothing in it"));
 }
 
+TEST_F(ZipCatalogTest, NamesMayAllBeginWithADot) {
+  Put("a.zip", {{"./", ""},
+                {"./train/cat/1.png", "one"},
+                {"./train/dog/2.png", "two", kDeflated},
+                {"./LICENSE", "mine"}});
+  EXPECT_THAT(Open("")->classes(), ElementsAre("train"));
+  EXPECT_THAT(warnings_, ElementsAre(testing::EndsWith("/*.zip/train")));
+  const auto train = Open("train");
+  EXPECT_THAT(train->classes(), ElementsAre("cat", "dog"));
+  EXPECT_THAT(NamesOf(*train),
+              ElementsAre("./train/cat/1.png", "./train/dog/2.png"));
+  EXPECT_EQ(ImageOf(*train, 1), "two");
+  Put("b.zip", {{"cat/1.png", "has no dot"}});
+  EXPECT_THAT(Open("")->classes(), ElementsAre(".", "cat"));
+}
+
 TEST_F(ZipCatalogTest, TheFolderToPassIsTheOneThatHasFolders) {
   const auto advice = [&](const std::vector<std::string>& names,
                           const std::string& folder = "") {

@@ -204,7 +204,8 @@ TEST(ZipDirectoryTest, RefusesWhatIsNoArchive) {
 }
 
 TEST(ZipDirectoryTest, RefusesNamesWithNul) {
-  ExpectDamaged(ArchiveOf({.name = std::string("a\0b", 3)}), "NUL in its name");
+  ExpectDamaged(ArchiveOf({.name = std::string("a\0b", 3)}),
+                "the file a\\x00b has a NUL in its name");
 }
 
 TEST(ZipDirectoryTest, RefusesMembersThatCannotLieThere) {

@@ -1,0 +1,140 @@
+"""Where a dataset lies, and of which format a path says that it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import urllib.parse
+
+from . import _patterns, errors
+from ._hdf5 import ENDINGS as _HDF5
+
+_REMOTE = ("gs://", "http://", "https://")
+
+
+def is_passable(name):
+    """Whether the daemon gets all of a name, which ends at a 0 byte."""
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+
+
+def is_remote(uri):
+    """Whether the daemon finds what lies there itself."""
+    return isinstance(uri, str) and uri.startswith(_REMOTE)
+
+
+def _path_of_url(url):
+    """The path that a file:// URL names."""
+    path = url[len("file://"):]
+    if path.startswith("localhost/"):
+        path = path[len("localhost"):]
+    if not path.startswith("/"):
+        raise errors.InvalidArgument(f"{url}: is no file:// URL of this host")
+    return urllib.parse.unquote(path, errors="surrogateescape")
+
+
+def location_of(given, what="dataset"):
+    """A path as it is given, the path of a file:// URL, or a URI that the daemon
+    reads itself.
+
+    Args:
+      what: is there, for messages.
+    """
+    try:
+        uri = os.fspath(given)
+    except TypeError:
+        raise errors.InvalidArgument(
+            f"the {what} must be a path or a URI" +
+            (", or an object like torch's datasets" if what == "dataset" else "") +
+            f", not {given!r}") from None
+    if not uri or not is_passable(uri):
+        raise errors.InvalidArgument(f"the {what} {given!r} is no path")
+    if isinstance(uri, str):
+        if uri.startswith("file://"):
+            return _path_of_url(uri)
+        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", uri) and not is_remote(uri):
+            raise errors.Unsupported(
+                f"{uri}: datasets are files, or lie at " +
+                ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
+    return uri
+
+
+def path_of(dataset):
+    """The name by which the daemon knows a dataset: the absolute path for a path
+    or a file:// URI, where "~" is the user's home, else a URI that the daemon reads
+    itself."""
+    uri = location_of(dataset)
+    return uri if is_remote(uri) else os.path.abspath(os.path.expanduser(uri))
+
+
+def is_shards(path):
+    """Whether a path stands for tar shards rather than for a folder."""
+    name = os.fsdecode(path)
+    is_shards = name.endswith((".tar", ".tar.gz", ".tgz"))
+    return (is_shards or any(c in name for c in "{*?[")) and not os.path.isdir(path)
+
+
+_TFRECORD = tuple(ending + packed for ending in (".tfrecord", ".tfrecords", ".tfrec")
+                  for packed in ("", ".gz"))
+_ARRAY_RECORD = (".array_record", ".arrayrecord")
+
+
+def are_files(path, endings):
+    """Whether a path stands for files with such names."""
+    return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
+
+
+def is_array_record(path):
+    """Whether a path stands for ArrayRecord files. Their names may end in a number,
+    as "train.array_record-00000-of-00010" does."""
+    name = re.sub(r"(-[^/]+-of-[^/]+|\*)$", "", os.fsdecode(path))
+    return are_files(name, _ARRAY_RECORD) and not os.path.isdir(path)
+
+
+def is_tfrecord(path):
+    """Whether a path stands for TFRecord files."""
+    return are_files(path, _TFRECORD)
+
+
+def is_hdf5(path):
+    """Whether a path stands for HDF5 files."""
+    return are_files(path, _HDF5)
+
+
+def is_mds(path):
+    """Whether a path stands for MDS shards, or for a folder of them."""
+    return are_files(path, (".mds",)) or _is_mds_folder(path)
+
+
+def _is_mds_folder(path):
+    if is_remote(path) or any(c in path for c in "{*?["):
+        return False
+    index = os.path.join(path, "index.json")
+    if not os.path.isfile(index):  # what else has that name may have no end
+        return False
+    try:
+        with open(index, "rb") as file:
+            shards = json.load(file)["shards"]
+        names = sorted(shard["raw_data"]["basename"] for shard in shards
+                       if shard["format"] == "mds")
+        found = sorted(name for name in os.listdir(path) if name.endswith(".mds"))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+    if names and not found:
+        raise errors.Unsupported(
+            f"{path}: its MDS shards are compressed or lack: write them without "
+            "compression=")
+    if names == found:
+        return bool(found)
+    raise errors.InvalidArgument(
+        f"{path}: its index.json names other shards than there are: name those "
+        'that are meant, such as "shard.{00000..00012}.mds"')
+
+
+def is_table(path):
+    """Whether a path stands for a table, which only forebay.manifest describes."""
+    return os.fsdecode(path).endswith((".csv", ".jsonl", ".json")) and (
+        not os.path.isdir(path))

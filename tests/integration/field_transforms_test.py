@@ -1,0 +1,96 @@
+"""Transforms by the names of fields, where names do not tell which one is the image:
+those of TFRecord files and MDS shards. LMDB's are in lmdb_test.py."""
+
+import io
+
+import numpy
+import PIL.Image
+import pytest
+
+import forebay
+from forebay import transforms as T
+from mds_test import MIXED
+from tfrecord_test import EXAMPLES, SMALL, frame, open_records
+from torchvision import transforms as torchvision_transforms
+
+FIELDS = {"image/encoded": "jpg", "embedding": "float32[8]"}
+HALF = T.Slice(0, 4)
+MDS_FIELDS = ("photo", "tokens")
+
+pytestmark = pytest.mark.usefixtures("shared_daemon")
+
+
+def first(dataset, **arguments):
+    with open_records(dataset, **arguments) as loader:
+        return next(iter(loader))
+
+
+def refusal(dataset, **arguments):
+    with pytest.raises(forebay.InvalidArgument) as caught:
+        open_records(dataset, **arguments)
+    return str(caught.value)
+
+
+def photograph():
+    file = io.BytesIO()
+    numbers = numpy.random.RandomState(1).randint(0, 256, (20, 24, 3))
+    PIL.Image.fromarray(numbers.astype("uint8")).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("dataset, fields", [
+    (EXAMPLES, FIELDS), (forebay.tfrecord(EXAMPLES, fields=FIELDS), None)])
+def test_features(dataset, fields):
+    batch = first(dataset, fields=fields, transform={
+        "image/encoded": SMALL, "embedding": HALF})
+    assert batch.image_encoded.shape == (4, 3, 8, 8)
+    assert batch.embedding.shape == (4, 4)
+    alone = first(dataset, fields=fields, transform=SMALL)
+    numpy.testing.assert_array_equal(batch.image_encoded, alone.image_encoded)
+    numpy.testing.assert_array_equal(batch.embedding, alone.embedding[:, :4])
+
+
+def test_features_that_are_guessed():
+    batch = first(EXAMPLES, transform={"image/encoded": SMALL, "embedding": HALF})
+    assert batch.image_encoded.shape == (4, 3, 8, 8)
+    assert batch.embedding.values.shape == (4 * 4,)
+
+
+@pytest.mark.parametrize("fields", [MDS_FIELDS, None])
+def test_columns(fields):
+    batch = first(MIXED, fields=fields, transform={
+        "photo": SMALL, "tokens": T.Slice(0, 1)})
+    assert batch.photo.shape == (4, 3, 8, 8)
+    assert batch.tokens.values.shape == (4,)
+
+
+def test_pipelines_of_torchvision():
+    crop = torchvision_transforms.Compose([
+        torchvision_transforms.Resize(8), torchvision_transforms.CenterCrop(8)])
+    for dataset, fields, name in ((EXAMPLES, FIELDS, "image/encoded"),
+                                  (MIXED, MDS_FIELDS, "photo")):
+        batch = first(dataset, fields=fields, transform={name: crop})
+        assert batch[0].shape == (4, 3, 8, 8)
+
+
+def test_whole_records(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(frame(photograph()))
+    for fields in ("png", None):
+        assert first(path, fields=fields, transform={"record": SMALL}).record.shape == (
+            1, 3, 8, 8)
+    assert refusal(path, fields="png", transform={"image": SMALL}) == (
+        "transform: there is no field image")
+
+
+@pytest.mark.parametrize("dataset, fields, transform, says", [
+    (EXAMPLES, FIELDS, {"image": SMALL}, "there is no field image"),
+    (EXAMPLES, FIELDS, {"image/encoded": HALF}, "is for arrays: give it to a field"),
+    (EXAMPLES, FIELDS, {"image/encoded": SMALL, "embedding": SMALL},
+     "embedding: transform 1 (Resize): is for images, not for arrays"),
+    (forebay.tfrecord(EXAMPLES, fields=FIELDS), None, {"ids": HALF},
+     "there is no field ids"),
+    (MIXED, MDS_FIELDS, {"raw": SMALL}, "there is no field raw"),
+    (MIXED, MDS_FIELDS, {"photo": SMALL, "tokens": SMALL}, "two fields are images")])
+def test_transforms_of_other_fields(dataset, fields, transform, says):
+    assert says in refusal(dataset, fields=fields, transform=transform)
