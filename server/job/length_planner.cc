@@ -16,6 +16,7 @@
 #include "server/sampler/length_order.h"
 #include "server/sampler/length_plan.h"
 #include "server/stream/batch_room.h"
+#include "server/stream/kept_windows.h"
 #include "server/stream/sample_room.h"
 
 namespace forebay::job {
@@ -180,6 +181,7 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
   plan.sorts = spec_.sampler().by_length();
   plan.batch = stream_->batch.size;
   plan.lengths = lengths_;
+  plan.make_store = [] { return std::make_unique<stream::KeptWindows>(); };
   plan.window = std::min(
       kWindowBatches * at_a_time,
       std::max(kWindowSamples / at_a_time, std::uint64_t{1}) * at_a_time);
@@ -187,8 +189,10 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
     plan.limit = {.most = most(), .padded = spec_.batch().padded()};
   const auto ranks = static_cast<std::uint32_t>(world_size());
   // Of an epoch and the one after it.
-  auto reserved = budget->Reserve(
-      2 * sampler::LengthOrder::BytesOf(plan, ranks), "the order by length");
+  auto reserved =
+      budget->Reserve(2 * stream::KeptWindows::kMost *
+                          sampler::LengthOrder::BytesOf(plan, ranks),
+                      "the order by length");
   if (!reserved.ok())
     return base::Annotate(reserved.status(), stream_->dataset->uri());
   FOREBAY_ASSIGN_OR_RETURN(stream_->sampler,

@@ -54,7 +54,7 @@ std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
   return std::max<std::uint64_t>(kBlockBytes / (bytes / probes + 1), 1);
 }
 
-// What makes the dataset's images: of each field its own, or `all`.
+// The pipelines of the dataset's images: of each field its own, or `all`.
 absl::StatusOr<stream::ImagePipelines> ImagesOf(
     const dataset::Dataset& dataset, const proto::PipelineSpec& spec,
     pipeline::Part part, const absl::StatusOr<PipelinePtr>& all) {

@@ -23,7 +23,7 @@ std::uint64_t StepsOf(const LengthPlan& plan, std::uint32_t world_size) {
 std::uint64_t LengthOrder::BytesOf(const LengthPlan& plan,
                                    std::uint32_t world_size) {
   constexpr std::uint64_t kBytesEach = 3 * sizeof(std::uint64_t);
-  return kKept * kBytesEach * world_size * StepsOf(plan, world_size);
+  return kBytesEach * world_size * StepsOf(plan, world_size);
 }
 
 LengthOrder::LengthOrder(const LengthPlan& plan, const Partition& partition,
@@ -34,13 +34,14 @@ LengthOrder::LengthOrder(const LengthPlan& plan, const Partition& partition,
       shuffle_(shuffle),
       seed_(seed),
       epoch_(epoch),
-      steps_(StepsOf(plan, partition.world_size())) {
+      steps_(StepsOf(plan, partition.world_size())),
+      store_(plan.make_store()) {
   FOREBAY_CHECK(plan.lengths != nullptr && plan.window > 0 && plan.batch > 0);
 }
 
 std::uint64_t LengthOrder::SampleAt(std::uint64_t position) const {
   FOREBAY_CHECK(position < partition_.count());
-  const WindowPtr window = WindowAt(position);
+  const LengthWindowPtr window = WindowAt(position);
   return window
       ->samples[(position - FirstOf(window->number)) * partition_.world_size() +
                 partition_.rank()];
@@ -54,7 +55,7 @@ std::optional<std::uint64_t> LengthOrder::PositionOf(
       shuffle_.has_value() ? shuffle_->PositionOf(sample) : sample;
   const std::uint64_t step = place / world_size;
   if (count == 0 || step >= partition_.most_count()) return std::nullopt;
-  const WindowPtr window = Kept(step / steps_);
+  const LengthWindowPtr window = store_->Find(step / steps_);
   if (window == nullptr) return std::min(step, count - 1);
   const std::uint64_t first = FirstOf(window->number);
   const std::uint64_t index = window->indexes[place - first * world_size];
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> LengthOrder::PositionOf(
 }
 
 std::uint64_t LengthOrder::EndOfBatch(std::uint64_t position) const {
-  const WindowPtr window = WindowAt(position);
+  const LengthWindowPtr window = WindowAt(position);
   const std::uint64_t first = FirstOf(window->number);
   const auto end = std::upper_bound(window->ends.begin(), window->ends.end(),
                                     position - first);
@@ -74,7 +75,7 @@ std::optional<std::uint64_t> LengthOrder::BatchesBetween(
     std::uint64_t from, std::uint64_t to) const {
   if (from >= to) return from == to ? std::optional(0) : std::nullopt;
   if (to >= partition_.count()) return std::nullopt;
-  const WindowPtr window = WindowAt(to);
+  const LengthWindowPtr window = WindowAt(to);
   const std::uint64_t begin = FirstOf(window->number);
   const std::vector<std::uint64_t>& ends = window->ends;
   const auto before = std::lower_bound(ends.begin(), ends.end(), to - begin);
@@ -97,24 +98,15 @@ std::uint64_t LengthOrder::BaseAt(std::uint64_t place) const {
   return shuffle_.has_value() ? shuffle_->At(within) : within;
 }
 
-LengthOrder::WindowPtr LengthOrder::Kept(std::uint64_t number) const {
-  base::MutexLock lock(&mutex_);
-  for (const WindowPtr& window : kept_)
-    if (window != nullptr && window->number == number) return window;
-  return nullptr;
-}
-
-LengthOrder::WindowPtr LengthOrder::WindowAt(std::uint64_t position) const {
+LengthWindowPtr LengthOrder::WindowAt(std::uint64_t position) const {
   const std::uint64_t number = position / steps_;
-  if (WindowPtr kept = Kept(number); kept != nullptr) return kept;
-  WindowPtr planned = Plan(number);
-  base::MutexLock lock(&mutex_);
-  kept_[oldest_] = planned;
-  oldest_ = (oldest_ + 1) % kKept;
+  if (LengthWindowPtr kept = store_->Find(number); kept != nullptr) return kept;
+  LengthWindowPtr planned = Plan(number);
+  store_->Keep(planned);
   return planned;
 }
 
-LengthOrder::WindowPtr LengthOrder::Plan(std::uint64_t number) const {
+LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   const std::uint32_t world_size = partition_.world_size();
   const std::uint64_t first = FirstOf(number);
   const std::uint64_t last = std::min(first + steps_, partition_.most_count());
@@ -133,7 +125,7 @@ LengthOrder::WindowPtr LengthOrder::Plan(std::uint64_t number) const {
   std::iota(order.begin(), order.end(), 0);
   if (plan_.sorts) Sort(&order, &lengths);
 
-  auto window = std::make_shared<Window>();
+  auto window = std::make_shared<LengthWindow>();
   window->number = number;
   window->indexes.resize(samples.size());
   const std::vector<std::uint64_t> ends = Cut(lengths);

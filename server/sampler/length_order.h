@@ -1,17 +1,15 @@
 #ifndef FOREBAY_SERVER_SAMPLER_LENGTH_ORDER_H_
 #define FOREBAY_SERVER_SAMPLER_LENGTH_ORDER_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/types/span.h"
-#include "server/base/mutex.h"
 #include "server/sampler/length_plan.h"
+#include "server/sampler/length_window.h"
 #include "server/sampler/partition.h"
 #include "server/sampler/permutation.h"
 
@@ -23,14 +21,14 @@ namespace forebay::sampler {
 // shuffled. All ranks' batches have equally many samples, of like lengths.
 //
 // Any position can be asked for. A window is planned when it is first asked
-// for, and the last few are kept. Equal plans, partitions, seeds and epochs
+// for, and kept by the plan's store. Equal plans, partitions, seeds and epochs
 // give the equal order, on every machine.
 //
-// Thread-safe. Owns what is planned; shares the lengths. Blocks for no longer
-// than a window's plan takes. Has no errors.
+// Thread-safe; owns the store, and shares the lengths; never blocks, but plans
+// a window perhaps; has no errors.
 class LengthOrder {
  public:
-  // Bytes that an order takes at most, by its plan.
+  // Bytes that a window of such a plan takes.
   static std::uint64_t BytesOf(const LengthPlan& plan,
                                std::uint32_t world_size);
 
@@ -52,21 +50,10 @@ class LengthOrder {
                                               std::uint64_t to) const;
 
  private:
-  // The plan of a window.
-  struct Window {
-    std::uint64_t number = 0;
-    std::vector<std::uint64_t> samples;  // of all ranks, step by step
-    std::vector<std::uint32_t> indexes;  // of samples, by their places
-    std::vector<std::uint64_t> ends;     // the step behind each batch
-  };
-  using WindowPtr = std::shared_ptr<const Window>;
-  static constexpr std::size_t kKept = 4;
-
   std::uint64_t BaseAt(std::uint64_t place) const;
   std::uint64_t FirstOf(std::uint64_t window) const { return window * steps_; }
-  WindowPtr Kept(std::uint64_t number) const ABSL_LOCKS_EXCLUDED(mutex_);
-  WindowPtr WindowAt(std::uint64_t position) const ABSL_LOCKS_EXCLUDED(mutex_);
-  WindowPtr Plan(std::uint64_t number) const;
+  LengthWindowPtr WindowAt(std::uint64_t position) const;
+  LengthWindowPtr Plan(std::uint64_t number) const;
   static void Sort(std::vector<std::uint32_t>* order,
                    std::vector<std::uint64_t>* lengths);
   std::vector<std::uint64_t> Cut(absl::Span<const std::uint64_t> lengths) const;
@@ -80,9 +67,7 @@ class LengthOrder {
   const std::uint64_t seed_;
   const std::uint64_t epoch_;
   const std::uint64_t steps_;  // of a window
-  mutable base::Mutex mutex_;
-  mutable std::array<WindowPtr, kKept> kept_ ABSL_GUARDED_BY(mutex_);
-  mutable std::size_t oldest_ ABSL_GUARDED_BY(mutex_) = 0;
+  const std::unique_ptr<WindowStore> store_;
 };
 
 }  // namespace forebay::sampler

@@ -2,10 +2,12 @@
 #define FOREBAY_SERVER_SAMPLER_LENGTH_PLAN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "absl/types/span.h"
+#include "server/sampler/length_window.h"
 #include "server/sampler/sample_lengths.h"
 
 namespace forebay::sampler {
@@ -29,6 +31,8 @@ struct LengthPlan {
   // A sample alone may have more.
   std::optional<LengthLimit> limit = std::nullopt;
   std::shared_ptr<const SampleLengths> lengths = nullptr;
+  // Makes what keeps the windows of an epoch.
+  std::function<std::unique_ptr<WindowStore>()> make_store = nullptr;
 };
 
 // Steps are what all ranks take at a time, a sample each. Returns how many of

@@ -53,7 +53,7 @@ bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 // is an array whose own header says its type.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
-// What makes the images of each of a dataset's fields; null for other fields.
+// The pipelines of a dataset's fields that are images; null for other fields.
 // Empty: no field is an image.
 using ImagePipelines = std::vector<std::shared_ptr<const pipeline::Pipeline>>;
 using FieldPipelines = google::protobuf::RepeatedPtrField<proto::FieldPipeline>;

@@ -46,7 +46,7 @@ struct StreamSpec {
   // The room that a batch's fields have, if not each sample has as much as the
   // longest.
   std::optional<BatchRoom> room;
-  // What the sampler keeps of lengths.
+  // Of the windows by length that the sampler keeps.
   std::shared_ptr<const base::MemoryReservation> windows;
   std::uint64_t seed = 0;
   // The loader's membership in a coordinated order, which its sampler draws

@@ -66,7 +66,7 @@ def open_pairs(path, fields=("left.png", "right.png", "cls"), **more):
 
 
 def centre(image, height, width):
-    """What torchvision's CenterCrop makes of it: (3, height, width)."""
+    """As torchvision's CenterCrop makes it: (3, height, width)."""
     pixels = numpy.asarray(image)
     top = int(round((pixels.shape[0] - height) / 2))
     left = int(round((pixels.shape[1] - width) / 2))
@@ -125,9 +125,8 @@ def test_torchvision_pipelines_are_translated(shared_daemon, tmp_path):
         [transforms.CenterCrop(24), transforms.ToTensor()])}
     with open_pairs(path, transform=own) as loader:
         batch = next(iter(loader))
-    numpy.testing.assert_allclose(
-        batch.right_png[5], centre(photo(5, of="right"), 24, 24).astype("float32") / 255,
-        atol=1e-6)
+    wanted = centre(photo(5, of="right"), 24, 24).astype("float32") / 255
+    numpy.testing.assert_allclose(batch.right_png[5], wanted, atol=1e-6)
     own["right.png"] = transforms.Compose(
         [transforms.CenterCrop(24), transforms.RandomErasing()])
     with pytest.raises(forebay.errors.Unsupported, match="only the first image's may"):
@@ -172,5 +171,6 @@ def test_python_code_goes_with_one_image(shared_daemon, tmp_path):
 
     with pytest.raises(forebay.errors.ForebayError):
         with open_pairs(path, transform=transforms.Compose(
-                [transforms.CenterCrop(20), own_code, transforms.CenterCrop(10)])) as l:
-            list(l)
+                [transforms.CenterCrop(20), own_code,
+                 transforms.CenterCrop(10)])) as loader:
+            list(loader)

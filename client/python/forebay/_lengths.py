@@ -52,7 +52,7 @@ def vary(options: Dict[str, Any]) -> bool:
 
 
 def described(options: Dict[str, Any]) -> Optional[str]:
-    """What decides the order besides the seed, for a state; None if nothing does.
+    """Says for a state how lengths decide the order; None if they do not.
 
     Args:
       options: of _options.build.

@@ -55,7 +55,9 @@ def npy_folder(path: Union[str, "os.PathLike[str]"], *,
 
 def field_names(dataset: NpyFolder) -> List[bytes]:
     """The fields by which the native options say what a sample is."""
-    return {None: [], False: [b"array"], True: [b"array", b"label"]}[dataset.labels]
+    if dataset.labels is None:
+        return []
+    return [b"array", b"label"] if dataset.labels else [b"array"]
 
 
 def ending_in(path: Union[str, bytes]) -> Optional[str]:

@@ -132,8 +132,6 @@ def _folder_options(path, fields):
 
 
 def _record_options(dataset):
-    if isinstance(dataset, HDF5):
-        return _hdf5_options(dataset)
     names, types = _tfrecord.names_and_types(dataset.fields)
     uri = os.fsencode(_paths.path_of(dataset.path))
     if isinstance(dataset, LMDB):

@@ -80,7 +80,7 @@ def tokens(path: Union[str, "os.PathLike[str]"], *, length: Optional[int],
 
 def _count(value, name):
     if (isinstance(value, bool) or not isinstance(value, numbers.Integral) or
-            not 1 <= value <= _MOST):
+            not 1 <= int(value) <= _MOST):
         raise errors.InvalidArgument(
             f"{name} must be an integer from 1 to 2^40, not {value!r}")
     return int(value)

@@ -47,13 +47,12 @@ class DataLoader:
         shape; in a folder, each is a sample. ".tfrecord", ".h5", ".array_record" and
         ".mds" mean files of these formats. One that ends in ".tar" or ".tar.gz", or has
         braces or wildcards ("/data/{00000..00127}.tar"), means tar shards as webdataset
-        writes them. Or a `forebay.manifest`, `tfrecord`, `lmdb`, `hdf5`, `npz`,
-        `npy_folder`, `tokens` or `array_record`. Or torchvision's ImageFolder, ImageNet,
-        LSUN, CIFAR10, CIFAR100, MNIST and its like, with their transforms (that of
-        targets runs in the trainer); torch's TensorDataset (fields `tensor0`, ...),
-        Subset and ConcatDataset of these. Any other's code runs in this user's
-        processes, as it is at iter(); batches are as torch's. Only a sampler, or rank=,
-        splits an object among ranks.
+        writes them. Or a `forebay.manifest`, `lmdb`, `npy_folder`, `tokens` and the
+        like. Or torchvision's ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and
+        its like, with their transforms (that of targets runs in the trainer); torch's
+        TensorDataset (fields `tensor0`, ...), Subset and ConcatDataset of these. Any
+        other's code runs in this user's processes, as it is at iter(); batches are as
+        torch's. Only a sampler, or rank=, splits an object among ranks.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
         stand for the first that a sample has. The part after the last dot says how a

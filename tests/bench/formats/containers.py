@@ -99,7 +99,7 @@ def array_records():
     compression; None if there is no writer."""
     if array_record_module() is None:
         return None
-    return str(_once("array_record", _write_array_records) / "photos.array_record-*")
+    return str(once("array_record", _write_array_records) / "photos.array_record-*")
 
 
 def _write_mds(place):
@@ -129,7 +129,7 @@ def _write_zip(place):
 
 def zips():
     """The path of a zip archive of class folders."""
-    return str(_once("zip", _write_zip) / "photos.zip")
+    return str(once("zip", _write_zip) / "photos.zip")
 
 
 def _write_lmdb(place):
@@ -142,7 +142,7 @@ def _write_lmdb(place):
 def environment():
     """The folder of an LMDB environment of photographs. A key ends in the label, of
     four digits."""
-    return str(_once("lmdb", _write_lmdb))
+    return str(once("lmdb", _write_lmdb))
 
 
 def _write_hdf5(place):
@@ -159,7 +159,7 @@ def _write_hdf5(place):
 
 def hdf5():
     """The pattern of HDF5 files of JPEG files as `image`, and `label`."""
-    return str(_once("hdf5", _write_hdf5) / "photos-*.h5")
+    return str(once("hdf5", _write_hdf5) / "photos-*.h5")
 
 
 def _write_hdf5_rows(place):
@@ -171,7 +171,7 @@ def _write_hdf5_rows(place):
 
 def hdf5_rows():
     """The path of an HDF5 file of ROWS rows, in chunks of a megabyte."""
-    return str(_once("hdf5_rows", _write_hdf5_rows) / "rows.h5")
+    return str(once("hdf5_rows", _write_hdf5_rows) / "rows.h5")
 
 
 def _write_rows(place):

@@ -30,6 +30,25 @@ class SomeLengths final : public SampleLengths {
   const std::uint64_t most_;
 };
 
+// Keeps all windows.
+class AllWindows final : public WindowStore {
+ public:
+  LengthWindowPtr Find(std::uint64_t number) const override {
+    const auto found = windows_.find(number);
+    return found == windows_.end() ? nullptr : found->second;
+  }
+  void Keep(LengthWindowPtr window) override {
+    windows_[window->number] = std::move(window);
+  }
+
+ private:
+  std::map<std::uint64_t, LengthWindowPtr> windows_;
+};
+
+std::unique_ptr<WindowStore> MakeStore() {
+  return std::make_unique<AllWindows>();
+}
+
 struct Case {
   std::uint64_t size = 0;
   std::uint32_t world_size = 1;
@@ -40,7 +59,9 @@ struct Case {
   LengthOrder For(std::uint32_t rank, std::uint64_t epoch = 3) const {
     std::optional<Permutation> shuffle;
     if (shuffles) shuffle.emplace(size, 7, epoch);
-    return {plan, Partition(size, rank, world_size, pad), shuffle, 7, epoch};
+    LengthPlan kept = plan;
+    kept.make_store = MakeStore;
+    return {kept, Partition(size, rank, world_size, pad), shuffle, 7, epoch};
   }
   std::uint64_t CountOf(std::uint32_t rank) const {
     return Partition(size, rank, world_size, pad).count();

@@ -82,8 +82,7 @@ FieldPipelines WindowOf(std::string_view field, std::uint64_t length) {
 
 TEST(FieldTypeTest, APipelineMakesTheType) {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
-  const auto types =
-      TypesOf(arrays, {}, WindowOf("npy", 5), arrays.first());
+  const auto types = TypesOf(arrays, {}, WindowOf("npy", 5), arrays.first());
   ASSERT_TRUE(types.ok()) << types.status();
   EXPECT_FALSE(types->front().varies());
   EXPECT_EQ(types->front().value.shape, (Shape{5, 3}));
