@@ -95,11 +95,16 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
   layout_->SetSampleId(pending.batch->memory, pending.index,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
-  const auto unpack = [&workspace](std::uint64_t bytes) {
-    return workspace.RoomToUnpack(bytes);
+  dataset::MadeValues made;
+  const auto unpack =
+      [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+    auto scratch = workspace.RoomToUnpack(bytes);
+    // To decode one image would spoil the next one there.
+    if (scratch.ok() && spec_->has_several_images()) return made.Add(bytes);
+    return scratch;
   };
   const dataset::UnpackRoom room = unpack;
-  dataset::MadeValues made(&room);
+  made = dataset::MadeValues(&room);
   return sample::DecodeFields(*spec_->dataset, pending.id, read, made, row);
 }
 

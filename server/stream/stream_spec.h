@@ -62,6 +62,12 @@ struct StreamSpec {
     return user_code() != nullptr && user_code()->after() == nullptr &&
            place == proto::Place::kHost;
   }
+  bool has_several_images() const {
+    return std::count_if(fields.begin(), fields.end(),
+                         [](const FieldType& field) {
+                           return field.kind == proto::FieldKind::kImage;
+                         }) > 1;
+  }
   // The number of the first field that is an image. There must be one.
   std::size_t image_field() const {
     const auto image =
