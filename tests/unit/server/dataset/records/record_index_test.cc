@@ -174,12 +174,12 @@ TEST(RecordIndexFormatTest, GivesBackWhatItWasGiven) {
 
 TEST(RecordIndexFormatTest, LayoutIsAsDocumented) {
   const std::string bytes = EncodeRecordIndex(*Index());
-  EXPECT_EQ(bytes.size(), 56 + 3 * 64 + 4 * 8 + 16 + 6 + 8 + 16);
+  EXPECT_EQ(bytes.size(), 80 + 3 * 72 + 4 * 8 + 16 + 6 + 8 + 16);
   EXPECT_EQ(bytes.substr(0, 8), "FBYRECRD");
   EXPECT_EQ(bytes.substr(8, 16),
-            std::string("\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16));
-  EXPECT_EQ(bytes.substr(56 + 3 * 64, 8), std::string("\x14\0\0\0\0\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(56 + 3 * 64 + 4 * 8 + 16, 14), "anoneba format");
+            std::string("\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(bytes.substr(80 + 3 * 72, 8), std::string("\x14\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(80 + 3 * 72 + 4 * 8 + 16, 14), "anoneba format");
 }
 
 TEST(RecordIndexFormatTest, EveryFlippedBitIsNoticed) {
