@@ -8,10 +8,13 @@ import pytest
 import forebay
 from fake_gcs import PYPI
 
-if str(PYPI) not in sys.path:
-    sys.path.append(str(PYPI))
-lmdb = pytest.importorskip(
-    "lmdb", reason="tools/setup could not install what tools/pypi.txt lists")
+# Only meanwhile: a package there has the name of our proto/.
+sys.path.append(str(PYPI))
+try:
+    lmdb = pytest.importorskip(
+        "lmdb", reason="tools/setup could not install what tools/pypi.txt lists")
+finally:
+    sys.path.remove(str(PYPI))
 
 MAP = 1 << 26  # bytes
 

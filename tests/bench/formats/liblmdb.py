@@ -4,13 +4,14 @@ import pathlib
 import sys
 
 _PYPI = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "pypi"
-# At the end: other modules there are newer than Debian's.
-if str(_PYPI) not in sys.path:
-    sys.path.append(str(_PYPI))
+# Only meanwhile: other modules there are newer than Debian's.
+sys.path.append(str(_PYPI))
 try:
     import lmdb
 except ImportError as error:
     raise RuntimeError(
         "tools/setup could not install what tools/pypi.txt lists") from error
+finally:
+    sys.path.remove(str(_PYPI))
 
 __all__ = ["lmdb"]
