@@ -443,9 +443,11 @@ typedef struct forebay_loader_options {
    * as "label". So is a field "value" alone or beside "key", the entry's key
    * ("text", "bytes" or "int64").
    * For FOREBAY_HDF5: paths of datasets, "train/images", or of members of their
-   * compounds, "train/table/x". The entry of `columns` with the same index is a
-   * type, or "": that of the dataset's rows. Without fields: all datasets that
-   * have as many rows as most.
+   * compounds, "train/table/x". Or of datasets in all objects of a group,
+   * "data/?/image" with an asterisk for ?: each object is a sample then. The
+   * entry of `columns` with the same index is a type, or "": that of the
+   * dataset's rows. Without fields: all datasets that have as many rows as
+   * most.
    * For FOREBAY_NPZ: names of arrays, each with the same entry of `columns`:
    * "rows", and sample i is row i of each array, of all files one behind the
    * other; or "files", and each file is a sample. A single field with the name

@@ -130,6 +130,16 @@ void ReadRows(const Hdf5Format& format, Bytes file,
   }
 }
 
+// The column of all objects in the group that the dataset is in.
+absl::StatusOr<Column> ColumnOfGroup(const ListedArray& listed) {
+  const std::size_t slash = listed.path.rfind('/');
+  const std::string group =
+      slash == listed.path.npos ? "" : listed.path.substr(0, slash + 1);
+  auto array = *listed.array;
+  array.MakeWhole();
+  return ColumnOf(array, group + "*", "");
+}
+
 // Returns the error of the dataset's parser.
 std::string CheckColumn(const Column& column, Bytes file) {
   const Hdf5Format format({column}, nullptr);
@@ -164,8 +174,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     std::vector<std::string> members = {""};
     for (const auto& member : arrays[i].array->type.members)
       members.push_back(member.name);
-    for (std::size_t k = 0; k < members.size() && k < 4; ++k) {
-      auto column = ColumnOf(*arrays[i].array, arrays[i].path, members[k]);
+    for (std::size_t k = 0; k <= members.size() && k < 4; ++k) {
+      auto column = k == members.size() ? ColumnOfGroup(arrays[i])
+                                        : ColumnOf(*arrays[i].array,
+                                                   arrays[i].path, members[k]);
       if (!column.ok()) continue;
       column->is_kept = (size + i) % 2 == 0;
       while (PutRight(CheckColumn(*column, file), &file) &&

@@ -158,6 +158,31 @@ def test_an_epoch_goes_on_where_it_was_left(daemon, tmp_path):
 
 
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_a_group_for_each_sample(shared_daemon, tmp_path, libver):
+    photos = [jpeg(number) for number in range(30)]
+    with h5py.File(tmp_path / "a.h5", "w", libver=libver) as file:
+        for number, photo in enumerate(photos):
+            group = file.create_group(f"data/{number:03}")
+            group["photo"] = numpy.frombuffer(photo, "uint8")
+            group["label"] = number % 7
+            group["caption"] = f"photo {number}"
+            group["points"] = numpy.full((number, 3), number, "float32")
+    fields = {"data/*/photo": "bytes", "data/*/label": "", "data/*/caption": "",
+              "data/*/points": "float32[n,3]"}
+    with open_records(tmp_path / "a.h5", fields=fields, shuffle=True) as loader:
+        found = epoch(loader)
+    assert sorted(found) == list(range(30))
+    for number, (photo, label, caption, points) in found.items():
+        assert photo == photos[number] and label == number % 7
+        assert caption == f"photo {number}"
+        assert points.shape == (number, 3) and (points == number).all()
+    with open_records(tmp_path / "a.h5", fields=("data/*/photo", "data/*/label"),
+                      transform=T.CenterCrop(8)) as loader:
+        batch = next(iter(loader))
+    assert batch.photo.shape == (4, 3, 8, 8) and batch.label.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
 def test_rows_in_pieces(shared_daemon, tmp_path, libver):
     """Chunks as h5py has them of its own accord."""
     path = tmp_path / "a.h5"

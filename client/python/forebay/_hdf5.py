@@ -41,7 +41,8 @@ def hdf5(path: Union[str, "os.PathLike[str]"], *,
       fields: the datasets that are wanted, by their paths in the file, such as
         ("images", "labels") or ("train/x", "train/y"). "table/x" is the member "x"
         of the compounds in "table". A batch has them as fields. A dict gives some a
-        type: {"photos": "jpg", "labels": ""}.
+        type: {"photos": "jpg", "labels": ""}. With "data/*/image", each object in
+        the group "data" is a sample, and its dataset "image", as a whole, a field.
 
         - "" is the dataset's own: arrays as they are; single integers as int64; text
           as str; bytes of any length as images, if they are JPEG or PNG files

@@ -224,6 +224,13 @@ bool ArrayLayout::has_whole_rows() const {
          std::equal(shape.begin() + 1, shape.end(), chunk.begin() + 1);
 }
 
+void ArrayLayout::MakeWhole() {
+  is_whole = true;
+  shape.insert(shape.begin(), 1);
+  largest.insert(largest.begin(), 1);
+  if (kind == Kind::kChunked) chunk.insert(chunk.begin(), 1);
+}
+
 absl::StatusOr<ArrayLayout> ReadArrayLayout(
     const FileView& file, const std::vector<Message>& messages) {
   const auto* const shape = FindMessage(messages, MessageType::kDataspace);

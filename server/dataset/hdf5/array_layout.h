@@ -31,6 +31,9 @@ struct ArrayLayout {
   ElementType type;
   std::vector<std::uint64_t> shape;    // at most kMostDimensions
   std::vector<std::uint64_t> largest;  // that the shape may become
+  // Whether all of it is one row: it has a first axis of 1 that it has not in
+  // the file.
+  bool is_whole = false;
   Kind kind = Kind::kContiguous;
   std::string compact;  // all elements
   // Of the elements, or of the index of chunks; kNoAddress if no element was
@@ -59,6 +62,8 @@ struct ArrayLayout {
   std::uint64_t chunks_of_row() const;
   // Whether each row lies in one piece.
   bool has_whole_rows() const;
+  // Makes it one row.
+  void MakeWhole();
 };
 
 inline constexpr std::size_t kMostDimensions = 32;

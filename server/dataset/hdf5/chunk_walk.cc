@@ -70,7 +70,7 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
   const std::uint64_t level = cursor.Take(1);
   const std::uint64_t entries = cursor.Take(2);
   if (node.level.has_value() && level != *node.level) return Damaged();
-  const std::uint64_t key = 8 + 8 * (array_.shape.size() + 1);
+  const std::uint64_t key = 8 + 8 * (array_.shape.size() - first_axis() + 1);
   FOREBAY_ASSIGN_OR_RETURN(
       const Bytes items,
       file.At(node.address + prefix, entries * (key + widths.address)));
@@ -81,7 +81,7 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
   for (std::uint64_t i = 0; i < entries; ++i) {
     const std::uint64_t bytes = item.Take(4);
     const auto mask = static_cast<std::uint32_t>(item.Take(4));
-    for (std::size_t axis = 0; axis < scaled.size(); ++axis)
+    for (std::size_t axis = first_axis(); axis < scaled.size(); ++axis)
       scaled[axis] = item.Take(8) / array_.chunk[axis];
     item.Skip(8);
     const std::uint64_t child = item.TakeAddress();
@@ -101,7 +101,7 @@ absl::Status ChunkWalk::StepBtree2(FileView& file) {
     constexpr std::uint64_t kFiltered = 11;
     const std::uint64_t type = btree2_->type();
     const std::uint64_t address = file.widths().address;
-    const std::uint64_t coordinates = 8 * array_.shape.size();
+    const std::uint64_t coordinates = 8 * (array_.shape.size() - first_axis());
     Cursor cursor(record, file.widths());
     const std::uint64_t at = cursor.TakeAddress();
     std::uint64_t bytes = array_.chunk_bytes();
@@ -116,7 +116,8 @@ absl::Status ChunkWalk::StepBtree2(FileView& file) {
       return Damaged();
     }
     std::vector<std::uint64_t> scaled(array_.shape.size());
-    for (std::uint64_t& one : scaled) one = cursor.Take(8);
+    for (std::size_t axis = first_axis(); axis < scaled.size(); ++axis)
+      scaled[axis] = cursor.Take(8);
     if (!cursor.ok()) return Damaged();
     return Add(file, scaled, at, bytes, mask);
   });

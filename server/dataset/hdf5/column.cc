@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "server/base/status.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/hdf5/path_pattern.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -33,9 +35,13 @@ bool IsInteger(DType dtype) {
   }
 }
 
-// Whether a type's values are bytes, of which anything can be made.
-bool IsBytes(const ElementType& type) {
-  return type.kind == Kind::kText || type.kind == Kind::kBytes ||
+// Whether a column's values are bytes, of which anything can be made.
+bool IsBytes(const Column& column) {
+  const ElementType& type = column.type;
+  const bool is_whole = column.is_whole() && type.kind == Kind::kNumber &&
+                        column.shape.size() == 1 &&
+                        proto::SizeOf(type.dtype) == 1;
+  return is_whole || type.kind == Kind::kText || type.kind == Kind::kBytes ||
          type.kind == Kind::kVariableText ||
          (type.kind == Kind::kSequence && proto::SizeOf(type.dtype) == 1);
 }
@@ -46,7 +52,7 @@ records::ValueType SuggestedType(const Column& column) {
     case Kind::kNumber:
       if (column.shape.empty() && IsInteger(column.type.dtype)) {
         value.kind = FieldKind::kLabel;
-      } else {
+      } else if (!IsBytes(column)) {
         value.kind = FieldKind::kArray;
         value.array = ArrayType{column.type.dtype, column.shape};
       }
@@ -56,7 +62,7 @@ records::ValueType SuggestedType(const Column& column) {
       value.kind = FieldKind::kText;
       break;
     case Kind::kSequence:
-      if (IsBytes(column.type)) break;
+      if (IsBytes(column)) break;
       value.kind = FieldKind::kArray;
       value.array = ArrayType{column.type.dtype, {}};
       value.has_rows = true;
@@ -77,18 +83,26 @@ bool ArePixels(const Column& column) {
          column.type.dtype == DType::kUint8 && has_channels;
 }
 
+// Whether that is the type of what arrays have at each index of the first axis.
+bool AreRows(const Column& column, const records::ValueType& value) {
+  return column.is_whole() && value.has_rows && !column.shape.empty() &&
+         std::equal(column.shape.begin() + 1, column.shape.end(),
+                    value.array->shape.begin(), value.array->shape.end());
+}
+
 bool CanBe(const Column& column, const records::ValueType& value) {
   const ElementType& type = column.type;
-  if (type.kind == Kind::kNumber) {
+  if (type.kind == Kind::kNumber &&
+      (value.array.has_value() || !IsBytes(column))) {
     switch (value.kind) {
       case FieldKind::kLabel:
         return column.shape.empty() && IsInteger(type.dtype);
       case FieldKind::kImage:
         return ArePixels(column);
       case FieldKind::kArray:
-        return !value.has_rows && value.array.has_value() &&
-               value.array->dtype == type.dtype &&
-               value.array->shape == column.shape;
+        return value.array.has_value() && value.array->dtype == type.dtype &&
+               (value.has_rows ? AreRows(column, value)
+                               : value.array->shape == column.shape);
       default:
         return false;
     }
@@ -97,12 +111,12 @@ bool CanBe(const Column& column, const records::ValueType& value) {
     return type.kind == Kind::kSequence && value.has_rows &&
            value.array->shape.empty() && value.array->dtype == type.dtype;
   }
-  return IsBytes(type);
+  return IsBytes(column);
 }
 
-// A row of `type` and `shape` that cannot be read.
+// UNIMPLEMENTED: rows of `type` and `shape` cannot be read.
 absl::Status CheckRows(const ElementType& type,
-                       const std::vector<std::uint64_t>& shape) {
+                       const std::vector<std::uint64_t>& shape, bool is_whole) {
   const std::string shown = DescriptionOf(type, shape);
   if (type.kind == Kind::kOther || type.kind == Kind::kCompound) {
     return absl::UnimplementedError(
@@ -117,7 +131,9 @@ absl::Status CheckRows(const ElementType& type,
         absl::StrCat("has rows of ", shape.size(), " dimensions; at most ",
                      proto::kMaxRank - 1, " can be read"));
   }
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+  const std::size_t first = is_whole && !shape.empty() ? 1 : 0;
+  if (std::find(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end(),
+                0) != shape.end()) {
     return absl::UnimplementedError(
         absl::StrCat("has rows without elements, ", shown));
   }
@@ -159,7 +175,9 @@ std::optional<Column> ColumnOf(const Json& json) {
   json.at("kept").get_to(column.is_kept);
   const auto value =
       records::ParseValueType(json.at("value").get<std::string>());
-  if (!value.ok() || !CheckRows(column.type, column.shape).ok()) return {};
+  if (!value.ok() ||
+      !CheckRows(column.type, column.shape, column.is_whole()).ok())
+    return {};
   column.value = *value;
   const std::uint64_t element = proto::SizeOf(column.type.dtype);
   if (element == 0 || !IsFieldName(column.name()) ||
@@ -169,7 +187,7 @@ std::optional<Column> ColumnOf(const Json& json) {
   std::uint64_t bytes =
       column.type.kind == Kind::kNumber ? element : column.type.size;
   for (const std::uint64_t extent : column.shape) {
-    if (extent > kMostBytes / bytes) return {};
+    if (bytes > 0 && extent > kMostBytes / bytes) return {};
     bytes *= extent;
   }
   if (bytes > column.row_bytes || column.offset > column.row_bytes - bytes)
@@ -180,7 +198,21 @@ std::optional<Column> ColumnOf(const Json& json) {
 }  // namespace
 
 std::string Column::name() const {
-  return member.empty() ? path : absl::StrCat(path, "/", member);
+  std::string name = path;
+  if (const auto pattern = SplitPattern(path); pattern.has_value())
+    name = pattern->rest.empty() ? "value" : pattern->rest;
+  return member.empty() ? name : absl::StrCat(name, "/", member);
+}
+
+bool Column::is_whole() const { return SplitPattern(path).has_value(); }
+
+bool Column::has_any_length() const {
+  if (is_variable()) return true;
+  if (!is_whole() || !member.empty()) return false;
+  if (type.kind != Kind::kNumber) return true;
+  if (value.array.has_value()) return value.has_rows;
+  // Bytes; else a number, or pixels.
+  return shape.size() == 1;
 }
 
 std::uint64_t Column::value_bytes() const {
@@ -222,7 +254,8 @@ absl::StatusOr<Column> ColumnOf(const ArrayLayout& array, std::string path,
   }
   column.shape.insert(column.shape.end(), column.type.shape.begin(),
                       column.type.shape.end());
-  FOREBAY_RETURN_IF_ERROR(CheckRows(column.type, column.shape));
+  FOREBAY_RETURN_IF_ERROR(
+      CheckRows(column.type, column.shape, column.is_whole()));
   column.value = SuggestedType(column);
   return column;
 }
@@ -240,14 +273,21 @@ absl::Status SetValueType(const records::ValueType& type, Column* column) {
 absl::Status CheckColumn(const Column& column, const ArrayLayout& array) {
   FOREBAY_ASSIGN_OR_RETURN(const Column other,
                            ColumnOf(array, column.path, column.member));
+  const bool differs = column.has_any_length();
+  const auto tail = [differs](const Column& one) {
+    return std::vector<std::uint64_t>(
+        one.shape.begin() + (differs && !one.shape.empty() ? 1 : 0),
+        one.shape.end());
+  };
   const bool is_such = other.type.kind == column.type.kind &&
-                       other.type.size == column.type.size &&
+                       (differs || other.type.size == column.type.size) &&
                        other.type.dtype == column.type.dtype &&
                        other.type.big_endian == column.type.big_endian &&
                        other.type.padding == column.type.padding &&
-                       other.shape == column.shape &&
+                       other.shape.size() == column.shape.size() &&
+                       tail(other) == tail(column) &&
                        other.offset == column.offset &&
-                       other.row_bytes == column.row_bytes;
+                       (differs || other.row_bytes == column.row_bytes);
   if (is_such) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("has rows of ", DescriptionOf(other.type, other.shape),

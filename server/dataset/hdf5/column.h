@@ -19,7 +19,9 @@
 namespace forebay::dataset::hdf5 {
 
 struct Column {
-  std::string path;    // the dataset's, from the root on: "train/images"
+  // The dataset's, from the root on: "train/images". Or that of a dataset in
+  // each object of a group, "data/*/image": each is a sample's.
+  std::string path;
   std::string member;  // empty: all of the dataset's elements
   // Where the member begins in a row; bytes.
   std::uint64_t offset = 0;
@@ -29,12 +31,16 @@ struct Column {
   // Whether the index keeps its values. Else they are read with the sample.
   bool is_kept = false;
 
+  // That of the field: the path, or what follows "*/" in it.
   std::string name() const;
+  bool is_whole() const;  // each sample has a whole dataset
   bool is_variable() const {
     return type.kind == ElementType::Kind::kVariableText ||
            type.kind == ElementType::Kind::kSequence;
   }
-  // Of a row, unless it is variable.
+  // Whether values may differ in length.
+  bool has_any_length() const;
+  // Of a row, unless that is so.
   std::uint64_t value_bytes() const;
   // Of all members together.
   std::uint64_t row_bytes = 0;

@@ -31,7 +31,7 @@ FirstFile::FirstFile(storage::ByteSource& source,
 
 absl::Status FirstFile::Look(absl::FunctionRef<absl::Status(FileView&)> look) {
   for (;;) {
-    const absl::Status status = look(view_);
+    absl::Status status = look(view_);
     const auto wanted = view_.wanted();
     if (!absl::IsUnavailable(status) || !wanted.has_value()) return status;
     storage::ReadRequest request;

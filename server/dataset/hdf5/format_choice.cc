@@ -10,6 +10,7 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/hdf5/hdf5_parser.h"
+#include "server/dataset/hdf5/path_pattern.h"
 #include "server/dataset/records/content_guess.h"
 
 namespace forebay::dataset::hdf5 {
@@ -35,10 +36,22 @@ bool IsBetterKept(const ArrayLayout& array) {
 }
 
 bool IsGuessed(const Column& column) {
+  if (column.value.kind == proto::FieldKind::kBytes) return true;
   return column.type.kind == Kind::kVariableText ||
          column.type.kind == Kind::kBytes ||
          (column.type.kind == Kind::kSequence &&
           proto::SizeOf(column.type.dtype) == 1);
+}
+
+// Whether all are of one group, or of none.
+bool AreOfOneGroup(const std::vector<std::string>& names) {
+  const auto group = [](const std::string& name) {
+    const auto pattern = SplitPattern(name);
+    return pattern.has_value() ? pattern->group + "/*" : std::string();
+  };
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return group(name) == group(names.front());
+  });
 }
 
 // The number of rows that most datasets have; of two, the larger.
@@ -68,7 +81,10 @@ absl::StatusOr<FormatChoice> FormatChoice::Create(
   Types parsed;
   for (std::size_t i = 0; i < names.size(); ++i) {
     while (names[i].starts_with('/')) names[i].erase(0, 1);
-    if (!IsFieldName(names[i])) {
+    const auto pattern = SplitPattern(names[i]);
+    if (!IsFieldName(pattern.has_value() && !pattern->rest.empty()
+                         ? pattern->rest
+                         : names[i])) {
       return absl::InvalidArgumentError(absl::StrCat(
           "\"", names[i], "\" is no name of a field: it must have 1 to ",
           proto::kMaxFieldName - 1, " bytes"));
@@ -83,6 +99,10 @@ absl::StatusOr<FormatChoice> FormatChoice::Create(
     auto type = records::ParseValueType(types[i]);
     if (!type.ok()) return base::Annotate(type.status(), names[i]);
     parsed.back() = *std::move(type);
+  }
+  if (!AreOfOneGroup(names)) {
+    return absl::InvalidArgumentError(
+        "all datasets must be those of one group's objects, or all none");
   }
   return FormatChoice(std::move(names), std::move(parsed), budget);
 }
@@ -102,7 +122,7 @@ absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindNamed(
     FileView& file) const {
   std::vector<Wanted> wanted;
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindArray(file, names_[i]));
+    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindFirstArray(file, names_[i]));
     Wanted one;
     one.has_type = types_[i].has_value();
     auto column = ColumnOf(found.array, found.path, found.member);
@@ -175,9 +195,11 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
     Column& column = one.column;
     one.weight = one.array.row_bytes();
     const bool is_guessed = !one.has_type && IsGuessed(column);
-    if ((!is_guessed && !column.is_variable()) || !column.member.empty())
+    if ((!is_guessed && !column.has_any_length()) || !column.member.empty())
       continue;
     const bool is_sequence = column.type.kind == Kind::kSequence;
+    const bool is_text = column.type.kind == Kind::kVariableText ||
+                         column.type.kind == Kind::kText;
     auto values = file.ReadFirst(
         one.array, is_sequence ? proto::SizeOf(column.type.dtype) : 1);
     if (!values.ok()) {
@@ -192,15 +214,15 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
       payloads.emplace_back(reinterpret_cast<const std::uint8_t*>(value.data()),
                             value.size());
     }
-    if (column.is_variable())
-      one.weight = longest + (is_sequence ? kSequenceWeight : 0);
+    if (column.has_any_length())
+      one.weight = longest + (is_text ? 0 : kSequenceWeight);
     if (!is_guessed) continue;
     const std::string_view guess = records::GuessType(payloads);
     // One field can be an image. Bytes that happen to be a text are no text,
     // nor empty texts bytes.
     const bool can_be_image =
         std::none_of(wanted->begin(), wanted->end(), is_image);
-    if ((guess == "image" && can_be_image) || (guess == "npy" && is_sequence)) {
+    if ((guess == "image" && can_be_image) || (guess == "npy" && !is_text)) {
       FOREBAY_RETURN_IF_ERROR(
           SetValueType(*records::ParseValueType(guess), &column));
     }
@@ -248,8 +270,9 @@ absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
   std::vector<std::string> left_out;
   absl::Status status = file.Look([&](FileView& view) {
     auto found = names_.empty() ? FindAll(view, &left_out) : FindNamed(view);
-    if (found.ok()) wanted = *std::move(found);
-    return found.status();
+    if (!found.ok()) return found.status();
+    wanted = *std::move(found);
+    return absl::OkStatus();
   });
   if (status.ok()) status = GuessTypes(file, &wanted);
   if (status.ok()) status = ChooseKept(&wanted);

@@ -26,7 +26,8 @@ Hdf5Format::Hdf5Format(std::vector<Column> columns, base::MemoryBudget* budget)
       text_(TextOf(columns_)),
       chunks_(budget, kKeptChunks) {
   for (const Column& column : columns_) {
-    if (!column.is_kept && !column.is_variable()) row_bytes_ = column.row_bytes;
+    if (!column.is_kept && !column.has_any_length())
+      row_bytes_ = column.row_bytes;
   }
 }
 
@@ -81,7 +82,7 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
       if (kept == row_key.kept.size())
         return absl::DataLossError("is indexed without some of its values");
       bytes = AsBytes(row_key.kept[kept++]);
-    } else if (!column.is_variable()) {
+    } else if (!column.has_any_length()) {
       const std::uint64_t length = column.value_bytes();
       if (column.offset > row.size() || length > row.size() - column.offset)
         return absl::DataLossError("is indexed as a shorter row");
@@ -144,7 +145,11 @@ bool Hdf5Format::LowerBytes(const records::RecordIndex& index,
     } else if (row->place.kind == RowPlace::Kind::kDirect) {
       length = index.ExtentOf(number).length;
     }
-    if (column.is_variable()) bytes[i] = std::min(bytes[i], length);
+    const bool is_known = column.is_kept ||
+                          row->place.kind == RowPlace::Kind::kDirect ||
+                          row->place.kind == RowPlace::Kind::kEmpty;
+    if (column.has_any_length() && is_known)
+      bytes[i] = std::min(bytes[i], length);
   }
   return true;
 }
@@ -157,10 +162,11 @@ absl::StatusOr<Bytes> Hdf5Format::JoinParts(const RowPlace& place, Bytes record,
   array.shape = place.shape;
   array.shape.insert(array.shape.begin(), place.chunk.front());
   array.chunk = place.chunk;
-  if (array.row_bytes() != row_bytes_ || place.row >= place.chunk.front() ||
-      place.chunk_bytes > kLargestChunk)
+  const std::uint64_t row_bytes = array.row_bytes();
+  if ((row_bytes_ > 0 && row_bytes != row_bytes_) ||
+      place.row >= place.chunk.front() || place.chunk_bytes > kLargestChunk)
     return absl::DataLossError("is indexed as a row of another shape");
-  const absl::Span<std::uint8_t> row = made->Add(row_bytes_);
+  const absl::Span<std::uint8_t> row = made->Add(row_bytes);
   FillRows(place.fill, row);
   for (const PlacedChunk& chunk : place.chunks) {
     if (chunk.number >= array.chunks_of_row() || chunk.offset > record.size() ||

@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "proto/raw_image.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/dataset/hdf5/path_pattern.h"
+#include "server/dataset/hdf5/row_extent.h"
+#include "server/dataset/hdf5/row_key.h"
 #include "server/dataset/hdf5/tree.h"
 
 namespace forebay::dataset::hdf5 {
@@ -15,21 +17,11 @@ namespace {
 
 using Kind = ArrayLayout::Kind;
 
-// Trees lie between the chunks with a row's parts: so many bytes, besides as
-// many as these chunks have.
-constexpr std::uint64_t kMostGaps = std::uint64_t{1} << 20;
-constexpr std::uint64_t kLongestParts = std::uint64_t{1} << 26;  // bytes
-constexpr std::size_t kMostParts = 4096;  // whose numbers a key has room for
-
 // Bytes of what is made of a value of so many.
 std::uint64_t MadeBytesOf(const Column& column, std::uint64_t bytes) {
   const bool has_pixels = column.type.kind == ElementType::Kind::kNumber &&
                           column.value.kind == proto::FieldKind::kImage;
   return has_pixels ? bytes + sizeof(proto::RawImageHeader) : bytes;
-}
-
-std::string ShapeOf(const std::vector<std::uint64_t>& shape) {
-  return absl::StrCat("(", absl::StrJoin(shape, ", "), ")");
 }
 
 // Strings have room in themselves, which is not counted.
@@ -67,17 +59,18 @@ absl::Status Hdf5Parser::Take(absl::Span<const std::uint8_t> bytes) {
 // Goes on until it lacks bytes, or is at the end.
 absl::Status Hdf5Parser::Proceed() {
   while (part_ != Part::kEnd) {
-    const absl::Status status = Step();
+    absl::Status status = Step();
     if (absl::IsUnavailable(status) && view_.wanted().has_value())
       return absl::OkStatus();
     if (absl::IsResourceExhausted(status)) return status;
     if (!status.ok()) return base::Annotate(status, object_);
-    if (part_ != Part::kOpen) view_.ForgetIfMany();
+    if (part_ != Part::kList && part_ != Part::kOpen) view_.ForgetIfMany();
   }
   return absl::OkStatus();
 }
 
 absl::Status Hdf5Parser::Step() {
+  if (part_ == Part::kList) return List();
   if (part_ == Part::kOpen) return Open();
   if (source_ == sources_.size()) return Emit();
   Source& source = sources_[source_];
@@ -94,7 +87,19 @@ absl::Status Hdf5Parser::Step() {
   }
   if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status))
     return status;
-  return base::Annotate(status, source.path);
+  return base::Annotate(status, source.shown);
+}
+
+// Can be called again as a whole.
+absl::Status Hdf5Parser::List() {
+  found_.bounds.resize(columns_.size());
+  const auto pattern = SplitPattern(columns_.front().path);
+  if (pattern.has_value()) {
+    group_ = pattern->group;
+    FOREBAY_ASSIGN_OR_RETURN(entries_, ListGroup(view_, group_));
+  }
+  part_ = pattern.has_value() && entries_.empty() ? Part::kEnd : Part::kOpen;
+  return absl::OkStatus();
 }
 
 // Can be called again as a whole: it keeps nothing until all is at hand.
@@ -105,11 +110,24 @@ absl::Status Hdf5Parser::Open() {
   for (const Source& source : sources_) {
     if (source.array.rows() == rows()) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(source.path, ": has ", source.array.rows(), " rows, but ",
-                     sources_.front().path, " has ", rows()));
+        absl::StrCat(source.shown, ": has ", source.array.rows(), " rows, but ",
+                     sources_.front().shown, " has ", rows()));
   }
   source_ = 0;
   return BeginPart(Part::kChunks);
+}
+
+absl::StatusOr<FoundArray> Hdf5Parser::FindSource(const std::string& path) {
+  const auto pattern = SplitPattern(path);
+  if (!pattern.has_value()) return FindArray(view_, path);
+  const GroupEntry& entry = entries_[entry_];
+  FOREBAY_ASSIGN_OR_RETURN(
+      FoundArray found,
+      FindArrayIn(view_, entry.address,
+                  absl::StrCat(group_, group_.empty() ? "" : "/", entry.name),
+                  pattern->rest));
+  found.array.MakeWhole();
+  return found;
 }
 
 absl::Status Hdf5Parser::AddSource(const Column& column) {
@@ -117,9 +135,10 @@ absl::Status Hdf5Parser::AddSource(const Column& column) {
       std::find_if(sources_.begin(), sources_.end(),
                    [&](const Source& one) { return one.path == column.path; });
   if (known == sources_.end()) {
-    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindArray(view_, column.path));
+    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindSource(column.path));
     Source source;
     source.path = column.path;
+    source.shown = std::move(found.path);
     source.array = std::move(found.array);
     source.is_kept = column.is_kept;
     source.is_variable = column.is_variable();
@@ -129,7 +148,7 @@ absl::Status Hdf5Parser::AddSource(const Column& column) {
     known = sources_.end() - 1;
   }
   FOREBAY_RETURN_IF_ERROR(
-      base::Annotate(CheckColumn(column, known->array), column.name()));
+      base::Annotate(CheckColumn(column, known->array), known->shown));
   if (!column.is_variable() || column.member.empty()) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(
       column.name(), ": is a member of any length, which cannot be read"));
@@ -188,8 +207,7 @@ absl::Status Hdf5Parser::StepValues(Source& source) {
 absl::Status Hdf5Parser::CheckChunks(const Source& source) const {
   const ArrayLayout& array = source.array;
   if (array.kind == Kind::kCompact) {
-    return absl::UnimplementedError(
-        "lies in its header, unlike in the first file");
+    return absl::UnimplementedError("lies in its header, unlike the first one");
   }
   if (array.kind != Kind::kChunked) return absl::OkStatus();
   if (!array.filters.empty() && array.chunk_bytes() > kLargestChunk) {
@@ -207,33 +225,43 @@ const Hdf5Parser::Source& Hdf5Parser::SourceOf(const Column& column) const {
 }
 
 absl::Status Hdf5Parser::Emit() {
-  view_.Forget();
+  view_.ForgetIfMany();
   // If there are too many, that is known at once.
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, rows()));
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, rows()));
   for (std::uint64_t row = 0; row < rows(); ++row)
     FOREBAY_RETURN_IF_ERROR(EmitRow(row));
-  for (const Column& column : columns_) {
-    records::LengthBounds bounds;
+  AddBounds();
+  DropSources();
+  const bool is_last = entries_.empty() || ++entry_ == entries_.size();
+  part_ = is_last ? Part::kEnd : Part::kOpen;
+  return absl::OkStatus();
+}
+
+void Hdf5Parser::AddBounds() {
+  for (std::size_t i = 0; i < columns_.size() && rows() > 0; ++i) {
+    const Column& column = columns_[i];
+    records::LengthBounds& bounds = found_.bounds[i];
     const Source& source = SourceOf(column);
-    for (std::uint64_t row = 0; source.is_variable && row < rows(); ++row) {
-      const std::uint64_t length = source.values->places()[row].length;
-      bounds.Add({length, length});
+    if (source.is_variable) {
+      for (const ValuePlace& place : source.values->places())
+        bounds.Add({place.length, place.length});
+      continue;
     }
-    if (!source.is_variable && rows() > 0) {
-      const std::uint64_t length = MadeBytesOf(column, column.value_bytes());
-      bounds = {length, length};
-    }
-    found_.bounds.push_back(bounds);
+    const std::uint64_t length =
+        column.has_any_length() ? source.array.row_bytes()
+                                : MadeBytesOf(column, column.value_bytes());
+    bounds.Add({length, length});
   }
+}
+
+void Hdf5Parser::DropSources() {
   for (const Source& source : sources_) {
     memory_->Shrink(source.chunks.capacity() * sizeof(Chunk) +
                     CountedBytes(source.rows));
     if (source.values.has_value()) memory_->Shrink(source.values->memory());
   }
   sources_.clear();
-  part_ = Part::kEnd;
-  return absl::OkStatus();
 }
 
 absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
@@ -247,8 +275,11 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
     if (column.is_kept) {
       kept.push_back(KeptValue(column, source, row));
     } else {
-      auto found = PlaceOf(source, row, &place);
-      if (!found.ok()) return base::Annotate(found.status(), source.path);
+      auto found =
+          source.is_variable
+              ? PlaceValue(source.values->places()[row], &place)
+              : PlaceRow(view_, source.array, source.chunks, row, &place);
+      if (!found.ok()) return base::Annotate(found.status(), source.shown);
       extent = *found;
     }
   }
@@ -265,88 +296,6 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
   return absl::OkStatus();
 }
 
-// Returns the extent that is to be read of a row.
-absl::StatusOr<ValuePlace> Hdf5Parser::PlaceOf(const Source& source,
-                                               std::uint64_t row,
-                                               RowPlace* place) const {
-  const ArrayLayout& array = source.array;
-  const ValuePlace nothing{0, 1};
-  if (source.is_variable) {
-    const ValuePlace& value = source.values->places()[row];
-    place->kind =
-        value.length > 0 ? RowPlace::Kind::kDirect : RowPlace::Kind::kEmpty;
-    return value.length > 0 ? value : nothing;
-  }
-  place->kind = RowPlace::Kind::kFilled;
-  place->fill = array.fill;
-  const std::uint64_t bytes = array.row_bytes();
-  if (array.kind == Kind::kContiguous) {
-    const auto begin = view_.Locate(array.address, 0);
-    if (!begin.ok()) return nothing;
-    place->kind = RowPlace::Kind::kDirect;
-    return ValuePlace{*begin + row * bytes, bytes};
-  }
-  if (!array.has_whole_rows()) return PlaceOfParts(source, row, place);
-  const std::uint64_t number = row / array.chunk[0];
-  const auto chunk = std::lower_bound(
-      source.chunks.begin(), source.chunks.end(), number,
-      [](const Chunk& one, std::uint64_t of) { return one.number < of; });
-  if (chunk == source.chunks.end() || chunk->number != number) return nothing;
-  const std::uint64_t within = row % array.chunk[0];
-  if (chunk->mask == UINT32_MAX) {
-    place->kind = RowPlace::Kind::kDirect;
-    return ValuePlace{chunk->offset + within * bytes, bytes};
-  }
-  place->kind = RowPlace::Kind::kChunk;
-  place->filters = array.filters;
-  place->mask = chunk->mask;
-  place->chunk_bytes = array.chunk_bytes();
-  place->row = within;
-  return ValuePlace{chunk->offset, chunk->bytes};
-}
-
-// A row of which several chunks have parts. They are read as one extent, with
-// what lies between them.
-absl::StatusOr<ValuePlace> Hdf5Parser::PlaceOfParts(const Source& source,
-                                                    std::uint64_t row,
-                                                    RowPlace* place) const {
-  const ArrayLayout& array = source.array;
-  const std::uint64_t count = array.chunks_of_row();
-  const std::uint64_t first = row / array.chunk[0] * count;
-  auto chunk = std::lower_bound(
-      source.chunks.begin(), source.chunks.end(), first,
-      [](const Chunk& one, std::uint64_t of) { return one.number < of; });
-  std::uint64_t begin = UINT64_MAX;
-  std::uint64_t end = 0;
-  std::uint64_t bytes = 0;
-  for (; chunk != source.chunks.end() && chunk->number - first < count;
-       ++chunk) {
-    place->chunks.push_back(
-        {chunk->number - first, chunk->offset, chunk->bytes, chunk->mask});
-    begin = std::min(begin, chunk->offset);
-    end = std::max(end, chunk->offset + chunk->bytes);
-    bytes += chunk->bytes;
-  }
-  if (place->chunks.empty()) return ValuePlace{0, 1};
-  if (end - begin > kMostGaps + 2 * bytes || end - begin > kLongestParts ||
-      place->chunks.size() > kMostParts) {
-    std::vector<std::uint64_t> whole = array.shape;
-    whole.front() = 1;
-    return absl::UnimplementedError(
-        absl::StrCat("has chunks of ", ShapeOf(array.chunk), ", of which row ",
-                     row, " is scattered over ", end - begin,
-                     " bytes; write it anew with chunks=", ShapeOf(whole)));
-  }
-  for (PlacedChunk& one : place->chunks) one.offset -= begin;
-  place->kind = RowPlace::Kind::kParts;
-  place->filters = array.filters;
-  place->row = row % array.chunk[0];
-  place->element_bytes = array.type.size;
-  place->shape.assign(array.shape.begin() + 1, array.shape.end());
-  place->chunk = array.chunk;
-  return ValuePlace{begin, end - begin};
-}
-
 std::string_view Hdf5Parser::KeptValue(const Column& column,
                                        const Source& source,
                                        std::uint64_t row) const {
@@ -355,6 +304,7 @@ std::string_view Hdf5Parser::KeptValue(const Column& column,
     return std::string_view(source.values->kept())
         .substr(value.offset, value.length);
   }
+  if (column.has_any_length()) return source.rows;
   return std::string_view(source.rows)
       .substr(row * source.array.row_bytes() + column.offset,
               column.value_bytes());

@@ -18,8 +18,8 @@
 #include "server/dataset/hdf5/column.h"
 #include "server/dataset/hdf5/file_view.h"
 #include "server/dataset/hdf5/global_heap.h"
-#include "server/dataset/hdf5/row_key.h"
 #include "server/dataset/hdf5/row_reader.h"
+#include "server/dataset/hdf5/tree.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/packed_keys.h"
 #include "server/dataset/records/record_format.h"
@@ -31,10 +31,11 @@ namespace forebay::dataset::hdf5 {
 // Bytes of a value that the index keeps, at most.
 inline constexpr std::uint64_t kMostKept = 16384;
 
-// Finds the rows of the columns' datasets in an HDF5 file. First it looks for
-// the datasets. Then it reads, of each: where its chunks lie; all of its rows,
-// if the index keeps them or they refer to heaps; and what they refer to. Each
-// of these steps is repeated until its bytes are at hand.
+// Finds the rows of the columns' datasets in an HDF5 file, or the objects that
+// are samples. First it looks for the datasets, of one object after the other.
+// Then it reads, of each: where its chunks lie; all of its rows, if the index
+// keeps them or they refer to heaps; and what they refer to. Each of these
+// steps is repeated until its bytes are at hand.
 //
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
 // file and the dataset: those of FindArray, ChunkWalk, RowReader and
@@ -55,7 +56,8 @@ class Hdf5Parser final : public records::RecordParser {
  private:
   // A dataset, of which there may be several columns.
   struct Source {
-    std::string path;
+    std::string path;   // the columns'
+    std::string shown;  // its own
     ArrayLayout array;
     bool is_kept = false;
     bool is_variable = false;
@@ -64,15 +66,17 @@ class Hdf5Parser final : public records::RecordParser {
     std::string rows;  // if they are kept, or refer to values
     std::optional<GlobalHeapWalk> values;  // of variable rows
   };
-  enum class Part { kOpen, kChunks, kRows, kValues, kEnd };
+  enum class Part { kList, kOpen, kChunks, kRows, kValues, kEnd };
 
   Hdf5Parser(storage::ListedObject file, const ReadSizes& read_sizes,
              const std::vector<Column>* columns, base::WorkingMemory* memory);
 
   absl::Status Proceed();
   absl::Status Step();
+  absl::Status List();
   absl::Status Open();
   absl::Status AddSource(const Column& column);
+  absl::StatusOr<FoundArray> FindSource(const std::string& path);
   absl::Status BeginPart(Part part);
   absl::Status StepChunks(Source& source);
   absl::Status StepRows(Source& source);
@@ -80,11 +84,8 @@ class Hdf5Parser final : public records::RecordParser {
   absl::Status CheckChunks(const Source& source) const;
   absl::Status Emit();
   absl::Status EmitRow(std::uint64_t row);
-  absl::StatusOr<ValuePlace> PlaceOf(const Source& source, std::uint64_t row,
-                                     RowPlace* place) const;
-  absl::StatusOr<ValuePlace> PlaceOfParts(const Source& source,
-                                          std::uint64_t row,
-                                          RowPlace* place) const;
+  void AddBounds();
+  void DropSources();
   std::string_view KeptValue(const Column& column, const Source& source,
                              std::uint64_t row) const;
   const Source& SourceOf(const Column& column) const;
@@ -94,7 +95,11 @@ class Hdf5Parser final : public records::RecordParser {
   FileView view_;
   const std::vector<Column>& columns_;
   base::WorkingMemory* const memory_;
-  Part part_ = Part::kOpen;
+  Part part_ = Part::kList;
+  // The objects that are samples; none if rows are.
+  std::string group_;
+  std::vector<GroupEntry> entries_;
+  std::size_t entry_ = 0;  // that it looks at
   std::vector<Source> sources_;
   std::size_t source_ = 0;  // that it looks at
   std::optional<ChunkWalk> chunk_walk_;

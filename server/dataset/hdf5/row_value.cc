@@ -96,13 +96,15 @@ FieldValue AsTheyAre(Bytes bytes, Bytes read, MadeValues* made) {
 absl::StatusOr<FieldValue> RowValue(const Column& column, Bytes bytes,
                                     Bytes read, MadeValues* made) {
   const ElementType& type = column.type;
-  if (!column.is_variable() && bytes.size() != column.value_bytes()) {
+  const bool is_fixed = !column.has_any_length();
+  if (is_fixed && bytes.size() != column.value_bytes()) {
     return absl::DataLossError(absl::StrCat(
         "has ", bytes.size(), " bytes instead of ", column.value_bytes()));
   }
-  if (column.value.kind == FieldKind::kLabel && type.kind == Kind::kNumber)
+  const bool is_number = is_fixed && type.kind == Kind::kNumber;
+  if (column.value.kind == FieldKind::kLabel && is_number)
     return IntegerOf(type, bytes);
-  if (column.value.kind == FieldKind::kImage && type.kind == Kind::kNumber)
+  if (column.value.kind == FieldKind::kImage && is_number)
     return MakeImage(column, bytes, made);
   if (column.value.array.has_value()) {
     const std::uint64_t width = proto::SizeOf(type.dtype);

@@ -9,6 +9,7 @@
 #include "server/base/status.h"
 #include "server/dataset/hdf5/links.h"
 #include "server/dataset/hdf5/object_header.h"
+#include "server/dataset/hdf5/path_pattern.h"
 #include "server/dataset/hdf5/superblock.h"
 
 namespace forebay::dataset::hdf5 {
@@ -35,13 +36,19 @@ absl::Status IsNoObject(const std::string& path) {
       path, ": is a link to another name or file, which is not followed"));
 }
 
+std::string Join(std::string_view group, std::string_view name) {
+  return absl::StrCat(std::string(group), group.empty() ? "" : "/",
+                      std::string(name));
+}
+
+// The dataset at that path; parts from that number on name a member.
 absl::StatusOr<FoundArray> ArrayAt(const FileView& file,
                                    const std::vector<Message>& messages,
+                                   std::string path,
                                    const std::vector<std::string>& parts,
                                    std::size_t used) {
   FoundArray found;
-  for (std::size_t i = 0; i < used; ++i)
-    absl::StrAppend(&found.path, i == 0 ? "" : "/", parts[i]);
+  found.path = std::move(path);
   auto array = ReadArrayLayout(file, messages);
   if (!array.ok()) return base::Annotate(array.status(), found.path);
   found.array = *std::move(array);
@@ -61,15 +68,16 @@ absl::StatusOr<FoundArray> ArrayAt(const FileView& file,
 
 }  // namespace
 
-absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path) {
-  FOREBAY_ASSIGN_OR_RETURN(std::uint64_t address, ReadSuperblock(file));
+absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
+                                       std::string_view group,
+                                       std::string_view path) {
   const std::vector<std::string> parts =
       absl::StrSplit(std::string(path), '/', absl::SkipEmpty());
-  std::string at;
+  std::string at(group);
   for (std::size_t i = 0;; ++i) {
     FOREBAY_ASSIGN_OR_RETURN(const std::vector<Message> messages,
                              ReadMessages(file, address));
-    if (IsDataset(messages)) return ArrayAt(file, messages, parts, i);
+    if (IsDataset(messages)) return ArrayAt(file, messages, at, parts, i);
     FOREBAY_ASSIGN_OR_RETURN(const std::vector<Link> links,
                              ReadLinks(file, messages));
     if (i == parts.size()) {
@@ -80,15 +88,71 @@ absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path) {
     const auto link =
         std::find_if(links.begin(), links.end(),
                      [&](const Link& one) { return one.name == parts[i]; });
+    const std::string whole = Join(group, path);
     if (link == links.end()) {
-      return absl::NotFoundError(absl::StrCat(
-          std::string(path), ": is not there: ", at.empty() ? "the file" : at,
-          " has ", NamesOf(links)));
+      return absl::NotFoundError(
+          absl::StrCat(whole, ": is not there: ", at.empty() ? "the file" : at,
+                       " has ", NamesOf(links)));
     }
-    absl::StrAppend(&at, at.empty() ? "" : "/", parts[i]);
+    at = Join(at, parts[i]);
     if (link->address == kNoAddress) return IsNoObject(at);
     address = link->address;
   }
+}
+
+absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path) {
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t root, ReadSuperblock(file));
+  return FindArrayIn(file, root, {}, path);
+}
+
+absl::StatusOr<std::vector<GroupEntry>> ListGroup(FileView& file,
+                                                  std::string_view path) {
+  FOREBAY_ASSIGN_OR_RETURN(std::uint64_t address, ReadSuperblock(file));
+  const std::vector<std::string> parts =
+      absl::StrSplit(std::string(path), '/', absl::SkipEmpty());
+  for (std::size_t i = 0;; ++i) {
+    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Message> messages,
+                             ReadMessages(file, address));
+    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Link> links,
+                             ReadLinks(file, messages));
+    std::vector<GroupEntry> entries;
+    for (const Link& link : links) {
+      if (link.address == kNoAddress) continue;
+      if (i == parts.size()) entries.push_back({link.name, link.address});
+      if (i < parts.size() && link.name == parts[i])
+        entries.assign(1, {link.name, link.address});
+    }
+    if (i == parts.size()) return entries;
+    if (entries.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat(std::string(path), ": is not there"));
+    }
+    address = entries.front().address;
+  }
+}
+
+absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
+                                          const std::string& name) {
+  const auto pattern = SplitPattern(name);
+  if (!pattern.has_value()) return FindArray(file, name);
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<GroupEntry> objects,
+                           ListGroup(file, pattern->group));
+  if (objects.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        pattern->group.empty() ? "/" : pattern->group, ": has no objects"));
+  }
+  FOREBAY_ASSIGN_OR_RETURN(
+      FoundArray found,
+      FindArrayIn(
+          file, objects.front().address,
+          absl::StrCat(pattern->group, pattern->group.empty() ? "" : "/",
+                       objects.front().name),
+          pattern->rest));
+  found.array.MakeWhole();
+  // The dataset's path may be a part of the name, before a member's.
+  const std::size_t member = found.member.empty() ? 0 : found.member.size() + 1;
+  found.path = name.substr(0, name.size() - member);
+  return found;
 }
 
 absl::StatusOr<std::vector<ListedArray>> ListArrays(FileView& file) {

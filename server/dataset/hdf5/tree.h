@@ -29,6 +29,27 @@ struct FoundArray {
 // file. Errors name the path.
 absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path);
 
+// As that, from the group at that address on, whose path is `group`.
+absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
+                                       std::string_view group,
+                                       std::string_view path);
+
+// An object in a group.
+struct GroupEntry {
+  std::string name;
+  std::uint64_t address = 0;  // of its header
+};
+
+// Returns the objects in the group of that path, by their names. NOT_FOUND:
+// there is none. Errors name the path.
+absl::StatusOr<std::vector<GroupEntry>> ListGroup(FileView& file,
+                                                  std::string_view path);
+
+// As FindArray. If the path is a pattern, it is the dataset of the group's
+// first object, as one row, and has the pattern for its path.
+absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
+                                          const std::string& path);
+
 // A dataset that was listed.
 struct ListedArray {
   std::string path;

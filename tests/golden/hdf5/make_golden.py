@@ -9,7 +9,8 @@ It writes beside itself. Files named *_LIBVER.h5 have metadata of that version.
 golden.txt, as h5py reads it:
     file NAME
     column PATH ROWS BYTES CRC32    (of the file above; of all rows' values, one
-                                     behind the other; CRC in hex)
+                                     behind the other; CRC in hex. A path with *
+                                     has each object's dataset as a row)
 Elements are little-endian there, single integers but uint64 are int64, and texts
 have no padding. Datasets that must be refused are not there: those of refused.h5.
 """
@@ -184,6 +185,23 @@ def small(file):
     file["t"] = table
 
 
+def samples(file):
+    """A group for each sample."""
+    for i in range(12):
+        group = file.create_group(f"data/{i:02}")
+        group["jpg"] = noise(i * 3 + 1, "u1", (1, i))
+        group["opaque"] = np.void(bytes([i] * (i + 1)))
+        group["label"] = np.int16(i)
+        group["text"] = f"text {i}"
+        group["box"] = noise((2, 2), "f4", (2, i))
+        group.create_dataset("points", data=noise((i + 1, 3), "f4", (3, i)),
+                             chunks=(4, 2) if i > 2 else None,
+                             compression="gzip" if i % 2 and i > 2 else None,
+                             maxshape=(None, 3) if i > 2 else None)
+        group.create_dataset("filled", (3,), "i4", fillvalue=i, chunks=(2,))
+        group["table"] = np.array((i, i / 2), [("a", "i4"), ("b", "f8")])
+
+
 def refused(file):
     n = 6
     file["scalar"] = 5
@@ -222,19 +240,27 @@ def columns(file):
 
     def visit(name, item):
         if isinstance(item, h5py.Dataset) and item.dtype.names:
-            found.update({f"{name}/{one}": item[one] for one in item.dtype.names})
+            found.update({f"{name}/{one}": item[()][one]
+                          for one in item.dtype.names})
         elif isinstance(item, h5py.Dataset):
             found[name] = item[()]
 
     file.visititems(visit)
-    return found
+    if "data/00" not in file:
+        return found
+    groups = {}
+    for name, data in found.items():
+        _, _, rest = name.split("/", 2)
+        groups.setdefault(f"data/*/{rest}", []).append(data)
+    return groups
 
 
 FILES = [(small, "earliest"), (small, "latest"),
-         (rows, "earliest"), (rows, "latest"), (chunks, "earliest"),
-         (chunks, "latest"), (many, "earliest"), (many, "latest"),
-         (sparse, "earliest"), (sparse, "latest"), (groups, "earliest"),
-         (groups, "v108"), (groups, "latest")]
+         (samples, "earliest"), (samples, "latest"), (rows, "earliest"),
+         (rows, "latest"), (chunks, "earliest"), (chunks, "latest"),
+         (many, "earliest"), (many, "latest"), (sparse, "earliest"),
+         (sparse, "latest"), (groups, "earliest"), (groups, "v108"),
+         (groups, "latest")]
 
 
 def main():

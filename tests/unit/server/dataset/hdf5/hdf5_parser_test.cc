@@ -16,6 +16,7 @@
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/hdf5/tree.h"
 #include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/value_type.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
 
 namespace forebay::dataset::hdf5 {
@@ -31,11 +32,16 @@ class Hdf5ParserTest : public ::testing::Test {
     FileView view(file.size(), {}, &memory_);
     absl::StatusOr<FoundArray> found;
     FOREBAY_RETURN_IF_ERROR(LookInto(file, view, [&](FileView& looked) {
-      found = FindArray(looked, path);
+      found = FindFirstArray(looked, path);
       return found.status();
     }));
     auto column = ColumnOf(found->array, found->path, found->member);
     if (column.ok()) column->is_kept = is_kept;
+    // Of each sample as many as it has.
+    if (column.ok() && path == "data/*/points") {
+      FOREBAY_RETURN_IF_ERROR(
+          SetValueType(*records::ParseValueType("float32[n,3]"), &*column));
+    }
     return column;
   }
 
