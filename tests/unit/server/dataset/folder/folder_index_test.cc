@@ -103,7 +103,10 @@ TEST(FolderIndexTest, RefusesPartsThatDoNotFit) {
       [](FolderIndexParts& p) {
         p.directories.erase(p.directories.begin() + 1);
       },
-      [](FolderIndexParts& p) { p.directories.resize(1); },
+      [](FolderIndexParts& p) {
+        p.directories.resize(1);
+        p.directories[0].label = 0;
+      },
       [](FolderIndexParts& p) { p.directories[1].path_offset = UINT64_MAX; },
       [](FolderIndexParts& p) { p.directories[1].path_length = UINT32_MAX; },
       [](FolderIndexParts& p) { p.directories[1].path_length = 0; },
