@@ -95,8 +95,8 @@ def test_records_of_all_lengths(shared_daemon, tmp_path, options):
 
 @pytest.mark.parametrize("name", [
     "*.array_record", "{a,b}.array_record", "*.arrayrecord", "c.array_record*",
-    "c.array_record-*-of-00002", "c.array_record-{00000..00001}-of-00002",
-    "c.array_record-00000-of-00002"])
+    "c.array_record-*", "c.array_record-*-of-00002", "c.array_record-00000-of-00002",
+    "c.array_record-{00000..00001}-of-00002"])
 def test_names_that_mean_such_files(shared_daemon, tmp_path, name):
     for part in ("a.array_record", "b.array_record", "a.arrayrecord",
                  "b.arrayrecord", "c.array_record-00000-of-00002",
@@ -120,9 +120,8 @@ def test_any_name_is_read_as_records_if_it_is_said(shared_daemon, examples_file)
 def test_images_are_those_of_tfrecord_files(shared_daemon, tmp_path, options):
     """Decoded where the chunk was unpacked, and other fields lie behind it."""
     path = write(tmp_path / "a.array_record", tfrecord_payloads(), options)
-    arguments = {"fields": {**PHOTO_FIELDS, **FIELDS}, "transform": {
-        "image/encoded": T.Compose([T.RandomResizedCrop(16), T.ToImage()])},
-        "shuffle": True, "seed": 5}
+    arguments = {"fields": {**PHOTO_FIELDS, **FIELDS}, "shuffle": True, "seed": 5,
+                 "transform": T.RandomResizedCrop(16)}
     with open_records(path, **arguments) as loader:
         found = epoch(loader)
     with open_records(EXAMPLES, **arguments) as loader:

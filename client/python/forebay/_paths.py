@@ -90,7 +90,7 @@ def are_files(path, endings):
 def is_array_record(path):
     """Whether a path stands for ArrayRecord files. Their names may end in a number,
     as "train.array_record-00000-of-00010" does."""
-    name = re.sub(r"(-[^/]+-of-[^/]+|\*)$", "", os.fsdecode(path))
+    name = re.sub(r"(\.array_?record)(-[^/]*|\*)$", r"\1", os.fsdecode(path))
     return are_files(name, _ARRAY_RECORD) and not os.path.isdir(path)
 
 
