@@ -14,8 +14,8 @@ namespace forebay::pipeline::decode {
 // Decodes the first image of TIFF files: gray ones, palettes and RGB, in strips
 // or tiles, as they are, packed by LZW, deflate, PackBits or for faxes, or as
 // JPEG. As Pillow's convert("RGB"), it drops transparency, keeps the high byte
-// of 16-bit colors, makes 16-bit grays above 255 255, and turns the image as its
-// orientation says.
+// of 16-bit colors, makes 16-bit grays above 255 255, and turns the image as
+// its orientation says.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. Other kinds
 // of TIFF are DATA_LOSS, too, by name. It does not unpack what lies below the

@@ -22,7 +22,7 @@ constexpr std::uint32_t kColors = 3;
 constexpr std::uint32_t kMargin = 2;
 // Bytes that libwebp needs besides what grows with the image.
 constexpr std::uint64_t kLibraryBytes = 128 << 10;
-// What libwebp remembers of a chunk.
+// Bytes that libwebp remembers of a chunk.
 constexpr std::uint64_t kChunkStateBytes = 96;
 // The memory of a larger image is given back.
 constexpr std::size_t kKeptBytes = 1 << 20;

@@ -1,4 +1,4 @@
-"""What the images of this folder show."""
+"""Pixels that the images of this folder show."""
 
 import numpy as np
 
