@@ -15,6 +15,7 @@
 #define STB_IMAGE_STATIC
 #define STBI_ONLY_BMP
 #define STBI_NO_STDIO
+#define STBI_ASSERT(condition) static_cast<void>(0)
 #include <stb/stb_image.h>
 
 namespace forebay::pipeline::decode {

@@ -1,4 +1,4 @@
-"""The picture that the images of this folder show."""
+"""Pixels that the images of this folder show."""
 
 import numpy as np
 
