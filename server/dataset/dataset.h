@@ -188,6 +188,9 @@ class Dataset {
                            absl::Span<std::uint64_t> bytes) const;
   // Bytes of the sample without others in its extent, unpacked.
   virtual std::uint64_t SizeOf(std::uint64_t id) const { return At(id).length; }
+  // Whether several samples may have one extent. Then caches cannot tell apart
+  // what is made of them.
+  virtual bool shares_extents() const { return false; }
   // Whether its samples are made by producers, and have no bytes to read.
   virtual bool is_produced() const { return false; }
   // Then: if not 0, sample number k is made by producer k % lanes().

@@ -43,7 +43,7 @@ storage::Variant VariantNumber(const StreamSpec& spec) {
         return field.kind == proto::FieldKind::kImage;
       });
   if (image == spec.fields.end() || spec.pipeline == nullptr ||
-      spec.dataset->size() == 0) {
+      spec.dataset->size() == 0 || spec.dataset->shares_extents()) {
     return storage::kEncoded;
   }
   const std::uint64_t number = XXH3_64bits_withSeed(

@@ -146,6 +146,25 @@ def test_photographs_over_several_blocks(shared_daemon, tmp_path, options):
     assert len(found) == 8
 
 
+@pytest.mark.parametrize("options", ["group_size:1,zstd", "group_size:4,zstd"])
+def test_images_that_are_kept_decoded_are_their_records_own(daemon, tmp_path, options):
+    """Those of a chunk lie in the same bytes."""
+    photos = [jpeg(seed, (600, 800)) for seed in range(12)]
+    path = write(tmp_path / "a.array_record", photos, options)
+    plain = tmp_path / "folder" / "class"
+    plain.mkdir(parents=True)
+    for number, photo in enumerate(photos):
+        (plain / f"{number:02}.jpg").write_bytes(photo)
+    arguments = {"transform": T.RandomResizedCrop(64), "shuffle": True, "seed": 3}
+    with open_records(path, **arguments) as loader, \
+            open_records(plain.parent, **arguments) as reference:
+        for _ in range(6):
+            found, expected = epoch(loader), epoch(reference)
+            assert list(found) == list(expected)
+            assert all((found[number][0] == expected[number][0]).all()
+                       for number in found)
+
+
 def test_fields_are_guessed(shared_daemon, examples_file):
     with open_records(examples_file, transform=SMALL) as loader:
         batch = next(iter(loader))

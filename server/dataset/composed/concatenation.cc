@@ -128,6 +128,11 @@ void Concatenation::MostBytesOf(std::uint64_t id,
   parts_[sample.part]->MostBytesOf(sample.id, bytes);
 }
 
+bool Concatenation::shares_extents() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const auto& part) { return part->shares_extents(); });
+}
+
 std::uint64_t Concatenation::SizeOf(std::uint64_t id) const {
   const SampleInPart sample = Locate(id);
   return parts_[sample.part]->SizeOf(sample.id);

@@ -33,6 +33,7 @@ class Concatenation final : public Dataset {
                           MadeValues* made) const override;
   void MostBytesOf(std::uint64_t id,
                    absl::Span<std::uint64_t> bytes) const override;
+  bool shares_extents() const override;
   std::uint64_t SizeOf(std::uint64_t id) const override;
   absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
       std::uint64_t id, absl::Span<const std::uint8_t> packed,

@@ -43,6 +43,7 @@ class Subset final : public Dataset {
                    absl::Span<std::uint64_t> bytes) const override {
     whole_->MostBytesOf(list_->At(id), bytes);
   }
+  bool shares_extents() const override { return whole_->shares_extents(); }
   std::uint64_t SizeOf(std::uint64_t id) const override {
     return whole_->SizeOf(list_->At(id));
   }

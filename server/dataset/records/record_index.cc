@@ -118,6 +118,9 @@ void RecordIndex::Summarize() {
          ++record) {
       const std::uint64_t length = parts_.ends[record] - BeginOf(file, record);
       lengths_.Add({length, length});
+      const bool is_first = record == file.first_record;
+      shares_extents_ |= !is_first && !parts_.begins.empty() &&
+                         parts_.begins[record] == parts_.begins[record - 1];
     }
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());
