@@ -132,6 +132,28 @@ def test_pixels_can_be_images(shared_daemon, tmp_path):
     assert batch.labels.dtype == torch.int64
 
 
+def test_images_that_are_kept_decoded_are_their_rows_own(daemon, tmp_path):
+    """Those of a chunk lie in the same bytes."""
+    images = CHANCE.randint(0, 255, (12, 20, 15, 3)).astype("uint8")
+    images = images.repeat(10, 1).repeat(10, 2)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("images", data=images, chunks=(4, 200, 150, 3),
+                            compression="gzip")
+    plain = tmp_path / "folder" / "class"
+    plain.mkdir(parents=True)
+    for number, image in enumerate(images):
+        PIL.Image.fromarray(image).save(plain / f"{number:02}.png")
+    data = forebay.hdf5(tmp_path / "a.h5", fields={"images": "image"})
+    arguments = {"transform": T.RandomResizedCrop(64), "shuffle": True, "seed": 3}
+    with open_records(data, **arguments) as loader, \
+            open_records(plain.parent, **arguments) as reference:
+        for _ in range(6):
+            found, expected = epoch(loader), epoch(reference)
+            assert list(found) == list(expected)
+            assert all((found[number][0] == expected[number][0]).all()
+                       for number in found)
+
+
 def test_types_can_be_named(shared_daemon, tmp_path):
     path = write(tmp_path / "a.h5")
     with open_records(path, fields={"labels": "int32", "names": "bytes"}) as loader:
