@@ -186,13 +186,13 @@ def test_new_files_are_noticed(shared_daemon, flat):
 
 
 def test_a_file_that_changes_in_mid_epoch_is_an_error(shared_daemon, tmp_path):
-    folder = fill(tmp_path / "many", [f"{number:03}.npy" for number in range(100)])
+    folder = fill(tmp_path / "many", [f"{number:04}.npy" for number in range(2000)])
     with open_folder(folder) as loader:
         batches = iter(loader)
         next(batches)
-        numpy.save(folder / "099.npy", numbers(30, (2,)))
+        numpy.save(folder / "1999.npy", numbers(30, (2,)))
         text, _ = run_until_error(batches, forebay.StateError)
-    assert "099.npy" in text
+    assert "1999.npy" in text
 
 
 @pytest.mark.parametrize("content, says", [
