@@ -303,8 +303,8 @@ typedef enum forebay_format FOREBAY_INT {
   /* NumPy's .npy files, one behind the other. Each row (what an array has at an
    * index of its first axis) is a sample, with the one field "array". All files
    * have one type, and rows of one shape.
-   * With a `root` and without `shards`, each file below it is a sample: those
-   * right in the root as the field "array"; or, if there are none, those in its
+   * With a `root` and without `shards`, or where `uri` ends in "/", each file
+   * below it is a sample: those right in the root as the field "array"; or, if there are none, those in its
    * class folders, with the field "label". Where there are both, `fields` names
    * these fields, "array" alone or both. */
   FOREBAY_NPY = 9,

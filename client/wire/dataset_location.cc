@@ -58,6 +58,11 @@ Status FindArchives(const forebay_loader_options& options,
   return FindFiles(options, uri, location);
 }
 
+// Whether a path is that of a folder, not of files in it.
+bool IsFolder(std::string_view uri) {
+  return uri.size() > 1 && uri.back() == '/' && uri[uri.size() - 2] != '/';
+}
+
 Status CheckColumns(const forebay_loader_options& options) {
   for (size_t i = 0; i < options.field_count; ++i) {
     if (options.columns == nullptr || options.columns[i] == nullptr)
@@ -78,8 +83,14 @@ Status LocateDataset(const forebay_loader_options& options,
       return Status(FOREBAY_INVALID_ARGUMENT, "the name of a field is null");
   }
   switch (options.format) {
-    case FOREBAY_WEBDATASET:
     case FOREBAY_NPY:
+      if (options.root == nullptr && IsFolder(location->uri)) {
+        location->uri.pop_back();
+        location->folder = location->uri;
+        return Status();
+      }
+      return FindFiles(options, options.uri, location);
+    case FOREBAY_WEBDATASET:
     case FOREBAY_MDS:
       return FindFiles(options, options.uri, location);
     case FOREBAY_ZIP:

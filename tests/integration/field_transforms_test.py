@@ -91,6 +91,7 @@ def test_whole_records(tmp_path):
     (forebay.tfrecord(EXAMPLES, fields=FIELDS), None, {"ids": HALF},
      "there is no field ids"),
     (MIXED, MDS_FIELDS, {"raw": SMALL}, "there is no field raw"),
-    (MIXED, MDS_FIELDS, {"photo": SMALL, "tokens": SMALL}, "two fields are images")])
+    (MIXED, MDS_FIELDS, {"photo": SMALL, "tokens": SMALL},
+     "tokens: transform 1 (Resize): is for images, not for arrays")])
 def test_transforms_of_other_fields(dataset, fields, transform, says):
     assert says in refusal(dataset, fields=fields, transform=transform)

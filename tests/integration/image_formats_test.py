@@ -49,7 +49,7 @@ def test_in_tar_shards(tmp_path):
         for number, path in enumerate(golden(EVERY)):
             tar.add(path, f"{number:04}{path.suffix}")
     dataset = forebay.Dataset(tmp_path / "all.tar", autostart=False,
-                              fields="jpg;png;webp;gif;tif;bmp")
+                              fields=("jpg;png;webp;gif;tif;bmp",))
     expect_pillows_pixels(dataset, golden(EVERY))
 
 
@@ -59,7 +59,8 @@ def test_in_a_manifest(tmp_path):
         shutil.copy(path, tmp_path)
     table = "".join(f"{path.name},0\n" for path in golden(EVERY))
     (tmp_path / "list.csv").write_text("image,label\n" + table)
-    dataset = forebay.Dataset(tmp_path / "list.csv", autostart=False)
+    dataset = forebay.Dataset(forebay.manifest(tmp_path / "list.csv", label="label"),
+                              autostart=False)
     expect_pillows_pixels(dataset, golden(EVERY))
 
 

@@ -195,20 +195,27 @@ def test_a_file_that_changes_in_mid_epoch_is_an_error(shared_daemon, tmp_path):
     assert "1999.npy" in text
 
 
-@pytest.mark.parametrize("content, says", [
-    (b"", "is no .npy file"), (b"\x93NUMPY\1\0", "damaged .npy header"),
-    (None, "is an array int16")])
-def test_a_file_that_is_no_such_array_is_named(shared_daemon, flat, content, says):
+@pytest.mark.parametrize("content, error, says", [
+    (b"", forebay.DataError, "is no .npy file"),
+    (b"\x93NUMPY\1\0", forebay.DataError, "damaged .npy header"),
+    (None, forebay.InvalidArgument, "is an array of int16")])
+def test_a_file_that_is_no_such_array_is_named(shared_daemon, flat, content, error,
+                                               says):
     if content is None:
         numpy.save(flat / "5.npy", numbers(3, (2,), "int16"))
     else:
         (flat / "5.npy").write_bytes(content)
     with open_folder(flat) as loader:
-        with pytest.raises(forebay.DataError) as caught:
+        with pytest.raises(error) as caught:
             contents(loader)
         assert "5.npy" in str(caught.value), caught.value
+        assert says in str(caught.value), caught.value
     with open_folder(flat, on_error="substitute") as loader:
-        assert len(contents(loader)[2]) == 11
+        if error is forebay.DataError:
+            assert len(contents(loader)[2]) == 11
+        else:  # the file is as good as the others
+            with pytest.raises(error):
+                contents(loader)
 
 
 def test_single_samples(shared_daemon, classes):

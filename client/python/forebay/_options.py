@@ -106,7 +106,9 @@ def _named_options(dataset):
         names, layouts = _npz.names_and_layouts(dataset)
         return {"format": _native.NPZ, "uri": uri, "fields": names, "columns": layouts}
     if isinstance(dataset, NpyFolder):
-        return {"format": _native.NPY, "uri": uri, "root": uri,
+        place = ({"uri": uri.rstrip(b"/") + b"/"} if _paths.is_remote(dataset.path) else
+                 {"uri": uri, "root": uri})
+        return {"format": _native.NPY, **place,
                 "fields": _npy_folder.field_names(dataset), "columns": []}
     if isinstance(dataset, Tokens):
         names, values = _tokens.names_and_values(dataset)
