@@ -304,9 +304,9 @@ typedef enum forebay_format FOREBAY_INT {
    * index of its first axis) is a sample, with the one field "array". All files
    * have one type, and rows of one shape.
    * With a `root` and without `shards`, or where `uri` ends in "/", each file
-   * below it is a sample: those right in the root as the field "array"; or, if there are none, those in its
-   * class folders, with the field "label". Where there are both, `fields` names
-   * these fields, "array" alone or both. */
+   * below it is a sample: those right in the root as the field "array"; or, if
+   * there are none, those in its class folders, with the field "label". Where
+   * there are both, `fields` names these fields, "array" alone or both. */
   FOREBAY_NPY = 9,
   /* TFRecord files, one behind the other. Each record is a sample. */
   FOREBAY_TFRECORD = 10,

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "proto/job.pb.h"
+#include "proto/dataset.pb.h"
 #include "server/dataset/memory/record_layout.h"
 
 namespace {

@@ -189,7 +189,8 @@ absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
         absl::StrCat("is a Datum of ", DescriptionOf(datum),
                      ", but that of the first entry is of ", TextOf(type)));
   }
-  if (datum.float_count == 0)
+  // Numbers beside an encoded image are nobody's.
+  if (datum.is_encoded || datum.float_count == 0)
     return records::WholeValue(type, record, datum.data, made);
   const absl::Span<std::uint8_t> room =
       made->Add(datum.float_count * sizeof(float));

@@ -85,7 +85,7 @@ InflateScan::~InflateScan() = default;
 
 absl::Status InflateScan::Take(absl::Span<const std::uint8_t> packed, Out out,
                                Found found) {
-  while (!packed.empty()) {
+  while (!packed.empty() || is_pending_) {
     if (place_ == Place::kBetweenMembers) {
       FOREBAY_RETURN_IF_ERROR(BeginMember(packed));
     } else if (place_ == Place::kBehindAll) {
@@ -141,10 +141,13 @@ absl::StatusOr<std::uint64_t> InflateScan::InflateSome(
   const std::size_t made = state_->inflated.size() - stream.avail_out;
   in_ += took;
   out_ += made;
+  is_pending_ = code == Z_OK && stream.avail_out == 0;
   if (made > 0) FOREBAY_RETURN_IF_ERROR(out({state_->inflated.data(), made}));
   if (code == Z_STREAM_END) {
     any_member_ = true;
     place_ = Place::kBetweenMembers;
+  } else if (code == Z_BUF_ERROR && given == 0) {
+    return 0;  // nothing was pending after all
   } else if (code != Z_OK) {
     // A later member that is none at all.
     if (any_member_ && stream.total_out == 0 && stream.total_in <= 2)

@@ -43,7 +43,7 @@ class InflateScan {
   static absl::StatusOr<std::unique_ptr<InflateScan>> Create(Packing packing);
   ~InflateScan();
 
-  // Takes the file's next bytes.
+  // Takes the file's next bytes, and holds back nothing that they inflate to.
   absl::Status Take(absl::Span<const std::uint8_t> packed, Out out,
                     Found found);
   // To be called when all were taken.
@@ -71,6 +71,7 @@ class InflateScan {
   const std::unique_ptr<State> state_;
   Place place_ = Place::kBetweenMembers;
   bool any_member_ = false;
+  bool is_pending_ = false;  // zlib may have more of the bytes that it took
   std::uint64_t in_ = 0;
   std::uint64_t out_ = 0;
   std::uint64_t last_point_ = 0;  // its offset

@@ -120,15 +120,6 @@ TEST(TfrecordParserTest, LengthsOfAnySizeAreToldToBeTooLong) {
   }
 }
 
-TEST(TfrecordParserTest, CompressedFilesAreRefusedByName) {
-  EXPECT_EQ(ErrorOf("\x1f\x8b\x08" + std::string(40, 'x')),
-            "a.tfrecord: at byte 0: is compressed (GZIP), so that its records "
-            "cannot be read singly");
-  EXPECT_EQ(ErrorOf("\x78\x9c" + std::string(40, 'x')),
-            "a.tfrecord: at byte 0: is compressed (ZLIB), so that its records "
-            "cannot be read singly");
-}
-
 TEST(TfrecordParserTest, CountsRecordsInItsMemory) {
   std::string file;
   for (int i = 0; i < 200'000; ++i) file += Frame("");

@@ -1,7 +1,9 @@
 #include "server/storage/inflated/inflate_scan.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,11 +30,39 @@ std::string ErrorOf(const std::string& packed,
   return std::string(scanned.status().message());
 }
 
+// Returns the bytes that the scan gives of the beginning of a file.
+std::string StartOf(std::string_view packed, std::size_t piece) {
+  const auto scan = InflateScan::Create(Packing::kGzip);
+  EXPECT_TRUE(scan.ok());
+  std::string text;
+  for (std::size_t at = 0; at < packed.size(); at += piece) {
+    const absl::Status status = (*scan)->Take(
+        AsBytes(packed.substr(at, piece)),
+        [&](absl::Span<const std::uint8_t> bytes) {
+          text.append(bytes.begin(), bytes.end());
+          return absl::OkStatus();
+        },
+        [](const FoundPoint&) { return absl::OkStatus(); });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_EQ((*scan)->inflated(), text.size());
+  return text;
+}
+
 TEST(InflateScanTest, InflatesWhateverIsGivenAtATime) {
   const std::string text = Prose(300'000, 1);
   for (const std::size_t piece : {1, 7, 4096, 1 << 20}) {
     EXPECT_EQ(Scan(Gzip(text), Packing::kGzip, piece).text, text);
     EXPECT_EQ(Scan(Zlib(text), Packing::kZlib, piece).text, text);
+  }
+}
+
+// A byte stands for a thousand zeros, not all of which may fit into the output.
+TEST(InflateScanTest, HoldsNothingBackOfWhatItTook) {
+  const std::string packed = Gzip(std::string(200'000, '\0'), 9);
+  for (std::size_t size = 1; size <= packed.size(); ++size) {
+    const std::string_view start = std::string_view(packed).substr(0, size);
+    EXPECT_EQ(StartOf(start, size).size(), StartOf(start, 1).size()) << size;
   }
 }
 
