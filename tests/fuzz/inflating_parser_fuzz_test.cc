@@ -96,7 +96,7 @@ std::vector<std::uint64_t> EndsOf(Bytes content, std::optional<int> level,
 std::vector<MemberRecord> MembersOf(Bytes content, std::optional<int> level,
                                     bool* ok) {
   WorkingMemory memory(AmpleBudget(), "members");
-  const auto fields = FieldChoice::Create({"txt;cls;jpg;x;a"});
+  const auto fields = FieldChoice::Create({"a;x;bin"});
   Require(fields.ok());
   std::optional<ShardParser> parser;
   *ok = Parse(content, level, memory,

@@ -42,8 +42,10 @@ struct Result {
 
 Result Parse(const TfrecordFormat& format, Bytes file, const ReadSizes& sizes) {
   WorkingMemory memory(forebay::base::AmpleBudget(), "records");
-  const auto parser =
+  const auto made =
       format.Parse({"a", {.size = file.size(), .stamp = 1}}, sizes, &memory);
+  if (!made.ok()) return {made.status().ToString(), {}};
+  const auto& parser = *made;
   while (const auto read = parser->next_read()) {
     Require(read->length > 0 && read->offset <= file.size() &&
             read->length <= file.size() - read->offset);
