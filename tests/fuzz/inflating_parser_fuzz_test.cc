@@ -96,7 +96,7 @@ std::vector<std::uint64_t> EndsOf(Bytes content, std::optional<int> level,
 std::vector<MemberRecord> MembersOf(Bytes content, std::optional<int> level,
                                     bool* ok) {
   WorkingMemory memory(AmpleBudget(), "members");
-  const auto fields = FieldChoice::Create({"a;x;bin"});
+  const auto fields = FieldChoice::Create({"cls"});
   Require(fields.ok());
   std::optional<ShardParser> parser;
   *ok = Parse(content, level, memory,

@@ -189,6 +189,7 @@ absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
         absl::StrCat("is a Datum of ", DescriptionOf(datum),
                      ", but that of the first entry is of ", TextOf(type)));
   }
+  if (datum.is_encoded && datum.data.empty()) return FieldRange{};
   // Numbers beside an encoded image are nobody's.
   if (datum.is_encoded || datum.float_count == 0)
     return records::WholeValue(type, record, datum.data, made);
