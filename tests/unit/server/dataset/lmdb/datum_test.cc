@@ -73,6 +73,29 @@ TEST(DatumTest, AFileIsAnImage) {
   EXPECT_EQ(std::get<FieldRange>(*content).length, 3u);
 }
 
+TEST(DatumTest, AFilesNumbersAreNobodys) {
+  // data: "\xff\xd8\xff" encoded: true float_data: [1]
+  constexpr std::string_view kBoth(
+      "\x22\x03\xff\xd8\xff\x38\x01\x35\x00\x00\x80\x3f", 12);
+  const auto datum = ParseDatum(AsBytes(kBoth));
+  ASSERT_TRUE(datum.ok()) << datum.status();
+  MadeValues made;
+  const auto content = ContentOf(*datum, Type("image"), AsBytes(kBoth), &made);
+  ASSERT_TRUE(content.ok()) << content.status();
+  EXPECT_EQ(std::get<FieldRange>(*content).length, 3u);
+}
+
+TEST(DatumTest, AFileWithoutBytesHasNoPlace) {
+  constexpr std::string_view kEmpty = "\x38\x01";  // encoded: true
+  const auto datum = ParseDatum(AsBytes(kEmpty));
+  ASSERT_TRUE(datum.ok()) << datum.status();
+  MadeValues made;
+  const auto content = ContentOf(*datum, Type("image"), AsBytes(kEmpty), &made);
+  ASSERT_TRUE(content.ok()) << content.status();
+  EXPECT_EQ(std::get<FieldRange>(*content).offset, 0u);
+  EXPECT_EQ(std::get<FieldRange>(*content).length, 0u);
+}
+
 TEST(DatumTest, OtherTypesAreRefused) {
   MadeValues made;
   const auto datum = ParseDatum(AsBytes(kBytes));
