@@ -129,6 +129,8 @@ class Listing {
   // that may not be read is an error: the dataset would lack it.
   absl::Status AddIfItFits(const std::string& path, bool file,
                            std::vector<std::string>& found) const {
+    // Nothing above the root fits.
+    if (path == ".." || path.ends_with("/..")) return absl::OkStatus();
     const auto stat = root_.Stat(path);
     if (absl::IsPermissionDenied(stat.status())) return stat.status();
     if (!stat.ok() || (stat->type == FileType::kDirectory) == file)

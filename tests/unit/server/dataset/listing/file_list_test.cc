@@ -94,7 +94,7 @@ TEST_F(FileListTest, ErrorsNameWhatLacks) {
   expect("train/{0", absl::StatusCode::kInvalidArgument, "train/{0: has");
   expect("train", absl::StatusCode::kInvalidArgument,
          "train: is not a regular");
-  expect("../*.tar", absl::StatusCode::kPermissionDenied, "..: ");
+  expect("../*.tar", absl::StatusCode::kNotFound, "../*.tar");
 }
 
 TEST_F(FileListTest, Stops) {
