@@ -11,11 +11,14 @@ import pytest
 import forebay
 from fake_gcs import PYPI
 
-if str(PYPI) not in sys.path:
-    sys.path.append(str(PYPI))
-module = pytest.importorskip(
-    "array_record.python.array_record_module",
-    reason="tools/setup could not install what tools/pypi.txt lists")
+# Not for long: what lies there has a package "proto", as the daemon's messages have.
+sys.path.append(str(PYPI))
+try:
+    module = pytest.importorskip(
+        "array_record.python.array_record_module",
+        reason="tools/setup could not install what tools/pypi.txt lists")
+finally:
+    sys.path.remove(str(PYPI))
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "array_record"
 CODECS = ("uncompressed", "brotli", "zstd", "snappy")
