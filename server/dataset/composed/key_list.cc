@@ -80,7 +80,7 @@ absl::StatusOr<std::shared_ptr<const base::SealedMemory>> NumbersOfKeys(
   const auto* const records =
       dynamic_cast<const records::RecordDataset*>(&whole);
   if (records == nullptr ||
-      !(records->records().has_keys() || records->records().size() == 0)) {
+      (!records->records().has_keys() && records->records().size() != 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat(whole.uri(), ": its samples have no keys"));
   }

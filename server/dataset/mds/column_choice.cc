@@ -198,7 +198,7 @@ class Finder {
   std::string NamesOfColumns() const {
     const std::size_t named = std::min(columns_.size(), kMostNamed);
     const absl::Span<const Column> all = columns_;
-    const std::string names = absl::StrJoin(
+    std::string names = absl::StrJoin(
         all.first(named), ", ", [](std::string* out, const Column& column) {
           out->append(ShownName(column.name));
         });

@@ -46,7 +46,7 @@ std::string GoldenFile(const std::string& name) {
 absl::Status LookInto(const std::string& file, FileView& view,
                       absl::FunctionRef<absl::Status(FileView&)> look) {
   for (;;) {
-    const absl::Status status = look(view);
+    absl::Status status = look(view);
     const auto wanted = view.wanted();
     if (!absl::IsUnavailable(status) || !wanted.has_value()) return status;
     EXPECT_GT(wanted->length, 0u);
