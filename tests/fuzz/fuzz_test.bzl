@@ -37,7 +37,7 @@ def fuzz_test(name, deps, corpus = None, dictionary = None, largest = 4096, tags
     )
     native.cc_test(
         name = name + "_fuzz_test",
-        size = "small",
+        size = "medium",
         srcs = [name + "_fuzz_test.cc"],
         args = select({
             ":by_coverage": options + [

@@ -106,7 +106,7 @@ Result Parse(const Hdf5Format& format, Bytes file, const ReadSizes& sizes) {
 
 void ReadRows(const Hdf5Format& format, Bytes file,
               const FileRecords& records) {
-  constexpr std::size_t kMostRows = 64;
+  constexpr std::size_t kMostRows = 8;
   Require(records.begins.size() == records.ends.size());
   KeyReader keys(records.keys.bytes);
   for (std::size_t i = 0; i < records.ends.size() && i < kMostRows; ++i) {
