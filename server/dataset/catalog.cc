@@ -8,7 +8,7 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/array_record/format_choice.h"
+#include "server/dataset/array_record/array_record_files.h"
 #include "server/dataset/folder/revalidation.h"
 #include "server/dataset/hdf5/format_choice.h"
 #include "server/dataset/listing/brace_expansion.h"
@@ -20,7 +20,8 @@
 #include "server/dataset/npz/npz_choice.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
-#include "server/dataset/tfrecord/format_choice.h"
+#include "server/dataset/tfrecord/example_choice.h"
+#include "server/dataset/tfrecord/tfrecord_files.h"
 #include "server/dataset/tokens/token_settings.h"
 #include "server/storage/local/file_stat.h"
 #include "server/storage/local/local_root.h"
@@ -77,16 +78,18 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
     if (choice.ok()) choice->Complete(request, warnings);
     status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::ARRAY_RECORD) {
-    const auto choice = array_record::FormatChoice::Create(fields, types);
-    if (choice.ok()) choice->Complete(request, warnings);
+    const auto choice = tfrecord::ExampleChoice::Create(fields, types);
+    if (choice.ok())
+      choice->Complete(array_record::ArrayRecordFiles(), request, warnings);
     status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::HDF5) {
     const auto choice = hdf5::FormatChoice::Create(fields, types, budget);
     if (choice.ok()) choice->Complete(request, warnings);
     status = choice.status();
   } else {
-    const auto choice = tfrecord::FormatChoice::Create(fields, types);
-    if (choice.ok()) choice->Complete(request, warnings);
+    const auto choice = tfrecord::ExampleChoice::Create(fields, types);
+    if (choice.ok())
+      choice->Complete(tfrecord::TfrecordFiles(), request, warnings);
     status = choice.status();
   }
   return base::Annotate(status, request->root->uri());

@@ -10,7 +10,7 @@
 #include "server/dataset/array_record/chunk.h"
 #include "server/dataset/array_record/footer.h"
 #include "server/dataset/array_record/footer_finder.h"
-#include "server/storage/read_now.h"
+#include "server/dataset/range_read.h"
 
 namespace forebay::dataset::array_record {
 namespace {
@@ -85,20 +85,7 @@ class Start {
   }
 
   absl::StatusOr<base::Bytes> ReadBytes(const ByteRange& range) const {
-    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(range.length)));
-    storage::ReadRequest request;
-    request.root = root_;
-    request.object = file_.name;
-    request.version = file_.version;
-    request.offset = range.offset;
-    request.length = range.length;
-    FOREBAY_ASSIGN_OR_RETURN(
-        storage::ReadResult result,
-        storage::ReadNow(source_, std::move(request), stop_));
-    if (result.bytes.size() == range.length) return std::move(result.bytes);
-    return absl::DataLossError(
-        absl::StrCat(file_.name, ": a read gave ", result.bytes.size(),
-                     " bytes instead of ", range.length));
+    return ReadRange({source_, root_, file_, range}, &memory_, stop_);
   }
 
   storage::ByteSource& source_;

@@ -9,7 +9,7 @@
 #include "server/dataset/hdf5/chunk_walk.h"
 #include "server/dataset/hdf5/global_heap.h"
 #include "server/dataset/hdf5/row_reader.h"
-#include "server/storage/read_now.h"
+#include "server/dataset/range_read.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -34,24 +34,13 @@ absl::Status FirstFile::Look(absl::FunctionRef<absl::Status(FileView&)> look) {
     absl::Status status = look(view_);
     const auto wanted = view_.wanted();
     if (!absl::IsUnavailable(status) || !wanted.has_value()) return status;
-    storage::ReadRequest request;
-    request.root = root_;
-    request.object = file_.name;
-    request.version = file_.version;
-    request.offset = wanted->offset;
-    request.length = wanted->length;
     const std::uint64_t held = storage::HeldBytes(wanted->length);
     FOREBAY_RETURN_IF_ERROR(view_.memory().Grow(held));
-    auto read = storage::ReadNow(source_, std::move(request), stop_);
+    auto read = ReadRange({source_, root_, file_, *wanted}, nullptr, stop_);
     read_failed_ = !read.ok();
     if (read_failed_) return read.status();
-    if (read->bytes.size() != wanted->length) {
-      return absl::DataLossError(
-          absl::StrCat("a read gave ", read->bytes.size(), " bytes instead of ",
-                       wanted->length));
-    }
-    FOREBAY_RETURN_IF_ERROR(view_.Take(read->bytes.span()));
-    read->bytes = {};
+    FOREBAY_RETURN_IF_ERROR(view_.Take(read->span()));
+    *read = {};
     view_.memory().Shrink(held);
   }
 }

@@ -8,8 +8,8 @@
 #include "server/base/status.h"
 #include "server/dataset/lmdb/lmdb_parser.h"
 #include "server/dataset/lmdb/lmdb_walk.h"
+#include "server/dataset/range_read.h"
 #include "server/dataset/records/shown_key.h"
-#include "server/storage/read_now.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
@@ -76,21 +76,12 @@ class Start {
 
   absl::StatusOr<base::Bytes> ReadBytes(std::uint64_t offset,
                                         std::uint64_t length) const {
-    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(length)));
-    storage::ReadRequest request;
-    request.root = source_.root;
-    request.object = file_.name;
-    request.version = file_.version;
-    request.offset = offset;
-    request.length = length;
-    request.uncached = source_.uncached;
-    FOREBAY_ASSIGN_OR_RETURN(
-        storage::ReadResult result,
-        storage::ReadNow(*source_.source, std::move(request), stop_));
-    if (result.bytes.size() == length) return std::move(result.bytes);
-    return absl::DataLossError(absl::StrCat(file_.name, ": a read gave ",
-                                            result.bytes.size(),
-                                            " bytes instead of ", length));
+    return ReadRange({*source_.source,
+                      source_.root,
+                      file_,
+                      {offset, length},
+                      source_.uncached},
+                     &memory_, stop_);
   }
 
   const ValueSource& source_;

@@ -12,8 +12,8 @@
 #include "server/dataset/mds/mds_columns.h"
 #include "server/dataset/mds/mds_format.h"
 #include "server/dataset/mds/mds_shard.h"
+#include "server/dataset/range_read.h"
 #include "server/dataset/shown_name.h"
-#include "server/storage/read_now.h"
 
 namespace forebay::dataset::mds {
 namespace {
@@ -79,20 +79,8 @@ class Finder {
 
   absl::StatusOr<base::Bytes> Read(const storage::ListedObject& file,
                                    const ByteRange& range) {
-    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(range.length)));
-    storage::ReadRequest read;
-    read.root = request_.root;
-    read.object = file.name;
-    read.version = file.version;
-    read.offset = range.offset;
-    read.length = range.length;
-    FOREBAY_ASSIGN_OR_RETURN(
-        storage::ReadResult result,
-        storage::ReadNow(*request_.source, std::move(read), stop_));
-    if (result.bytes.size() == range.length) return std::move(result.bytes);
-    return absl::DataLossError(
-        absl::StrCat(file.name, ": a read gave ", result.bytes.size(),
-                     " bytes instead of ", range.length));
+    return ReadRange({*request_.source, request_.root, file, range}, &memory_,
+                     stop_);
   }
 
   // Reads the columns, and the first sample of the first shard that has one.

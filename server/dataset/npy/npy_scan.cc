@@ -14,7 +14,7 @@
 #include "server/base/status.h"
 #include "server/base/worker_threads.h"
 #include "server/dataset/npy/npy_rows.h"
-#include "server/storage/read_now.h"
+#include "server/dataset/range_read.h"
 
 namespace forebay::dataset::npy {
 namespace {
@@ -125,18 +125,7 @@ class Scan {
   absl::StatusOr<base::Bytes> ReadStart(const ListedObject& file,
                                         std::uint64_t length) const {
     if (length == 0) return base::Bytes();
-    storage::ReadRequest request;
-    request.root = root_;
-    request.object = file.name;
-    request.version = file.version;
-    request.length = length;
-    FOREBAY_ASSIGN_OR_RETURN(
-        storage::ReadResult result,
-        storage::ReadNow(source_, std::move(request), stop_));
-    if (result.bytes.size() == length) return std::move(result.bytes);
-    return absl::DataLossError(absl::StrCat(file.name, ": a read gave ",
-                                            result.bytes.size(),
-                                            " bytes instead of ", length));
+    return ReadRange({source_, root_, file, {0, length}}, nullptr, stop_);
   }
 
   storage::ByteSource& source_;

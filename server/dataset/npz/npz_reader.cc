@@ -6,8 +6,8 @@
 #include "server/array/npy_header.h"
 #include "server/base/status.h"
 #include "server/dataset/npz/npz_archive.h"
+#include "server/dataset/range_read.h"
 #include "server/dataset/zip/zip_directory.h"
-#include "server/storage/read_now.h"
 
 namespace forebay::dataset::npz {
 namespace {
@@ -23,19 +23,7 @@ absl::StatusOr<base::Bytes> NpzReader::Read(const storage::ListedObject& file,
                                             std::uint64_t offset,
                                             std::uint64_t length,
                                             base::WorkingMemory& memory) const {
-  FOREBAY_RETURN_IF_ERROR(memory.Grow(storage::HeldBytes(length)));
-  storage::ReadRequest read;
-  read.root = root_;
-  read.object = file.name;
-  read.version = file.version;
-  read.offset = offset;
-  read.length = length;
-  FOREBAY_ASSIGN_OR_RETURN(storage::ReadResult result,
-                           storage::ReadNow(*source_, std::move(read), stop_));
-  if (result.bytes.size() == length) return std::move(result.bytes);
-  return absl::DataLossError(absl::StrCat(file.name, ": a read gave ",
-                                          result.bytes.size(),
-                                          " bytes instead of ", length));
+  return ReadRange({*source_, root_, file, {offset, length}}, &memory, stop_);
 }
 
 absl::StatusOr<std::vector<zip::ZipMember>> NpzReader::ReadMembers(

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/memory_budget.h"
+#include "server/dataset/index_store.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
@@ -26,7 +27,7 @@ class ShardIndexStore {
   // The first write makes `directory`, for its owner alone. The budget outlives
   // the store and the indexes.
   ShardIndexStore(std::string directory, base::MemoryBudget* budget)
-      : directory_(std::move(directory)), budget_(budget) {}
+      : files_(std::move(directory), ".shards", budget) {}
 
   // `dataset`, any text, tells datasets with the same fields apart. NOT_FOUND:
   // there is none, or it is of other shards or versions. DATA_LOSS: it is
@@ -46,10 +47,11 @@ class ShardIndexStore {
                            const FieldChoice& fields) const;
 
  private:
-  std::string PathOf(std::string_view dataset, const FieldChoice& fields) const;
+  // Of the dataset with those fields.
+  static std::string TextOf(std::string_view dataset,
+                            const FieldChoice& fields);
 
-  const std::string directory_;
-  base::MemoryBudget* const budget_;
+  const IndexStore files_;
 };
 
 }  // namespace forebay::dataset::shards

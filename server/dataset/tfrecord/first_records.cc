@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/range_read.h"
 #include "server/dataset/tfrecord/framing.h"
 #include "server/storage/inflated/inflate_scan.h"
 #include "server/storage/inflated/packing.h"
-#include "server/storage/read_now.h"
 
 namespace forebay::dataset::tfrecord {
 namespace {
@@ -138,19 +138,7 @@ class Start {
   }
 
   absl::StatusOr<base::Bytes> ReadBytes(std::uint64_t length) const {
-    FOREBAY_RETURN_IF_ERROR(memory_.Grow(storage::HeldBytes(length)));
-    storage::ReadRequest request;
-    request.root = root_;
-    request.object = file_.name;
-    request.version = file_.version;
-    request.length = length;
-    FOREBAY_ASSIGN_OR_RETURN(
-        storage::ReadResult result,
-        storage::ReadNow(source_, std::move(request), stop_));
-    if (result.bytes.size() == length) return std::move(result.bytes);
-    return absl::DataLossError(absl::StrCat(file_.name, ": a read gave ",
-                                            result.bytes.size(),
-                                            " bytes instead of ", length));
+    return ReadRange({source_, root_, file_, {0, length}}, &memory_, stop_);
   }
 
   storage::ByteSource& source_;

@@ -13,8 +13,8 @@
 #include "server/base/status.h"
 #include "server/base/worker_threads.h"
 #include "server/dataset/npy/npy_rows.h"
+#include "server/dataset/range_read.h"
 #include "server/dataset/tokens/megatron_index.h"
-#include "server/storage/read_now.h"
 
 namespace forebay::dataset::tokens {
 namespace {
@@ -215,21 +215,11 @@ class Scan {
     FOREBAY_RETURN_IF_ERROR(memory_.Grow(counted));
     CountedBytes bytes(counted, &memory_);
     if (length == 0) return bytes;
-    storage::ReadRequest read;
-    read.root = scan_.root;
-    read.object = file.name;
-    read.version = file.version;
-    read.offset = offset;
-    read.length = length;
     FOREBAY_ASSIGN_OR_RETURN(
-        storage::ReadResult result,
-        storage::ReadNow(*scan_.source, std::move(read), scan_.stop));
-    if (result.bytes.size() != length) {
-      return absl::DataLossError(absl::StrCat(file.name, ": a read gave ",
-                                              result.bytes.size(),
-                                              " bytes instead of ", length));
-    }
-    bytes.Set(std::move(result.bytes));
+        base::Bytes read,
+        ReadRange({*scan_.source, scan_.root, file, {offset, length}}, nullptr,
+                  scan_.stop));
+    bytes.Set(std::move(read));
     return bytes;
   }
 

@@ -1,57 +1,25 @@
 #include "server/dataset/zip/zip_index_store.h"
 
 #include <cstdint>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/base/working_memory.h"
-#include "server/dataset/own_file.h"
 #include "server/dataset/zip/zip_index_format.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace forebay::dataset::zip {
-namespace {
-
-// Bytes of the file besides the index's parts.
-constexpr std::uint64_t kFileBytes = 4096;
-
-}  // namespace
-
-// Two datasets with one digest replace each other's file. Then neither finds
-// its own, and both are scanned.
-std::string ZipIndexStore::PathOf(std::string_view dataset) const {
-  const XXH128_hash_t digest = XXH3_128bits(dataset.data(), dataset.size());
-  return absl::StrCat(directory_, "/",
-                      absl::Hex(digest.high64, absl::kZeroPad16),
-                      absl::Hex(digest.low64, absl::kZeroPad16), ".zips");
-}
 
 absl::StatusOr<std::shared_ptr<const ZipIndex>> ZipIndexStore::Load(
     std::string_view dataset,
     absl::Span<const storage::ListedObject> archives) const {
-  const std::string path = PathOf(dataset);
-  base::WorkingMemory memory(budget_, "a kept index");
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
-                           ReadOwnFile(path, memory));
-  auto index = DecodeZipIndex(bytes, memory);
-  if (!index.ok()) return base::Annotate(index.status(), path);
-  if (!(*index)->IsOf(archives)) {
-    return absl::NotFoundError(
-        absl::StrCat(path, ": is of other archives than there are now"));
-  }
+  FOREBAY_ASSIGN_OR_RETURN(auto index, files_.Load(dataset, DecodeZipIndex));
+  if (!index->IsOf(archives)) return files_.OfOthers(dataset, "archives");
   return index;
 }
 
 absl::Status ZipIndexStore::Save(std::string_view dataset,
                                  const ZipIndex& index) const {
-  base::WorkingMemory memory(budget_, "the file of an index");
   // The images' part is made on its own before it is copied.
-  FOREBAY_RETURN_IF_ERROR(
-      memory.Grow(index.memory() + 2 * index.images().memory() + kFileBytes));
-  return ReplaceOwnFile(PathOf(dataset), EncodeZipIndex(index));
+  return files_.Save(dataset, index.memory() + 2 * index.images().memory(),
+                     [&] { return EncodeZipIndex(index); });
 }
 
 }  // namespace forebay::dataset::zip

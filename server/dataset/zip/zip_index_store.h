@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/memory_budget.h"
+#include "server/dataset/index_store.h"
 #include "server/dataset/zip/zip_index.h"
 #include "server/storage/object_lister.h"
 
@@ -24,7 +25,7 @@ class ZipIndexStore {
   // The first write makes `directory`, for its owner alone. The budget outlives
   // the store and the indexes.
   ZipIndexStore(std::string directory, base::MemoryBudget* budget)
-      : directory_(std::move(directory)), budget_(budget) {}
+      : files_(std::move(directory), ".zips", budget) {}
 
   // `dataset`, any text, tells datasets apart. NOT_FOUND: there is none, or it
   // is of other archives or versions. DATA_LOSS: it is damaged or of another
@@ -38,10 +39,7 @@ class ZipIndexStore {
   absl::Status Save(std::string_view dataset, const ZipIndex& index) const;
 
  private:
-  std::string PathOf(std::string_view dataset) const;
-
-  const std::string directory_;
-  base::MemoryBudget* const budget_;
+  const IndexStore files_;
 };
 
 }  // namespace forebay::dataset::zip

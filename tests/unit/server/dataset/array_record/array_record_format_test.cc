@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/dataset/array_record/format_choice.h"
+#include "server/dataset/tfrecord/example_choice.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
 #include "tests/unit/server/dataset/array_record/made_file.h"
@@ -177,17 +177,17 @@ TEST(ArrayRecordFormatTest, TextsMakeThemAgain) {
   EXPECT_FALSE(ArrayRecordFormat::Parse("").ok());
 }
 
-TEST(ArrayRecordFormatChoiceTest, RefusesWhatIsNoField) {
+TEST(ArrayRecordFilesTest, RefusesWhatIsNoField) {
   using Texts = std::vector<std::string>;
-  EXPECT_TRUE(FormatChoice::Create({}, {}).ok());
-  EXPECT_TRUE(FormatChoice::Create({""}, {"image"}).ok());
-  EXPECT_TRUE(FormatChoice::Create({"a"}, {"text"}).ok());
+  EXPECT_TRUE(tfrecord::ExampleChoice::Create({}, {}).ok());
+  EXPECT_TRUE(tfrecord::ExampleChoice::Create({""}, {"image"}).ok());
+  EXPECT_TRUE(tfrecord::ExampleChoice::Create({"a"}, {"text"}).ok());
   for (const auto& [names, types] :
        std::vector<std::pair<Texts, Texts>>{{{""}, {"nothing"}},
                                             {{"a"}, {"nothing"}},
                                             {{"a"}, {}},
                                             {{"a", "a"}, {"text", "text"}}}) {
-    EXPECT_EQ(FormatChoice::Create(names, types).status().code(),
+    EXPECT_EQ(tfrecord::ExampleChoice::Create(names, types).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
 }

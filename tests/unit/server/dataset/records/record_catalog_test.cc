@@ -11,7 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/dataset/tfrecord/format_choice.h"
+#include "server/dataset/tfrecord/example_choice.h"
+#include "server/dataset/tfrecord/tfrecord_files.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -58,10 +59,10 @@ class RecordCatalogTest : public testing::Test {
     request.list = [this](base::WorkingMemory&, const std::stop_token&)
         -> absl::StatusOr<RecordRequest::Files> { return files_; };
     request.source = &source_;
-    const auto choice = tfrecord::FormatChoice::Create(names, types);
+    const auto choice = tfrecord::ExampleChoice::Create(names, types);
     EXPECT_TRUE(choice.ok()) << choice.status();
     warnings_.clear();
-    choice->Complete(&request, &warnings_);
+    choice->Complete(tfrecord::TfrecordFiles(), &request, &warnings_);
     return catalog_->Open(request, &warnings_, {});
   }
 

@@ -1,0 +1,39 @@
+#include "server/dataset/index_store.h"
+
+#include "absl/strings/str_cat.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::dataset {
+namespace {
+
+// Bytes of a file besides the index's parts.
+constexpr std::uint64_t kFileBytes = 4096;
+
+}  // namespace
+
+// Two datasets with one digest replace each other's file. Then neither finds
+// its own, and both are scanned.
+std::string IndexStore::PathOf(std::string_view dataset) const {
+  const XXH128_hash_t digest = XXH3_128bits(dataset.data(), dataset.size());
+  return absl::StrCat(directory_, "/",
+                      absl::Hex(digest.high64, absl::kZeroPad16),
+                      absl::Hex(digest.low64, absl::kZeroPad16), ending_);
+}
+
+absl::Status IndexStore::OfOthers(std::string_view dataset,
+                                  std::string_view what) const {
+  return absl::NotFoundError(absl::StrCat(PathOf(dataset), ": is of other ",
+                                          std::string(what),
+                                          " than there are now"));
+}
+
+absl::Status IndexStore::Save(std::string_view dataset, std::uint64_t bytes,
+                              absl::FunctionRef<std::string()> encode) const {
+  base::WorkingMemory memory(budget_, "the file of an index");
+  FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes + kFileBytes));
+  return ReplaceOwnFile(PathOf(dataset), encode());
+}
+
+}  // namespace forebay::dataset

@@ -1,0 +1,68 @@
+#ifndef FOREBAY_SERVER_DATASET_INDEX_STORE_H_
+#define FOREBAY_SERVER_DATASET_INDEX_STORE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/base/status.h"
+#include "server/base/working_memory.h"
+#include "server/dataset/own_file.h"
+
+namespace forebay::dataset {
+
+// Indexes of one format on disk, one file a dataset (own_file.h), in a
+// directory that only the daemon's user may write. Immutable and thread-safe.
+// All calls block for the disk; their errors name the file.
+class IndexStore {
+ public:
+  // The first write makes `directory`, for its owner alone. The budget outlives
+  // the store and the indexes. `ending`: of the files' names.
+  IndexStore(std::string directory, std::string ending,
+             base::MemoryBudget* budget)
+      : directory_(std::move(directory)),
+        ending_(std::move(ending)),
+        budget_(budget) {}
+
+  // The path of a dataset's file. `dataset`, any text, tells datasets apart.
+  std::string PathOf(std::string_view dataset) const;
+
+  // Returns what `decode` makes of the file's bytes; it takes these and a
+  // WorkingMemory. Errors: those of ReadOwnFile, and of `decode`.
+  template <typename Decode>
+  auto Load(std::string_view dataset, const Decode& decode) const
+      -> decltype(decode(absl::Span<const std::uint8_t>(),
+                         std::declval<base::WorkingMemory&>())) {
+    const std::string path = PathOf(dataset);
+    base::WorkingMemory memory(budget_, "a kept index");
+    FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
+                             ReadOwnFile(path, memory));
+    auto index = decode(bytes, memory);
+    if (!index.ok()) return base::Annotate(index.status(), path);
+    return index;
+  }
+  // The error of an index that is of other objects than there are now; `what`
+  // they are, for people.
+  absl::Status OfOthers(std::string_view dataset, std::string_view what) const;
+
+  // Writes what `encode` makes, which takes so many bytes of memory meanwhile
+  // and a little more. On failure the former index is still there.
+  // RESOURCE_EXHAUSTED: the budget has no room for it. Others: the disk's.
+  absl::Status Save(std::string_view dataset, std::uint64_t bytes,
+                    absl::FunctionRef<std::string()> encode) const;
+
+ private:
+  const std::string directory_;
+  const std::string ending_;
+  base::MemoryBudget* const budget_;
+};
+
+}  // namespace forebay::dataset
+
+#endif  // FOREBAY_SERVER_DATASET_INDEX_STORE_H_

@@ -1,0 +1,13 @@
+#ifndef FOREBAY_SERVER_DATASET_TFRECORD_TFRECORD_FILES_H_
+#define FOREBAY_SERVER_DATASET_TFRECORD_TFRECORD_FILES_H_
+
+#include "server/dataset/tfrecord/example_choice.h"
+
+namespace forebay::dataset::tfrecord {
+
+// How TFRecord files are read. Thread-safe; never blocks.
+const tfrecord::ExampleFiles& TfrecordFiles();
+
+}  // namespace forebay::dataset::tfrecord
+
+#endif  // FOREBAY_SERVER_DATASET_TFRECORD_TFRECORD_FILES_H_
