@@ -15,8 +15,9 @@
 #include "server/base/status.h"
 #include "server/sampler/length_order.h"
 #include "server/sampler/length_plan.h"
-#include "server/stream/batch_room.h"
+#include "server/stream/field_lengths.h"
 #include "server/stream/kept_windows.h"
+#include "server/stream/room_survey.h"
 #include "server/stream/sample_room.h"
 
 namespace forebay::job {

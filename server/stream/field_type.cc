@@ -104,6 +104,17 @@ absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
 
 }  // namespace
 
+std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
+                                    std::uint64_t header) const {
+  const pipeline::ArrayType& input = pipeline->input();
+  const std::uint64_t most = value.shape.front();
+  if (!input.ragged_axis.has_value()) return most;
+  const std::uint64_t in = input.tensor.shape[*input.ragged_axis];
+  const std::uint64_t each = in == 0 ? 0 : input.tensor.bytes / in;
+  if (each == 0) return most;
+  return std::min(most, bytes > header ? (bytes - header) / each : 0);
+}
+
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
                                        std::string_view field) {
   const auto found =

@@ -40,6 +40,9 @@ struct FieldType {
     return ragged || kind == proto::FieldKind::kText ||
            kind == proto::FieldKind::kJson || kind == proto::FieldKind::kBytes;
   }
+  // Elements along the first axis of an array that is ragged, of which the
+  // index counts so many bytes, `header` of them before its elements; at most.
+  std::uint64_t ElementsIn(std::uint64_t bytes, std::uint64_t header) const;
   // Where it lies for members at `place`.
   proto::Place PlaceFor(proto::Place place) const {
     return varies() || on_host ? proto::Place::kHost : place;

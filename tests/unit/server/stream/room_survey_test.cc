@@ -1,4 +1,4 @@
-#include "server/stream/batch_room.h"
+#include "server/stream/room_survey.h"
 
 #include <algorithm>
 #include <cstdint>
