@@ -8,7 +8,6 @@ import sys
 import numpy
 import pytest
 
-import forebay
 from fake_gcs import PYPI
 
 # Not for long: what lies there has a package "proto", as the daemon's messages have.
@@ -59,9 +58,3 @@ def noise(count, *, longest=400, seed=1):
     lengths[chance.rand(count) < 0.05] = 0
     lengths[chance.rand(count) < 0.05] *= 50
     return [chance.bytes(int(length)) for length in lengths]
-
-
-def open_records(dataset, **arguments):
-    return forebay.DataLoader(dataset, **{
-        "batch_size": 4, "framework": "numpy", "autostart": False,
-        "ragged": "offsets", **arguments})

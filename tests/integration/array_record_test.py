@@ -11,9 +11,10 @@ import pytest
 
 import forebay
 from array_record_files import (BLOCK, CODECS, OPTIONS, golden, golden_names, noise,
-                                open_records, records_of, write)
+                                records_of, write)
 from forebay import transforms as T
-from tfrecord_test import EXAMPLES, FIELDS, SMALL, epoch, examples, is_example
+from tfrecord_test import (EXAMPLES, FIELDS, SMALL, epoch, examples, is_example,
+                           open_records)
 from trouble import ctl
 
 PHOTO_FIELDS = {"image/encoded": "jpg", "image/class/label": "int64"}

@@ -7,36 +7,26 @@ import pytest
 
 import forebay
 from array_record_files import (BLOCK, CODECS, golden, golden_names, noise,
-                                open_records, records_of, write)
+                                records_of, write)
 from daemons import serving
 from stale_files_test import (chmodded, linked, renamed, rewritten,
                               set_to_its_own_time)
 from tfrecord_test import GOLDEN as TFRECORD_GOLDEN
-from tfrecord_test import SMALL, epoch
-from trouble import run_until_error
+from tfrecord_test import SMALL, epoch, open_records
+from trouble import refusing, run_until_error, spoil
 
 PHOTO = TFRECORD_GOLDEN.parent / "decode" / "420_33x16.jpg"
 
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 
 
-def refusal(error, dataset, **arguments):
-    with pytest.raises(error) as caught:
-        with open_records(dataset, **arguments) as loader:
-            list(loader)
-    return str(caught.value)
+refusal = refusing(open_records)
 
 
 @pytest.fixture
 def good(tmp_path):
     return write(tmp_path / "a.array_record", [b"first", b"second", b"third"],
                  "group_size:1,uncompressed")
-
-
-def spoil(path, at):
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
 
 
 def test_truncated_files(good):

@@ -11,6 +11,7 @@ from hdf5_test import check, read, write, write_photos
 from stale_files_test import (chmodded, linked, renamed, rewritten,
                               set_to_its_own_time)
 from tfrecord_test import epoch, open_records
+from trouble import refusing
 
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 FIELDS = ("labels", "images")
@@ -21,11 +22,7 @@ def good(tmp_path):
     return write(tmp_path / "a.h5", compression="gzip")
 
 
-def refusal(error, dataset, **arguments):
-    with pytest.raises(error) as caught:
-        with open_records(dataset, **arguments) as loader:
-            list(loader)
-    return str(caught.value)
+refusal = refusing(open_records)
 
 
 def test_what_is_missing_is_named(good):

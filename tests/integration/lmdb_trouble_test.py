@@ -12,18 +12,14 @@ from daemons import serving
 from forebay import transforms as T
 from lmdb_files import contents, lmdb, noise, open_entries, write
 from stale_files_test import chmodded, linked, set_to_its_own_time
-from trouble import CROP, run_until_error
+from trouble import CROP, refusing, run_until_error
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "lmdb"
 
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 
 
-def refusal(error, dataset, **arguments):
-    with pytest.raises(error) as caught:
-        with open_entries(dataset, **arguments) as loader:
-            list(loader)
-    return str(caught.value)
+refusal = refusing(open_entries)
 
 
 def test_files_that_are_no_environments(tmp_path):

@@ -18,6 +18,7 @@ from forebay import transforms as T
 from remote_shards_test import daemon as remote_daemon  # noqa: F401
 from remote_shards_test import proxy  # noqa: F401
 from tfrecord_test import epoch, open_records
+from trouble import refusing
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "mds"
 MIXED = GOLDEN / "mixed"
@@ -111,11 +112,7 @@ def test_shards_in_a_bucket(fake_gcs):
                for number, sample in enumerate(golden("mixed")))
 
 
-def refusal(error, dataset, **arguments):
-    with pytest.raises(error) as caught:
-        with open_records(dataset, **arguments) as loader:
-            list(loader)
-    return str(caught.value)
+refusal = refusing(open_records)
 
 
 def test_what_cannot_be_read_is_named(shared_daemon):

@@ -10,7 +10,7 @@ import pytest
 
 import forebay
 from npy_test import CHANCE, SHAPES, TYPES, numbers, same
-from trouble import ctl, memory_used, run_until_error
+from trouble import ctl, memory_used, refusing, run_until_error
 
 SAVE = {"stored": numpy.savez, "deflated": numpy.savez_compressed}
 save = pytest.mark.parametrize("how", SAVE)
@@ -215,11 +215,7 @@ def test_two_jobs_read_each_file_once(daemon, tmp_path, monkeypatch):
     assert read[0] >= 100 * 50 * 50 * 4 and read[1] == 0
 
 
-def refusal(error, dataset, **arguments):
-    with pytest.raises(error) as caught:
-        with open_npz(dataset, **arguments) as loader:
-            list(loader)
-    return str(caught.value)
+refusal = refusing(open_npz)
 
 
 def test_what_lacks_is_named(shared_daemon, tmp_path):

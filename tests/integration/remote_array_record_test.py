@@ -3,10 +3,10 @@
 import pytest
 
 import forebay
-from array_record_files import noise, open_records, write
+from array_record_files import noise, write
 from remote_shards_test import daemon, proxy  # noqa: F401
 from remote_tfrecord_test import same
-from tfrecord_test import epoch
+from tfrecord_test import epoch, open_records
 
 PARTS = 6
 OPTIONS = ["group_size:1,zstd", "group_size:5,brotli", "group_size:1,uncompressed",

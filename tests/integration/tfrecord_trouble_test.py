@@ -10,27 +10,17 @@ from stale_files_test import (chmodded, linked, renamed, rewritten,
                               set_to_its_own_time)
 from tfrecord_test import (EXAMPLES, FIELDS, GOLDEN, epoch, frame, masked,
                            open_records, write)
-from trouble import run_until_error
+from trouble import refusing, run_until_error, spoil
 
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 
 
-def refusal(error, dataset, **arguments):
-    with pytest.raises(error) as caught:
-        with open_records(dataset, **arguments) as loader:
-            list(loader)
-    return str(caught.value)
+refusal = refusing(open_records)
 
 
 @pytest.fixture
 def good(tmp_path):
     return write(tmp_path / "a.tfrecord", [b"first", b"second", b"third"])
-
-
-def spoil(path, at):
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
 
 
 def test_truncated_files(good):

@@ -11,7 +11,7 @@ import torch
 import forebay
 from forebay import transforms as T
 from npy_test import same
-from trouble import ctl, memory_used, run_until_error
+from trouble import ctl, memory_used, refusing, run_until_error
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "tokens"
 TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
@@ -215,11 +215,7 @@ def test_a_file_that_changes_in_mid_epoch_is_an_error(shared_daemon, tmp_path):
         assert len(loader.dataset) == 7500
 
 
-def refusal(error, dataset, **arguments):
-    with pytest.raises(error) as caught:
-        with open_tokens(dataset, **arguments) as loader:
-            list(loader)
-    return str(caught.value)
+refusal = refusing(open_tokens)
 
 
 def test_files_that_are_no_tokens(shared_daemon, tmp_path):

@@ -11,6 +11,7 @@ import sys
 import time
 
 import numpy
+import pytest
 
 import forebay
 from forebay import transforms as T
@@ -20,6 +21,27 @@ FOREBAYCTL = os.environ.get(
     "FOREBAY_CTL", str(ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
 PATIENCE = 150.0  # seconds until a wait counts as a hang
 CROP = (72, 96)  # the photographs' own size: pixels stay as they are
+
+
+def refusing(open_dataset):
+    """A function that reads a dataset in vain, and returns the text of the error.
+
+    Args:
+      open_dataset: makes the loader of a dataset, as forebay.DataLoader does.
+    """
+    def refusal(error, dataset, **arguments):
+        with pytest.raises(error) as caught:
+            with open_dataset(dataset, **arguments) as loader:
+                list(loader)
+        return str(caught.value)
+    return refusal
+
+
+def spoil(path, at, bits=1):
+    """Flips bits of a byte of a file."""
+    content = bytearray(path.read_bytes())
+    content[at] ^= bits
+    path.write_bytes(content)
 
 
 def pause(seconds):

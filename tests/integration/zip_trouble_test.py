@@ -13,7 +13,7 @@ from daemons import serving
 from forebay import transforms as T
 from stale_files_test import (chmodded, linked, renamed, rewritten,
                               set_to_its_own_time)
-from trouble import CROP, contents, neighbour, open_loader, run_until_error
+from trouble import CROP, contents, neighbour, open_loader, run_until_error, spoil
 from zip_test import DEFLATED, SAMPLES, STORED, members_of, pack
 
 
@@ -45,12 +45,6 @@ def data_of(path, name):
     return info.header_offset + 30 + len(name), info.compress_size
 
 
-def spoil(path, offset):
-    content = bytearray(path.read_bytes())
-    content[offset] ^= 0xFF
-    path.write_bytes(content)
-
-
 @pytest.mark.usefixtures("shared_daemon")
 def test_what_is_no_archive_is_refused(good):
     content = good.read_bytes()
@@ -75,7 +69,7 @@ def test_a_damaged_image_is_named(good, photos, number):
     name = f"cat/{number}.png"
     offset, length = data_of(good, name)
     # Behind the pixels: PIL would not notice.
-    spoil(good, offset + length - 3)
+    spoil(good, offset + length - 3, 0xFF)
     with neighbour(photos):
         text = refusal(forebay.DataError, good)
     assert text.startswith(f"sample {number} ({name}) of {good.parent}: a.zip: "
@@ -93,7 +87,7 @@ def test_a_damaged_image_is_named(good, photos, number):
 @pytest.mark.usefixtures("shared_daemon")
 def test_a_header_that_is_not_the_directorys_is_noticed(good):
     offset, _ = data_of(good, "cat/1.png")
-    spoil(good, offset - 1)
+    spoil(good, offset - 1, 0xFF)
     assert refusal(forebay.DataError, good).endswith(
         "the member's header has another name than the directory")
 
@@ -119,7 +113,7 @@ def test_any_name_leaves_the_message_whole(tmp_path):
     assert refusal(forebay.DataError, path).startswith(
         f"sample 0 (cat/1_\\x0a.png) of {tmp_path}: a.zip: image: ")
     long = f"cat/{'x' * 60_000}.png"
-    spoil(pack(path, [(long, png())], STORED), 30 + len(long) + 100)
+    spoil(pack(path, [(long, png())], STORED), 30 + len(long) + 100, 0xFF)
     text = refusal(forebay.DataError, path)
     assert text.startswith(f"sample 0 ({long[:256]}...) of {tmp_path}: a.zip: image: ")
     assert "is damaged: its CRC-32 is" in text

@@ -52,6 +52,31 @@ std::vector<std::uint8_t> GoldenFile(const std::string& name) {
   return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
+absl::Status DecodeTop(ImageDecoder& decoder,
+                       const std::vector<std::uint8_t>& file) {
+  const auto info = decoder.Open(file);
+  if (!info.ok()) return info.status();
+  const Region region{0, 0, info->width, 1};
+  PixelSink sink(region);
+  return decoder.Decode(region, sink);
+}
+
+void ExpectTruncationsFound(ImageDecoder& decoder,
+                            const std::vector<std::string>& names,
+                            const Cuts& cuts) {
+  for (const std::string& name : names) {
+    const std::vector<std::uint8_t> file = GoldenFile(name);
+    ASSERT_TRUE(DecodeTop(decoder, file).ok()) << name;
+    for (std::size_t size = cuts.first; size + cuts.unneeded < file.size();
+         size += cuts.step) {
+      const std::vector<std::uint8_t> cut(
+          file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
+      ASSERT_EQ(DecodeTop(decoder, cut).code(), absl::StatusCode::kDataLoss)
+          << name << " cut to " << size << " bytes";
+    }
+  }
+}
+
 void PixelSink::Rows(std::uint32_t first_row, std::uint32_t count,
                      const std::uint8_t* rgb, std::size_t stride_bytes) {
   EXPECT_EQ(first_row, rows_);

@@ -1,10 +1,12 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_PIPELINE_DECODE_GOLDEN_IMAGES_H_
 #define FOREBAY_TESTS_UNIT_SERVER_PIPELINE_DECODE_GOLDEN_IMAGES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "server/pipeline/decode/image_decoder.h"
 
 namespace forebay::pipeline::decode {
@@ -26,6 +28,23 @@ std::vector<GoldenImage> GoldenImages();
 // Names of images that Pillow refuses.
 std::vector<std::string> RefusedImages();
 std::vector<std::uint8_t> GoldenFile(const std::string& name);
+
+// Decodes the top row alone.
+absl::Status DecodeTop(ImageDecoder& decoder,
+                       const std::vector<std::uint8_t>& file);
+
+// Where files are cut: after `first` bytes and every `step`th one from there,
+// but not in the last `unneeded` ones.
+struct Cuts {
+  std::size_t first = 0;
+  std::size_t step = 3;
+  std::size_t unneeded = 0;
+};
+// Expects DATA_LOSS of each golden file that is cut so, though only its top row
+// is asked for.
+void ExpectTruncationsFound(ImageDecoder& decoder,
+                            const std::vector<std::string>& names,
+                            const Cuts& cuts);
 
 // Gathers a region's rows without gaps, and checks that they come in order.
 class PixelSink : public RowSink {

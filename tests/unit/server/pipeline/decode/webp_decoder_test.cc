@@ -15,26 +15,14 @@ namespace {
 using ::testing::HasSubstr;
 using File = std::vector<std::uint8_t>;
 
-absl::Status DecodeTop(WebpDecoder& decoder, const File& file) {
-  const auto info = decoder.Open(file);
-  if (!info.ok()) return info.status();
-  const Region region{0, 0, info->width, 1};
-  PixelSink sink(region);
-  return decoder.Decode(region, sink);
-}
-
 TEST(WebpDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
   WebpDecoder decoder{DecodeLimits{}};
-  for (const char* name : {"lossy.webp", "lossless.webp", "lossy_alpha.webp",
-                           "extended.webp", "animated.webp"}) {
+  const std::vector<std::string> names = {"lossy.webp", "lossless.webp",
+                                          "lossy_alpha.webp", "extended.webp",
+                                          "animated.webp"};
+  ExpectTruncationsFound(decoder, names, {});
+  for (const std::string& name : names) {
     const File file = GoldenFile(name);
-    ASSERT_TRUE(DecodeTop(decoder, file).ok());
-    for (std::size_t size = 0; size < file.size(); size += 3) {
-      const File cut(file.begin(),
-                     file.begin() + static_cast<std::ptrdiff_t>(size));
-      ASSERT_EQ(DecodeTop(decoder, cut).code(), absl::StatusCode::kDataLoss)
-          << name << " cut to " << size << " bytes";
-    }
     File cut = file;
     cut.resize(file.size() / 2);
     EXPECT_EQ(std::string(DecodeTop(decoder, cut).message()),
