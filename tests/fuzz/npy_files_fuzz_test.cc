@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
       "a.npy", std::string(reinterpret_cast<const char*>(data), size));
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "files");
   std::vector<storage::ListedObject> files = {{"a.npy", version}};
-  const npy::NpyScanOptions one_thread = {.files_at_once = 1};
+  const npy::NpyScanOptions one_thread = {.files_at_once = 1, .stop = {}};
   const auto once =
       npy::ScanNpyFiles(source, source.root(), files, one_thread, memory);
   files.push_back(files[0]);

@@ -4,6 +4,7 @@ import contextlib
 import io
 import tarfile
 
+import h5py
 import numpy
 import PIL.Image
 import pytest
@@ -145,6 +146,24 @@ def test_records_have_several_too(shared_daemon, tmp_path):
         batch, = loader
     numpy.testing.assert_array_equal(batch.l[4], centre(photo(4), 10, 10))
     numpy.testing.assert_array_equal(batch.r[4],
+                                     centre(photo(4, of="right"), 12, 12))
+
+
+def test_hdf5_files_have_several_too(shared_daemon, tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        for name in ("left", "right"):
+            photos = file.create_dataset(name, (5,), h5py.vlen_dtype("uint8"))
+            for i in range(5):
+                photos[i] = numpy.frombuffer(encoded(photo(i, of=name), "PNG"),
+                                             numpy.uint8)
+    data = forebay.hdf5(path, fields={"left": "png", "right": "png"})
+    with forebay.DataLoader(data, batch_size=5, framework="numpy",
+                            transform={"left": T.CenterCrop(10),
+                                       "right": T.CenterCrop(12)}) as loader:
+        batch, = loader
+    numpy.testing.assert_array_equal(batch.left[4], centre(photo(4), 10, 10))
+    numpy.testing.assert_array_equal(batch.right[4],
                                      centre(photo(4, of="right"), 12, 12))
 
 

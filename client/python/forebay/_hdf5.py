@@ -45,9 +45,10 @@ def hdf5(path: Union[str, "os.PathLike[str]"], *,
         the group "data" is a sample, and its dataset "image", as a whole, a field.
 
         - "" is the dataset's own: arrays as they are; single integers as int64; text
-          as str; bytes of any length as images, if they are JPEG or PNG files
-        - "image", "jpg", "png": JPEG or PNG files, or uint8 rows of (H, W), (H, W, 1)
-          or (H, W, 3), which are pixels. One field can be one
+          as str; bytes of any length as an image, if they are image files, and the
+          next such field as bytes
+        - "image", "jpg", "png": image files, or uint8 rows of (H, W), (H, W, 1) or
+          (H, W, 3), which are pixels
         - "uint8" and the like: single integers as they are
         - "text", "json", "npy", "bytes", "int64" (digits): what texts or bytes hold
 

@@ -40,7 +40,7 @@ def tfrecord(path: Union[str, "os.PathLike[str]"], *,
         tf.train.Example or SequenceExample that is wanted, by its name, of at
         most 31 bytes. A batch has the features as fields.
 
-        - "image", "jpg", "png": an image file; one field can be one
+        - "image", "jpg", "png": an image file
         - "int64": an integer
         - "text", "json": UTF-8, as str
         - "npy": a .npy file

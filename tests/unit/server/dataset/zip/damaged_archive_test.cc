@@ -79,7 +79,9 @@ TEST(DamagedArchiveTest, NoByteAtAllGivesOtherData) {
       if (!members.ok()) continue;
       for (const ZipMember& member : *members) {
         const auto content = Content(damaged, member);
-        if (content.ok()) EXPECT_EQ(contents.count(*content), 1u) << at;
+        if (content.ok()) {
+          EXPECT_EQ(contents.count(*content), 1u) << at;
+        }
       }
     }
   }
