@@ -11,6 +11,7 @@ import pytest
 
 import forebay
 from forebay import transforms as T
+from mds_test import write_shard
 from tfrecord_test import write
 
 COUNT = 24
@@ -165,6 +166,21 @@ def test_hdf5_files_have_several_too(shared_daemon, tmp_path):
     numpy.testing.assert_array_equal(batch.left[4], centre(photo(4), 10, 10))
     numpy.testing.assert_array_equal(batch.right[4],
                                      centre(photo(4, of="right"), 12, 12))
+
+
+def test_mds_shards_have_several_that_are_named(shared_daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("left", "png"), ("right", "png")],
+                       [encoded(photo(4, of=name), "PNG") for name in ("left", "right")])
+    with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
+                            transform={"left": T.CenterCrop(10),
+                                       "right": T.CenterCrop(12)}) as loader:
+        batch, = loader
+    numpy.testing.assert_array_equal(batch.left[0], centre(photo(4), 10, 10))
+    numpy.testing.assert_array_equal(batch.right[0],
+                                     centre(photo(4, of="right"), 12, 12))
+    with forebay.DataLoader(path, framework="numpy",
+                            transform=T.CenterCrop(10)) as loader:
+        assert isinstance(next(iter(loader)).right[0], bytes)
 
 
 def test_a_broken_one_is_named(shared_daemon, tmp_path):
