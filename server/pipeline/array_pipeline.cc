@@ -349,22 +349,34 @@ void ArrayPipeline::Write(const ArrayView& view, std::uint8_t* out) const {
   }
 }
 
+std::size_t ArrayPipeline::FirstParts() const {
+  const auto takes_part = [](const Op& op) {
+    const auto* const slice = std::get_if<Slice>(&op);
+    const auto* const window = std::get_if<Window>(&op);
+    return (slice != nullptr && slice->axis == 0) ||
+           (window != nullptr && window->axis == 0);
+  };
+  return static_cast<std::size_t>(
+      std::find_if_not(ops_.begin(), ops_.end(), takes_part) - ops_.begin());
+}
+
 absl::StatusOr<AxisPart> ArrayPipeline::PartFor(const Array& array,
                                                 const SampleKey& key) const {
   FOREBAY_RETURN_IF_ERROR(CheckInput(array));
-  if (array.type.shape.empty()) return AxisPart{};
   // An array with a byte at each index shows where the part begins.
   const std::uint64_t length = array.type.shape.front();
-  ArrayView view({.shape = {length}, .bytes = length}, nullptr);
-  for (const Op& op : ops_) {
-    const auto* const slice = std::get_if<Slice>(&op);
-    const auto* const window = std::get_if<Window>(&op);
-    const bool takes_part = (slice != nullptr && slice->axis == 0) ||
-                            (window != nullptr && window->axis == 0);
-    if (!takes_part) break;
-    FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
-  }
-  return AxisPart{.begin = view.skipped(), .length = view.axes()[0].present};
+  const TensorType bytes{proto::DType::kUint8, {length}, length};
+  ArrayView view(bytes, nullptr);
+  for (std::size_t i = 0; i < FirstParts(); ++i)
+    FOREBAY_RETURN_IF_ERROR(Apply(ops_[i], key, view));
+  const ArrayView::Axis& axis = view.axes().front();
+  return AxisPart{.begin = view.skipped(),
+                  .length = axis.present,
+                  .is_padded = axis.present < axis.length};
+}
+
+bool ArrayPipeline::TakesPartAlone(const AxisPart& part) const {
+  return !part.is_padded && steps_.empty() && FirstParts() == ops_.size();
 }
 
 absl::StatusOr<std::uint64_t> ArrayPipeline::Run(

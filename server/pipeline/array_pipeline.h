@@ -24,6 +24,7 @@ namespace forebay::pipeline {
 struct AxisPart {
   std::uint64_t begin = 0;
   std::uint64_t length = 0;
+  bool is_padded = false;  // an op adds to what there is
 };
 
 // The type of arrays that may differ in one axis.
@@ -59,10 +60,12 @@ class ArrayPipeline {
   const ArrayType& output() const { return output_; }
 
   // Returns the part of an array's first axis that Run looks at: what the first
-  // ops leave of it. Only the array's type and rate are used. INVALID_ARGUMENT:
+  // ops leave of it. It has at least one axis. Only the array's type and rate are used. INVALID_ARGUMENT:
   // as Run.
   absl::StatusOr<AxisPart> PartFor(const Array& array,
                                    const SampleKey& key) const;
+  // Whether what Run makes of an array is just that part of it.
+  bool TakesPartAlone(const AxisPart& part) const;
 
   // Writes what becomes of `array` into `out`. Returns how many bytes. At least
   // what PartFor says must be there.
@@ -95,6 +98,8 @@ class ArrayPipeline {
   static std::pair<std::uint64_t, std::uint64_t> PartOf(const Slice& slice,
                                                         std::uint64_t length);
   absl::Status CheckInput(const Array& array) const;
+  // The number of ops that take a part of the first axis before any other.
+  std::size_t FirstParts() const;
   absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
   void Write(const ArrayView& view, std::uint8_t* out) const;
 
