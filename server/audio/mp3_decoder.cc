@@ -112,10 +112,13 @@ absl::StatusOr<ClipInfo> Mp3Decoder::ReadHeader() {
   return info_;
 }
 
-// Without a count in the file, mpg123 first gives an estimate, which bounds
-// what libsndfile reads. A scan then tells how many there are.
+// If the encoder did not say how many there are, mpg123 first gives an
+// estimate, which bounds what libsndfile reads. A scan then counts them.
 std::int64_t Mp3Decoder::Length() {
   const off_t told = mpg123_length(handle_.get());
+  long delay = -1;  // NOLINT(google-runtime-int): mpg123's
+  mpg123_getstate(handle_.get(), MPG123_ENC_DELAY, &delay, nullptr);
+  if (delay >= 0 && told > 0) return told;
   if (mpg123_scan(handle_.get()) != MPG123_OK) return told;
   const off_t found = mpg123_length(handle_.get());
   return told > 0 ? std::min(told, found) : found;
