@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/audio/ogg_tail.h"
+#include "server/audio/vorbis_headers.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 
@@ -102,6 +103,8 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
     absl::Span<const std::uint8_t> file) {
   file_.reset();
   format_ = FormatOf(file);
+  if (format_ == AudioFormat::kOgg)
+    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file));
   memory_ = std::make_unique<Memory>(file);
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
