@@ -64,6 +64,8 @@ absl::Status DecodeBytes(const dataset::Field& type, std::size_t field,
                                pipeline::ReadArray(bytes));
       return target.SetArray(field, array);
     }
+    case FieldKind::kAudio:
+      return target.SetAudio(field, bytes);
     case FieldKind::kImage:
     case FieldKind::kSampleId:
       break;

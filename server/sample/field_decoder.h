@@ -29,6 +29,9 @@ class FieldTarget {
   // An array that says its type itself.
   virtual absl::Status SetArray(std::size_t field,
                                 const pipeline::Array& array) = 0;
+  // An audio file, of which the target decodes what it needs.
+  virtual absl::Status SetAudio(std::size_t field,
+                                absl::Span<const std::uint8_t> file) = 0;
   // An image, which the target decodes: it may have a cached variant of it. If
   // it needs the image's own bytes, it finds them by ImageBytes.
   virtual absl::Status SetImage(std::size_t field,

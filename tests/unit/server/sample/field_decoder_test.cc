@@ -48,6 +48,11 @@ class Notes final : public FieldTarget {
                                  TextOf(array.items)));
     return absl::OkStatus();
   }
+  absl::Status SetAudio(std::size_t field,
+                        absl::Span<const std::uint8_t> file) override {
+    taken.push_back(absl::StrCat(field, " audio ", TextOf(file)));
+    return absl::OkStatus();
+  }
   absl::Status SetImage(std::size_t field, const FieldValue& image) override {
     if (const auto* const range = std::get_if<FieldRange>(&image)) {
       taken.push_back(
