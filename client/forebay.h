@@ -269,6 +269,15 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
 
+/* How images are decoded: before all other transforms, in this order. */
+/* `scaled`: whether JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size, where
+ * the first resize makes the image smaller by at least that factor anyway. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_decode(forebay_pipeline* pipeline, int scaled);
+/* Turns images as their EXIF orientation says. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_exif_transpose(forebay_pipeline* pipeline);
+
 /* Of arrays alone, before their normalize and to_dtype. Negative axes count
  * from the last. */
 /* The elements [start, stop) of an axis, as Python's slice of step 1; `stop`
