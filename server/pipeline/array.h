@@ -16,6 +16,7 @@ namespace forebay::pipeline {
 struct Array {
   TensorType type;
   absl::Span<const std::uint8_t> items;
+  std::uint32_t sample_rate = 0;  // Hz; 0: no audio
 };
 
 // Reads a whole .npy file of integers, booleans or real numbers, little-endian

@@ -27,6 +27,12 @@ struct ArrayType {
   std::optional<std::size_t> ragged_axis = std::nullopt;
 };
 
+// Where the ops of a pipeline are among those of a field.
+struct OpPlace {
+  int first_op = 0;                // number of the first one
+  std::uint16_t first_window = 0;  // how many RandomWindows come before
+};
+
 // Turns one array into another, straight in its place: it takes a part,
 // reorders axes, casts and normalises. The first random windows of a sample's
 // arrays are at one place, if the arrays are of one length; so are the second
@@ -37,6 +43,7 @@ struct ArrayType {
 class ArrayPipeline {
  public:
   using Ops = google::protobuf::RepeatedPtrField<proto::Op>;
+  static constexpr int kMaxOps = 64;
 
   // `first` is the type of the first sample's array. If the arrays differ, that
   // is in the axis that a RandomWindow takes a part of, else in the one that
@@ -44,13 +51,18 @@ class ArrayPipeline {
   // nullopt.
   static absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Create(
       const Ops& ops, const TensorType& first,
-      std::optional<std::uint64_t> longest);
+      std::optional<std::uint64_t> longest, const OpPlace& place = {});
+  // The same, for arrays whose type is known.
+  static absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Create(
+      const Ops& ops, const ArrayType& input, const OpPlace& place);
 
   // The type of the arrays that Run takes.
   const ArrayType& input() const { return input_; }
   // The type of the arrays that Run makes. They may differ in the first axis
   // alone.
   const ArrayType& output() const { return output_; }
+  // How many RandomWindows it has.
+  std::uint16_t windows() const { return windows_; }
 
   // Writes what becomes of `array` into `out`. Returns how many bytes.
   // INVALID_ARGUMENT: it is not of input(), or shorter than a window.
@@ -58,6 +70,16 @@ class ArrayPipeline {
   // output().tensor.
   absl::StatusOr<std::uint64_t> Run(const Array& array, const SampleKey& key,
                                     absl::Span<std::uint8_t> out) const;
+
+  // The two parts of Run. The view is of the array's own elements.
+  absl::StatusOr<ArrayView> ViewOf(const Array& array,
+                                   const SampleKey& key) const;
+  // `out` has room for all of the view's elements.
+  void Write(ArrayView view, std::uint8_t* out) const;
+  // Whether it makes of an array the same one.
+  bool is_empty() const { return ops_.empty() && steps_.empty(); }
+  // Whether Write copies elements as they are.
+  bool copies() const { return steps_.empty(); }
 
  private:
   struct Slice {
@@ -83,12 +105,12 @@ class ArrayPipeline {
                                                         std::uint64_t length);
   absl::Status CheckInput(const TensorType& type) const;
   absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
-  void Write(const ArrayView& view, std::uint8_t* out) const;
 
   ArrayType input_;
   ArrayType output_;
   std::vector<Op> ops_;
   ElementSteps steps_;
+  std::uint16_t windows_ = 0;
 };
 
 }  // namespace forebay::pipeline

@@ -27,6 +27,7 @@ class ArrayView {
 
   absl::Span<const Axis> axes() const { return {axes_.data(), rank_}; }
   const std::uint8_t* data() const { return data_; }
+  // The largest number, if there are more.
   std::uint64_t elements() const;
 
   // Keeps `length` elements of an axis from `begin` on; those behind its end

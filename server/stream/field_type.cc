@@ -34,14 +34,14 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
 }
 
 // The array that the first sample has in `field`, whose value is `file`.
-absl::StatusOr<pipeline::TensorType> FirstArray(
+absl::StatusOr<pipeline::Array> FirstArray(
     const Field& field, absl::Span<const std::uint8_t> file) {
   auto array = pipeline::ReadArray(file);
   if (!array.ok()) {
     return base::Annotate(array.status(),
                           absl::StrCat("sample 0: ", field.name));
   }
-  return std::move(array->type);
+  return array;
 }
 
 absl::Status CheckPipelines(const FieldPipelines& pipelines,
@@ -88,13 +88,14 @@ pipeline::TensorType ElementsOf(const Field& field) {
 
 // Makes the pipeline of an array, and with it the field's type.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
+                      std::uint32_t first_rate,
                       const FieldPipelines& pipelines, FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
   const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
   const std::optional<std::uint64_t> longest =
       field.ragged() ? std::optional(field.longest) : std::nullopt;
-  auto made = pipeline::ArrayPipeline::Create(
-      wanted == nullptr ? none : wanted->ops(), first, longest);
+  auto made = pipeline::ArrayTransform::Create(
+      wanted == nullptr ? none : wanted->ops(), first, longest, first_rate);
   if (!made.ok()) return base::Annotate(made.status(), field.name);
   type->value = (*made)->output().tensor;
   type->ragged = (*made)->output().ragged_axis.has_value();
@@ -112,7 +113,7 @@ std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
   const std::uint64_t in = input.tensor.shape[*input.ragged_axis];
   const std::uint64_t each = in == 0 ? 0 : input.tensor.bytes / in;
   if (each == 0) return most;
-  return std::min(most, bytes > header ? (bytes - header) / each : 0);
+  return pipeline->LongestFrom(bytes > header ? (bytes - header) / each : 0);
 }
 
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
@@ -167,15 +168,16 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
                     .bytes = field.longest};
     } else if (field.array.has_value()) {
       const pipeline::TensorType value = ElementsOf(field);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, 0, pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const auto file,
                                FirstBytes(values[i], first_sample));
-      FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,
+      FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array first,
                                FirstArray(field, file));
       type.header_bytes =
-          file.size() - std::min<std::uint64_t>(file.size(), value.bytes);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
+          file.size() - std::min<std::uint64_t>(file.size(), first.type.bytes);
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, first.type, first.sample_rate,
+                                       pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;
