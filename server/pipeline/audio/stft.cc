@@ -8,6 +8,10 @@
 namespace forebay::pipeline::audio {
 namespace {
 
+// What is transformed of a channel. That takes a minute, in which a worker does
+// nothing else.
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 32;
+
 // Of powers.
 float ScaleOf(const StftOptions& options, const std::vector<float>& window) {
   if (options.scaling == StftOptions::Scaling::kNone) return 1;
@@ -41,7 +45,14 @@ absl::StatusOr<std::uint64_t> Stft::TimesOf(std::uint64_t frames) const {
         absl::StrCat("has ", frames, " frames, fewer than n_fft, which is ",
                      options_.n_fft));
   }
-  return 1 + (padded + 2 * half - options_.n_fft) / options_.hop_length;
+  const std::uint64_t times =
+      1 + (padded + 2 * half - options_.n_fft) / options_.hop_length;
+  if (times > kMaxElements / options_.n_fft) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "has ", times, " times, each of n_fft ", options_.n_fft,
+        " elements: take a larger hop_length, or a part of the clip"));
+  }
+  return times;
 }
 
 float Stft::At(const Channel& channel, std::int64_t place) const {

@@ -45,8 +45,8 @@ class Stft {
   // How many elements Row needs as room to work in.
   std::size_t work_elements() const { return fft_.work_elements(); }
 
-  // How many times a clip of so many frames has. INVALID_ARGUMENT: none, or
-  // it is too short to be reflected.
+  // How many times a clip of so many frames has. INVALID_ARGUMENT: none,
+  // too many, or it is too short to be reflected.
   absl::StatusOr<std::uint64_t> TimesOf(std::uint64_t frames) const;
 
   // Fills the bins of one time.
