@@ -96,7 +96,8 @@ def test_decibels_are_torchaudios(shared_daemon, tmp_path, channels):
     clips = clips_of(LENGTHS, channels)
     path = write_tar(tmp_path / "a.tar", clips)
     ours = T.Compose([T.MelSpectrogram(n_mels=64), T.AmplitudeToDB(top_db=80)])
-    theirs = torch.nn.Sequential(A.MelSpectrogram(n_mels=64), A.AmplitudeToDB(top_db=80))
+    theirs = torch.nn.Sequential(A.MelSpectrogram(n_mels=64),
+                                 A.AmplitudeToDB(top_db=80))
     for got, clip in zip(made(path, ours), clips):
         assert abs(got - torchaudios(theirs, clip)).max() <= 0.02
 
@@ -111,7 +112,8 @@ def test_torchaudios_own_transforms_are_taken(shared_daemon, tmp_path):
         assert_close(got, torchaudios(theirs, clip))
     for op, why in ((A.Spectrogram(power=None), "Spectrogram: power=None, not 1 or 2"),
                     (A.MelScale(), "MelScale"), (A.LFCC(), "LFCC")):
-        assert refusal(forebay.Unsupported, path, torch.nn.Sequential(A.Vol(1), op)) == (
+        both = torch.nn.Sequential(A.Vol(1), op)
+        assert refusal(forebay.Unsupported, path, both) == (
             f"transform: that of npy has no counterpart in forebay.transforms ({why})")
 
 
@@ -196,8 +198,8 @@ def test_features_decide_which_come_together(shared_daemon, tmp_path):
 def test_short_clips(shared_daemon, tmp_path):
     path = write_tar(tmp_path / "a.tar", clips_of([900, 150, 800]))
     assert refusal(forebay.InvalidArgument, path, T.Spectrogram()) == (
-        f"sample 1 (0001) of {tmp_path}: a.tar: npy: has 150 frames, too few to reflect "
-        '200 at each end: pad it, or take pad_mode "constant"')
+        f"sample 1 (0001) of {tmp_path}: a.tar: npy: has 150 frames, too few to "
+        'reflect 200 at each end: pad it, or take pad_mode "constant"')
     found = made(path, T.Compose([T.RandomWindow(600, pad_if_needed=True),
                                   T.Spectrogram()]))
     assert {array.shape for array in found} == {(4, 201)}
@@ -209,23 +211,24 @@ def test_refusals(shared_daemon, tmp_path):
     path = write_tar(tmp_path / "a.tar", clips_of([900, 1000]))
     where = f"{tmp_path}: npy: transform "
     for transform, said in (
-            (T.Resample(), "1 (Resample): the array does not tell its sample rate: give "
-             "orig_freq"),
+            (T.Resample(), "1 (Resample): the array does not tell its sample rate: "
+             "give orig_freq"),
             (T.Resample(96000, 95999), "1 (Resample): from 96000 to 95999 Hz needs too "
              "large a table: take rates with a greater common divisor, a smaller "
              "lowpass_filter_width or a greater rolloff"),
             (T.Vol(1e9), "1 (Vol): gain is 1e+09, not 0 to 1e+06"),
-            (T.Spectrogram(65521), "1 (Spectrogram): n_fft is 65521, whose prime factor "
-             "65521 makes it slow: take a number of smaller factors"),
-            (T.Spectrogram(400, 500), "1 (Spectrogram): win_length is 500, not 1 to 400"),
+            (T.Spectrogram(65521), "1 (Spectrogram): n_fft is 65521, whose prime "
+             "factor 65521 makes it slow: take a number of smaller factors"),
+            (T.Spectrogram(400, 500), "1 (Spectrogram): win_length is 500, not 1 to "
+             "400"),
             (T.MelSpectrogram(f_max=-1.0), "1 (MelSpectrogram): f_max is -1, not 1 to "
              "1.67772e+07"),
             (T.AmplitudeToDB(top_db=float("inf")), "1 (AmplitudeToDB): top_db is inf, "
              "not 0 to 1e+06"),
             (T.TimeMasking(3), "1 (TimeMasking): takes spectrograms, not arrays of one "
              "axis"),
-            (T.Compose([T.ToMono(), T.Grayscale()]), "2 (Grayscale): is for images, not "
-             "for arrays")):
+            (T.Compose([T.ToMono(), T.Grayscale()]), "2 (Grayscale): is for images, "
+             "not for arrays")):
         assert refusal(forebay.InvalidArgument, path, transform) == where + said
     with pytest.raises(forebay.InvalidArgument) as caught:
         with forebay.DataLoader(path, fields=("npy",), transform=T.ToMono()) as loader:

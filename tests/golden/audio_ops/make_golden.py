@@ -68,7 +68,8 @@ CASES = [
      A.Spectrogram(46, None, 46, 0, torch.ones)),
     ("mono", "mel_spectrogram { n_mels: 64 }", A.MelSpectrogram(n_mels=64)),
     ("stereo 2000", "mel_spectrogram { spectrogram { n_fft: 512 win_length: 400 "
-     "hop_length: 160 } n_mels: 40 f_min: 50 f_max: 7600 mel_scale: SLANEY norm: true }",
+     "hop_length: 160 } n_mels: 40 f_min: 50 f_max: 7600 mel_scale: SLANEY "
+     "norm: true }",
      A.MelSpectrogram(RATE, 512, 400, 160, 50, 7600, n_mels=40, norm="slaney",
                       mel_scale="slaney")),
     ("mono", "mel_spectrogram { spectrogram { n_fft: 1024 hop_length: 256 power: 1 } "
@@ -80,8 +81,8 @@ CASES = [
     ("stereo 1000", "spectrogram { power: 1 } amplitude_to_db { stype: MAGNITUDE }",
      torch.nn.Sequential(A.Spectrogram(power=1), A.AmplitudeToDB("magnitude"))),
     ("mono", "mfcc {}", A.MFCC()),
-    ("stereo 2000", "mfcc { mel { spectrogram { n_fft: 512 hop_length: 256 } n_mels: 23 "
-     "sample_rate: 8000 } n_mfcc: 13 ortho: false log_mels: true }",
+    ("stereo 2000", "mfcc { mel { spectrogram { n_fft: 512 hop_length: 256 } "
+     "n_mels: 23 sample_rate: 8000 } n_mfcc: 13 ortho: false log_mels: true }",
      A.MFCC(8000, 13, 2, None, True, dict(n_fft=512, hop_length=256, n_mels=23))),
 ]
 

@@ -35,10 +35,10 @@ std::unique_ptr<const ArrayTransform> Made(
   return made.ok() ? *std::move(made) : nullptr;
 }
 
-absl::StatusOr<std::uint64_t> Run(const ArrayTransform& transform,
-                                  const Clip& clip,
-                                  std::vector<std::uint8_t>* out,
-                                  std::uint64_t scratch_bytes = 1 << 26) {
+absl::StatusOr<std::uint64_t> RunOn(const ArrayTransform& transform,
+                                    const Clip& clip,
+                                    std::vector<std::uint8_t>* out,
+                                    std::uint64_t scratch_bytes = 1 << 26) {
   Workspace workspace({.scratch_bytes = scratch_bytes});
   return transform.Run(clip.array, {}, workspace, absl::MakeSpan(*out));
 }
@@ -199,8 +199,8 @@ TEST(ArrayTransformTest, AClipsOwnRateCounts) {
   EXPECT_EQ(made->output().tensor.shape, (Shape{50}));
   EXPECT_EQ(made->LongestFrom(11), 6u);
   std::vector<std::uint8_t> out(200);
-  EXPECT_EQ(*Run(*made, fast, &out), 200u);
-  EXPECT_EQ(Run(*made, slow, &out).status().message(),
+  EXPECT_EQ(*RunOn(*made, fast, &out), 200u);
+  EXPECT_EQ(RunOn(*made, slow, &out).status().message(),
             "has a sample rate of 4000 Hz, less than sample 0, and so becomes "
             "too long: give Resample the least rate as lowest_freq");
   const auto any = Made("ops { resample { new_freq: 8000 lowest_freq: 4000 } }",
@@ -208,14 +208,14 @@ TEST(ArrayTransformTest, AClipsOwnRateCounts) {
   EXPECT_EQ(any->output().tensor.shape, (Shape{200}));
   EXPECT_EQ(any->LongestFrom(11), 22u);
   out.resize(800);
-  EXPECT_EQ(*Run(*any, slow, &out), 800u);
-  EXPECT_EQ(*Run(*any, fast, &out), 200u);
+  EXPECT_EQ(*RunOn(*any, slow, &out), 800u);
+  EXPECT_EQ(*RunOn(*any, fast, &out), 200u);
   // A window has its length whatever the rate.
   const auto window = Made(ops + "ops { random_window { length: 30 } }",
                            fast.array.type, 400, 16000);
-  EXPECT_EQ(*Run(*window, slow, &out), 120u);
+  EXPECT_EQ(*RunOn(*window, slow, &out), 120u);
   const Clip unknown({100}, std::vector<float>(100, 1));
-  EXPECT_EQ(Run(*made, unknown, &out).status().message(),
+  EXPECT_EQ(RunOn(*made, unknown, &out).status().message(),
             "the array does not tell its sample rate: give orig_freq");
 }
 
@@ -225,7 +225,7 @@ TEST(ArrayTransformTest, ManyRatesTakeTurns) {
   for (std::uint32_t rate = 16000; rate < 16024; ++rate) {
     const Clip clip({8}, std::vector<float>(8, 1), rate);
     std::vector<std::uint8_t> out(400);
-    EXPECT_EQ(*Run(*made, clip, &out), 32u);
+    EXPECT_EQ(*RunOn(*made, clip, &out), 32u);
   }
 }
 
@@ -235,8 +235,8 @@ TEST(ArrayTransformTest, TooLittleScratchIsSaid) {
       Made("ops { resample { orig_freq: 2 new_freq: 1 } }", clip.array.type);
   std::vector<std::uint8_t> out(made->output().tensor.bytes);
   EXPECT_TRUE(
-      absl::IsResourceExhausted(Run(*made, clip, &out, 1 << 14).status()));
-  EXPECT_TRUE(Run(*made, clip, &out).ok());
+      absl::IsResourceExhausted(RunOn(*made, clip, &out, 1 << 14).status()));
+  EXPECT_TRUE(RunOn(*made, clip, &out).ok());
 }
 
 TEST(ArrayTransformTest, ArraysMayLieAnywhere) {
@@ -260,12 +260,12 @@ TEST(ArrayTransformTest, ShortClipsAreSaid) {
   const auto made = Made("ops { spectrogram {} }", Floats({500}), 4000);
   std::vector<std::uint8_t> out(made->output().tensor.bytes);
   const Clip clip({200}, std::vector<float>(200, 1));
-  EXPECT_EQ(Run(*made, clip, &out).status().message(),
+  EXPECT_EQ(RunOn(*made, clip, &out).status().message(),
             "has 200 frames, too few to reflect 200 at each end: pad it, or "
             "take pad_mode \"constant\"");
   const auto plain =
       Made("ops { spectrogram { center: false } }", Floats({500}), 4000);
-  EXPECT_EQ(Run(*plain, clip, &out).status().message(),
+  EXPECT_EQ(RunOn(*plain, clip, &out).status().message(),
             "has 200 frames, fewer than n_fft, which is 400");
 }
 
