@@ -16,7 +16,6 @@ namespace {
 
 using KindCase = proto::Op::KindCase;
 
-constexpr int kMaxOps = 64;
 constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 40;
 // The draws of the first window, which those of images' ops never have. Each
 // further one of a pipeline has draws of its own.
@@ -55,21 +54,17 @@ bool IsViewOp(KindCase kind) {
 // Follows shape and type through the ops, one by one.
 class ArrayPipeline::Builder {
  public:
-  explicit Builder(const TensorType& first)
-      : pipeline_(new ArrayPipeline(first.dtype)) {
-    pipeline_->input_.tensor = first;
+  Builder(const ArrayType& input, const OpPlace& place)
+      : pipeline_(new ArrayPipeline(input.tensor.dtype)), place_(place) {
+    pipeline_->input_ = input;
   }
 
   // The axis in which arrays differ, if they do.
   absl::Status FindRaggedAxis(const Ops& ops, std::uint64_t longest);
-  absl::Status Add(int index, const proto::Op& op);
-  absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Finish();
-  void Begin() {
-    shape_ = pipeline_->input_.tensor.shape;
-    ragged_ = pipeline_->input_.ragged_axis;
-  }
+  absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Build(const Ops& ops);
 
  private:
+  absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Finish();
   absl::Status AddKind(const proto::Op& op);
   absl::Status AddSlice(const proto::Slice& op);
   absl::Status AddWindow(const proto::RandomWindow& op);
@@ -77,8 +72,13 @@ class ArrayPipeline::Builder {
   absl::Status AddTranspose(const proto::Transpose& op);
   absl::Status AddNormalize(const proto::Normalize& op);
 
+  // For people, of op number `index`.
+  std::string TitleOf(int index, const proto::Op& op) const {
+    return OpTitle(place_.first_op + index, op);
+  }
+
   std::unique_ptr<ArrayPipeline> pipeline_;
-  std::uint16_t windows_ = 0;
+  const OpPlace place_;
   // After the ops so far:
   std::vector<std::uint64_t> shape_;
   std::optional<std::size_t> ragged_;
@@ -95,12 +95,12 @@ absl::Status ArrayPipeline::Builder::FindRaggedAxis(const Ops& ops,
     const proto::Op& op = ops[i];
     if (op.has_random_window()) {
       const auto axis = AxisOf(op.random_window().axis(), origin.size());
-      if (!axis.ok()) return base::Annotate(axis.status(), OpTitle(i, op));
+      if (!axis.ok()) return base::Annotate(axis.status(), TitleOf(i, op));
       found = origin[*axis];
     } else if (op.has_transpose()) {
       const auto transpose = Read(op.transpose());
       if (!transpose.ok())
-        return base::Annotate(transpose.status(), OpTitle(i, op));
+        return base::Annotate(transpose.status(), TitleOf(i, op));
       const std::vector<std::size_t> before = origin;
       for (std::size_t k = 0; k < origin.size(); ++k)
         origin[k] = before[transpose->order[k]];
@@ -117,10 +117,6 @@ absl::Status ArrayPipeline::Builder::FindRaggedAxis(const Ops& ops,
   input.tensor.shape[axis] = longest / *each;
   input.tensor.bytes = input.tensor.shape[axis] * *each;
   return absl::OkStatus();
-}
-
-absl::Status ArrayPipeline::Builder::Add(int index, const proto::Op& op) {
-  return base::Annotate(AddKind(op), OpTitle(index, op));
 }
 
 absl::Status ArrayPipeline::Builder::AddKind(const proto::Op& op) {
@@ -166,7 +162,8 @@ absl::Status ArrayPipeline::Builder::AddWindow(const proto::RandomWindow& op) {
   Window window{.axis = 0,
                 .length = op.length(),
                 .pads = op.pad_if_needed(),
-                .number = windows_++};
+                .number = static_cast<std::uint16_t>(place_.first_window +
+                                                     pipeline_->windows_++)};
   FOREBAY_ASSIGN_OR_RETURN(window.axis, AxisOf(op.axis(), shape_.size()));
   if (window.length == 0 || window.length > kMaxLength) {
     return absl::InvalidArgumentError(
@@ -223,6 +220,17 @@ absl::Status ArrayPipeline::Builder::AddNormalize(const proto::Normalize& op) {
 }
 
 absl::StatusOr<std::unique_ptr<const ArrayPipeline>>
+ArrayPipeline::Builder::Build(const Ops& ops) {
+  shape_ = pipeline_->input_.tensor.shape;
+  ragged_ = pipeline_->input_.ragged_axis;
+  for (int i = 0; i < ops.size(); ++i) {
+    if (absl::Status status = AddKind(ops[i]); !status.ok())
+      return base::Annotate(status, TitleOf(i, ops[i]));
+  }
+  return Finish();
+}
+
+absl::StatusOr<std::unique_ptr<const ArrayPipeline>>
 ArrayPipeline::Builder::Finish() {
   TensorType& output = pipeline_->output_.tensor;
   output.dtype = pipeline_->steps_.dtype();
@@ -246,18 +254,20 @@ ArrayPipeline::Builder::Finish() {
 
 absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
     const Ops& ops, const TensorType& first,
-    std::optional<std::uint64_t> longest) {
+    std::optional<std::uint64_t> longest, const OpPlace& place) {
   if (ops.size() > kMaxOps) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the pipeline has ", ops.size(), " transforms, more than ", kMaxOps));
   }
-  Builder builder(first);
+  Builder builder({.tensor = first}, place);
   if (longest.has_value())
     FOREBAY_RETURN_IF_ERROR(builder.FindRaggedAxis(ops, *longest));
-  builder.Begin();
-  for (int i = 0; i < ops.size(); ++i)
-    FOREBAY_RETURN_IF_ERROR(builder.Add(i, ops[i]));
-  return builder.Finish();
+  return builder.Build(ops);
+}
+
+absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
+    const Ops& ops, const ArrayType& input, const OpPlace& place) {
+  return Builder(input, place).Build(ops);
 }
 
 // Returns where the part begins, and its length.
@@ -317,7 +327,8 @@ absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
   return absl::OkStatus();
 }
 
-void ArrayPipeline::Write(const ArrayView& view, std::uint8_t* out) const {
+void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
+  if (!steps_.use_index()) view.Merge();
   const absl::Span<const ArrayView::Axis> axes = view.axes();
   const std::uint64_t elements = view.elements();
   if (elements == 0) return;
@@ -379,20 +390,28 @@ bool ArrayPipeline::TakesPartAlone(const AxisPart& part) const {
   return !part.is_padded && steps_.empty() && FirstParts() == ops_.size();
 }
 
-absl::StatusOr<std::uint64_t> ArrayPipeline::Run(
-    const Array& array, const SampleKey& key,
-    absl::Span<std::uint8_t> out) const {
+absl::StatusOr<ArrayView> ArrayPipeline::ViewOf(const Array& array,
+                                                const SampleKey& key) const {
   FOREBAY_RETURN_IF_ERROR(CheckInput(array));
   ArrayView view(array.type, array.items.data(), array.first);
   for (const Op& op : ops_) FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
-  const std::uint64_t bytes = view.elements() * proto::SizeOf(steps_.dtype());
+  return view;
+}
+
+absl::StatusOr<std::uint64_t> ArrayPipeline::Run(
+    const Array& array, const SampleKey& key,
+    absl::Span<std::uint8_t> out) const {
+  FOREBAY_ASSIGN_OR_RETURN(const ArrayView view, ViewOf(array, key));
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(view.elements(), proto::SizeOf(steps_.dtype()),
+                             &bytes))
+    bytes = ~std::uint64_t{0};
   // The index said how many there are.
   if (bytes > out.size()) {
     return absl::DataLossError(
         absl::StrCat("becomes ", bytes,
                      " bytes, but when it was indexed at most ", out.size()));
   }
-  if (!steps_.use_index()) view.Merge();
   Write(view, out.data());
   return bytes;
 }

@@ -34,6 +34,12 @@ struct ArrayType {
   std::optional<std::size_t> ragged_axis = std::nullopt;
 };
 
+// Where the ops of a pipeline are among those of a field.
+struct OpPlace {
+  int first_op = 0;                // number of the first one
+  std::uint16_t first_window = 0;  // how many RandomWindows come before
+};
+
 // Turns one array into another, straight in its place: it takes a part,
 // reorders axes, casts and normalises. The first random windows of a sample's
 // arrays are at one place, if the arrays are of one length; so are the second
@@ -44,6 +50,7 @@ struct ArrayType {
 class ArrayPipeline {
  public:
   using Ops = google::protobuf::RepeatedPtrField<proto::Op>;
+  static constexpr int kMaxOps = 64;
 
   // `first` is the type of the first sample's array. If the arrays differ, that
   // is in the axis that a RandomWindow takes a part of, else in the one that
@@ -51,13 +58,18 @@ class ArrayPipeline {
   // nullopt.
   static absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Create(
       const Ops& ops, const TensorType& first,
-      std::optional<std::uint64_t> longest);
+      std::optional<std::uint64_t> longest, const OpPlace& place = {});
+  // The same, for arrays whose type is known.
+  static absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Create(
+      const Ops& ops, const ArrayType& input, const OpPlace& place);
 
   // The type of the arrays that Run takes.
   const ArrayType& input() const { return input_; }
   // The type of the arrays that Run makes. They may differ in the first axis
   // alone.
   const ArrayType& output() const { return output_; }
+  // How many RandomWindows it has.
+  std::uint16_t windows() const { return windows_; }
 
   // Returns the part of an array's first axis that Run looks at: what the first
   // ops leave of it. It has at least one axis. Only the array's type and rate are used. INVALID_ARGUMENT:
@@ -74,6 +86,16 @@ class ArrayPipeline {
   // output().tensor.
   absl::StatusOr<std::uint64_t> Run(const Array& array, const SampleKey& key,
                                     absl::Span<std::uint8_t> out) const;
+
+  // The two parts of Run. The view is of the array's own elements.
+  absl::StatusOr<ArrayView> ViewOf(const Array& array,
+                                   const SampleKey& key) const;
+  // `out` has room for all of the view's elements.
+  void Write(ArrayView view, std::uint8_t* out) const;
+  // Whether it makes of an array the same one.
+  bool is_empty() const { return ops_.empty() && steps_.empty(); }
+  // Whether Write copies elements as they are.
+  bool copies() const { return steps_.empty(); }
 
  private:
   struct Slice {
@@ -101,12 +123,12 @@ class ArrayPipeline {
   // The number of ops that take a part of the first axis before any other.
   std::size_t FirstParts() const;
   absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
-  void Write(const ArrayView& view, std::uint8_t* out) const;
 
   ArrayType input_;
   ArrayType output_;
   std::vector<Op> ops_;
   ElementSteps steps_;
+  std::uint16_t windows_ = 0;
 };
 
 }  // namespace forebay::pipeline

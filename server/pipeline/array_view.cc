@@ -24,11 +24,12 @@ ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items,
 
 std::uint64_t ArrayView::elements() const {
   std::uint64_t product = 1;
+  bool fits = true;
   for (const Axis& axis : axes()) {
     if (axis.length == 0) return 0;
-    product *= axis.length;
+    fits &= !__builtin_mul_overflow(product, axis.length, &product);
   }
-  return product;
+  return fits ? product : ~std::uint64_t{0};
 }
 
 void ArrayView::Cut(std::size_t axis, std::uint64_t begin,

@@ -30,6 +30,7 @@ class ArrayView {
   absl::Span<const Axis> axes() const { return {axes_.data(), rank_}; }
   // Where the first element lies; only if there is one.
   const std::uint8_t* data() const { return items_ + skipped_; }
+  // The largest number, if there are more.
   std::uint64_t elements() const;
   // Bytes of the elements before the first one, of an array that is all there.
   std::uint64_t skipped() const { return static_cast<std::uint64_t>(skipped_); }

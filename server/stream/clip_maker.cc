@@ -29,7 +29,7 @@ absl::Status NoRoom(std::uint64_t bytes, std::uint64_t room) {
 
 }  // namespace
 
-absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayPipeline& pipeline,
+absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayTransform& pipeline,
                                        absl::Span<const std::uint8_t> file,
                                        const pipeline::SampleKey& key,
                                        pipeline::Workspace& workspace,
@@ -57,7 +57,7 @@ absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayPipeline& pipeline,
   FOREBAY_RETURN_IF_ERROR(decoder.Decode(part.begin, AsFloats(room)));
   array.items = room;
   array.first = part.begin;
-  return pipeline.Run(array, key, out);
+  return pipeline.Run(array, key, workspace, out);
 }
 
 }  // namespace forebay::stream

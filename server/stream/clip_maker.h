@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/pipeline/array_pipeline.h"
+#include "server/pipeline/array_transform.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
 
@@ -17,9 +17,9 @@ namespace forebay::stream {
 //
 // Thread-safe, each caller with a workspace of its own; takes as long as
 // decoding. Errors give the reason alone: those of audio::ClipDecoder,
-// ArrayPipeline::Run and Workspace::RoomToUnpack; DATA_LOSS: `out` has no room
+// ArrayTransform::Run and Workspace::RoomToUnpack; DATA_LOSS: `out` has no room
 // for it, though it has some for what the pipeline makes at most.
-absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayPipeline& pipeline,
+absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayTransform& pipeline,
                                        absl::Span<const std::uint8_t> file,
                                        const pipeline::SampleKey& key,
                                        pipeline::Workspace& workspace,

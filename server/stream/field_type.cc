@@ -38,14 +38,14 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
 }
 
 // The array that the first sample has in `field`, whose value is `file`.
-absl::StatusOr<pipeline::TensorType> FirstArray(
+absl::StatusOr<pipeline::Array> FirstArray(
     const Field& field, absl::Span<const std::uint8_t> file) {
   auto array = pipeline::ReadArray(file);
   if (!array.ok()) {
     return base::Annotate(array.status(),
                           absl::StrCat("sample 0: ", field.name));
   }
-  return std::move(array->type);
+  return array;
 }
 
 absl::Status CheckPipelines(const FieldPipelines& pipelines,
@@ -95,11 +95,12 @@ pipeline::TensorType ElementsOf(const Field& field) {
 // bounds the bytes of arrays that differ.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
                       std::optional<std::uint64_t> longest,
+                      std::uint32_t first_rate,
                       const FieldPipelines& pipelines, FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
   const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
-  auto made = pipeline::ArrayPipeline::Create(
-      wanted == nullptr ? none : wanted->ops(), first, longest);
+  auto made = pipeline::ArrayTransform::Create(
+      wanted == nullptr ? none : wanted->ops(), first, longest, first_rate);
   if (!made.ok()) return base::Annotate(made.status(), field.name);
   type->value = (*made)->output().tensor;
   type->ragged = (*made)->output().ragged_axis.has_value();
@@ -133,8 +134,8 @@ absl::Status SetClips(const Field& field, absl::Span<const std::uint8_t> file,
   const pipeline::TensorType first = {.dtype = proto::DType::kFloat32,
                                       .shape = {clip->frames, clip->channels},
                                       .bytes = clip->frames * each};
-  FOREBAY_RETURN_IF_ERROR(
-      SetArray(field, first, frames * each, pipelines, type));
+  FOREBAY_RETURN_IF_ERROR(SetArray(field, first, frames * each,
+                                   clip->sample_rate, pipelines, type));
   if (type->pipeline->input().ragged_axis == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(field.name,
@@ -148,13 +149,15 @@ std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
                                     std::uint64_t header) const {
   const pipeline::ArrayType& input = pipeline->input();
   const std::uint64_t most = value.shape.front();
-  if (is_clip())
-    return bytes < most / frames_per_byte ? bytes * frames_per_byte : most;
+  if (is_clip()) {
+    return pipeline->LongestFrom(
+        std::min(bytes, kMostFrames / frames_per_byte) * frames_per_byte);
+  }
   if (!input.ragged_axis.has_value()) return most;
   const std::uint64_t in = input.tensor.shape[*input.ragged_axis];
   const std::uint64_t each = in == 0 ? 0 : input.tensor.bytes / in;
   if (each == 0) return most;
-  return std::min(most, bytes > header ? (bytes - header) / each : 0);
+  return pipeline->LongestFrom(bytes > header ? (bytes - header) / each : 0);
 }
 
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
@@ -211,7 +214,7 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     } else if (field.array.has_value()) {
       const pipeline::TensorType value = ElementsOf(field);
       FOREBAY_RETURN_IF_ERROR(
-          SetArray(field, value, LongestOf(field), pipelines, &type));
+          SetArray(field, value, LongestOf(field), 0, pipelines, &type));
     } else if (field.kind == FieldKind::kAudio) {
       FOREBAY_ASSIGN_OR_RETURN(const auto file,
                                FirstBytes(values[i], first_sample));
@@ -219,12 +222,12 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const auto file,
                                FirstBytes(values[i], first_sample));
-      FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,
+      FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array first,
                                FirstArray(field, file));
       type.header_bytes =
-          file.size() - std::min<std::uint64_t>(file.size(), value.bytes);
-      FOREBAY_RETURN_IF_ERROR(
-          SetArray(field, value, LongestOf(field), pipelines, &type));
+          file.size() - std::min<std::uint64_t>(file.size(), first.type.bytes);
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, first.type, LongestOf(field),
+                                       first.sample_rate, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;

@@ -12,7 +12,7 @@
 #include "proto/job.pb.h"
 #include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
-#include "server/pipeline/array_pipeline.h"
+#include "server/pipeline/array_transform.h"
 #include "server/pipeline/pipeline.h"
 
 namespace forebay::stream {
@@ -34,7 +34,7 @@ struct FieldType {
   std::uint64_t frames_per_byte = 0;
   // Makes each value of an array that is read. Null: it is no array, or its
   // values are made elsewhere.
-  std::shared_ptr<const pipeline::ArrayPipeline> pipeline = nullptr;
+  std::shared_ptr<const pipeline::ArrayTransform> pipeline = nullptr;
   // Makes each image. Null: it is none.
   std::shared_ptr<const pipeline::Pipeline> image = nullptr;
 

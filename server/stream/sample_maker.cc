@@ -33,7 +33,7 @@ class SampleMaker::Row final : public sample::FieldTarget {
     FOREBAY_ASSIGN_OR_RETURN(
         const std::uint64_t bytes,
         TypeOf(field).pipeline->Run(
-            array, maker_->KeyOf(*pending_),
+            array, maker_->KeyOf(*pending_), *workspace_,
             layout().Room(slot(), field, pending_->index)));
     if (TypeOf(field).ragged)
       layout().SetLength(slot(), field, pending_->index, bytes);
@@ -110,8 +110,8 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
   const auto unpack =
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     auto scratch = workspace.RoomToUnpack(bytes);
-    // To decode one image or clip would spoil the next one there.
-    if (scratch.ok() && (spec_->has_several_images() || spec_->has_clips()))
+    // To make one value would spoil the next one there.
+    if (scratch.ok() && (spec_->share_scratch() || spec_->has_clips()))
       return made.Add(bytes);
     return scratch;
   };

@@ -62,7 +62,7 @@ def make_dictionaries(session):
     messages = {"session": request,
                 "dataset": spec.fields_by_name["dataset"].message_type,
                 "pipeline": pipeline,
-                "array_pipeline": pipeline.fields_by_name["arrays"].message_type}
+                "array_pipeline": pipeline.fields_by_name["fields"].message_type}
     for name, message in messages.items():
         found = {"}", "[", "]", ",", "\\n--\\n", "0", "-1", "nan", "inf", "1e308",
                  str(2**31), str(2**32 - 1), str(2**63 - 1), str(2**63),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
-from . import _native, _paths, _translate, errors
+from . import _native, _paths, _torchaudio, _translate, errors
 from ._array_record import ArrayRecords
+from ._audio_transforms import AudioTransform
+from ._counterpart import NoCounterpart
 from ._hdf5 import HDF5
 from ._lmdb import LMDB
 from ._npy_folder import NpyFolder
@@ -61,6 +63,13 @@ def _translated(field: str, transform: Any) -> Transform:
     """The daemon's ops for a field that is an array, or not the first image."""
     if isinstance(transform, Transform):
         return transform
+    if _torchaudio.owns(transform):
+        try:
+            return _torchaudio.translate(transform)
+        except NoCounterpart as why:
+            raise errors.Unsupported(
+                f"transform: that of {field} has no counterpart in "
+                f"forebay.transforms{why}") from None
     if _translate.is_foreign(transform):
         found = _translate.translate(transform)
         if found.code is None and not found.trailing:
@@ -77,8 +86,10 @@ def _is_images(transform: Any) -> bool:
     """Whether a transform is of images alone, as those of other libraries are."""
     if isinstance(transform, Compose):
         return any(map(_is_images, transform.transforms))
-    return not isinstance(transform, (Normalize, RandomWindow, Slice, ToDtype,
-                                      Transpose))
+    if _torchaudio.owns(transform):
+        return False
+    return not isinstance(transform, (AudioTransform, Normalize, RandomWindow, Slice,
+                                      ToDtype, Transpose))
 
 
 def _hdf5_name(path: str) -> str:

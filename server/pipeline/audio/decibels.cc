@@ -1,0 +1,74 @@
+#include "server/pipeline/audio/decibels.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+namespace forebay::pipeline::audio {
+namespace {
+
+constexpr float kLn2 = 0.693147180559945F;
+constexpr float kInverseLn10 = 0.434294481903252F;
+// torchaudio's amin.
+constexpr float kLeast = 1e-10F;
+
+// The natural logarithm of a normal number above 0; what is no number, or
+// infinite, stays so. The error is below 3e-7 of the result or 1e-7, whichever
+// is more. Has no branches, so that several are done at a time.
+inline float Log(float x) {
+  // The exponent is that of a mantissa from 2/3 to 4/3.
+  constexpr std::uint32_t kTwoThirds = 0x3F2AAAAB;
+  constexpr std::uint32_t kMantissa = 0x007FFFFF;
+  const std::uint32_t above = std::bit_cast<std::uint32_t>(x) - kTwoThirds;
+  const auto exponent =
+      static_cast<float>(static_cast<std::int32_t>(above) >> 23);
+  const float m = std::bit_cast<float>((above & kMantissa) + kTwoThirds);
+  // 2 artanh((m - 1) / (m + 1)).
+  const float s = (m - 1) / (m + 1);
+  const float square = s * s;
+  const float sum =
+      1 + square * (1.0F / 3 +
+                    square * (1.0F / 5 + square * (1.0F / 7 + square / 9)));
+  const float log = exponent * kLn2 + 2 * s * sum;
+  return x <= std::numeric_limits<float>::max() ? log : x;
+}
+
+}  // namespace
+
+void ToDecibels(const DecibelOptions& options, const float* in,
+                std::uint64_t count, float* out) {
+  const float factor = (options.magnitudes ? 20.0F : 10.0F) * kInverseLn10;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const float value = in[i] < kLeast ? kLeast : in[i];
+    out[i] = factor * Log(value);
+  }
+  if (!options.top_db.has_value()) return;
+  float greatest = -std::numeric_limits<float>::infinity();
+  for (std::uint64_t i = 0; i < count; ++i)
+    greatest = out[i] > greatest ? out[i] : greatest;
+  const float least = greatest - *options.top_db;
+  for (std::uint64_t i = 0; i < count; ++i)
+    out[i] = out[i] < least ? least : out[i];
+}
+
+void ToLogs(const float* in, std::uint64_t count, float* out) {
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = Log(in[i] + 1e-6F);
+}
+
+AmplitudeToDb::AmplitudeToDb(const DecibelOptions& options,
+                             std::vector<std::uint64_t> frame_shape)
+    : options_(options), shape_(std::move(frame_shape)) {}
+
+absl::Status AmplitudeToDb::Run(const float* in, const Signal& signal,
+                                transform::Draws& /*draws*/,
+                                transform::Scratch& /*scratch*/,
+                                float* out) const {
+  const std::uint64_t count =
+      std::accumulate(shape_.begin(), shape_.end(), signal.frames,
+                      std::multiplies<std::uint64_t>());
+  ToDecibels(options_, in, count, out);
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::pipeline::audio
