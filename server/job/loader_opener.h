@@ -54,11 +54,12 @@ class LoaderOpener {
       const std::stop_token& stop);
 
   // Opens a reader, whose work is charged to `job`. `decode`: images come as
-  // pixels, by the spec's pipeline, or whole if that has no ops.
+  // pixels, by the spec's pipeline, or whole if that has no ops. Sets
+  // `warnings` to what Warnings() says of its dataset.
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const Job& job, const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
-      const std::stop_token& stop);
+      std::vector<std::string>* warnings, const std::stop_token& stop);
 
   // Makes a reader of files and objects, whose work is charged to `job`. Does
   // not block.
@@ -69,9 +70,11 @@ class LoaderOpener {
   std::vector<std::string> Warnings() const;
 
  private:
+  // `warnings`: null if they are only to be kept for Warnings().
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
       const dataset::composed::DatasetInputs& inputs,
-      const proto::DatasetSpec& spec, const std::stop_token& stop);
+      const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
   // Makes the loader that the stream is for a member of the coordinated order
   // of its kind. RESOURCE_EXHAUSTED: no memory for it.
   absl::Status JoinOrder(std::uint32_t uid, stream::StreamSpec* stream_spec);
