@@ -23,10 +23,11 @@ constexpr char kProgram[] = R"(
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
 try:
+    import numpy
     from forebay._inspect import command
 except ImportError as error:
-    sys.exit(f"forebayctl: {sys.executable} cannot import forebay ({error}): "
-             "name the Python that has the package in $FOREBAY_PYTHON")
+    sys.exit(f"forebayctl: {sys.executable} cannot inspect ({error}): name a "
+             "Python that has the packages forebay and numpy in $FOREBAY_PYTHON")
 sys.exit(command.main(sys.argv[1:]))
 )";
 

@@ -16,8 +16,8 @@ _OK, _FAILED, _NO_DAEMON, _INTERRUPTED = 0, 1, 3, 130
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="inspect", description="Says what is in a dataset, and how to read it.",
-        epilog="Exit code: 0 done, 1 failed or broken samples, 2 bad command line, 3 no "
-               "daemon, 130 interrupted.")
+        epilog="Exit code: 0 done, 1 failed or broken samples, 2 bad command line, "
+               "3 no daemon, 130 interrupted.")
     parser.add_argument("uri", metavar="URI", help="a folder, a file, or several by "
                         "braces and wildcards; on this host, gs:// or https://")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -1,8 +1,9 @@
-"""What is in tar shards, zip archives and NumPy's files: what one has to know of them
-to choose fields. Nothing is read but headers and directories."""
+"""Fields of tar shards, members of zip archives, and arrays of NumPy's files. Nothing
+is read but headers and directories."""
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import tarfile
@@ -18,6 +19,7 @@ _MOST_MEMBERS = 512  # that are looked at in a shard
 _MOST_BYTES = 64 << 20  # of a compressed shard
 _MOST_DIRECTORY = 1 << 20  # bytes of a zip archive's directory that are looked at
 _MOST_FIELDS = 15
+_HEADER = 64 << 10  # bytes that are enough for that of a .npy file
 IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {"gif"}
 _LABELS = ("cls", "cls2", "class", "count", "index", "inx", "id")
 _ORDER = (*_LABELS, "txt", "text", "transcript", "json", "jsn", "npy")
@@ -121,11 +123,12 @@ class Header(NamedTuple):
 def npy_header(path: str) -> Optional[Header]:
     """None if it is none."""
     with files.open_file(path) as file:
-        return _header(file)
+        return _header(file.read(_HEADER))
 
 
-def _header(file) -> Optional[Header]:
+def _header(content: bytes) -> Optional[Header]:
     import numpy
+    file = io.BytesIO(content)
     try:
         version = numpy.lib.format.read_magic(file)
         read = (numpy.lib.format.read_array_header_1_0 if version == (1, 0) else
@@ -144,7 +147,7 @@ def npz_groups(path: str) -> List[List[str]]:
         with files.open_file(path) as file, zipfile.ZipFile(file) as archive:
             for name in archive.namelist()[:_MOST_MEMBERS]:
                 with archive.open(name) as member:
-                    header = _header(member)
+                    header = _header(member.read(_HEADER))
                 if (header is not None and header.shape and
                         header.dtype.kind in "biuf"):
                     groups.setdefault(header.shape[0], []).append(

@@ -15,6 +15,7 @@ from . import magic
 
 MOST = 2000  # entries that are looked at in a folder
 _MOST_EXPANDED = 10_000  # paths of a pattern
+_MOST_FILES = 200_000  # whose sizes are asked for
 
 
 class Listing(NamedTuple):
@@ -36,7 +37,9 @@ def listing(folder: str) -> Listing:
     Raises:
       errors.PermissionDenied, errors.NotFound: it cannot be listed.
     """
-    folders, files, count = [], [], 0
+    folders: List[str] = []
+    files: List[str] = []
+    count = 0
     try:
         with os.scandir(folder) as entries:
             for entry in itertools.islice(entries, MOST):
@@ -141,8 +144,9 @@ def _ending(name: str) -> str:
     return found.group(0) if found else ""
 
 
-def total(paths: List[str]) -> Tuple[int, int]:
-    """How many files there are, those of folders included, and their bytes."""
+def total(paths: List[str]) -> Optional[Tuple[int, int]]:
+    """How many files there are, those of folders included, and their bytes; None if
+    they are so many that it would take long to say."""
     count = size = 0
     for path in paths:
         if not os.path.isdir(path):
@@ -156,4 +160,6 @@ def total(paths: List[str]) -> Tuple[int, int]:
                 except OSError:
                     continue
                 count += 1
+            if count > _MOST_FILES:
+                return None
     return count, size

@@ -146,8 +146,8 @@ def _containers(folder: str, kinds: Dict[str, List[str]]):
     found = [(kind, names) for kind, names in kinds.items() if kind in _CONTAINERS]
     if "megatron_index" in kinds and "bin" not in kinds:
         found.append(("megatron_index", kinds["megatron_index"]))
-    return sorted(found, key=lambda item: -files.total(
-        [os.path.join(folder, name) for name in item[1]])[1])
+    return sorted(found, key=lambda item: -sum(
+        os.path.getsize(os.path.join(folder, name)) for name in item[1]))
 
 
 def _files(folder, all_names, kind, names, notes) -> List[Reading]:
@@ -260,8 +260,8 @@ def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
         siblings = _image_folders(parent, files.listing(parent).folders)
         return errors.InvalidArgument(
             f"{folder}: has images, but no class folders: " +
-            (f"is {parent} meant, whose folders are classes ({', '.join(siblings[:4])})?"
-             if len(siblings) > 1 else
+            (f"is {parent} meant, whose folders are classes "
+             f"({', '.join(siblings[:4])})?" if len(siblings) > 1 else
              "move them into one for each class, or name them in a table for "
              "forebay.manifest"))
     if len(problems) == 1:

@@ -6,17 +6,18 @@ import html
 import os
 from typing import Any, Dict, List, Optional
 
-from .. import _paths, errors
-from . import files, guess, look, remote, text
+from .. import _archives, _paths, errors
+from . import look, text
 from .readings import TITLES, Reading, code_of, quoted
 from .samples import Samples
-from .verify import Verification, verify
+from .verify import Verification, try_some
+from .verify import verify as verify_all
 
 _TINY, _MANY = 16 << 10, 20_000  # bytes of a file, and files
 
 
 class Inspection:
-    """What is in a dataset, and how to read it.
+    """A dataset's description, and how to read it.
 
     Attributes:
       uri: str, the dataset's path or URI: that of the part that is meant.
@@ -48,24 +49,21 @@ class Inspection:
         self.samples = samples.size
         self.classes = samples.classes
         self.files, self.bytes = _extent(reading)
-        self.looked_at = len(seen.sizes.values) + len(failures)
+        self.looked_at = len(seen.sizes.values)
         self.sample_bytes = (_numbers(seen.sizes) if seen.sizes.values else None)
         self.fields = [_field(field, self.classes) for field in seen.fields]
-        self.code = code_of(reading, samples.names, self._has("image"), self.samples)
+        self.code = code_of(reading, self.fields, self.samples)
         self.alternatives = [
             {"format": other.format, "uri": other.path, "why": other.why,
              "code": _code_of_other(other)} for other in others]
         self.verification = verification
         self.warnings = [*notes, *samples.warnings, *self._oddities(failures)]
 
-    def _has(self, kind: str) -> bool:
-        return any(field["kind"] == kind for field in self.fields)
-
     def _oddities(self, failures) -> List[str]:
         found = []
         if failures and self.verification is None:
-            found.append(f"{len(failures)} of {self.looked_at} samples that were looked "
-                         f"at cannot be read, as {failures[0].message}; verify=True "
+            found.append(f"{_counted(len(failures), 'sample')} of those that were "
+                         f"looked at cannot be used: {failures[0].message}; --verify "
                          "finds all")
         if self.files and self.bytes is not None and self.files >= _MANY and (
                 self.bytes / self.files < _TINY):
@@ -136,6 +134,7 @@ def inspect(uri: Any, *, verify: bool = False, most_failures: int = 20,
     Raises:
       errors.ForebayError: it cannot be read as a dataset; says what could be meant.
     """
+    from . import guess  # with it, all of this package would take long to import
     found = guess.found_at(uri, autostart)
     reading, samples, others, notes = _opened(found, autostart)
     if samples.size == 0:
@@ -144,12 +143,14 @@ def inspect(uri: Any, *, verify: bool = False, most_failures: int = 20,
     verification = None
     if verify:
         verification = _verified(reading, seen, most_failures, autostart, progress)
+    elif not failures:
+        failures = try_some(reading, seen, autostart)
     return Inspection(reading, others, samples, seen, failures, notes, verification,
                       autostart)
 
 
 def _verified(reading, seen, most, autostart, progress) -> Verification:
-    done = verify(reading, seen, most=most, autostart=autostart, progress=progress)
+    done = verify_all(reading, seen, most=most, autostart=autostart, progress=progress)
     seen.refine(done.look)
     return done
 
@@ -173,6 +174,7 @@ def _opened(found, autostart):
 
 def _extent(reading: Reading):
     """How many files there are, and their bytes; None where that is unknown."""
+    from . import files, remote
     path = reading.path
     if reading.format == "manifest":
         return None, None  # its images are anywhere
@@ -180,10 +182,14 @@ def _extent(reading: Reading):
         sizes = remote.sizes(path)
         return (len(sizes), sum(sizes)) if sizes else (None, None)
     if reading.format == "zip":
-        from .. import _archives
         archives = _archives.split(path, remote=False)
         path = archives[0] if archives else path
-    return files.total(files.expanded(path) if files.is_pattern(path) else [path])
+    found = files.total(files.expanded(path) if files.is_pattern(path) else [path])
+    return found if found is not None else (None, None)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _code_of_other(reading: Reading) -> str:

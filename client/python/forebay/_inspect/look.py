@@ -1,4 +1,4 @@
-"""What samples of a dataset look like: sizes, shapes, labels, images."""
+"""A look at samples of a dataset: sizes, shapes, labels, images."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _edges(low: int, high: int) -> List[int]:
 
 
 class FieldLook:
-    """What is seen of one field.
+    """The values of one field, as far as they were looked at.
 
     Attributes:
       name: str.
@@ -161,13 +161,14 @@ def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
         return (name, "", 0, 0) if name else None
     try:
         with PIL.Image.open(io.BytesIO(value.content())) as image:
-            return image.format or name or "", image.mode, *image.size
+            return (image.format or name or "", image.mode, image.width,
+                    image.height)
     except Exception:  # Pillow's parsers raise anything; the daemon is who decodes
         return (name, "", 0, 0) if name else None
 
 
 class Look:
-    """What is seen of a dataset.
+    """The samples of a dataset, as far as they were looked at.
 
     Attributes:
       fields: list of FieldLook.

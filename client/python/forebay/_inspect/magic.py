@@ -1,4 +1,4 @@
-"""What a file is, by the bytes that it begins with. Pure."""
+"""The kind of a file, by the bytes that it begins with. Pure."""
 
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ def _is_text(head):
     try:
         head.decode()
     except UnicodeDecodeError as error:
-        return error.start >= len(head) - 4 > 0  # within the last character
+        return error.start > 0 and error.reason == "unexpected end of data"
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import keyword
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .._batch import _identifiers
@@ -27,6 +26,8 @@ TITLES = {
 }
 _BATCH = 32
 _NAMED_FIELDS = 4
+_TAKEN = {"T", "dataset", "forebay", "loader"}  # by the code itself
+_CAST = ("uint16", "uint32", "uint64")
 
 
 class Reading(NamedTuple):
@@ -72,17 +73,17 @@ def quoted(value: Any) -> str:
     return repr(value)
 
 
-def code_of(reading: Reading, names: Sequence[str], has_images: bool,
+def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
             samples: int) -> str:
     """The Python code that reads batches.
 
     Args:
-      names: of the fields.
-      has_images: whether one of them is an image, which needs a transform.
+      fields: those of an Inspection.
       samples: of the dataset.
     """
+    transform = _transform(fields)
     lines = ["import forebay"]
-    if has_images:
+    if transform:
         lines.append("from forebay import transforms as T")
     lines.append("")
     if reading.call:
@@ -92,11 +93,25 @@ def code_of(reading: Reading, names: Sequence[str], has_images: bool,
     if reading.fields is not None:
         given.append(f"fields={quoted(reading.fields)}")
     given += [f"batch_size={max(min(_BATCH, samples), 1)}", "shuffle=True"]
-    if has_images:
-        given.append("transform=T.RandomResizedCrop(224)")
+    if transform:
+        given.append(f"transform={transform}")
     lines += [*_call("loader = forebay.DataLoader(", given),
-              f"for {_targets(names)} in loader:", "    ..."]
+              f"for {_targets([field['name'] for field in fields])} in loader:",
+              "    ..."]
     return "\n".join(lines)
+
+
+def _transform(fields: Sequence[Dict[str, Any]]) -> str:
+    """The code of a transform that makes images of one size, and integers of a type
+    that torch computes with; "" if there are neither."""
+    crop, cast = "T.RandomResizedCrop(224)", 'T.ToDtype("int64")'
+    images = {field["name"]: crop for field in fields if field["kind"] == "image"}
+    casts = {field["name"]: cast for field in fields
+             if field["kind"] == "array" and field["dtype"] in _CAST}
+    if not casts:
+        return crop if images else ""
+    return "{" + ", ".join(f"{quoted(name)}: {op}"
+                           for name, op in {**images, **casts}.items()) + "}"
 
 
 def _named(arguments: Dict[str, Any]) -> List[str]:
@@ -119,7 +134,6 @@ def _call(start: str, given: List[str]) -> List[str]:
 def _targets(names: Sequence[str]) -> str:
     """The variables of a loop over batches."""
     found = _identifiers(names)
-    if (len(found) > _NAMED_FIELDS or {"dataset", "forebay", "loader", "T"} & set(found) or
-            any(map(keyword.iskeyword, found))):
+    if len(found) > _NAMED_FIELDS or _TAKEN & set(found):
         return "batch"
     return f"({found[0]},)" if len(found) == 1 else ", ".join(found)

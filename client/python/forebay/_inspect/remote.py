@@ -12,7 +12,7 @@ from . import files, samples, singles
 from .folders import Found
 from .readings import Reading
 
-# What a folder may have, and how it is then read.
+# Files that a folder may have, and the kind that they then are.
 _PATTERNS = (
     ("tar", "*.tar"), ("tar", "*.tar.gz"), ("tfrecord", "*.tfrecord*"),
     ("mds", "*.mds"), ("array_record", "*.array_record*"), ("hdf5", "*.h5"),
@@ -69,12 +69,10 @@ def _folder(uri: str, autostart: bool) -> Found:
         reading = _of(kind, f"{uri}/{pattern}" if pattern else uri, autostart)
         if reading is not None:
             return Found([reading], [])
-    if isinstance(reason, errors.NotFound):
-        raise reason
-    raise errors.Unsupported(
-        f"{uri}: has no class folders of images, and no files of known names in it "
-        f"({', '.join(pattern for _, pattern in _PATTERNS if pattern)}): name the files; "
-        f"read are {singles.READ}")
+    names = ", ".join(pattern for _, pattern in _PATTERNS if pattern)
+    raise type(reason)(
+        f"{uri}: has neither class folders of images nor files of known names "
+        f"({names}): name the files that are meant; read are {singles.READ}")
 
 
 def _wildcards(uri: str, autostart: bool) -> Reading:

@@ -122,7 +122,8 @@ class _LookingReader(_reader.Reader):
         return failure._replace(message="failed, but not when it was read again")
 
     def names(self) -> List[str]:
-        name, found = c.c_char_p(), []
+        name = c.c_char_p()
+        found: List[str] = []
         for index in self._fields:
             _native.check(self._lib.forebay_reader_field_name(
                 self._handle, index, c.byref(name)))
@@ -130,7 +131,8 @@ class _LookingReader(_reader.Reader):
         return found
 
     def warnings(self) -> List[str]:
-        text, found = c.c_char_p(), []
+        text = c.c_char_p()
+        found: List[str] = []
         while _warning(self._handle, len(found), c.byref(text)) == _native.OK:
             found.append((text.value or b"").decode(errors="replace"))
         return found

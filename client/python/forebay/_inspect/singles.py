@@ -17,7 +17,7 @@ _WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 8: 2}  # Megatron-LM's numbers of types
 SPLITS = ("train", "training", "val", "valid", "validation", "dev", "eval", "test",
           "testing")
 
-# What is not read, and what to do instead.
+# Kinds that are not read, and what to do instead.
 _REMEDIES = {
     "7z": "is a 7z archive: unpack it, or pack it as zip or tar",
     "arrow": "is an Arrow file, which is not read: if it is of Hugging Face's, pass "
@@ -204,10 +204,13 @@ def npz_rows(path: str, first: str) -> List[Reading]:
         return [files_each]
     if len(groups) == 1:
         return [Reading("npz", path, "" if is_named else "npz"), files_each]
-    return [Reading("npz", path, *(("", {}, tuple(group)) if is_named else
-                                   ("npz", {"fields": tuple(group)})),
-                    why=f"the arrays {', '.join(group)} are meant")
-            for group in groups]
+    found = []
+    for names in groups:
+        group = tuple(names)
+        why = f"the arrays {', '.join(group)} are meant"
+        found.append(Reading("npz", path, fields=group, why=why) if is_named else
+                     Reading("npz", path, "npz", {"fields": group}, why=why))
+    return found
 
 
 def _table(path, first):

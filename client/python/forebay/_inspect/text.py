@@ -198,7 +198,8 @@ def _verification(inspection) -> List[str]:
     elif verified.broken == 0:
         head = f"Verified: all {verified.samples:,} samples can be read."
     else:
-        head = f"Verified: {verified.broken:,} of {verified.samples:,} samples are broken"
+        head = (f"Verified: {verified.broken:,} of {verified.samples:,} samples are "
+                "broken")
     lines = ["", head + (":" if verified.failures else "")]
     for failure in verified.failures:
         lines += _wrapped(failure.message, "    ", "  - ")

@@ -8,7 +8,7 @@ import time
 from typing import Any, Callable, List, Optional, TextIO
 
 from .. import transforms
-from .look import KINDS, Look
+from .look import KINDS, Look, chosen
 from .readings import Reading
 from .samples import Failure, Samples
 
@@ -17,11 +17,12 @@ _LEAST_AT_ONCE = 32  # enough for all cores
 _BYTES_AT_ONCE = 64 << 20
 _SIDE = 8  # pixels of an image that is decoded as a whole and then thrown away
 _BAR = 24
+_TRIED = 64  # samples
 _SECONDS = 0.1  # between two pictures of the bar
 
 
 class Verification:
-    """What came of reading all samples.
+    """The outcome of reading all samples.
 
     Attributes:
       samples: int, of the dataset.
@@ -102,11 +103,7 @@ def verify(reading: Reading, stored: Look, *, most: int = 20,
       most: failures that are listed.
       progress: whether to show it on standard error, if that is a terminal.
     """
-    has_images = any(field.kind == "image" for field in stored.fields)
-    # Whole images are decoded, but not kept.
-    transform = transforms.Resize((_SIDE, _SIDE)) if has_images else None
-    samples = Samples(reading, decode=has_images, transform=transform,
-                      autostart=autostart)
+    samples = _decoded(reading, stored, autostart)
     found = Verification(samples.size, Look(samples.names, is_stored=False))
     at_once = _at_once(stored)
     bar = Progress(samples.size) if progress else None
@@ -122,6 +119,21 @@ def verify(reading: Reading, stored: Look, *, most: int = 20,
         if bar is not None:
             bar.end()
     return found
+
+
+def _decoded(reading: Reading, stored: Look, autostart: bool) -> Samples:
+    """The samples, with images that are decoded as a whole, but not kept."""
+    has_images = any(field.kind == "image" for field in stored.fields)
+    return Samples(reading, decode=has_images, autostart=autostart,
+                   transform=transforms.Resize((_SIDE, _SIDE)) if has_images else None)
+
+
+def try_some(reading: Reading, stored: Look, autostart: bool) -> List[Failure]:
+    """Decodes some samples; returns those that are broken."""
+    samples = _decoded(reading, stored, autostart)
+    found = Verification(samples.size, Look(samples.names, is_stored=False))
+    _read(samples, chosen(samples.size, _TRIED), found, most=_TRIED)
+    return found.failures
 
 
 def _read(samples, numbers, found, most):
