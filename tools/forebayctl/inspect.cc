@@ -36,6 +36,9 @@ std::vector<std::string> Arguments(const std::string& python,
   std::vector<std::string> arguments = {python, "-c", kProgram};
   if (options.json) arguments.emplace_back("--json");
   if (options.verify) arguments.emplace_back("--verify");
+  if (!options.fields.empty()) {
+    arguments.emplace_back("--fields=" + options.fields);
+  }
   if (!options.sheet.empty()) {
     arguments.emplace_back("--output=" + options.sheet);
   }

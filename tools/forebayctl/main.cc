@@ -59,6 +59,11 @@ void DescribeInspect(CLI::App* app, CommandLine* line) {
                    "this host, gs:// or https://")
       ->required()
       ->check(RefuseEmpty);
+  inspect
+      ->add_option("--fields", options->fields,
+                   "The fields to look at, such as jpg,cls, of formats that "
+                   "have a choice. Default: guessed")
+      ->check(RefuseEmpty);
   inspect->add_flag("--verify", options->verify,
                     "Read every sample, and list what is broken. Exit code 1 "
                     "if anything is");

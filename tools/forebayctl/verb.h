@@ -33,7 +33,8 @@ struct Options {
   std::optional<double> max_cpu;   // CPUs; 0: no cap
   // inspect
   std::string uri;
-  std::string sheet;  // the PNG file to write; empty: none
+  std::string sheet;   // the PNG file to write; empty: none
+  std::string fields;  // with commas between; empty: guessed
   bool verify = false;
   std::size_t show = 20;  // broken samples
   // top

@@ -20,6 +20,8 @@ def _parser() -> argparse.ArgumentParser:
                "3 no daemon, 130 interrupted.")
     parser.add_argument("uri", metavar="URI", help="a folder, a file, or several by "
                         "braces and wildcards; on this host, gs:// or https://")
+    parser.add_argument("--fields", metavar="A,B", help="the fields to look at, of "
+                        "formats that have a choice; guessed if not given")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--verify", action="store_true",
                         help="read every sample, and list what is broken")
@@ -36,7 +38,7 @@ def main(arguments: List[str]) -> int:
     try:
         return _run(args)
     except errors.ForebayError as error:
-        print(f"inspect: {error}", file=sys.stderr)
+        print(f"inspect: {_printable(str(error))}", file=sys.stderr)
         return _NO_DAEMON if isinstance(error, errors.DaemonUnavailable) else _FAILED
     except KeyboardInterrupt:
         print("inspect: interrupted", file=sys.stderr)
@@ -47,7 +49,9 @@ def main(arguments: List[str]) -> int:
 
 
 def _run(args) -> int:
-    found = inspect(args.uri, verify=args.verify, most_failures=max(args.show, 0))
+    fields = None if args.fields is None else args.fields.split(",")
+    found = inspect(args.uri, fields=fields, verify=args.verify,
+                    most_failures=max(args.show, 0))
     if args.output:
         try:
             found.save(args.output)

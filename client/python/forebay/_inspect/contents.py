@@ -25,16 +25,29 @@ _LABELS = ("cls", "cls2", "class", "count", "index", "inx", "id")
 _ORDER = (*_LABELS, "txt", "text", "transcript", "json", "jsn", "npy")
 
 
-def shard_fields(path: str) -> Tuple[str, ...]:
-    """The fields that the samples of a tar shard have, images first.
+class Shard(NamedTuple):
+    """The start of a tar shard.
+
+    Attributes:
+      fields: tuple of str, those that all samples have, images first.
+      folders: list of str, the names of the folders that its members lie in.
+    """
+
+    fields: Tuple[str, ...]
+    folders: List[str]
+
+
+def shard_of(path: str) -> Shard:
+    """
 
     Raises:
       errors.InvalidArgument: there are none.
     """
     samples: Dict[str, List[str]] = {}
+    mode: Any = "r:gz" if files.head_of(path)[:2] == b"\x1f\x8b" else "r:"
     try:
         with files.open_file(path) as file, tarfile.open(
-                fileobj=file, mode="r:*") as shard:
+                fileobj=file, mode=mode) as shard:
             for number, member in enumerate(shard):
                 folder, _, name = member.name.rpartition("/")
                 stem, _, extension = name.partition(".")
@@ -55,7 +68,8 @@ def shard_fields(path: str) -> Tuple[str, ...]:
     if not fields:
         raise errors.InvalidArgument(
             f"{path}: its members have no extensions, which fields are named by")
-    return fields
+    return Shard(fields, sorted({name.rpartition("/")[0].rpartition("/")[2]
+                                 for name in samples}))
 
 
 def common_fields(samples: Sequence[Sequence[str]]) -> Tuple[str, ...]:

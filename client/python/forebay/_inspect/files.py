@@ -132,7 +132,9 @@ def selected(names: List[str], wanted: List[str]) -> str:
         return wanted[0]
     start = os.path.commonprefix(wanted).rstrip("0123456789")
     ending = _ending(wanted[0])
-    candidates = [f"*{ending}", f"{start}*{ending}", f"{start}*"]
+    end = os.path.commonprefix([name[::-1] for name in wanted])[::-1]
+    candidates = [f"*{ending}", f"{start}*{ending}", f"{start}*",
+                  f"*{end.lstrip('0123456789')}"]
     for pattern in candidates:
         if fnmatch.filter(names, pattern) == wanted:
             return pattern

@@ -107,14 +107,18 @@ def _image_folders(folder: str, names: List[str]) -> List[str]:
 
 def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Reading]:
     """Readings of a folder some of whose folders have images."""
-    parts = [name for name in classes if name.lower() in singles.SPLITS]
-    nested = [name for name in parts if _image_folders(
-        os.path.join(folder, name),
-        files.listing(os.path.join(folder, name)).folders)]
-    if nested and len(nested) == len(classes):
-        return [Reading("image_folder", os.path.join(folder, name),
-                        why=f"the part {name} is meant") for name in sorted(
-                            nested, key=lambda n: singles.SPLITS.index(n.lower()))]
+    parts = [name for name in classes if _part_of(name)]
+    if len(parts) == len(classes):
+        nested = [name for name in parts if _image_folders(
+            os.path.join(folder, name),
+            files.listing(os.path.join(folder, name)).folders)]
+        if nested:
+            return [Reading("image_folder", os.path.join(folder, name),
+                            why=f"the part {name} is meant")
+                    for name in sorted(nested, key=_place_of)]
+        notes.append(f"the folders {', '.join(parts[:4])} look like parts of a "
+                     "dataset, not like classes, and have no folders in them: name "
+                     "their images in a table for forebay.manifest")
     if len(classes) == 1:
         inner = os.path.join(folder, classes[0])
         below = _image_folders(inner, files.listing(inner).folders)
@@ -122,11 +126,24 @@ def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Re
             return _class_folders(inner, below, notes)
         notes.append(f"all images lie below one folder, {classes[0]}: there is one "
                      "class")
-    elif set(name.lower() for name in classes) <= _PARTS:
+    elif not parts and set(name.lower() for name in classes) <= _PARTS:
         notes.append(f"the folders {' and '.join(classes[:4])} look like parts of the "
                      "samples, not like classes: put both into tar shards, or name "
                      "them in a table for forebay.manifest")
     return [Reading("image_folder", folder, why="its folders are classes of images")]
+
+
+def _part_of(name: str) -> str:
+    """The part of a dataset that a folder's name tells, such as "train" of
+    "train2017", or ""."""
+    found = re.sub(r"[\d_-]+$", "", name.lower())
+    return found if found in singles.SPLITS else ""
+
+
+def _place_of(name: str) -> Tuple[int, str]:
+    """Sorts folders: the part to train on comes first."""
+    part = _part_of(name)
+    return (singles.SPLITS.index(part) if part else len(singles.SPLITS), name)
 
 
 def _table(folder, kinds):
@@ -207,12 +224,7 @@ def _inner(folder, names, depth, notes, problems) -> List[Reading]:
     if together:
         return together
 
-    def place(item):
-        lower = item[0].lower()
-        return (singles.SPLITS.index(lower) if lower in singles.SPLITS else
-                len(singles.SPLITS))
-
-    found.sort(key=place)
+    found.sort(key=lambda item: _place_of(item[0]))
     notes += found[0][1].notes
     return [*found[0][1].readings,
             *(inner.readings[0]._replace(why=f"the part {name} is meant")
@@ -224,7 +236,7 @@ def _together(folder, found) -> List[Reading]:
     different purposes."""
     names = [name for name, _ in found]
     formats = {inner.readings[0].format for _, inner in found}
-    if any(name.lower() in singles.SPLITS for name in names) or len(formats) > 1 or (
+    if any(map(_part_of, names)) or len(formats) > 1 or (
             len(found) < 2):
         return []
     if formats == {"npy_folder"} or formats == {"npy"}:

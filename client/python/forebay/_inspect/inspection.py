@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 from .. import _archives, _paths, errors
 from . import look, text
@@ -57,7 +57,8 @@ class Inspection:
             {"format": other.format, "uri": other.path, "why": other.why,
              "code": _code_of_other(other)} for other in others]
         self.verification = verification
-        self.warnings = [*notes, *samples.warnings, *self._oddities(failures)]
+        self.warnings = [*filter(None, [*notes, reading.note]), *samples.warnings,
+                         *self._oddities(failures)]
 
     def _oddities(self, failures) -> List[str]:
         found = []
@@ -112,8 +113,9 @@ class Inspection:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def inspect(uri: Any, *, verify: bool = False, most_failures: int = 20,
-            progress: bool = True, autostart: bool = True) -> Inspection:
+def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
+            verify: bool = False, most_failures: int = 20, progress: bool = True,
+            autostart: bool = True) -> Inspection:
     """Says what is in a dataset, and how to read it: print what it returns.
 
     The format is told by the files' first bytes and names. Some samples are looked at
@@ -121,7 +123,9 @@ def inspect(uri: Any, *, verify: bool = False, most_failures: int = 20,
 
     Args:
       uri: a folder, a file, or several by braces and wildcards; a path, or a URI that
-        the daemon reads itself ("gs://", "https://").
+        the daemon reads itself ("gs://", "https://"). Or a forebay.tfrecord, lmdb and
+        the like: then nothing is guessed.
+      fields: the fields to look at, of formats that have a choice; None: guessed.
       verify: whether to read and decode every sample, and list what is broken.
         Ctrl-C ends that with what was found so far.
       most_failures: broken samples that are listed; all are counted.
@@ -134,8 +138,12 @@ def inspect(uri: Any, *, verify: bool = False, most_failures: int = 20,
     Raises:
       errors.ForebayError: it cannot be read as a dataset; says what could be meant.
     """
-    from . import guess  # with it, all of this package would take long to import
-    found = guess.found_at(uri, autostart)
+    from . import given, guess  # it would take long to import them with this package
+    chosen = given.reading_of(uri)
+    found = (guess.found_at(uri, autostart) if chosen is None else
+             guess.Found([chosen], []))
+    if fields is not None:
+        found = guess.Found([given.with_fields(found.readings[0], fields)], found.notes)
     reading, samples, others, notes = _opened(found, autostart)
     if samples.size == 0:
         raise errors.InvalidArgument(f"{reading.path}: has no samples")

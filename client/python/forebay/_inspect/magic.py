@@ -20,6 +20,7 @@ _STARTS = {
     b"MMIDIDX\0\0": "megatron_index", _RIEGELI: "array_record",
     b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow",
     b"SQLite format 3\0": "sqlite", b"\x28\xb5\x2f\xfd": "zstd",
+    b"\0\0\x08\x03": "idx", b"\0\0\x08\x01": "idx",  # MNIST's
     b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7z",
     b"Rar!": "rar", b"fLaC": "audio", b"OggS": "audio", b"ID3": "audio"}
 

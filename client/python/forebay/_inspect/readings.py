@@ -40,6 +40,7 @@ class Reading(NamedTuple):
       arguments: dict of str, that function's.
       fields: tuple of str, DataLoader's argument, or None.
       why: str, a clause: when it is meant.
+      note: str, a sentence on what is odd if it is read so, or "".
     """
 
     format: str
@@ -48,6 +49,7 @@ class Reading(NamedTuple):
     arguments: Dict[str, Any] = {}
     fields: Optional[Tuple[str, ...]] = None
     why: str = ""
+    note: str = ""
 
     def dataset(self) -> Any:
         """The first argument of DataLoader and Dataset."""

@@ -65,7 +65,8 @@ def _cell(pillow, samples: Samples, number: int, classes: List[str]) -> Any:
 
     def visit(_: int, values: List[Value]) -> None:
         shown = _shown(values)
-        inner.append(_DRAWN[values[shown].kind](pillow, values[shown]))
+        draw_field = _DRAWN.get(values[shown].kind, _series)
+        inner.append(draw_field(pillow, values[shown]))
         captions.extend(_caption(value, classes) for at, value in enumerate(values)
                         if at != shown or value.kind == _native.ARRAY)
 
@@ -87,12 +88,9 @@ def _cell(pillow, samples: Samples, number: int, classes: List[str]) -> Any:
 
 def _shown(values: List[Value]) -> int:
     """The field that is drawn: an image, else an array, else a text, else the first."""
-    order = (_native.IMAGE, _native.ARRAY, _native.TEXT, _native.JSON, _native.BYTES)
-    for kind in order:
-        for at, value in enumerate(values):
-            if value.kind == kind and (kind != _native.ARRAY or value.shape):
-                return at
-    return 0
+    places = [(_RANK.get(value.kind, 1), at) for at, value in enumerate(values)
+              if value.kind != _native.ARRAY or value.shape]
+    return min(places)[1] if places else 0
 
 
 def _caption(value: Value, classes: List[str]) -> str:
@@ -150,7 +148,7 @@ def _array(pillow, value: Value) -> Any:
     while numbers.ndim > 2:
         numbers = numbers[0]
     if numbers.ndim < 2 or 1 in numbers.shape:
-        return curve(pillow, numbers.ravel())
+        return _curve(pillow, numbers.ravel())
     low, high = numbers.min(), numbers.max()
     gray = ((numbers - low) * (255 / max(high - low, 1e-300))).astype("uint8")
     if gray.shape[0] > 2 * gray.shape[1]:
@@ -158,7 +156,16 @@ def _array(pillow, value: Value) -> Any:
     return _scaled(pillow, pillow.Image.fromarray(gray), pillow.Image.BICUBIC)
 
 
-def curve(pillow: Any, numbers: Any) -> Any:
+def _series(pillow, value: Value) -> Any:
+    """A curve of the first numbers of all rows."""
+    import numpy
+    numbers = numpy.nan_to_num(value.array().astype("float64"), posinf=0, neginf=0)
+    if numbers.size == 0:
+        return _text(pillow, "empty", _GRAY)
+    return _curve(pillow, numbers.reshape(len(numbers), -1)[:, 0])
+
+
+def _curve(pillow: Any, numbers: Any) -> Any:
     """A picture of numbers, from left to right: where there are many, of the least and
     the largest of each column."""
     drawn = pillow.Image.new("RGB", (_CELL, _CELL), _FRAME)
@@ -208,7 +215,11 @@ def _number(pillow, value: Value) -> Any:
     return _text(pillow, str(value.number()))
 
 
-# How a field is drawn, by its kind; a new kind needs one function.
+# Which field of a sample is drawn: that with the least number. Kinds that are not here
+# are series of numbers.
+_RANK = {_native.IMAGE: 0, _native.ARRAY: 1, _native.TEXT: 2, _native.JSON: 3,
+         _native.BYTES: 4, _native.LABEL: 5, _native.SAMPLE_ID: 6}
+# How a field is drawn, by its kind.
 _DRAWN: Dict[int, Callable[[Any, Value], Any]] = {
     _native.IMAGE: _image, _native.ARRAY: _array, _native.TEXT: _content,
     _native.JSON: _content, _native.BYTES: _bytes, _native.LABEL: _number,

@@ -24,6 +24,8 @@ _REMEDIES = {
              "datasets.load_from_disk(folder) to forebay.DataLoader",
     "audio": "is one recording; a dataset is several files: put them into tar shards",
     "bzip2": "is compressed by bzip2, which is not read: unpack it, or use gzip",
+    "idx": "is of MNIST's format, which is not read: pass torchvision.datasets.MNIST("
+           "...), or what reads the file, to forebay.DataLoader",
     "parquet": "is a Parquet file, which is not read: pass datasets.load_dataset("
                '"parquet", data_files=...) to forebay.DataLoader, or write MDS or '
                "TFRecord files of it",
@@ -64,6 +66,8 @@ def of_kind(kind: Any, path: str, first: str) -> List[Reading]:
         return find(path, first)
     if kind in _REMEDIES:
         raise errors.Unsupported(f"{first}: {_REMEDIES[kind]}")
+    if kind == "idx.gz":
+        return of_kind("idx", path, first)
     if kind is not None and kind.endswith(".gz"):
         raise errors.Unsupported(
             f"{first}: is compressed by gzip, which is read of tar shards and TFRecord "
@@ -80,7 +84,14 @@ def _by_name(format: str, call: str, is_named: Callable[[str], bool]):
 
 
 def _shards(path, first):
-    return [Reading("webdataset", path, fields=contents.shard_fields(first))]
+    shard = contents.shard_of(first)
+    note = ""
+    if len(shard.folders) > 1 and all(
+            field.rpartition(".")[2] in IMAGES for field in shard.fields):
+        note = (f"members lie in folders ({', '.join(shard.folders[:4])}) that could "
+                "be classes, but samples of tar shards have no such label: pack the "
+                "folders as a zip archive, or unpack them")
+    return [Reading("webdataset", path, fields=shard.fields, note=note)]
 
 
 def _check_ending(path, ending, what):
@@ -210,7 +221,7 @@ def npz_rows(path: str, first: str) -> List[Reading]:
         why = f"the arrays {', '.join(group)} are meant"
         found.append(Reading("npz", path, fields=group, why=why) if is_named else
                      Reading("npz", path, "npz", {"fields": group}, why=why))
-    return found
+    return [*found, files_each]
 
 
 def _table(path, first):
