@@ -245,7 +245,10 @@ LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
                           const std::stop_token& stop) {
   std::vector<std::string> found;
   auto dataset = datasets_.Open(inputs, spec, *deps_.source, &found, stop);
-  if (warnings != nullptr) *warnings = found;
+  if (dataset.ok()) {
+    std::vector<std::string> all = WarningsOf((*dataset)->version(), found);
+    if (warnings != nullptr) *warnings = std::move(all);
+  }
   base::MutexLock lock(&mutex_);
   for (std::string& warning : found) {
     spdlog::warn("{}", warning);
@@ -254,6 +257,20 @@ LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
     if (warnings_.size() > kMaxWarnings) warnings_.pop_front();
   }
   return dataset;
+}
+
+std::vector<std::string> LoaderOpener::WarningsOf(
+    const dataset::Version& version, std::vector<std::string> found) {
+  base::MutexLock lock(&mutex_);
+  const auto kept = std::find_if(
+      of_datasets_.begin(), of_datasets_.end(),
+      [&](const OfDataset& one) { return one.version == version; });
+  if (found.empty()) return kept == of_datasets_.end() ? found : kept->warnings;
+  if (kept != of_datasets_.end()) of_datasets_.erase(kept);
+  found.resize(std::min(found.size(), kMaxWarnings));
+  of_datasets_.push_back({version, found});
+  if (of_datasets_.size() > kMaxWarnings) of_datasets_.pop_front();
+  return found;
 }
 
 std::vector<std::string> LoaderOpener::Warnings() const {

@@ -55,7 +55,7 @@ class LoaderOpener {
 
   // Opens a reader, whose work is charged to `job`. `decode`: images come as
   // pixels, by the spec's pipeline, or whole if that has no ops. Sets
-  // `warnings` to what Warnings() says of its dataset.
+  // `warnings` to the harmless faults of its dataset, a sentence each.
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const Job& job, const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
@@ -75,6 +75,10 @@ class LoaderOpener {
       const dataset::composed::DatasetInputs& inputs,
       const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
       const std::stop_token& stop);
+  // Returns the warnings of a dataset, of which opening it has found some.
+  // Keeps those, and looks up what is kept if there are none.
+  std::vector<std::string> WarningsOf(const dataset::Version& version,
+                                      std::vector<std::string> found);
   // Makes the loader that the stream is for a member of the coordinated order
   // of its kind. RESOURCE_EXHAUSTED: no memory for it.
   absl::Status JoinOrder(std::uint32_t uid, stream::StreamSpec* stream_spec);
@@ -92,6 +96,13 @@ class LoaderOpener {
 
   mutable base::Mutex mutex_;
   std::deque<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
+  // Those of the datasets that had some last: an index that is kept repeats
+  // none.
+  struct OfDataset {
+    dataset::Version version;
+    std::vector<std::string> warnings;
+  };
+  std::deque<OfDataset> of_datasets_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::job

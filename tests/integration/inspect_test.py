@@ -237,6 +237,11 @@ def test_left_out_columns_are_told(tmp_path, photos):
     found = forebay.inspect(hdf5(tmp_path, photos)[0])
     assert any("mean" in warning for warning in found.warnings), found.warnings
     assert "mean" in str(found)
+    # The index is kept, and so are they.
+    assert forebay.inspect(found.uri, fields=None).warnings == found.warnings
+    assert forebay.inspect(forebay.hdf5(found.uri, fields=("x",))).warnings == []
+    assert [field["name"] for field in forebay.inspect(
+        forebay.hdf5(found.uri), fields=("mean",)).fields] == ["mean"]
 
 
 @pytest.mark.usefixtures("shared_daemon")

@@ -147,8 +147,8 @@ def _ending(name: str) -> str:
 
 
 def total(paths: List[str]) -> Optional[Tuple[int, int]]:
-    """How many files there are, those of folders included, and their bytes; None if
-    they are so many that it would take long to say."""
+    """How many files there are, those of folders included but for hidden ones, and
+    their bytes; None if they are so many that it would take long to say."""
     count = size = 0
     for path in paths:
         if not os.path.isdir(path):
@@ -157,6 +157,8 @@ def total(paths: List[str]) -> Optional[Tuple[int, int]]:
             continue
         for folder, _, names in os.walk(path):
             for name in names:
+                if name.startswith("."):
+                    continue
                 try:
                     size += os.stat(os.path.join(folder, name)).st_size
                 except OSError:

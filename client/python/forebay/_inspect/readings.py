@@ -95,25 +95,26 @@ def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
     if reading.fields is not None:
         given.append(f"fields={quoted(reading.fields)}")
     given += [f"batch_size={max(min(_BATCH, samples), 1)}", "shuffle=True"]
-    if transform:
-        given.append(f"transform={transform}")
+    given += transform
     lines += [*_call("loader = forebay.DataLoader(", given),
               f"for {_targets([field['name'] for field in fields])} in loader:",
               "    ..."]
     return "\n".join(lines)
 
 
-def _transform(fields: Sequence[Dict[str, Any]]) -> str:
-    """The code of a transform that makes images of one size, and integers of a type
-    that torch computes with; "" if there are neither."""
+def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
+    """The code of an argument, in parts: a transform that makes images of one size, and
+    integers of a type that torch computes with. None if there are neither."""
     crop, cast = "T.RandomResizedCrop(224)", 'T.ToDtype("int64")'
     images = {field["name"]: crop for field in fields if field["kind"] == "image"}
     casts = {field["name"]: cast for field in fields
              if field["kind"] == "array" and field["dtype"] in _CAST}
     if not casts:
-        return crop if images else ""
-    return "{" + ", ".join(f"{quoted(name)}: {op}"
-                           for name, op in {**images, **casts}.items()) + "}"
+        return [f"transform={crop}"] if images else []
+    parts = [f"{quoted(name)}: {op}" for name, op in {**images, **casts}.items()]
+    start, last = "transform={", len(parts) - 1
+    return [(" " * len(start) if at else start) + part + ("}" if at == last else "")
+            for at, part in enumerate(parts)]
 
 
 def _named(arguments: Dict[str, Any]) -> List[str]:
@@ -121,15 +122,16 @@ def _named(arguments: Dict[str, Any]) -> List[str]:
 
 
 def _call(start: str, given: List[str]) -> List[str]:
-    """A call, in lines of 88 characters as far as its arguments allow."""
+    """A call, in lines of 88 characters as far as its arguments allow. Spaces before one
+    indent it where it begins a line."""
     lines, line = [], start
     for number, argument in enumerate(given):
         piece = argument + (")" if number == len(given) - 1 else ",")
-        if number and len(line) + 1 + len(piece) > 88:
+        if number and len(line) + 1 + len(piece.lstrip()) > 88:
             lines.append(line)
             line = " " * len(start) + piece
         else:
-            line += (" " if number else "") + piece
+            line += (" " if number else "") + piece.lstrip()
     return [*lines, line]
 
 

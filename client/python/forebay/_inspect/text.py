@@ -134,7 +134,8 @@ def _of_field(field) -> List[str]:
 def _histogram(buckets: Sequence[Tuple[int, int, int]], show) -> List[str]:
     if not buckets:
         return []
-    names = [show(low) if low == end - 1 else f"{show(low)} to {show(end - 1)}"
+    names = [f"0 to {show(end)}" if low == 0 and show is not str else
+             show(low) if low == end - 1 else f"{show(low)} to {show(end - 1)}"
              if show is str else f"{show(low)} to {show(end)}"
              for low, end, _ in buckets]
     return _bars(names, [count for _, _, count in buckets])
@@ -157,7 +158,8 @@ def _labels(name: str, labels: List[Dict[str, Any]]) -> List[str]:
     values = [one["label"] for one in labels]
     text = (f"{len(labels):,} different, {min(values):,} to {max(values):,}"
             if len(labels) > 1 else f"all are {values[0]:,}")
-    if len(labels) > 50 and all("name" not in one for one in labels):
+    is_named = any("name" in one for one in labels)
+    if not is_named and (len(labels) > 50 or all(one["count"] == 1 for one in labels)):
         return [f"  {name}: {text}"]
     shown = sorted(labels, key=lambda one: -one["count"])[:_MOST_CLASSES]
     head = text if len(shown) == len(labels) else f"{text}; the most frequent"

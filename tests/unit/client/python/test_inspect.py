@@ -149,6 +149,22 @@ for (tokens,) in loader:
     ..."""
 
 
+def test_code_of_several_transforms():
+    fields = [field("photograph", "image"), *(field(f"tokens{number}", "array", "uint32")
+                                              for number in range(3))]
+    assert readings.code_of(Reading("mds", "/data/somewhere"), fields, 64) == """\
+import forebay
+from forebay import transforms as T
+
+loader = forebay.DataLoader("/data/somewhere", batch_size=32, shuffle=True,
+                            transform={"photograph": T.RandomResizedCrop(224),
+                                       "tokens0": T.ToDtype("int64"),
+                                       "tokens1": T.ToDtype("int64"),
+                                       "tokens2": T.ToDtype("int64")})
+for photograph, tokens0, tokens1, tokens2 in loader:
+    ..."""
+
+
 @pytest.mark.parametrize("names, variables", [
     (["a/b", "c"], "a_b, c"), (["x"], "(x,)"), (list("abcde"), "batch"),
     (["loader"], "batch"), (["class"], "(f_class,)")])
