@@ -15,7 +15,7 @@ from . import magic
 
 MOST = 2000  # entries that are looked at in a folder
 _MOST_EXPANDED = 10_000  # paths of a pattern
-_MOST_FILES = 200_000  # whose sizes are asked for
+_MOST_FILES = 20_000  # whose sizes are asked for
 
 
 class Listing(NamedTuple):
@@ -23,34 +23,30 @@ class Listing(NamedTuple):
 
     Attributes:
       folders, files: lists of str, sorted names without hidden ones.
-      is_whole: whether there are no more than MOST.
     """
 
     folders: List[str]
     files: List[str]
-    is_whole: bool
 
 
-def listing(folder: str) -> Listing:
-    """The entries of a local folder.
+def listing(folder: str, most: int = MOST) -> Listing:
+    """The entries of a local folder, at most `most`.
 
     Raises:
       errors.PermissionDenied, errors.NotFound: it cannot be listed.
     """
     folders: List[str] = []
     files: List[str] = []
-    count = 0
     try:
         with os.scandir(folder) as entries:
-            for entry in itertools.islice(entries, MOST):
-                count += 1
+            for entry in itertools.islice(entries, most):
                 if not entry.name.startswith("."):
                     (folders if entry.is_dir() else files).append(entry.name)
     except PermissionError:
         raise errors.PermissionDenied(f"{folder}: may not be listed") from None
     except OSError as error:
         raise errors.NotFound(f"{folder}: {error.strerror}") from None
-    return Listing(sorted(folders), sorted(files), count < MOST)
+    return Listing(sorted(folders), sorted(files))
 
 
 def is_pattern(path: str) -> bool:

@@ -13,6 +13,7 @@ from .readings import Reading
 
 _DEEPEST = 5  # folders in folders
 _FOLDERS = 64  # that are looked into
+_GLANCE = 200  # entries of a folder, where images are looked for
 _GROUPS = 24  # of like names, of which a file is looked at
 _PARTS = {"images", "image", "img", "imgs", "masks", "mask", "annotations", "labels",
           "depth", "segmentation"}
@@ -91,7 +92,7 @@ def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
 
 def _has_images(folder: str, depth: int = 2) -> bool:
     try:
-        entries = files.listing(folder)
+        entries = files.listing(folder, _GLANCE)
     except errors.ForebayError:
         return False
     if any(name.rpartition(".")[2].lower() in IMAGES for name in entries.files):

@@ -13,7 +13,7 @@ from .samples import Samples
 from .verify import Verification, try_some
 from .verify import verify as verify_all
 
-_TINY, _MANY = 16 << 10, 20_000  # bytes of a file, and files
+_TINY, _MANY = 16 << 10, 20_000  # bytes of a sample, and samples
 
 
 class Inspection:
@@ -66,11 +66,11 @@ class Inspection:
             found.append(f"{_counted(len(failures), 'sample')} of those that were "
                          f"looked at cannot be used: {failures[0].message}; --verify "
                          "finds all")
-        if self.files and self.bytes is not None and self.files >= _MANY and (
-                self.bytes / self.files < _TINY):
-            found.append(f"it is {self.files:,} files of {self.bytes // self.files:,} "
-                         "bytes on average: tar shards, MDS or TFRecord files would be "
-                         "read faster where nothing is cached")
+        if (self.format in ("image_folder", "npy_folder", "npz_files") and
+                self.samples >= _MANY and self.sample_bytes is not None and
+                self.sample_bytes["median"] < _TINY):
+            found.append(f"it is {self.samples:,} small files: tar shards, MDS or "
+                         "TFRecord files would be read faster where nothing is cached")
         if len(self.classes) == 1:
             found.append(f"all samples have one class, {self.classes[0]}")
         return list(dict.fromkeys(found))

@@ -122,8 +122,8 @@ def _named(arguments: Dict[str, Any]) -> List[str]:
 
 
 def _call(start: str, given: List[str]) -> List[str]:
-    """A call, in lines of 88 characters as far as its arguments allow. Spaces before one
-    indent it where it begins a line."""
+    """A call, in lines of 88 characters as far as its arguments allow. Spaces before
+    one indent it where it begins a line."""
     lines, line = [], start
     for number, argument in enumerate(given):
         piece = argument + (")" if number == len(given) - 1 else ",")

@@ -16,7 +16,7 @@ from .readings import Reading
 _PATTERNS = (
     ("tar", "*.tar"), ("tar", "*.tar.gz"), ("tfrecord", "*.tfrecord*"),
     ("mds", "*.mds"), ("array_record", "*.array_record*"), ("hdf5", "*.h5"),
-    ("zip", "*.zip"), ("tfrecord", "train-*"), ("npy_folder", ""))
+    ("zip", "*.zip"), ("tfrecord", "train-*"), ("npy_folder", ""), ("npz_files", ""))
 _BY_ENDING = (
     (".tar", "tar"), (".tar.gz", "tar"), (".tgz", "tar"), (".mds", "mds"),
     (".h5", "hdf5"), (".hdf5", "hdf5"), (".zip", "zip"), (".npy", "npy"),
@@ -96,6 +96,8 @@ def _of(kind: str, path: str, autostart: bool) -> Optional[Reading]:
         return _shards(path, autostart)
     if kind == "npy_folder":
         reading = Reading("npy_folder", path, "npy_folder")
+    elif kind == "npz_files":
+        reading = Reading("npz_files", path + "/", "npz")
     elif kind == "npz":
         reading = Reading("npz", path)
     elif kind == "zip":
