@@ -9,7 +9,8 @@
     for images, labels in loader:
         ...
 
-`Dataset` gives single samples to other loaders. `open` reads files.
+`inspect` says what is in a dataset, and how to read it. `Dataset` gives single samples
+to other loaders. `open` reads files.
 """
 
 from . import errors, transforms
@@ -17,6 +18,7 @@ from ._array_record import ArrayRecords, array_record
 from ._audio_folder import AudioFolder, audio_folder
 from ._device_tensor import DeviceTensor
 from ._hdf5 import HDF5, hdf5
+from ._inspect import Inspection, inspect
 from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
@@ -39,9 +41,10 @@ __version__ = _lib.forebay_version().decode()
 __all__ = [
     "ArrayRecords", "AudioFolder", "DaemonUnavailable", "DataError", "DataLoader",
     "Dataset", "DeviceTensor", "File", "FileChanged", "ForebayError", "HDF5",
-    "InvalidArgument", "IsADirectory", "LMDB", "Manifest", "NotFound", "NpyFolder",
-    "Npz", "Padded", "PermissionDenied", "Ragged", "ResourceExhausted", "Shared",
-    "SourceUnavailable", "StateError", "TFRecords", "Tokens", "Unsupported",
-    "array_record", "audio_folder", "errors", "hdf5", "lmdb", "manifest", "npy_folder",
+    "Inspection", "InvalidArgument", "IsADirectory", "LMDB", "Manifest", "NotFound",
+    "NpyFolder", "Npz", "Padded", "PermissionDenied", "Ragged", "ResourceExhausted",
+    "Shared", "SourceUnavailable", "StateError", "TFRecords", "Tokens", "Unsupported",
+    "array_record", "audio_folder", "errors", "hdf5", "inspect", "lmdb", "manifest",
+    "npy_folder",
     "npz", "open", "share", "tfrecord", "tokens", "transforms",
 ]

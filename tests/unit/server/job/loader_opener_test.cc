@@ -54,7 +54,8 @@ class LoaderOpenerTest : public testing::Test {
   }
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const proto::LoaderSpec& spec, bool decode) {
-    return opener_.OpenReader(job_, spec, Folder(), decode, stop_.get_token());
+    return opener_.OpenReader(job_, spec, Folder(), decode, &warnings_,
+                              stop_.get_token());
   }
   dataset::composed::DatasetInputs Folder() const {
     return {.root = tree_.Root()};
@@ -73,6 +74,7 @@ class LoaderOpenerTest : public testing::Test {
                              .budget = base::AmpleBudget()}};
   LoaderOpener opener_{&catalog_, production_.deps()};
   Job job_{/*id=*/1, kUid, "key"};
+  std::vector<std::string> warnings_;  // of readers
   std::stop_source stop_;
 };
 
