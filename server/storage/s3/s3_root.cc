@@ -32,6 +32,18 @@ bool IsBucketName(std::string_view name) {
          name.find("..") == name.npos;
 }
 
+// Whether a part of the key between slashes is "." or "..": some servers, and
+// proxies before them, take such parts out, and so read elsewhere.
+bool HasDots(std::string_view key) {
+  for (;;) {
+    const std::size_t slash = key.find('/');
+    const std::string_view part = key.substr(0, slash);
+    if (part == "." || part == "..") return true;
+    if (slash == key.npos) return false;
+    key.remove_prefix(slash + 1);
+  }
+}
+
 }  // namespace
 
 S3Root::S3Root(std::string uri, std::string bucket, std::string bucket_url,
@@ -72,6 +84,10 @@ absl::StatusOr<std::string> S3Root::UrlOf(std::string_view object) const {
   const std::string key = prefix_ + std::string(object);
   if (object.empty() || key.size() > kMaxKeyBytes || key.find('\0') != key.npos)
     return absl::InvalidArgumentError("is not the key of an object");
+  if (HasDots(key))
+    return absl::InvalidArgumentError(
+        "has \".\" or \"..\" between slashes, and is not asked for: servers "
+        "read such keys differently");
   return absl::StrCat(bucket_url_, "/", http::EscapePath(key));
 }
 
