@@ -19,9 +19,13 @@ std::string Cut(std::string_view text, std::size_t length) {
   return cut;
 }
 
-bool IsAnotherRegion(const http::Answer& answer, const Fault& fault) {
-  return !fault.region.empty() &&
-         (answer.status == 301 || answer.status == 307 || answer.status == 400);
+// Whether the bucket lies in another region than was asked. An answer to HEAD
+// has no code.
+bool IsElsewhere(const http::Answer& answer, const Fault& fault) {
+  if (fault.region.empty()) return false;
+  return answer.status == 301 || answer.status == 307 ||
+         (answer.status == 400 &&
+          (fault.code.empty() || fault.code == "AuthorizationHeaderMalformed"));
 }
 
 }  // namespace
@@ -41,7 +45,7 @@ Fault FaultIn(const http::Answer& answer) {
 
 absl::Status FaultOf(const http::Answer& answer) {
   const Fault fault = FaultIn(answer);
-  if (IsAnotherRegion(answer, fault))
+  if (IsElsewhere(answer, fault))
     return absl::InvalidArgumentError(absl::StrCat(
         "the bucket lies in the region ", fault.region, ": set s3.region = \"",
         fault.region,
