@@ -19,7 +19,7 @@
 
 namespace forebay::tests {
 
-// Who reads a bucket; what is "" is not used.
+// The credentials that a bucket is read with; what is "" is not used.
 struct BucketReader {
   std::string metadata_host;  // gs://: HOST:PORT of a metadata server
   std::string credentials;    // s3://: a file of credentials

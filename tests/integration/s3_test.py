@@ -119,7 +119,7 @@ def same(one, other):
 
 
 def refusal(uri):
-    """What the client is told of a dataset that cannot be opened."""
+    """The error of a dataset that cannot be opened."""
     with pytest.raises(forebay.ForebayError) as caught:
         open_loader(uri)
     return str(caught.value)

@@ -9,7 +9,7 @@
 
 namespace forebay::storage::s3 {
 
-// What a server says in an answer that is no success; "" where it does not.
+// The error in an answer that is no success; "" where the server names none.
 struct Fault {
   std::string code;     // "AccessDenied"
   std::string message;  // for people

@@ -1,6 +1,7 @@
 #include "server/storage/s3/kept_credentials.h"
 
 #include <curl/curl.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -178,6 +179,7 @@ void KeptCredentials::StartRenewal() {
   };
   try {
     renewal_ = std::thread(renew);
+    pthread_setname_np(renewal_.native_handle(), "forebay-keys");
   } catch (const std::system_error&) {
     engine_->Post([this] { OnRenewed(); });  // there are no more threads
   }

@@ -10,7 +10,7 @@
 
 namespace forebay::storage::s3 {
 
-// What the daemon's configuration says of S3.
+// The settings of S3 in the daemon's configuration.
 struct Settings {
   std::string region;                // "": see FindEndpoint
   std::string endpoint;              // "": see FindEndpoint

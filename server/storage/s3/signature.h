@@ -9,7 +9,7 @@
 
 namespace forebay::storage::s3 {
 
-// What requests are signed with.
+// The secrets that requests are signed with.
 struct Keys {
   std::string id;      // of the access key
   std::string secret;  // of the access key
