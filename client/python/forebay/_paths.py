@@ -10,7 +10,7 @@ import urllib.parse
 from . import _patterns, errors
 from ._hdf5 import ENDINGS as _HDF5
 
-_REMOTE = ("gs://", "http://", "https://")
+_REMOTE = ("gs://", "s3://", "http://", "https://")
 
 
 def is_passable(name):

@@ -40,9 +40,9 @@ class DataLoader:
 
     Args:
       dataset: a path or file:// URI, or a URI that the daemon reads as itself:
-        "gs://bucket/...", or (all but folders) "https://...". A folder has the
-        semantics of torchvision's ImageFolder; so has a zip archive, or a folder in one
-        ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
+        "gs://bucket/...", "s3://...", or (all but folders) "https://...". A folder has
+        the semantics of torchvision's ImageFolder; so has a zip archive, or a folder in
+        one ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
         wildcards, or in ".npz", means the rows of NumPy's files, all of one type and
         shape; in a folder, each is a sample. ".tfrecord", ".h5", ".array_record" and
         ".mds" mean files of these formats. One that ends in ".tar" or ".tar.gz", or has

@@ -74,20 +74,21 @@ void Client::Authorize(const std::shared_ptr<Calling>& calling) {
   ++calling->attempts;
   if (calling->call.authorizer == nullptr) return Attempt(calling);
   calling->call.authorizer->Authorize(
-      [this, weak = std::weak_ptr<Calling>(calling)](
-          absl::StatusOr<std::string> header) {
+      calling->call.request, [this, weak = std::weak_ptr<Calling>(calling)](
+                                 absl::StatusOr<Authorizer::Headers> headers) {
         const auto held = weak.lock();
         if (held == nullptr) return;
         // The authorizer has retried already.
-        if (!header.ok()) return Finish(held, header.status());
-        held->header = *std::move(header);
+        if (!headers.ok()) return Finish(held, headers.status());
+        held->headers = *std::move(headers);
         Attempt(held);
       });
 }
 
 void Client::Attempt(const std::shared_ptr<Calling>& calling) {
   Request request = calling->call.request;
-  if (!calling->header.empty()) request.headers.push_back(calling->header);
+  request.headers.insert(request.headers.end(), calling->headers.begin(),
+                         calling->headers.end());
   request.done = [this, weak = std::weak_ptr<Calling>(calling)](Answer answer) {
     if (const auto held = weak.lock()) OnAnswer(held, std::move(answer));
   };
@@ -107,7 +108,16 @@ absl::Status Client::Judge(const Calling& calling, const Answer& answer) const {
     absl::Status verdict = calling.call.judge(answer);
     if (!verdict.ok()) return verdict;
   }
-  return ErrorOf(answer);
+  const bool faulty = answer.failure == Failure::kNone && !answer.IsSuccess();
+  return faulty && calling.call.fault ? calling.call.fault(answer)
+                                      : ErrorOf(answer);
+}
+
+bool Client::MayAuthorizeAgain(Calling* calling, const Answer& answer) const {
+  return answer.failure == Failure::kNone && !answer.IsSuccess() &&
+         !calling->headers.empty() &&
+         calling->call.authorizer->Refused(calling->headers, answer) &&
+         !std::exchange(calling->refused, true);
 }
 
 void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
@@ -120,11 +130,8 @@ void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
   ledger_.Book(calling->call.job, calling->call.kind, counts);
   if (error.ok()) return Finish(calling, std::move(answer));
   // A token may end earlier than it says; a new one decides.
-  if (answer.status == 401 && !calling->header.empty()) {
-    calling->call.authorizer->Refused(calling->header);
-    if (!std::exchange(calling->refused, true))
-      error = absl::UnavailableError(error.message());
-  }
+  if (MayAuthorizeAgain(calling.get(), answer))
+    error = absl::UnavailableError(error.message());
   OnError(calling, std::move(error), answer.retry_after_nanos);
 }
 

@@ -26,6 +26,9 @@ struct Call {
   // UNAVAILABLE and DATA_LOSS, which may pass, the request is made again. If
   // empty, a whole answer is good. The message gives the reason only.
   std::function<absl::Status(const Answer&)> judge;
+  // Returns the error of an answer that is no success. If empty, that is
+  // ErrorOf's.
+  std::function<absl::Status(const Answer&)> fault;
   std::function<void(absl::StatusOr<Answer>)> done;
   // Sees each answer, good or bad, before `done`; may be empty. Must not call
   // the client.
@@ -75,15 +78,17 @@ class Client {
     Id id = 0;
     Call call;
     int attempts = 0;
-    std::string header;      // of the authorizer
-    bool refused = false;    // the server did not accept a header
-    Engine::Id request = 0;  // under way; 0: none
+    Authorizer::Headers headers;  // of the authorizer
+    bool refused = false;         // the server did not accept headers
+    Engine::Id request = 0;       // under way; 0: none
   };
 
   void Authorize(const std::shared_ptr<Calling>& calling);
   void Attempt(const std::shared_ptr<Calling>& calling);
   void OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer);
   absl::Status Judge(const Calling& calling, const Answer& answer) const;
+  // Returns whether other headers may do better, for the first time.
+  bool MayAuthorizeAgain(Calling* calling, const Answer& answer) const;
   void OnError(const std::shared_ptr<Calling>& calling, absl::Status error,
                std::int64_t asked_nanos);
   void Finish(const std::shared_ptr<Calling>& calling,

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/http/answer_error.h"
 #include "server/storage/http/message.h"
 
 namespace forebay::storage::http {
@@ -34,7 +35,12 @@ class Protocol {
   virtual absl::Status Judge(const ReadRequest& read, const ByteRange& range,
                              const Answer& answer) const = 0;
 
-  // Explains an error of ErrorOf for such a read; keeps its code.
+  // Returns the error of an answer that is no success, with ErrorOf's codes.
+  virtual absl::Status Fault(const Answer& answer) const {
+    return ErrorOf(answer);
+  }
+
+  // Explains an error of Fault for such a read; keeps its code.
   virtual absl::Status Explain(const absl::Status& error) const {
     return error;
   }
