@@ -11,8 +11,8 @@ namespace forebay::dataset::shards {
 // webdataset decodes it: jpg, jpeg and png are images; cls, cls2, class, count,
 // index, inx and id integers; txt, text and transcript texts; json and jsn
 // JSON; npy arrays. So are webp, gif, bmp, tif and tiff images, which
-// webdataset leaves to its users. All others are bytes. Thread-safe; never
-// blocks.
+// webdataset leaves to its users. All others are bytes. A ".gz" behind
+// that does not count. Thread-safe; never blocks.
 proto::FieldKind KindOf(std::string_view extension);
 
 }  // namespace forebay::dataset::shards
