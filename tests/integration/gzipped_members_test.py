@@ -20,6 +20,10 @@ from trouble import CROP
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 
 
+def open_members(path, fields, **arguments):
+    return open_shards(path, fields, **{"transform": None, **arguments})
+
+
 def npy(array):
     file = io.BytesIO()
     numpy.save(file, array)
@@ -29,7 +33,7 @@ def npy(array):
 def test_values_are_those_of_webdataset():
     expected = json.loads((GOLDEN / "gzipped.json").read_text())
     fields = ("txt.gz", "left.json.gz", "npy.gz", "cls.gz", "bin.gz", "gz", "cls")
-    with open_shards(GOLDEN / "gzipped.tar", fields, batch_size=2) as loader:
+    with open_members(GOLDEN / "gzipped.tar", fields, batch_size=2) as loader:
         samples = [sample for batch in loader for sample in zip(*batch)]
         assert batch._fields == ("txt_gz", "left_json_gz", "npy_gz", "cls_gz",
                                  "bin_gz", "gz", "cls")
@@ -64,7 +68,7 @@ def members():
 @pytest.mark.parametrize("shuffle", [False, True, "block"])
 def test_some_members_may_be_compressed(tmp_path, pack, shuffle):
     (tmp_path / "a.tar").write_bytes(pack(tar_of(members())))
-    with open_shards(tmp_path / "a.tar", ("bin;bin.gz", "cls"), batch_size=7,
+    with open_members(tmp_path / "a.tar", ("bin;bin.gz", "cls"), batch_size=7,
                      shuffle=shuffle) as loader:
         found = epoch(loader)
     assert sorted(found) == list(range(SAMPLES))
@@ -77,12 +81,12 @@ def test_some_members_may_be_compressed(tmp_path, pack, shuffle):
 def test_an_epoch_goes_on_where_it_was_left(tmp_path):
     (tmp_path / "a.tar").write_bytes(tar_of(members()))
     arguments = {"shuffle": True, "batch_size": 4}
-    with open_shards(tmp_path / "a.tar", ("bin;bin.gz",), **arguments) as loader:
+    with open_members(tmp_path / "a.tar", ("bin;bin.gz",), **arguments) as loader:
         batches = iter(loader)
         first = epoch([next(batches)])
         state = loader.state_dict()
         rest = epoch(batches)
-    with open_shards(tmp_path / "a.tar", ("bin;bin.gz",), **arguments) as loader:
+    with open_members(tmp_path / "a.tar", ("bin;bin.gz",), **arguments) as loader:
         loader.load_state_dict(state)
         again = epoch(loader)
     assert list(again) == list(rest)
@@ -94,7 +98,7 @@ def test_arrays_may_differ_in_length(tmp_path):
     (tmp_path / "a.tar").write_bytes(tar_of(
         (f"{number:02}.npy.gz", gzip.compress(npy(array)))
         for number, array in enumerate(arrays)))
-    with open_shards(tmp_path / "a.tar", ("npy.gz",), batch_size=4) as loader:
+    with open_members(tmp_path / "a.tar", ("npy.gz",), batch_size=4) as loader:
         found = [array for batch in loader for array in batch.npy_gz]
     assert len(found) == len(arrays)
     for mine, theirs in zip(found, arrays):
@@ -109,8 +113,8 @@ def test_images(tmp_path, pictures):  # noqa: F811
             (f"{number:02}.{ending}", pack(content))
             for number, content in enumerate(contents)))
     transform = T.CenterCrop(CROP)
-    with open_shards(tmp_path / "plain.tar", ("jpg",), transform=transform) as plain, \
-            open_shards(tmp_path / "packed.tar", ("jpg.gz",),
+    with open_members(tmp_path / "plain.tar", ("jpg",), transform=transform) as plain, \
+            open_members(tmp_path / "packed.tar", ("jpg.gz",),
                         transform=transform) as packed:
         for theirs, mine in zip(plain, packed, strict=True):
             numpy.testing.assert_array_equal(mine.jpg_gz, theirs.jpg)
@@ -119,7 +123,7 @@ def test_images(tmp_path, pictures):  # noqa: F811
 def refusal(path, members, fields=("txt.gz",), error=forebay.DataError):
     path.write_bytes(tar_of(members))
     with pytest.raises(error) as caught:
-        with open_shards(path, fields) as loader:
+        with open_members(path, fields) as loader:
             list(loader)
     return str(caught.value)
 
@@ -139,7 +143,7 @@ def test_damaged_members(tmp_path):
         text = refusal(path, [("0.txt.gz", good), ("1.txt.gz", content)])
         assert "a.tar" in text and "txt.gz: its gzip data is damaged: " in text
         assert says in text, text
-    with open_shards(path, ("txt.gz",), on_error="substitute") as loader:
+    with open_members(path, ("txt.gz",), on_error="substitute") as loader:
         assert [batch.txt_gz for batch in loader] == [["some text"] * 2]
     text = refusal(path, [("0.jpg", b""), ("0.png.gz", b"")], ("jpg", "png.gz"),
                    forebay.InvalidArgument)
