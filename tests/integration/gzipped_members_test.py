@@ -34,9 +34,10 @@ def test_values_are_those_of_webdataset():
     expected = json.loads((GOLDEN / "gzipped.json").read_text())
     fields = ("txt.gz", "left.json.gz", "npy.gz", "cls.gz", "bin.gz", "gz", "cls")
     with open_members(GOLDEN / "gzipped.tar", fields, batch_size=2) as loader:
-        samples = [sample for batch in loader for sample in zip(*batch)]
-        assert batch._fields == ("txt_gz", "left_json_gz", "npy_gz", "cls_gz",
-                                 "bin_gz", "gz", "cls")
+        batches = list(loader)
+    assert batches[0]._fields == ("txt_gz", "left_json_gz", "npy_gz", "cls_gz",
+                                  "bin_gz", "gz", "cls")
+    samples = [sample for batch in batches for sample in zip(*batch)]
     assert len(samples) == len(expected) == 5
     for (text, parsed, array, label, raw, other, plain), wanted in zip(
             samples, expected):
@@ -68,8 +69,8 @@ def members():
 @pytest.mark.parametrize("shuffle", [False, True, "block"])
 def test_some_members_may_be_compressed(tmp_path, pack, shuffle):
     (tmp_path / "a.tar").write_bytes(pack(tar_of(members())))
-    with open_members(tmp_path / "a.tar", ("bin;bin.gz", "cls"), batch_size=7,
-                     shuffle=shuffle) as loader:
+    with open_members(tmp_path / "a.tar", ("bin;bin.gz", "cls"),
+                      shuffle=shuffle) as loader:
         found = epoch(loader)
     assert sorted(found) == list(range(SAMPLES))
     for number, (content, label) in found.items():
@@ -115,7 +116,7 @@ def test_images(tmp_path, pictures):  # noqa: F811
     transform = T.CenterCrop(CROP)
     with open_members(tmp_path / "plain.tar", ("jpg",), transform=transform) as plain, \
             open_members(tmp_path / "packed.tar", ("jpg.gz",),
-                        transform=transform) as packed:
+                         transform=transform) as packed:
         for theirs, mine in zip(plain, packed, strict=True):
             numpy.testing.assert_array_equal(mine.jpg_gz, theirs.jpg)
 

@@ -16,7 +16,7 @@ namespace forebay::dataset::shards {
 // Whether a member with this extension is compressed.
 bool IsGzipped(std::string_view extension);
 
-// What a compressed member inflates to, by its last bytes.
+// The last bytes of a compressed member, which say how many it inflates to.
 inline constexpr std::uint64_t kGzipEndBytes = 4;
 // Returns 0 if a member of `length` bytes cannot inflate to as many as they
 // say.

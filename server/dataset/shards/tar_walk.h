@@ -19,8 +19,8 @@ struct TarMember {
   std::string name;
   std::uint64_t offset = 0;  // of its data in the archive; bytes
   std::uint64_t length = 0;  // bytes; they lie within the archive
-  // What it inflates to, by its end: of files that TarWalk looks into.
-  std::uint32_t inflated = 0;  // bytes
+  // Bytes that it inflates to, by its end: of files that TarWalk looks into.
+  std::uint32_t inflated = 0;
 };
 
 // Walks through a tar archive from header to header. It reads nothing itself:

@@ -14,8 +14,8 @@ struct FoundPoint {
   std::uint64_t offset = 0;  // as AccessPoint's
   std::uint64_t bit = 0;
   absl::Span<const std::uint8_t> window;  // at most kWindowBytes
-  // What the file inflates to from `offset` on: at most kMostApart bytes, and
-  // no more than up to the next point. Empty, unless it has to be kept.
+  // Bytes that the file inflates to from `offset` on, at most kMostApart, and
+  // no more than up to the next point. Empty, unless they have to be kept.
   absl::Span<const std::uint8_t> piece;
 };
 

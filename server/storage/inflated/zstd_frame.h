@@ -9,7 +9,7 @@
 
 namespace forebay::storage::inflated {
 
-// What the header of a zstd frame says (RFC 8878, section 3.1).
+// The header of a zstd frame (RFC 8878, section 3.1).
 struct ZstdFrame {
   std::uint64_t header_bytes = 0;
   // Whether it has no content, but bytes that decoders skip: `skipped_bytes`

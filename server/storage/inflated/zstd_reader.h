@@ -38,7 +38,7 @@ class ZstdReader final : public PackedReader {
   static constexpr int kMostWindowLog = 23;
   static constexpr std::uint64_t kMostWindow = std::uint64_t{1}
                                                << kMostWindowLog;
-  // What lies further behind its frame's begin is not to be read by it.
+  // Bytes that lie further behind their frame's begin are not read by it.
   static constexpr std::uint64_t kMostSkip = std::uint64_t{8} << 20;
   // Memory of one, its decoder included.
   static constexpr std::uint64_t kBytes =

@@ -38,7 +38,7 @@ GZIPPED = ("txt.gz", "left.json.gz", "npy.gz", "cls.gz", "bin.gz", "gz", "cls")
 
 
 def gzipped_samples():
-    """What the writer compresses, but for what is of no kind."""
+    """Fields that the writer compresses, and one of no kind."""
     for i in range(5):
         yield {
             "__key__": f"train/{i:03}",

@@ -189,12 +189,12 @@ TEST_F(ShardScanTest, FindsTheSameInCompressedShards) {
 TEST_F(ShardScanTest, LooksIntoMembersThatAreCompressed) {
   const std::string text = storage::inflated::Prose(30'000, 1);
   const std::string packed = storage::inflated::Gzip(text);
-  const std::string archive =
-      Member("1.TXT.GZ", packed) + Member("1.cls", "1") +
-      Member("2.txt", text) + Member("2.cls", "2") + Member("3.cls", "3") +
-      Member("3.txt.gz", packed + "\xff\xff\xff\xff") +
-      Member("4.cls", "4") + Member("4.txt.gz", "abc") + Member("5.cls", "5") +
-      Member("5.txt.gz", packed);
+  const std::string archive = Member("1.TXT.GZ", packed) +
+                              Member("1.cls", "1") + Member("2.txt", text) +
+                              Member("2.cls", "2") + Member("3.cls", "3") +
+                              Member("3.txt.gz", packed + "\xff\xff\xff\xff") +
+                              Member("4.cls", "4") + Member("4.txt.gz", "abc") +
+                              Member("5.cls", "5") + Member("5.txt.gz", packed);
   for (const std::string& content : {archive, archive + std::string(1024, 0)}) {
     for (const bool compressed : {false, true}) {
       const std::string name = compressed ? "0.tar.gz" : "0.tar";
