@@ -80,7 +80,8 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
   } else if (spec.format() == proto::DatasetSpec::ARRAY_RECORD) {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
     if (choice.ok())
-      choice->Complete(array_record::ArrayRecordFiles(), request, warnings);
+      choice->Complete(array_record::ArrayRecordFiles(), budget, request,
+                       warnings);
     status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::HDF5) {
     const auto choice = hdf5::FormatChoice::Create(fields, types, budget);
@@ -89,7 +90,7 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
   } else {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
     if (choice.ok())
-      choice->Complete(tfrecord::TfrecordFiles(), request, warnings);
+      choice->Complete(tfrecord::TfrecordFiles(), budget, request, warnings);
     status = choice.status();
   }
   return base::Annotate(status, request->root->uri());

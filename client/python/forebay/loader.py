@@ -45,7 +45,7 @@ class DataLoader:
         one ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
         wildcards, or in ".npz", means the rows of NumPy's files, all of one type and
         shape; in a folder, each is a sample. ".tfrecord", ".h5", ".array_record" and
-        ".mds" mean files of these formats. One that ends in ".tar" or ".tar.gz", or has
+        ".mds" mean files of these formats. One that ends in ".tar", ".tar.zst", or has
         braces or wildcards ("/data/{00000..00127}.tar"), means tar shards as webdataset
         writes them. Or `forebay.manifest`, `lmdb`, `npy_folder`, `audio_folder` and the
         like. Or torchvision's ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and

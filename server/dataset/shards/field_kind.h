@@ -12,8 +12,8 @@ namespace forebay::dataset::shards {
 // index, inx and id integers; txt, text and transcript texts; json and jsn
 // JSON; npy arrays. So are webp, gif, bmp, tif and tiff images, and wav, flac,
 // ogg, opus and mp3 audio, which webdataset leaves to its users or to
-// torchaudio. All others are bytes. Thread-safe; never
-// blocks.
+// torchaudio. All others are bytes. A ".gz" behind that does not count.
+// Thread-safe; never blocks.
 proto::FieldKind KindOf(std::string_view extension);
 
 }  // namespace forebay::dataset::shards
