@@ -88,8 +88,8 @@ pipeline::TensorType ElementsOf(const Field& field) {
 
 // Makes the pipeline of an array, and with it the field's type.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
-                      std::uint32_t first_rate,
-                      const FieldPipelines& pipelines, FieldType* type) {
+                      std::uint32_t first_rate, const FieldPipelines& pipelines,
+                      FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
   const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
   const std::optional<std::uint64_t> longest =
@@ -176,8 +176,8 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
                                FirstArray(field, file));
       type.header_bytes =
           file.size() - std::min<std::uint64_t>(file.size(), first.type.bytes);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, first.type, first.sample_rate,
-                                       pipelines, &type));
+      FOREBAY_RETURN_IF_ERROR(
+          SetArray(field, first.type, first.sample_rate, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;
