@@ -47,7 +47,7 @@ def refusal(error, path, transform, **more):
 
 
 def torchaudios(transform, clip):
-    """What torchaudio makes of a clip, the time first."""
+    """Torchaudio's result of a clip, the time first."""
     found = transform(torch.from_numpy(numpy.ascontiguousarray(clip.T))).numpy()
     return numpy.moveaxis(found, -1, 0)
 

@@ -1,4 +1,4 @@
-"""What all transforms are."""
+"""The class of all transforms."""
 
 from __future__ import annotations
 

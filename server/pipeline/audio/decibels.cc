@@ -1,7 +1,9 @@
 #include "server/pipeline/audio/decibels.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -34,15 +36,29 @@ inline float Log(float x) {
   return x <= std::numeric_limits<float>::max() ? log : x;
 }
 
+// Applies `function` to each number. They are taken in blocks, as `out` may be
+// `in` and the compiler cannot know that this does not matter.
+template <typename Function>
+void EachBlock(const float* in, std::uint64_t count, float* out,
+               const Function& function) {
+  constexpr std::uint64_t kBlock = 256;
+  std::array<float, kBlock> block;
+  for (std::uint64_t done = 0; done < count; done += kBlock) {
+    const std::uint64_t some = std::min(kBlock, count - done);
+    std::copy(in + done, in + done + some, block.begin());
+    for (std::uint64_t i = 0; i < some; ++i) block[i] = function(block[i]);
+    std::copy(block.begin(), block.begin() + some, out + done);
+  }
+}
+
 }  // namespace
 
 void ToDecibels(const DecibelOptions& options, const float* in,
                 std::uint64_t count, float* out) {
   const float factor = (options.magnitudes ? 20.0F : 10.0F) * kInverseLn10;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const float value = in[i] < kLeast ? kLeast : in[i];
-    out[i] = factor * Log(value);
-  }
+  EachBlock(in, count, out, [factor](float value) {
+    return factor * Log(value < kLeast ? kLeast : value);
+  });
   if (!options.top_db.has_value()) return;
   float greatest = -std::numeric_limits<float>::infinity();
   for (std::uint64_t i = 0; i < count; ++i)
@@ -53,7 +69,7 @@ void ToDecibels(const DecibelOptions& options, const float* in,
 }
 
 void ToLogs(const float* in, std::uint64_t count, float* out) {
-  for (std::uint64_t i = 0; i < count; ++i) out[i] = Log(in[i] + 1e-6F);
+  EachBlock(in, count, out, [](float value) { return Log(value + 1e-6F); });
 }
 
 AmplitudeToDb::AmplitudeToDb(const DecibelOptions& options,

@@ -11,7 +11,7 @@
 
 namespace forebay::pipeline::audio {
 
-// What may differ from sample to sample of the arrays between two ops.
+// The arrays between two ops, as far as they differ from sample to sample.
 struct Signal {
   std::uint64_t frames = 0;  // along the first axis, which is the time
   std::uint32_t rate = 0;    // frames a second; 0: not known

@@ -43,17 +43,24 @@ absl::StatusOr<std::unique_ptr<const Op>> Resample::Create(
   return made;
 }
 
+Resample::Kernel Resample::KeptLocked(std::uint32_t rate) const {
+  for (const OfRate& kept : kernels_)
+    if (kept.rate == rate) return kept.kernel;
+  return nullptr;
+}
+
 absl::StatusOr<Resample::Kernel> Resample::KernelFrom(
     std::uint32_t rate) const {
   FOREBAY_RETURN_IF_ERROR(CheckRate(rate));
   {
     const base::MutexLock lock(&mutex_);
-    for (const OfRate& kept : kernels_)
-      if (kept.rate == rate) return kept.kernel;
+    if (Kernel kept = KeptLocked(rate); kept != nullptr) return kept;
   }
   FOREBAY_ASSIGN_OR_RETURN(
       Kernel kernel, ResampleKernel::Create(rate, rates_.new_freq, options_));
   const base::MutexLock lock(&mutex_);
+  // Others may have made them meanwhile.
+  if (Kernel kept = KeptLocked(rate); kept != nullptr) return kept;
   std::size_t bytes = kernel->table_bytes();
   for (const OfRate& kept : kernels_) bytes += kept.kernel->table_bytes();
   while (!kernels_.empty() &&

@@ -54,6 +54,9 @@ class Resample final : public Op {
   }
   // The filters from that rate. Makes them if they are not kept.
   absl::StatusOr<Kernel> KernelFrom(std::uint32_t rate) const;
+  // Null if they are not kept.
+  Kernel KeptLocked(std::uint32_t rate) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ResampleRates rates_;
   const ResampleOptions options_;

@@ -31,8 +31,8 @@ class ResampleKernel {
 
   // How many frames a clip of `frames` becomes. INVALID_ARGUMENT: too many.
   absl::StatusOr<std::uint64_t> FramesOf(std::uint64_t frames) const;
-  // What Run needs: the clip lies `before` elements from the begin of a room of
-  // `elements`, and all others are 0.
+  // The memory that Run needs: the clip lies `before` elements from the begin
+  // of a room of `elements`, and all others are 0.
   struct Room {
     std::size_t before = 0;
     std::uint64_t elements = 0;

@@ -8,8 +8,8 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// What is transformed of a channel. That takes a minute, in which a worker does
-// nothing else.
+// A channel has no more elements in all its transforms. So many take a minute,
+// in which a worker does nothing else.
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 32;
 
 // Of powers.
@@ -58,7 +58,7 @@ absl::StatusOr<std::uint64_t> Stft::TimesOf(std::uint64_t frames) const {
 float Stft::At(const Channel& channel, std::int64_t place) const {
   const auto frames = static_cast<std::int64_t>(channel.frames);
   if (options_.center && options_.reflects) {
-    // What is reflected has the zeros at its ends.
+    // The clip is reflected with the zeros at its ends.
     const std::int64_t pad = options_.pad;
     if (place < -pad) place = -2 * pad - place;
     if (place >= frames + pad) place = 2 * (frames + pad - 1) - place;

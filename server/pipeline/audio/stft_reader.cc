@@ -60,12 +60,12 @@ absl::StatusOr<StftOptions::Scaling> ReadScaling(
   }
 }
 
-absl::StatusOr<bool> ReadReflects(proto::PaddingMode value) {
+absl::StatusOr<bool> ReadReflects(proto::Spectrogram::PadMode value) {
   switch (value) {
-    case proto::PADDING_MODE_UNSPECIFIED:
-    case proto::REFLECT:
+    case proto::Spectrogram::PAD_MODE_UNSPECIFIED:
+    case proto::Spectrogram::REFLECT:
       return true;
-    case proto::CONSTANT:
+    case proto::Spectrogram::CONSTANT:
       return false;
     default:
       return absl::InvalidArgumentError(

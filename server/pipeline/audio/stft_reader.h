@@ -2,7 +2,7 @@
 #define FOREBAY_SERVER_PIPELINE_AUDIO_STFT_READER_H_
 
 #include "absl/status/statusor.h"
-#include "proto/job.pb.h"
+#include "proto/audio_ops.pb.h"
 #include "server/pipeline/audio/mel_scale.h"
 #include "server/pipeline/audio/stft.h"
 

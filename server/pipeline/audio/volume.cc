@@ -17,7 +17,7 @@ absl::Status Volume::Run(const float* in, const Signal& signal,
                       std::multiplies<std::uint64_t>());
   for (std::uint64_t i = 0; i < count; ++i) {
     const float value = in[i] * factor_;
-    // What is no number stays so.
+    // NaN stays NaN.
     const float above = value < -1 ? -1 : value;
     out[i] = above > 1 ? 1 : above;
   }

@@ -43,7 +43,7 @@ void Check(const proto::Spectrogram& op) {
   EXPECT_EQ(op.power(), 1);
   EXPECT_EQ(op.normalized(), proto::Spectrogram::BY_FRAME_LENGTH);
   EXPECT_TRUE(op.center());
-  EXPECT_EQ(op.pad_mode(), proto::REFLECT);
+  EXPECT_EQ(op.pad_mode(), proto::Spectrogram::REFLECT);
 }
 
 void Check(const proto::MelSpectrogram& op) {

@@ -25,7 +25,7 @@ std::vector<float> GoldenFloats(const std::string& name);
 // The clips "mono" and "stereo".
 Clip GoldenClip(const std::string& name);
 
-// What the ops, in protobuf's text format, make of a clip.
+// The result of ops, in protobuf's text format, on a clip.
 std::vector<float> Transformed(const std::string& ops, const Array& array,
                                const SampleKey& key = {});
 
