@@ -112,6 +112,18 @@ std::optional<std::uint64_t> LongestOf(const Field& field) {
   return field.ragged() ? std::optional(field.longest) : std::nullopt;
 }
 
+// Where the first op ends what it takes of a clip, if it counts from the start.
+std::optional<std::uint64_t> EndOfSlice(const proto::FieldPipeline* pipeline) {
+  if (pipeline == nullptr || pipeline->ops().empty()) return std::nullopt;
+  const proto::Op& first = pipeline->ops(0);
+  if (!first.has_slice() || !first.slice().has_stop()) return std::nullopt;
+  const proto::Slice& slice = first.slice();
+  constexpr int kFrames = -2;  // the axis, counted from the end
+  const bool of_frames = slice.axis() == 0 || slice.axis() == kFrames;
+  if (!of_frames || slice.start() < 0 || slice.stop() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(slice.stop());
+}
+
 // As SetArray, of clips, of which the first is all of `file`.
 absl::Status SetClips(const Field& field, absl::Span<const std::uint8_t> file,
                       const FieldPipelines& pipelines, FieldType* type) {
@@ -128,6 +140,11 @@ absl::Status SetClips(const Field& field, absl::Span<const std::uint8_t> file,
   std::uint64_t frames = 0;
   if (__builtin_mul_overflow(field.longest, type->frames_per_byte, &frames))
     frames = kMostFrames;
+  if (const auto end = EndOfSlice(PipelineOf(pipelines, field.name))) {
+    // Then each may be as long as that, however few bytes it has.
+    frames = *end;
+    type->frames_per_byte = kMostFrames;
+  }
   frames = std::min(frames, kMostFrames);
   type->kind = FieldKind::kArray;
   const std::uint64_t each = clip->channels * sizeof(float);
