@@ -36,7 +36,7 @@ def audio_folder(path: Union[str, "os.PathLike[str]"], *,
     A batch has the field "audio": float32 of (frames, channels).
 
     Args:
-      path: of the folder, a path or a URI.
+      path: of the folder, a path or a URI; also of a zip archive, or a folder in one.
       labels: with True, the folders in it are classes, as torchvision's
         DatasetFolder has them: a batch has the field "label", too. With False, the
         files right in the folder are the samples, in the order of their names.
