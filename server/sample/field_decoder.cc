@@ -150,10 +150,11 @@ absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
   for (const bool are_images : {false, true}) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if ((fields[i].kind == FieldKind::kImage) != are_images) continue;
-      const bool is_packed =
+      const bool is_packed_clip =
+          fields[i].kind == FieldKind::kAudio &&
           std::holds_alternative<dataset::PackedRange>(values[i]);
       const absl::Status status =
-          is_packed && !are_images
+          is_packed_clip
               ? DecodePacked(dataset, id, i, values[i], read, made, target)
               : DecodeField(fields[i], i, values[i], read, target);
       if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
