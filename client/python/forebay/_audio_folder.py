@@ -56,8 +56,8 @@ def field_names(dataset: AudioFolder) -> List[bytes]:
 
 
 def find(path: Union[str, bytes]) -> Optional[AudioFolder]:
-    """What a local folder of audio files is: with labels, unless files lie right in
-    it. None if there are none, or images in its folders."""
+    """The dataset that a local folder of audio files is: with labels, unless files lie
+    right in it. None if there are none, or images in its folders."""
     try:
         own, folders = look(os.fsdecode(path))
         found = [look(folder)[0] for folder in folders[:FOLDERS]]
