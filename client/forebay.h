@@ -531,8 +531,8 @@ typedef struct forebay_loader_options {
    * first that a sample has counts. The part after the last dot gives the kind:
    * jpg, jpeg, png, webp, gif, bmp, tif and tiff are images; cls, cls2, class,
    * count, index, inx and id integers; txt, text and transcript texts; json and
-   * jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else is bytes.
-   * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
+   * jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else is
+   * bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry of
    * `columns` with the same index. "image" is required, the image's path
    * relative to the manifest. "label" is an integer, or a class by its name.
    * All others are integers or texts.
@@ -540,11 +540,11 @@ typedef struct forebay_loader_options {
    * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of
    * `columns` with the same index is a type. "image", "jpg" and "png" are
    * images; "audio" is an audio file; "int64" is an integer; "text" and "json"
-   * are UTF-8; "npy" is a .npy file; "bytes" is bytes. "float32[3,4]" is an array of that type and shape,
-   * "float32[n,4]" one of any length, "float32" a number. Arrays are lists of
-   * float32 or int64, or the bytes of their elements, little-endian and in C
-   * order. A single field with the name "" is the whole record, as the field
-   * "record". Without fields, they are guessed.
+   * are UTF-8; "npy" is a .npy file; "bytes" is bytes. "float32[3,4]" is an
+   * array of that type and shape, "float32[n,4]" one of any length, "float32" a
+   * number. Arrays are lists of float32 or int64, or the bytes of their
+   * elements, little-endian and in C order. A single field with the name "" is
+   * the whole record, as the field "record". Without fields, they are guessed.
    * For FOREBAY_LMDB: as for FOREBAY_TFRECORD, if values are Examples. But a
    * single field with the name "" is the value, as the field "value"; its type
    * may also be "datum": Caffe's Datum, as the fields "image" or "array", and

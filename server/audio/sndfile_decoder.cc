@@ -124,7 +124,7 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
   seekable_ = format_ == AudioFormat::kOgg
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;
-  // What Opus decodes depends on what came before, the less the longer ago.
+  // The result of Opus depends on the frames before, the less the longer ago.
   preroll_ = is_opus ? info_.sample_rate : 0;
   return info_;
 }

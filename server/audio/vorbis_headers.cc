@@ -51,13 +51,13 @@ class Packets {
     ogg_page page = {};
     while (ogg_sync_pageout(&sync_, &page) <= 0) {
       if (left_.empty()) return false;
-      const std::size_t bytes = std::min(left_.size(), kFed);
-      char* const buffer =
-          ogg_sync_buffer(&sync_, static_cast<long>(bytes));  // NOLINT
+      const auto bytes =
+          static_cast<std::int64_t>(std::min(left_.size(), kFed));
+      char* const buffer = ogg_sync_buffer(&sync_, bytes);
       if (buffer == nullptr) return false;
-      std::memcpy(buffer, left_.data(), bytes);
-      ogg_sync_wrote(&sync_, static_cast<long>(bytes));  // NOLINT
-      left_.remove_prefix(bytes);
+      std::copy_n(left_.begin(), bytes, buffer);
+      ogg_sync_wrote(&sync_, bytes);
+      left_.remove_prefix(static_cast<std::size_t>(bytes));
     }
     if (!has_stream_) {
       has_stream_ = ogg_stream_init(&stream_, ogg_page_serialno(&page)) == 0;
@@ -74,7 +74,7 @@ class Packets {
   bool has_stream_ = false;
 };
 
-// What libvorbis makes of the headers.
+// The headers, as libvorbis keeps them.
 struct Headers {
   Headers() {
     vorbis_info_init(&info);

@@ -87,7 +87,8 @@ struct MadeBytes {
   absl::Span<const std::uint8_t> bytes;
 };
 
-// An image's bytes are made of these, by Unpack, if somebody wants them.
+// An image's or a clip's bytes are made of these, by Unpack, if somebody wants
+// them.
 struct PackedRange {
   FieldRange range;
 };

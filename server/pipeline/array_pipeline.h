@@ -72,8 +72,8 @@ class ArrayPipeline {
   std::uint16_t windows() const { return windows_; }
 
   // Returns the part of an array's first axis that Run looks at: what the first
-  // ops leave of it. It has at least one axis. Only the array's type and rate are used. INVALID_ARGUMENT:
-  // as Run.
+  // ops leave of it. It has at least one axis. Only the array's type and rate
+  // are used. INVALID_ARGUMENT: as Run.
   absl::StatusOr<AxisPart> PartFor(const Array& array,
                                    const SampleKey& key) const;
   // Whether what Run makes of an array is just that part of it.

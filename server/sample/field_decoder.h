@@ -43,9 +43,9 @@ class FieldTarget {
 absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
     absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
 
-// The bytes of an image of sample `id`, whose value is `image`. They lie among
-// `read`, all that was read of the sample, in what was made of that, or in
-// `room`. Errors: those of BytesOf and Dataset::Unpack.
+// The bytes of an image or a clip of sample `id`, whose value is `image`. They
+// lie among `read`, all that was read of the sample, in what was made of that,
+// or in `room`. Errors: those of BytesOf and Dataset::Unpack.
 absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     const dataset::Dataset& dataset, std::uint64_t id,
     absl::Span<const std::uint8_t> read, const dataset::FieldValue& image,

@@ -21,6 +21,7 @@ using dataset::Field;
 using dataset::FieldValue;
 using proto::FieldKind;
 
+constexpr std::uint64_t kLongestFirstClip = std::uint64_t{1} << 28;  // bytes
 constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 40;  // as ClipInfo
 
 // The bytes of a value of the first sample.
@@ -35,6 +36,23 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
     return absl::DataLossError("sample 0 is shorter than its index says");
   }
   return first_sample.subspan(part->offset, part->length);
+}
+
+// As FirstBytes, of a clip, which may be packed. `made` keeps what is unpacked.
+absl::StatusOr<absl::Span<const std::uint8_t>> FirstClip(
+    const dataset::Dataset& dataset, const FieldValue& value,
+    absl::Span<const std::uint8_t> first_sample, dataset::MadeValues* made) {
+  const auto* const packed = std::get_if<dataset::PackedRange>(&value);
+  if (packed == nullptr) return FirstBytes(value, first_sample);
+  FOREBAY_ASSIGN_OR_RETURN(const auto bytes,
+                           FirstBytes(packed->range, first_sample));
+  const auto room =
+      [made](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+    if (length <= kLongestFirstClip) return made->Add(length);
+    return absl::ResourceExhaustedError(
+        absl::StrCat("sample 0 has ", length, " bytes when it is unpacked"));
+  };
+  return dataset.Unpack(0, bytes, room);
 }
 
 // The array that the first sample has in `field`, whose value is `file`.
@@ -233,8 +251,8 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
       FOREBAY_RETURN_IF_ERROR(
           SetArray(field, value, LongestOf(field), 0, pipelines, &type));
     } else if (field.kind == FieldKind::kAudio) {
-      FOREBAY_ASSIGN_OR_RETURN(const auto file,
-                               FirstBytes(values[i], first_sample));
+      FOREBAY_ASSIGN_OR_RETURN(
+          const auto file, FirstClip(dataset, values[i], first_sample, &made));
       FOREBAY_RETURN_IF_ERROR(SetClips(field, file, pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const auto file,

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import tarfile
+import zipfile
 
 import numpy
 import pytest
@@ -169,7 +170,26 @@ def test_members_of_tar_shards(shared_daemon, tmp_path):
     with open_audio(path, fields=("flac", "cls"), shuffle=True) as loader:
         clips, ids = contents(loader, "flac")
     expected = [clip(number, channels=2) for number in ids]
-    check(clips, expected, 2 ** -15)
+    check(clips, expected, 1e-4)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_zip_archives(shared_daemon, tmp_path, method):
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for number in range(9):
+            wav = save(tmp_path / "one.wav", clip(number))
+            archive.write(wav, f"{'cat' if number < 5 else 'dog'}/{number}.wav")
+    with open_audio(forebay.audio_folder(path), shuffle=True) as loader:
+        assert loader.dataset.classes == ["cat", "dog"]
+        clips, ids = contents(loader)
+    check(clips, [clip(number) for number in ids], 1e-4)
+    with open_audio(forebay.audio_folder(path), batch_size=9,
+                    transform={"audio": T.Slice(10, 210)}) as loader:
+        batch, = loader
+        assert batch.label.tolist() == [0] * 5 + [1] * 4
+    with pytest.raises(forebay.InvalidArgument, match="lie in class folders"):
+        open_audio(forebay.audio_folder(path, labels=False))
 
 
 def test_records(shared_daemon, tmp_path):

@@ -36,7 +36,7 @@ def audio_folder(path: Union[str, "os.PathLike[str]"], *,
     A batch has the field "audio": float32 of (frames, channels).
 
     Args:
-      path: of the folder, a path or a URI.
+      path: of the folder, a path or a URI; also of a zip archive, or a folder in one.
       labels: with True, the folders in it are classes, as torchvision's
         DatasetFolder has them: a batch has the field "label", too. With False, the
         files right in the folder are the samples, in the order of their names.
@@ -56,8 +56,8 @@ def field_names(dataset: AudioFolder) -> List[bytes]:
 
 
 def find(path: Union[str, bytes]) -> Optional[AudioFolder]:
-    """What a local folder of audio files is: with labels, unless files lie right in
-    it. None if there are none, or images in its folders."""
+    """The dataset that a local folder of audio files is: with labels, unless files lie
+    right in it. None if there are none, or images in its folders."""
     try:
         own, folders = look(os.fsdecode(path))
         found = [look(folder)[0] for folder in folders[:FOLDERS]]

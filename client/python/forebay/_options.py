@@ -114,6 +114,13 @@ def _named_options(dataset):
         return {"format": _native.NPY, **place,
                 "fields": _npy_folder.field_names(dataset), "columns": []}
     if isinstance(dataset, AudioFolder):
+        archives = _archives.split(uri, _paths.is_remote(dataset.path))
+        if archives is not None:
+            if not dataset.labels:
+                raise errors.InvalidArgument(
+                    f"{dataset!r}: in zip archives, audio files lie in class folders")
+            return {**_zip_options(*archives),
+                    "fields": _audio_folder.field_names(dataset)}
         return {"format": _native.IMAGE_FOLDER, "uri": uri,
                 "fields": _audio_folder.field_names(dataset), "columns": []}
     if isinstance(dataset, Tokens):

@@ -41,7 +41,7 @@ WRITTEN = {
     "vorbis.ogg": ("OGG", "VORBIS"),
     "opus.opus": ("OGG", "OPUS"),
 }
-# What lame gets.
+# Files that lame writes, and its options.
 LAME = {
     "cbr.mp3": ["-b", "64"],
     "vbr.mp3": ["-V", "4"],

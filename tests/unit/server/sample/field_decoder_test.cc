@@ -244,7 +244,7 @@ TEST(MadeValuesTest, UnpackedSamplesLieInItsRoom) {
   EXPECT_EQ(other.bytes(), 3);
 }
 
-TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndNothingElseIsPacked) {
+TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndClipsAloneAreUnpackedForIt) {
   Notes notes;
   dataset::MadeValues made;
   EXPECT_TRUE(
@@ -253,6 +253,13 @@ TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndNothingElseIsPacked) {
   EXPECT_EQ(
       DecodeFields(PackedTable(FieldKind::kBytes), 0, {}, made, notes).code(),
       absl::StatusCode::kInternal);
+  const std::string read = "kitten";
+  const absl::Status unpacked = DecodeFields(
+      PackedTable(FieldKind::kAudio), 0,
+      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, made,
+      notes);
+  EXPECT_TRUE(unpacked.ok()) << unpacked;
+  EXPECT_EQ(notes.taken.back().substr(0, 7), "0 audio");
 }
 
 }  // namespace
