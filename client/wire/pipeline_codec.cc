@@ -94,7 +94,6 @@ enum class RandomWindowTag : protozero::pbf_tag_type {
 };
 enum class TransposeTag : protozero::pbf_tag_type { kOrder = 1 };
 enum class DecodeTag : protozero::pbf_tag_type { kScaled = 1 };
-enum class ExifTransposeTag : protozero::pbf_tag_type {};
 enum class ToImageTag : protozero::pbf_tag_type { kLayout = 1 };
 
 enum class UserCodeTag : protozero::pbf_tag_type {
@@ -340,7 +339,10 @@ void PipelineEncoder::AddDecode(bool scaled) {
 }
 
 void PipelineEncoder::AddExifTranspose() {
-  AppendOp<ExifTransposeTag>(&bytes_, OpTag::kExifTranspose, [](auto&) {});
+  protozero::pbf_builder<PipelineTag> pipeline(bytes_);
+  protozero::pbf_builder<OpTag> op(pipeline, PipelineTag::kOps);
+  // A builder of its own would leave out a message that has no fields.
+  op.add_message(OpTag::kExifTranspose, "", 0);
 }
 
 void PipelineEncoder::AddUserCode(std::string_view identity,
