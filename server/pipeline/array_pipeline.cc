@@ -249,6 +249,8 @@ ArrayPipeline::Builder::Finish() {
                      ": add RandomWindow, or make it the first by Transpose"));
   }
   pipeline_->output_.ragged_axis = ragged_;
+  pipeline_->input_.any_channels =
+      place_.any_channels && pipeline_->TakesAnyChannels();
   return std::move(pipeline_);
 }
 
@@ -270,6 +272,17 @@ absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
   return Builder(input, place).Build(ops);
 }
 
+bool ArrayPipeline::TakesAnyChannels() const {
+  const auto is_of_frames = [](const Op& op) {
+    const auto* const slice = std::get_if<Slice>(&op);
+    const auto* const window = std::get_if<Window>(&op);
+    return (slice != nullptr && slice->axis == 0) ||
+           (window != nullptr && window->axis == 0);
+  };
+  return input_.tensor.shape.size() == 2 && !steps_.use_index() &&
+         std::all_of(ops_.begin(), ops_.end(), is_of_frames);
+}
+
 // Returns where the part begins, and its length.
 std::pair<std::uint64_t, std::uint64_t> ArrayPipeline::PartOf(
     const Slice& slice, std::uint64_t length) {
@@ -288,7 +301,8 @@ absl::Status ArrayPipeline::CheckInput(const TensorType& type) const {
   bool fits =
       type.dtype == input_.tensor.dtype && type.shape.size() == wanted.size();
   for (std::size_t i = 0; fits && i < wanted.size(); ++i)
-    fits = type.shape[i] == wanted[i] || input_.ragged_axis == i;
+    fits = type.shape[i] == wanted[i] || input_.ragged_axis == i ||
+           (input_.any_channels && i == 1 && type.shape[i] > 0);
   if (fits) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "is an array of ", Describe(type), ", but that of sample 0 is of ",
