@@ -32,12 +32,17 @@ struct ArrayType {
   // Of the longest, if they differ.
   TensorType tensor;
   std::optional<std::size_t> ragged_axis = std::nullopt;
+  // Whether they may differ in the other one of two axes, too: clips, whose
+  // channels become one.
+  bool any_channels = false;
 };
 
 // Where the ops of a pipeline are among those of a field.
 struct OpPlace {
   int first_op = 0;                // number of the first one
   std::uint16_t first_window = 0;  // how many RandomWindows come before
+  // Whether what comes behind takes clips of any number of channels.
+  bool any_channels = false;
 };
 
 // Turns one array into another, straight in its place: it takes a part,
@@ -117,6 +122,8 @@ class ArrayPipeline {
 
   explicit ArrayPipeline(proto::DType dtype) : steps_(dtype) {}
 
+  // Whether the ops do the same to each channel of a clip.
+  bool TakesAnyChannels() const;
   static std::pair<std::uint64_t, std::uint64_t> PartOf(const Slice& slice,
                                                         std::uint64_t length);
   absl::Status CheckInput(const Array& array) const;

@@ -64,8 +64,8 @@ class ArrayTransform::Builder {
 
  private:
   // Ends the part of the ops that are gathered, of which the last is number
-  // `end` - 1.
-  absl::Status EndPart(int end);
+  // `end` - 1. `behind` is the op of audio that comes then, if any.
+  absl::Status EndPart(int end, const proto::Op* behind);
   absl::Status AddStage(const proto::Op& op);
 
   const TensorType first_;
@@ -86,17 +86,21 @@ ArrayTransform::Builder::Build(const Ops& ops) {
       *part_.Add() = ops[i];
       continue;
     }
-    FOREBAY_RETURN_IF_ERROR(EndPart(i));
+    FOREBAY_RETURN_IF_ERROR(EndPart(i, &ops[i]));
     if (absl::Status status = AddStage(ops[i]); !status.ok())
       return base::Annotate(status, OpTitle(i, ops[i]));
   }
-  FOREBAY_RETURN_IF_ERROR(EndPart(ops.size()));
+  FOREBAY_RETURN_IF_ERROR(EndPart(ops.size(), nullptr));
   return std::move(made_);
 }
 
-absl::Status ArrayTransform::Builder::EndPart(int end) {
-  const OpPlace place{.first_op = end - part_.size(), .first_window = windows_};
+absl::Status ArrayTransform::Builder::EndPart(int end,
+                                              const proto::Op* behind) {
+  OpPlace place{.first_op = end - part_.size(), .first_window = windows_};
   if (made_->parts_.empty()) {
+    // Of audio files, which are planned by their frames.
+    place.any_channels =
+        made_->first_rate_ > 0 && behind != nullptr && behind->has_to_mono();
     FOREBAY_ASSIGN_OR_RETURN(
         auto first, ArrayPipeline::Create(part_, first_, longest_, place));
     made_->parts_.push_back(std::move(first));
@@ -209,8 +213,9 @@ absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
                                        const Stage& stage, bool is_last) {
   FOREBAY_ASSIGN_OR_RETURN(const ArrayView view, part.ViewOf(array_, key_));
   FOREBAY_ASSIGN_OR_RETURN(const float* const in, Gather(part, view));
-  const audio::Signal signal{.frames = view.axes()[0].length,
-                             .rate = array_.sample_rate};
+  audio::Signal signal{.frames = view.axes()[0].length,
+                       .rate = array_.sample_rate};
+  if (part.input().any_channels) signal.each = view.axes()[1].length;
   FOREBAY_ASSIGN_OR_RETURN(const audio::Signal made,
                            stage.op->OutputOf(signal));
   std::uint64_t elements = 0;
@@ -230,11 +235,11 @@ absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
   transform::PhiloxDraws draws(key_.seed, key_.epoch, key_.sample, stage.draws);
   FOREBAY_RETURN_IF_ERROR(stage.op->Run(in, signal, draws, scratch_, to));
   own_ = to;
-  array_.type = stage.output;
+  array_ = {.type = stage.output,
+            .items = {reinterpret_cast<const std::uint8_t*>(to), bytes},
+            .sample_rate = made.rate};
   array_.type.shape.front() = made.frames;
   array_.type.bytes = bytes;
-  array_.items = {reinterpret_cast<const std::uint8_t*>(to), bytes};
-  array_.sample_rate = made.rate;
   return absl::OkStatus();
 }
 

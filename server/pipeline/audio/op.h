@@ -15,6 +15,9 @@ namespace forebay::pipeline::audio {
 struct Signal {
   std::uint64_t frames = 0;  // along the first axis, which is the time
   std::uint32_t rate = 0;    // frames a second; 0: not known
+  // Elements of a frame; 0: as many as all arrays have. Only ToMono takes clips
+  // of other numbers of channels than the first one's.
+  std::uint64_t each = 0;
 };
 
 // No array is longer.

@@ -8,15 +8,16 @@
 
 namespace forebay::pipeline::audio {
 
-// The mean of a clip's channels: (frames, channels) becomes (frames).
+// The mean of a clip's channels: (frames, channels) becomes (frames). Clips may
+// differ in their number of channels.
 class ToMono final : public Op {
  public:
-  // `channels` is at least 1.
+  // `channels` are those of most clips, at least 1.
   explicit ToMono(std::uint64_t channels) : channels_(channels) {}
 
   std::vector<std::uint64_t> frame_shape() const override { return {}; }
   absl::StatusOr<Signal> OutputOf(const Signal& signal) const override {
-    return signal;
+    return Signal{.frames = signal.frames, .rate = signal.rate};
   }
   bool in_place() const override { return true; }
   absl::Status Run(const float* in, const Signal& signal,

@@ -31,7 +31,8 @@ def test_arguments_and_defaults_are_torchaudios(name):
 
 @pytest.mark.parametrize("make", [
     lambda m: m.Vol(-1.0), lambda m: m.AmplitudeToDB(top_db=-1.0),
-    lambda m: m.MFCC(n_mfcc=200), lambda m: m.MFCC(dct_type=3), lambda m: m.MFCC(norm="slaney"),
+    lambda m: m.MFCC(n_mfcc=200), lambda m: m.MFCC(dct_type=3),
+    lambda m: m.MFCC(norm="slaney"),
     lambda m: m.MelSpectrogram(norm="ortho"), lambda m: m.TimeMasking(3, p=1.5),
     lambda m: m.MelSpectrogram(mel_scale="bark"),
 ])
@@ -52,7 +53,8 @@ def test_refuses_what_torchaudio_refuses(make):
     lambda: T.Spectrogram(wkwargs={"beta": 3}), lambda: T.Spectrogram(normalized=2),
     lambda: T.Spectrogram(pad_mode="edge"), lambda: T.MelSpectrogram(f_min="low"),
     lambda: T.Vol(float("nan")), lambda: T.AmplitudeToDB(top_db=float("nan")),
-    lambda: T.AmplitudeToDB("volts"), lambda: T.TimeMasking(-1), lambda: T.FrequencyMasking(True),
+    lambda: T.AmplitudeToDB("volts"), lambda: T.TimeMasking(-1),
+    lambda: T.FrequencyMasking(True),
 ])
 def test_refuses_what_has_no_meaning(make):
     with pytest.raises((ValueError, TypeError)):

@@ -229,6 +229,33 @@ TEST(ArrayTransformTest, ManyRatesTakeTurns) {
   }
 }
 
+TEST(ArrayTransformTest, ToMonoTakesAnyChannelsOfAudio) {
+  const std::string ops =
+      "ops { slice { start: 1 } } ops { to_mono {} } ops { vol { gain: 0.5 } }";
+  const Clip stereo({3, 2}, {0, 1, .25F, .75F, 1, 0}, 8000);
+  const Clip wide({2, 4}, {9, 9, 9, 9, .5F, .25F, .25F, 0}, 8000);
+  const auto made = Made(ops, stereo.array.type, 800, 8000);
+  std::vector<std::uint8_t> out(made->output().tensor.bytes);
+  const auto values = [&](const Clip& clip) {
+    const auto bytes = RunOn(*made, clip, &out);
+    EXPECT_TRUE(bytes.ok()) << bytes.status();
+    std::vector<float> found(bytes.value_or(0) / sizeof(float));
+    std::memcpy(found.data(), out.data(), found.size() * sizeof(float));
+    return found;
+  };
+  EXPECT_EQ(values(stereo), (std::vector<float>{.25F, .25F}));
+  EXPECT_EQ(values(wide), (std::vector<float>{.125F}));
+  const std::string said =
+      "is an array of float32 (2, 4), but that of sample 0 is of float32 (n, "
+      "2), as all must be";
+  // Neither where channels count, nor for arrays that are no audio.
+  const auto turned = Made("ops { slice { start: 1 axis: 1 } } " + ops,
+                           stereo.array.type, 800, 8000);
+  EXPECT_EQ(RunOn(*turned, wide, &out).status().message(), said);
+  const auto plain = Made(ops, stereo.array.type, 800);
+  EXPECT_EQ(RunOn(*plain, wide, &out).status().message(), said);
+}
+
 TEST(ArrayTransformTest, TooLittleScratchIsSaid) {
   const Clip clip({5000, 2}, std::vector<float>(10000, 1));
   const auto made =
