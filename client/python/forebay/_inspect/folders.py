@@ -152,7 +152,10 @@ def _table(folder, kinds):
     for name in kinds.get("text", []):
         if name.endswith(tables.ENDINGS):
             path = os.path.join(folder, name)
-            columns = tables.columns_of(path)
+            try:
+                columns = tables.columns_of(path)
+            except errors.ForebayError:
+                continue  # it may not be read
             if columns is not None:
                 return Reading("manifest", path, "manifest", columns,
                                why=f"the table {name} says which images there are")
@@ -165,7 +168,7 @@ def _containers(folder: str, kinds: Dict[str, List[str]]):
     if "megatron_index" in kinds and "bin" not in kinds:
         found.append(("megatron_index", kinds["megatron_index"]))
     return sorted(found, key=lambda item: -sum(
-        os.path.getsize(os.path.join(folder, name)) for name in item[1]))
+        files.size_of(os.path.join(folder, name)) for name in item[1]))
 
 
 def _files(folder, all_names, kind, names, notes) -> List[Reading]:
@@ -202,7 +205,7 @@ def _npy_files(folder, names, notes) -> List[Reading]:
                    why="the rows of all .npy files are the samples")
     if len({(str(header.dtype), header.shape[1:]) for header in known.values()}) < 2:
         return [each, rows]
-    largest = max(known, key=lambda name: os.path.getsize(os.path.join(folder, name)))
+    largest = max(known, key=lambda name: files.size_of(os.path.join(folder, name)))
     notes.append(f"its .npy files have different types or shapes ({', '.join(known)}): "
                  "if row i of each belongs together, save them in one file by "
                  "numpy.savez, which gives each a field")
@@ -269,23 +272,37 @@ def _environments(folder, names) -> List[Reading]:
 def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
     """The error of a folder that nothing reads."""
     if "image" in kinds:
-        parent = os.path.dirname(folder.rstrip("/"))
-        siblings = _image_folders(parent, files.listing(parent).folders)
         return errors.InvalidArgument(
-            f"{folder}: has images, but no class folders: " +
-            (f"is {parent} meant, whose folders are classes "
-             f"({', '.join(siblings[:4])})?" if len(siblings) > 1 else
-             "move them into one for each class, or name them in a table for "
-             "forebay.manifest"))
-    if len(problems) == 1:
-        return problems[0]
-    for kind, names in kinds.items():
-        try:
-            singles.of_kind(kind, folder, os.path.join(folder, names[0]))
-        except errors.ForebayError as error:
-            return error
-    if problems:
-        return problems[0]
+            f"{folder}: has images, but no class folders: {_class_hint(folder)}")
+    found = [*_refusals(folder, kinds, lambda kind: kind != "text"), *problems,
+             *_refusals(folder, kinds, lambda kind: kind == "text")]
+    if found:
+        return found[0]
     shown = ", ".join((entries.files or entries.folders)[:4])
     return errors.Unsupported(f"{folder}: has nothing that is read, but {shown}; read "
                               f"are {singles.READ}")
+
+
+def _class_hint(folder) -> str:
+    """A clause: how images of a folder become a dataset."""
+    parent = os.path.dirname(folder.rstrip("/"))
+    try:
+        siblings = _image_folders(parent, files.listing(parent).folders)
+    except errors.ForebayError:
+        siblings = []
+    if len(siblings) > 1:
+        return (f"is {parent} meant, whose folders are classes "
+                f"({', '.join(siblings[:4])})?")
+    return ("move them into one for each class, or name them in a table for "
+            "forebay.manifest")
+
+
+def _refusals(folder, kinds, is_wanted):
+    """Why files of some kinds are not read."""
+    for kind, names in kinds.items():
+        path = os.path.join(folder, names[0])
+        try:
+            if is_wanted(kind):
+                singles.of_kind(kind, path, path)
+        except errors.ForebayError as error:
+            yield error

@@ -213,11 +213,11 @@ def _field(field: look.FieldLook, classes: List[str]) -> Dict[str, Any]:
     """A field as data."""
     found: Dict[str, Any] = {
         "name": field.name, "kind": field.kind, "dtype": field.dtype,
-        "shape": field.shape() if field.kind == "array" else None,
+        "shape": field.shape if field.kind == "array" else None,
         "seen": field.seen}
     if field.kind in ("image", "text", "json", "bytes") and field.sizes.values:
         found["bytes"] = _numbers(field.sizes)
-    if field.kind == "array" and field.is_ragged():
+    if field.kind == "array" and field.is_ragged() and field.lengths.values:
         found["lengths"] = _numbers(field.lengths)
     if field.kind == "label":
         found["labels"] = [

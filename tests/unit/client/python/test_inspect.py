@@ -186,7 +186,7 @@ def test_progress():
     now[0] = 10.0
     bar.show(500, 0)
     assert stream.getvalue() == (
-        "\r[######..................] 500 of 2,000 samples, 50/s, 30 s left\x1b[K")
+        "\r[#####...............] 500 of 2,000 samples, 50/s, 30 s left\x1b[K")
     bar.show(600, 0)  # too soon
     assert "600" not in stream.getvalue()
     now[0] = 4000.0
