@@ -48,6 +48,9 @@ def found_in(folder: str, depth: int = 0) -> Found:
     table = _table(folder, kinds)
     if classes:
         readings += _class_folders(folder, classes, notes)
+    if classes and "image" in kinds and table is None:
+        notes.append(f"images right in the folder, such as {kinds['image'][0]}, are in "
+                     "no class folder, and are left out")
     if table is not None:
         readings.insert(0 if len(classes) < 2 else len(readings), table)
     containers = _containers(folder, kinds)
@@ -70,6 +73,12 @@ def _ending(name: str) -> str:
     return found.group(0) if found else re.sub(r"\d+", "#", name)
 
 
+def _first_of(folder: str, names: List[str]) -> str:
+    """The path of the first file that is not empty, or of the first."""
+    paths = [os.path.join(folder, name) for name in names]
+    return next(filter(files.size_of, paths), paths[0])
+
+
 def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
     """The names of files by their kind."""
     groups: Dict[str, List[str]] = {}
@@ -80,7 +89,7 @@ def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
     for ending, group in largest[:_GROUPS]:
         kind = "image" if ending[1:] in IMAGES else None
         try:
-            kind = kind or files.kind_of(os.path.join(folder, group[0]))
+            kind = kind or files.kind_of(_first_of(folder, group))
         except (errors.ForebayError, OSError):
             kind = None
         if kind == "zip" and ending == ".npz":
@@ -179,13 +188,13 @@ def _files(folder, all_names, kind, names, notes) -> List[Reading]:
         call = "" if _npy_folder.ending_in(folder) == ".npz" else "npz"
         return [Reading("npz_files", folder, call, why="each .npz file is a sample"),
                 *singles.npz_rows(os.path.join(folder, "*.npz"),
-                                  os.path.join(folder, names[0]))[:1]]
+                                  _first_of(folder, names))[:1]]
     found: List[Reading] = []
     parts = singles.split_of(names)
     for part, chosen in parts if len(parts) > 1 else [("", names)]:
         pattern = files.selected(all_names, chosen)
         read = singles.of_kind(kind, os.path.join(folder, pattern),
-                               os.path.join(folder, chosen[0]))
+                               _first_of(folder, chosen))
         why = f"the part {part} is" if part else f"the files {pattern} are"
         if found:
             read = read[:1]
@@ -300,7 +309,7 @@ def _class_hint(folder) -> str:
 def _refusals(folder, kinds, is_wanted):
     """Why files of some kinds are not read."""
     for kind, names in kinds.items():
-        path = os.path.join(folder, names[0])
+        path = _first_of(folder, names)
         try:
             if is_wanted(kind):
                 singles.of_kind(kind, path, path)

@@ -13,7 +13,7 @@ from .look import KINDS, Look, affordable, chosen
 from .readings import Reading
 from .samples import Failure, Samples
 
-_MOST_AT_ONCE = 512  # samples
+_MOST_AT_ONCE = 1024  # samples
 _ENOUGH = 32  # for all cores
 _BYTES_AT_ONCE = 64 << 20
 _SIDE = 8  # pixels of an image that is decoded as a whole and then thrown away

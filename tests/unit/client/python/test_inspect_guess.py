@@ -93,6 +93,8 @@ def readings(root, files, below=""):
     ({"1.0.0/x-train.array_record-00000-of-00001": ARRAY_RECORD,
       "1.0.0/dataset_info.json": b"{}", "1.0.0/features.json": b"{}"},
      [("array_record", "1.0.0/x-train.array_record-00000-of-00001", None)]),
+    ({"0.tfrecord": b"", "1.tfrecord": record(), "BUILD": b"text"},
+     [("tfrecord", "*.tfrecord", None)]),
     ({"data.mdb": LMDB, "lock.mdb": bytes(64)}, [("lmdb", "", None)]),
     ({"bedroom_train_lmdb/data.mdb": LMDB, "tower_train_lmdb/data.mdb": LMDB,
       "bedroom_val_lmdb/data.mdb": LMDB},
@@ -186,7 +188,8 @@ def test_images_without_classes(tmp_path):
     ({"train2017/1.jpg": JPEG, "val2017/1.jpg": JPEG}, "look like parts of a dataset"),
     ({"images/1.jpg": JPEG, "masks/1.png": JPEG}, "look like parts of the samples"),
     ({"images/1.jpg": JPEG, "list.txt": b"1.jpg 3"}, "below one folder, images"),
-    ({"x/1.jpg": JPEG, "y/1.jpg": JPEG, "z.tar": SHARD}, "several formats")])
+    ({"x/1.jpg": JPEG, "y/1.jpg": JPEG, "z.tar": SHARD}, "several formats"),
+    ({"x/1.jpg": JPEG, "y/1.jpg": JPEG, "3.jpg": JPEG}, "such as 3.jpg, are in no")])
 def test_what_is_odd_in_folders(tmp_path, files, says):
     make(tmp_path, files)
     assert says in " ".join(guess.found_at(tmp_path).notes)
