@@ -150,8 +150,8 @@ for (tokens,) in loader:
 
 
 def test_code_of_several_transforms():
-    fields = [field("photograph", "image"), *(field(f"tokens{number}", "array", "uint32")
-                                              for number in range(3))]
+    fields = [field("photograph", "image"),
+              *(field(f"tokens{number}", "array", "uint32") for number in range(3))]
     assert readings.code_of(Reading("mds", "/data/somewhere"), fields, 64) == """\
 import forebay
 from forebay import transforms as T

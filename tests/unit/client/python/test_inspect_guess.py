@@ -1,8 +1,10 @@
 """How forebay.inspect guesses what a folder or a file is, without a daemon."""
 
 import csv
+import gzip
 import io
 import json
+import random
 import struct
 import tarfile
 import zipfile
@@ -212,6 +214,35 @@ def test_deep_and_endless_folders_end(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path)
     with pytest.raises(errors.ForebayError):
         guess.found_at(tmp_path)
+
+
+def arrays():
+    whole = io.BytesIO()
+    numpy.savez(whole, x=numpy.zeros((3, 2)), y=numpy.zeros(3), z=numpy.zeros(4))
+    return whole.getvalue()
+
+
+@pytest.mark.parametrize("name, content", [
+    ("a.tar", SHARD), ("a.tgz", gzip.compress(SHARD)), ("a.npz", arrays()),
+    ("a.zip", archive("x/cat/1.jpg", "x/dog/2.jpg")), ("a.npy", array([1, 2])),
+    ("a.csv", b"image,label\r\n\"i/1.jpg\",3\r\n"),
+    ("a.jsonl", b'{"image": "i/1.jpg", "label": [3]}\n'),
+    ("a.idx", b"MMIDIDX\0\0" + bytes(8) + b"\x08"), ("a", record())])
+def test_damaged_files_end_in_one_sentence(tmp_path, name, content):
+    make(tmp_path, {"i/1.jpg": JPEG, "a.bin": bytes(64)})
+    chance = random.Random(name)
+    for _ in range(300):
+        spoilt = bytearray(content)
+        for _ in range(chance.randrange(1, 5)):
+            at = chance.randrange(len(spoilt))
+            spoilt[at] = chance.choice((0, 255, chance.randrange(256), spoilt[at] ^ 1))
+        if chance.random() < 0.3:
+            del spoilt[chance.randrange(1, len(spoilt)):]
+        (tmp_path / name).write_bytes(spoilt)
+        try:
+            assert guess.found_at(tmp_path / name).readings
+        except errors.ForebayError as error:
+            assert "\n" not in str(error), spoilt
 
 
 @pytest.mark.parametrize("code", [
