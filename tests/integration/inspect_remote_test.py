@@ -1,13 +1,22 @@
 """forebay.inspect of what lies in buckets and on the web, which nobody lists for it."""
 
+import io
+
+import numpy
 import pytest
 
 import forebay
 import tfrecord_test
-from inspect_test import first_batch, members
+from inspect_test import GOLDEN, first_batch, members, pictures
 from remote_shards_test import daemon, proxy, tar_of  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("daemon")
+
+
+def array_of(number):
+    file = io.BytesIO()
+    numpy.save(file, numpy.zeros((number + 1, 2)))
+    return file.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +31,12 @@ def bucket(fake_gcs, photos, tmp_path_factory):
         **{f"unlabelled/{number:03}.tar": tar_of([
             (f"{number}{at}.{ending}", b"text") for at in range(3)
             for ending in ("txt", "vtt")]) for number in range(2)},
+        "captions/0.tar": tar_of([
+            (f"{at}.{ending}", pictures(photos)[at].read_bytes() if ending == "jpg"
+             else b"{}") for at in range(3) for ending in ("jpg", "json", "txt")]),
+        **{f"mosaic/{path.name}": path.read_bytes()
+           for path in (GOLDEN / "mds" / "mixed").iterdir()},
+        **{f"arrays/{number}.npy": array_of(number) for number in range(3)},
         "records/a.tfrecord": records.read_bytes(),
         "unnamed/train-00000-of-00001": records.read_bytes(),
         "nothing/readme.md": b"# Nothing\n"})
@@ -36,6 +51,8 @@ def bucket(fake_gcs, photos, tmp_path_factory):
     ("shards/{000..001}.tar", "webdataset", 96, ["jpg", "cls"]),
     ("shards/000.tar", "webdataset", 48, ["jpg", "cls"]),
     ("unlabelled", "webdataset", 6, ["txt", "vtt"]),
+    ("captions", "webdataset", 3, ["jpg", "txt", "json"]),
+    ("mosaic", "mds", 12, None), ("arrays", "npy_folder", 3, ["array"]),
     ("records", "tfrecord", 9, ["record"]),
     ("records/a.tfrecord", "tfrecord", 9, ["record"]),
     ("unnamed", "tfrecord", 9, ["record"]),

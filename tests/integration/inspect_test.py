@@ -102,6 +102,17 @@ def environment_file(place, photos):
     return place / "data", "lmdb", 9, ["text"]
 
 
+def lsun(place, photos):
+    import lmdb_files
+    for part, count in (("train", 3), ("val", 1)):
+        for name in ("bedroom", "tower"):
+            (place / "lsun").mkdir(exist_ok=True)
+            lmdb_files.write(place / "lsun" / f"{name}_{part}_lmdb", {
+                b"%d" % number: path.read_bytes()
+                for number, path in enumerate(pictures(photos)[:count])})
+    return place / "lsun", "lmdb", 6, ["image", "label"]
+
+
 def mosaic(place, photos):
     return GOLDEN / "mds" / "mixed", "mds", 12, None
 
@@ -177,8 +188,8 @@ def table(place, photos):
 
 
 FORMATS = [folder, parts, zipped, shards, packed_shards, oddly_named_records, examples,
-           packed_records, array_record, environment, environment_file, mosaic, hdf5,
-           rows, arrays, array_classes, two_arrays, array_files, raw_tokens,
+           packed_records, array_record, environment, environment_file, lsun, mosaic,
+           hdf5, rows, arrays, array_classes, two_arrays, array_files, raw_tokens,
            wide_tokens, documents, token_array, table]
 
 

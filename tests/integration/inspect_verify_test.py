@@ -111,7 +111,9 @@ def test_command(copied, tmp_path, program):
     assert "3 of 48 samples are broken" in done.stdout and "1 more" in done.stdout
     done = command(tmp_path / "nothing", program=program)
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.count("\n") == 1 and "does not exist" in done.stderr
+    name = "inspect" if len(program) > 1 else "forebayctl"
+    assert done.stderr.startswith(f"{name}: {tmp_path}/nothing: does not exist")
+    assert done.stderr.count("\n") == 1
     assert command(program=program).returncode == 2
 
 

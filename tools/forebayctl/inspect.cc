@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     sys.exit(f"forebayctl: {sys.executable} cannot inspect ({error}): name a "
              "Python that has the packages forebay and numpy in $FOREBAY_PYTHON")
-sys.exit(command.main(sys.argv[1:]))
+sys.exit(command.main(sys.argv[1:], "forebayctl"))
 )";
 
 std::vector<std::string> Arguments(const std::string& python,

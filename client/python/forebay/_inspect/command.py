@@ -32,16 +32,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: List[str]) -> int:
-    """Runs the command; returns the exit code."""
+def main(arguments: List[str], program: str = "inspect") -> int:
+    """Runs the command; returns the exit code.
+
+    Args:
+      program: is named before a complaint.
+    """
     args = _parser().parse_args(arguments)
     try:
         return _run(args)
     except errors.ForebayError as error:
-        print(f"inspect: {_printable(str(error))}", file=sys.stderr)
+        print(f"{program}: {_printable(str(error))}", file=sys.stderr)
         return _NO_DAEMON if isinstance(error, errors.DaemonUnavailable) else _FAILED
     except KeyboardInterrupt:
-        print("inspect: interrupted", file=sys.stderr)
+        print(f"{program}: interrupted", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()  # Python would complain again when it ends

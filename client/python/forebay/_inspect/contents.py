@@ -148,7 +148,7 @@ def _header(content: bytes) -> Optional[Header]:
         read = (numpy.lib.format.read_array_header_1_0 if version == (1, 0) else
                 numpy.lib.format.read_array_header_2_0)
         shape, _, dtype = read(file)
-    except (ValueError, OSError, EOFError):
+    except Exception:  # of damaged headers NumPy raises anything, TokenError too
         return None
     return Header(dtype, shape)
 
@@ -166,7 +166,9 @@ def npz_groups(path: str) -> List[List[str]]:
                         header.dtype.kind in "biuf"):
                     groups.setdefault(header.shape[0], []).append(
                         name[:-len(".npy")])
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
+    except errors.ForebayError:
+        raise
+    except Exception as error:  # zipfile's, NotImplementedError among them
         raise errors.InvalidArgument(f"{path}: is no .npz file: {error}") from None
     return sorted(groups.values(), key=lambda names: (
         not any("train" in name for name in names), -len(names)))

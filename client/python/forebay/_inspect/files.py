@@ -15,6 +15,7 @@ from . import magic
 
 MOST = 2000  # entries that are looked at in a folder
 _MOST_EXPANDED = 10_000  # paths of a pattern
+_MOST_LISTED = 32  # names in braces
 _MOST_FILES = 20_000  # whose sizes are asked for
 
 
@@ -122,8 +123,8 @@ def kind_of(path: str) -> Optional[str]:
 
 
 def selected(names: List[str], wanted: List[str]) -> str:
-    """A pattern for some of a folder's names and for no other: one with "*", or their
-    list in braces."""
+    """A pattern for some of a folder's names and for no other: one with "*", or a list
+    in braces. If there is none, and they are many, one that stands for others, too."""
     if len(wanted) == 1:
         return wanted[0]
     start = os.path.commonprefix(wanted).rstrip("0123456789")
@@ -134,12 +135,22 @@ def selected(names: List[str], wanted: List[str]) -> str:
     for pattern in candidates:
         if fnmatch.filter(names, pattern) == wanted:
             return pattern
+    if len(wanted) > _MOST_LISTED:
+        return candidates[1]
     return "{" + ",".join(wanted) + "}"
 
 
 def _ending(name: str) -> str:
     found = re.search(r"(\.[A-Za-z_]\w*)+$", name)
     return found.group(0) if found else ""
+
+
+def size_of(path: str) -> int:
+    """The bytes of a local file; 0 if it is gone."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 def total(paths: List[str]) -> Optional[Tuple[int, int]]:
@@ -149,17 +160,13 @@ def total(paths: List[str]) -> Optional[Tuple[int, int]]:
     for path in paths:
         if not os.path.isdir(path):
             count += 1
-            size += os.path.getsize(path)
+            size += size_of(path)
             continue
         for folder, _, names in os.walk(path):
             for name in names:
-                if name.startswith("."):
-                    continue
-                try:
-                    size += os.stat(os.path.join(folder, name)).st_size
-                except OSError:
-                    continue
-                count += 1
+                if not name.startswith("."):
+                    size += size_of(os.path.join(folder, name))
+                    count += 1
             if count > _MOST_FILES:
                 return None
     return count, size

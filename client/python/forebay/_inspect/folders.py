@@ -48,6 +48,9 @@ def found_in(folder: str, depth: int = 0) -> Found:
     table = _table(folder, kinds)
     if classes:
         readings += _class_folders(folder, classes, notes)
+    if classes and "image" in kinds and table is None:
+        notes.append(f"images right in the folder, such as {kinds['image'][0]}, are in "
+                     "no class folder, and are left out")
     if table is not None:
         readings.insert(0 if len(classes) < 2 else len(readings), table)
     containers = _containers(folder, kinds)
@@ -70,6 +73,12 @@ def _ending(name: str) -> str:
     return found.group(0) if found else re.sub(r"\d+", "#", name)
 
 
+def _first_of(folder: str, names: List[str]) -> str:
+    """The path of the first file that is not empty, or of the first."""
+    paths = [os.path.join(folder, name) for name in names]
+    return next(filter(files.size_of, paths), paths[0])
+
+
 def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
     """The names of files by their kind."""
     groups: Dict[str, List[str]] = {}
@@ -80,7 +89,7 @@ def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
     for ending, group in largest[:_GROUPS]:
         kind = "image" if ending[1:] in IMAGES else None
         try:
-            kind = kind or files.kind_of(os.path.join(folder, group[0]))
+            kind = kind or files.kind_of(_first_of(folder, group))
         except (errors.ForebayError, OSError):
             kind = None
         if kind == "zip" and ending == ".npz":
@@ -152,7 +161,10 @@ def _table(folder, kinds):
     for name in kinds.get("text", []):
         if name.endswith(tables.ENDINGS):
             path = os.path.join(folder, name)
-            columns = tables.columns_of(path)
+            try:
+                columns = tables.columns_of(path)
+            except errors.ForebayError:
+                continue  # it may not be read
             if columns is not None:
                 return Reading("manifest", path, "manifest", columns,
                                why=f"the table {name} says which images there are")
@@ -165,7 +177,7 @@ def _containers(folder: str, kinds: Dict[str, List[str]]):
     if "megatron_index" in kinds and "bin" not in kinds:
         found.append(("megatron_index", kinds["megatron_index"]))
     return sorted(found, key=lambda item: -sum(
-        os.path.getsize(os.path.join(folder, name)) for name in item[1]))
+        files.size_of(os.path.join(folder, name)) for name in item[1]))
 
 
 def _files(folder, all_names, kind, names, notes) -> List[Reading]:
@@ -176,13 +188,13 @@ def _files(folder, all_names, kind, names, notes) -> List[Reading]:
         call = "" if _npy_folder.ending_in(folder) == ".npz" else "npz"
         return [Reading("npz_files", folder, call, why="each .npz file is a sample"),
                 *singles.npz_rows(os.path.join(folder, "*.npz"),
-                                  os.path.join(folder, names[0]))[:1]]
+                                  _first_of(folder, names))[:1]]
     found: List[Reading] = []
     parts = singles.split_of(names)
     for part, chosen in parts if len(parts) > 1 else [("", names)]:
         pattern = files.selected(all_names, chosen)
         read = singles.of_kind(kind, os.path.join(folder, pattern),
-                               os.path.join(folder, chosen[0]))
+                               _first_of(folder, chosen))
         why = f"the part {part} is" if part else f"the files {pattern} are"
         if found:
             read = read[:1]
@@ -202,7 +214,7 @@ def _npy_files(folder, names, notes) -> List[Reading]:
                    why="the rows of all .npy files are the samples")
     if len({(str(header.dtype), header.shape[1:]) for header in known.values()}) < 2:
         return [each, rows]
-    largest = max(known, key=lambda name: os.path.getsize(os.path.join(folder, name)))
+    largest = max(known, key=lambda name: files.size_of(os.path.join(folder, name)))
     notes.append(f"its .npy files have different types or shapes ({', '.join(known)}): "
                  "if row i of each belongs together, save them in one file by "
                  "numpy.savez, which gives each a field")
@@ -269,23 +281,37 @@ def _environments(folder, names) -> List[Reading]:
 def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
     """The error of a folder that nothing reads."""
     if "image" in kinds:
-        parent = os.path.dirname(folder.rstrip("/"))
-        siblings = _image_folders(parent, files.listing(parent).folders)
         return errors.InvalidArgument(
-            f"{folder}: has images, but no class folders: " +
-            (f"is {parent} meant, whose folders are classes "
-             f"({', '.join(siblings[:4])})?" if len(siblings) > 1 else
-             "move them into one for each class, or name them in a table for "
-             "forebay.manifest"))
-    if len(problems) == 1:
-        return problems[0]
-    for kind, names in kinds.items():
-        try:
-            singles.of_kind(kind, folder, os.path.join(folder, names[0]))
-        except errors.ForebayError as error:
-            return error
-    if problems:
-        return problems[0]
+            f"{folder}: has images, but no class folders: {_class_hint(folder)}")
+    found = [*_refusals(folder, kinds, lambda kind: kind != "text"), *problems,
+             *_refusals(folder, kinds, lambda kind: kind == "text")]
+    if found:
+        return found[0]
     shown = ", ".join((entries.files or entries.folders)[:4])
     return errors.Unsupported(f"{folder}: has nothing that is read, but {shown}; read "
                               f"are {singles.READ}")
+
+
+def _class_hint(folder) -> str:
+    """A clause: how images of a folder become a dataset."""
+    parent = os.path.dirname(folder.rstrip("/"))
+    try:
+        siblings = _image_folders(parent, files.listing(parent).folders)
+    except errors.ForebayError:
+        siblings = []
+    if len(siblings) > 1:
+        return (f"is {parent} meant, whose folders are classes "
+                f"({', '.join(siblings[:4])})?")
+    return ("move them into one for each class, or name them in a table for "
+            "forebay.manifest")
+
+
+def _refusals(folder, kinds, is_wanted):
+    """Why files of some kinds are not read."""
+    for kind, names in kinds.items():
+        path = _first_of(folder, names)
+        try:
+            if is_wanted(kind):
+                singles.of_kind(kind, path, path)
+        except errors.ForebayError as error:
+            yield error

@@ -61,9 +61,10 @@ def _hint(path: str) -> str:
     while folder != "/" and not os.path.isdir(folder):
         folder, name = os.path.split(folder)
     try:
-        there = sorted(n for n in os.listdir(folder) if not n.startswith("."))
-    except OSError:
+        entries = files.listing(folder)
+    except errors.ForebayError:
         return f"; {folder} may not be listed"
+    there = sorted(entries.folders + entries.files)
     near = difflib.get_close_matches(name, there, 3, 0.5)
     if near:
         return "; is " + " or ".join(os.path.join(folder, n) for n in near) + " meant?"

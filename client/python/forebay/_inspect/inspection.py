@@ -26,9 +26,11 @@ class Inspection:
       samples: int.
       files: int, or None where it is unknown, as in a bucket.
       bytes: int, of all files, or None.
+      sample_bytes: dict, of the samples looked at: {"min", "median", "max",
+        "histogram"}, or None if none could be read.
       fields: list of dicts: name, kind ("image", "label", "text", "json", "bytes",
         "array"), dtype, shape (None where it differs), and what was seen: bytes,
-        lengths, labels, images. {"min", "median", "max", "histogram"} describe numbers.
+        lengths, labels, images. Numbers are described as those of sample_bytes.
       classes: list of str, in label order.
       looked_at: int, how many samples that was.
       code: str, Python that reads batches of it.
@@ -213,11 +215,11 @@ def _field(field: look.FieldLook, classes: List[str]) -> Dict[str, Any]:
     """A field as data."""
     found: Dict[str, Any] = {
         "name": field.name, "kind": field.kind, "dtype": field.dtype,
-        "shape": field.shape() if field.kind == "array" else None,
+        "shape": field.shape if field.kind == "array" else None,
         "seen": field.seen}
     if field.kind in ("image", "text", "json", "bytes") and field.sizes.values:
         found["bytes"] = _numbers(field.sizes)
-    if field.kind == "array" and field.is_ragged():
+    if field.kind == "array" and field.is_ragged() and field.lengths.values:
         found["lengths"] = _numbers(field.lengths)
     if field.kind == "label":
         found["labels"] = [

@@ -7,6 +7,7 @@ import collections
 import io
 import random
 import struct
+import warnings
 from typing import Any, Counter, Dict, List, Optional, Sequence, Tuple
 
 from .. import _native
@@ -17,9 +18,9 @@ KINDS = {_native.IMAGE: "image", _native.LABEL: "label", _native.SAMPLE_ID: "lab
          _native.TEXT: "text", _native.JSON: "json", _native.BYTES: "bytes",
          _native.ARRAY: "array"}
 MOST = 512  # samples
-FIRST = 16  # of them, which tell how many are not too much to read
+_STEPS = (1, 16, MOST)  # the first samples tell how many are not too much to read
 _MOST_BYTES = 64 << 20
-_MOST_LABELS = 100_000  # different ones that are counted
+_MOST_LABELS = 10_000  # different ones that are counted
 _BARS = 10
 
 
@@ -31,7 +32,7 @@ def chosen(size: int, count: int, seed: int = 0) -> List[int]:
 
 
 def affordable(sizes: Sequence[int]) -> int:
-    """How many samples may be read after some of such sizes."""
+    """How many samples of such sizes are not too much to read."""
     mean = max(sum(sizes) / max(len(sizes), 1), 1)
     return int(_MOST_BYTES / mean)
 
@@ -90,7 +91,7 @@ class FieldLook:
       seen: int, samples.
       sizes: Numbers, bytes.
       lengths: Numbers, of an array's first axis.
-      shapes: Counter of tuples.
+      shape: list of int, None where it differs; None if ranks do, or of no array.
       labels: Counter of int.
       formats: Counter of (format, mode), of images.
       widths, heights: Numbers, of images.
@@ -102,7 +103,7 @@ class FieldLook:
         self.dtype = "uint8"
         self.seen = 0
         self.sizes, self.lengths = Numbers(), Numbers()
-        self.shapes: Counter[Tuple[int, ...]] = collections.Counter()
+        self.shape: Optional[List[Optional[int]]] = None
         self.labels: Counter[int] = collections.Counter()
         self.formats: Counter[Tuple[str, str]] = collections.Counter()
         self.widths, self.heights = Numbers(), Numbers()
@@ -121,7 +122,7 @@ class FieldLook:
         elif self.kind == "image":
             self._add_image(value)
         elif self.kind == "array":
-            self.shapes[value.shape] += 1
+            self._add_shape(value.shape)
             if value.shape:
                 self.lengths.values.append(value.shape[0])
 
@@ -135,16 +136,17 @@ class FieldLook:
             self.widths.values.append(width)
             self.heights.values.append(height)
 
-    def shape(self) -> Optional[List[Optional[int]]]:
-        """Of an array, None where it differs; None if it has no one rank."""
-        ranks = {len(shape) for shape in self.shapes}
-        if len(ranks) != 1:
-            return None
-        return [axis[0] if len(set(axis)) == 1 else None
-                for axis in zip(*self.shapes)]
+    def _add_shape(self, shape):
+        if self.seen == 1:
+            self.shape = list(shape)
+        elif self.shape is not None and len(self.shape) == len(shape):
+            self.shape = [one if one == other else None
+                          for one, other in zip(self.shape, shape)]
+        else:
+            self.shape = None
 
     def is_ragged(self) -> bool:
-        return len(set(self.lengths.values)) > 1
+        return self.shape is None or self.shape[:1] == [None]
 
 
 def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
@@ -160,7 +162,8 @@ def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
     except ImportError:
         return (name, "", 0, 0) if name else None
     try:
-        with PIL.Image.open(io.BytesIO(value.content())) as image:
+        with warnings.catch_warnings(record=True), PIL.Image.open(
+                io.BytesIO(value.content())) as image:
             return (image.format or name or "", image.mode, image.width,
                     image.height)
     except Exception:  # Pillow's parsers raise anything; the daemon is who decodes
@@ -200,8 +203,11 @@ def look_at(samples: Any) -> Tuple[Look, List[Any]]:
     look = Look(samples.names)
     numbers = chosen(samples.size, MOST)
     random.Random(1).shuffle(numbers)
-    first, rest = numbers[:FIRST], numbers[FIRST:]
-    failures = samples.visit(first, look.add)
-    count = affordable(look.sizes.values)
-    failures += samples.visit(sorted(rest[:count]), look.add)
+    failures: List[Any] = []
+    done = 0
+    for step in _STEPS:
+        count = min(step, max(affordable(look.sizes.values), 1)) if done else step
+        if count > done:
+            failures += samples.visit(sorted(numbers[done:count]), look.add)
+            done = count
     return look, failures

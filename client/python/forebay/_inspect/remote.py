@@ -8,7 +8,7 @@ import re
 from typing import List, Optional
 
 from .. import _archives, _paths, errors
-from . import files, samples, singles
+from . import contents, files, samples, singles
 from .folders import Found
 from .readings import Reading
 
@@ -21,8 +21,7 @@ _BY_ENDING = (
     (".tar", "tar"), (".tar.gz", "tar"), (".tgz", "tar"), (".mds", "mds"),
     (".h5", "hdf5"), (".hdf5", "hdf5"), (".zip", "zip"), (".npy", "npy"),
     (".npz", "npz"))
-_LIKELY = (
-    ("jpg;jpeg;png;webp", "cls"), ("jpg;jpeg;png;webp",))
+_IMAGE = "jpg;jpeg;png;webp"
 
 
 def found_at(uri: str, autostart: bool) -> Found:
@@ -120,20 +119,20 @@ def _refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]
 
 
 def _shards(path: str, autostart: bool) -> Optional[Reading]:
-    """The daemon's error tells what a sample has, and so do those that follow."""
-    refusal = None
-    for fields in _LIKELY:
-        reading = Reading("webdataset", path, fields=fields)
-        refusal = _refusal(reading, autostart)
-        if refusal is None:
-            return reading
+    """The daemon's refusal tells what a sample has."""
+    likely = Reading("webdataset", path, fields=(_IMAGE, "cls"))
+    refusal = _refusal(likely, autostart)
+    if refusal is None:
+        return likely
     said = re.search(r"; it has (.+)$", str(refusal))
     if said is None:
         return None
     has = [name for name in re.split(r",\s*| and ", said.group(1)) if name]
-    from .contents import common_fields
-    reading = Reading("webdataset", path, fields=common_fields([has]))
-    return reading if _refusal(reading, autostart) is None else None
+    for fields in (contents.common_fields([has]), (_IMAGE,)):
+        reading = likely._replace(fields=fields)
+        if fields and _refusal(reading, autostart) is None:
+            return reading
+    return None
 
 
 def sizes(uri: str) -> List[int]:

@@ -72,21 +72,10 @@ class Value:
 class _LookingReader(_reader.Reader):
     """A native reader that says which samples failed, and shows the others."""
 
-    def look(self, numbers, visit, wanted) -> List[Failure]:
-        """Calls `visit(number, values)` for each sample that there is.
-
-        Args:
-          wanted: the most failures whose messages are wanted.
-        """
-        error = None
-        try:
-            self._ask(numbers)
-        except errors.PASSING:
-            raise
-        except errors.StateError:
-            raise  # the dataset has changed
-        except errors.ForebayError as failed:
-            error = failed
+    def look(self, numbers, visit) -> List[Failure]:
+        """Calls `visit(number, values)` for each sample that there is, and returns
+        those that failed; if it is a single one, with the reason."""
+        error = self.error_of(numbers)
         failures = []
         for at, number in enumerate(numbers):
             values = self._values(at, error)
@@ -96,8 +85,17 @@ class _LookingReader(_reader.Reader):
                 visit(number, values)
         if len(failures) == 1:
             return [failures[0]._replace(message=str(error))]
-        return [self._explain(failure) if at < wanted else failure
-                for at, failure in enumerate(failures)]
+        return failures
+
+    def error_of(self, numbers) -> Optional[errors.ForebayError]:
+        """Asks for samples; returns why one of them failed, or None."""
+        try:
+            self._ask(numbers)
+        except errors.PASSING:
+            raise
+        except errors.ForebayError as error:
+            return error
+        return None
 
     def _values(self, at, error) -> Optional[List[Value]]:
         values, field = [], _native.Field()
@@ -111,15 +109,6 @@ class _LookingReader(_reader.Reader):
             _native.check(status)
             values.append(Value(field))
         return values
-
-    def _explain(self, failure):
-        try:
-            self._ask([failure.sample])
-        except errors.PASSING:
-            raise
-        except errors.ForebayError as error:
-            return failure._replace(message=str(error))
-        return failure._replace(message="failed, but not when it was read again")
 
     def names(self) -> List[str]:
         name = c.c_char_p()
@@ -144,6 +133,7 @@ class Samples:
     Waits for a daemon that restarts, as Dataset does.
 
     Attributes:
+      uri: str, for messages.
       size: int.
       names: list of str, of the fields.
       classes: list of str.
@@ -163,7 +153,7 @@ class Samples:
                               if autostart else None)
         self._transform = transform
         self._decode = decode
-        self._uri = os.fsdecode(self._options["uri"])
+        self.uri = os.fsdecode(self._options["uri"])
         self._reader = self._open()
         self.size = self._reader.dataset_size
         self.names = self._reader.names()
@@ -183,23 +173,38 @@ class Samples:
         failures: List[Failure] = []
         for begin in range(0, len(numbers), _reader.MAX_FETCH):
             part = numbers[begin:begin + _reader.MAX_FETCH]
-            failures += _retry.until_available(
-                self._uri, functools.partial(self._look, part, visit, wanted),
-                self._start_daemon)
-        return failures
+            failures += self._until_available(
+                functools.partial(self._look, part, visit))
+        return [self._explained(failure) if at < wanted else failure
+                for at, failure in enumerate(failures)]
 
-    def _look(self, numbers, visit, wanted):
-        if not self._reader.is_usable():
-            again = self._open()
-            if again.dataset_version != self._reader.dataset_version:
-                raise errors.StateError(
-                    f"{self._uri}: the dataset has changed meanwhile")
-            self._reader = again
+    def _until_available(self, attempt: Callable[[], Any]) -> Any:
+        def attempt_here():
+            if not self._reader.is_usable():
+                again = self._open()
+                if again.dataset_version != self._reader.dataset_version:
+                    raise errors.StateError(
+                        f"{self.uri}: the dataset has changed meanwhile")
+                self._reader = again
+            return attempt()
+
+        return _retry.until_available(self.uri, attempt_here, self._start_daemon)
+
+    def _look(self, numbers, visit):
         try:
-            return self._reader.look(numbers, visit, wanted)
+            return self._reader.look(numbers, visit)
         except errors.ResourceExhausted:
             if len(numbers) < 2:
                 raise
         half = len(numbers) // 2
-        failures = self._look(numbers[:half], visit, wanted)
-        return failures + self._look(numbers[half:], visit, wanted)
+        return self._look(numbers[:half], visit) + self._look(numbers[half:], visit)
+
+    def _explained(self, failure: Failure) -> Failure:
+        if failure.message:
+            return failure
+        error = self._until_available(
+            lambda: self._reader.error_of([failure.sample]))
+        return failure._replace(
+            message=str(error) if error is not None else
+            f"sample {failure.sample} of {self.uri}: failed, but not when it was read "
+            "again")

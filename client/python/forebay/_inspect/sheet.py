@@ -11,6 +11,7 @@ from .readings import Reading
 from .samples import Samples, Value
 
 _CELL, _GAP, _LINE = 176, 12, 17  # pixels
+_MARGIN, _SMALL_LINE = 6, 14  # of texts in cells
 _PAPER, _FRAME, _INK, _GRAY = (250, 250, 248), (228, 228, 224), (32, 32, 32), (120,) * 3
 _BLUE = (58, 110, 165)
 _MOST_CHARACTERS = 600
@@ -107,16 +108,16 @@ def _caption(value: Value, classes: List[str]) -> str:
     return f"{value.size:,} bytes"
 
 
-def _fitting(font, line: str) -> str:
-    """As much of a line as a cell is wide."""
+def _fitting(font, line: str, width: int = _CELL) -> str:
+    """As much of a line as there is room for."""
     line = "".join(c if c.isprintable() else "?" for c in line[:200])
     try:
-        if font.getlength(line) <= _CELL:
+        if font.getlength(line) <= width:
             return line
-        while line and font.getlength(line + "...") > _CELL:
+        while line and font.getlength(line + "...") > width:
             line = line[:-1]
     except UnicodeEncodeError:  # Pillow's own font has few letters
-        return _fitting(font, line.encode("ascii", "replace").decode())
+        return _fitting(font, line.encode("ascii", "replace").decode(), width)
     return line + "..."
 
 
@@ -188,18 +189,16 @@ def _text(pillow, text: str, color=_INK) -> Any:
     drawn = pillow.Image.new("RGB", (_CELL, _CELL), _FRAME)
     font = _font(pillow, _FONT_SIZES[1])
     box = pillow.ImageDraw.Draw(drawn)
-    words = " ".join(text[:_MOST_CHARACTERS].split()).split(" ")
-    lines, line = [], ""
-    for word in words:
-        longer = f"{line} {word}".strip()
-        if line and _fitting(font, longer).endswith("...") and not longer.endswith(
-                "..."):
-            lines.append(line)
-            longer = word
-        line = longer
-    lines.append(line)
-    for at, one in enumerate(lines[:(_CELL - 12) // 14]):
-        box.text((6, 6 + at * 14), _fitting(font, one), color, font)
+    room = _CELL - 2 * _MARGIN
+    lines: List[str] = []
+    for word in text[:_MOST_CHARACTERS].split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and _fitting(font, longer, room) == longer:
+            lines[-1] = longer
+        else:
+            lines.append(_fitting(font, word, room))
+    for at, line in enumerate(lines[:room // _SMALL_LINE]):
+        box.text((_MARGIN, _MARGIN + at * _SMALL_LINE), line, color, font)
     return drawn
 
 

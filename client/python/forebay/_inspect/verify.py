@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from typing import Any, Callable, List, Optional, TextIO
 
 from .. import transforms
-from .look import KINDS, Look, chosen
+from .look import KINDS, Look, affordable, chosen
 from .readings import Reading
 from .samples import Failure, Samples
 
-_MOST_AT_ONCE = 512  # samples
-_LEAST_AT_ONCE = 32  # enough for all cores
+_MOST_AT_ONCE = 1024  # samples
+_ENOUGH = 32  # for all cores
 _BYTES_AT_ONCE = 64 << 20
 _SIDE = 8  # pixels of an image that is decoded as a whole and then thrown away
-_BAR = 24
+_BAR = 20
 _TRIED = 64  # samples
 _SECONDS = 0.1  # between two pictures of the bar
 
@@ -66,8 +67,15 @@ class Progress:
         if not self._is_shown or now < self._next and read < self._samples:
             return
         self._next = now + _SECONDS
-        self._stream.write("\r" + self.line(read, broken, now - self._begin) + "\x1b[K")
+        line = self.line(read, broken, now - self._begin)
+        self._stream.write("\r" + line[:self._columns() - 1] + "\x1b[K")
         self._stream.flush()
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
 
     def line(self, read: int, broken: int, seconds: float) -> str:
         part = read / self._samples
@@ -132,7 +140,8 @@ def try_some(reading: Reading, stored: Look, autostart: bool) -> List[Failure]:
     """Decodes some samples; returns those that are broken."""
     samples = _decoded(reading, stored, autostart)
     found = Verification(samples.size, Look(samples.names, is_stored=False))
-    _read(samples, chosen(samples.size, _TRIED), found, most=_TRIED)
+    count = max(min(_TRIED, affordable(stored.sizes.values)), 1)
+    _read(samples, chosen(samples.size, count), found, most=count)
     return found.failures
 
 
@@ -144,7 +153,8 @@ def _read(samples, numbers, found, most):
         for name, value in zip(samples.names, values):
             reason = _fault_of(value)
             if reason is not None:
-                failures.append(Failure(number, f"sample {number}: {name}: {reason}"))
+                failures.append(Failure(
+                    number, f"sample {number} of {samples.uri}: {name}: {reason}"))
                 return
         found.look.add(number, values)
 
@@ -174,4 +184,5 @@ def _fault_of(value) -> Optional[str]:
 def _at_once(stored: Look) -> int:
     sizes = stored.sizes.values
     mean = max(sum(sizes) / max(len(sizes), 1), 1)
-    return max(_LEAST_AT_ONCE, min(_MOST_AT_ONCE, int(_BYTES_AT_ONCE / mean)))
+    fitting = int(_BYTES_AT_ONCE / mean)
+    return max(1, min(_ENOUGH, 4 * fitting), min(_MOST_AT_ONCE, fitting))

@@ -150,8 +150,8 @@ for (tokens,) in loader:
 
 
 def test_code_of_several_transforms():
-    fields = [field("photograph", "image"), *(field(f"tokens{number}", "array", "uint32")
-                                              for number in range(3))]
+    fields = [field("photograph", "image"),
+              *(field(f"tokens{number}", "array", "uint32") for number in range(3))]
     assert readings.code_of(Reading("mds", "/data/somewhere"), fields, 64) == """\
 import forebay
 from forebay import transforms as T
@@ -186,7 +186,7 @@ def test_progress():
     now[0] = 10.0
     bar.show(500, 0)
     assert stream.getvalue() == (
-        "\r[######..................] 500 of 2,000 samples, 50/s, 30 s left\x1b[K")
+        "\r[#####...............] 500 of 2,000 samples, 50/s, 30 s left\x1b[K")
     bar.show(600, 0)  # too soon
     assert "600" not in stream.getvalue()
     now[0] = 4000.0

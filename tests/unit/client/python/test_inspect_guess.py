@@ -1,8 +1,10 @@
 """How forebay.inspect guesses what a folder or a file is, without a daemon."""
 
 import csv
+import gzip
 import io
 import json
+import random
 import struct
 import tarfile
 import zipfile
@@ -93,6 +95,8 @@ def readings(root, files, below=""):
     ({"1.0.0/x-train.array_record-00000-of-00001": ARRAY_RECORD,
       "1.0.0/dataset_info.json": b"{}", "1.0.0/features.json": b"{}"},
      [("array_record", "1.0.0/x-train.array_record-00000-of-00001", None)]),
+    ({"0.tfrecord": b"", "1.tfrecord": record(), "BUILD": b"text"},
+     [("tfrecord", "*.tfrecord", None)]),
     ({"data.mdb": LMDB, "lock.mdb": bytes(64)}, [("lmdb", "", None)]),
     ({"bedroom_train_lmdb/data.mdb": LMDB, "tower_train_lmdb/data.mdb": LMDB,
       "bedroom_val_lmdb/data.mdb": LMDB},
@@ -186,7 +190,8 @@ def test_images_without_classes(tmp_path):
     ({"train2017/1.jpg": JPEG, "val2017/1.jpg": JPEG}, "look like parts of a dataset"),
     ({"images/1.jpg": JPEG, "masks/1.png": JPEG}, "look like parts of the samples"),
     ({"images/1.jpg": JPEG, "list.txt": b"1.jpg 3"}, "below one folder, images"),
-    ({"x/1.jpg": JPEG, "y/1.jpg": JPEG, "z.tar": SHARD}, "several formats")])
+    ({"x/1.jpg": JPEG, "y/1.jpg": JPEG, "z.tar": SHARD}, "several formats"),
+    ({"x/1.jpg": JPEG, "y/1.jpg": JPEG, "3.jpg": JPEG}, "such as 3.jpg, are in no")])
 def test_what_is_odd_in_folders(tmp_path, files, says):
     make(tmp_path, files)
     assert says in " ".join(guess.found_at(tmp_path).notes)
@@ -209,6 +214,35 @@ def test_deep_and_endless_folders_end(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path)
     with pytest.raises(errors.ForebayError):
         guess.found_at(tmp_path)
+
+
+def arrays():
+    whole = io.BytesIO()
+    numpy.savez(whole, x=numpy.zeros((3, 2)), y=numpy.zeros(3), z=numpy.zeros(4))
+    return whole.getvalue()
+
+
+@pytest.mark.parametrize("name, content", [
+    ("a.tar", SHARD), ("a.tgz", gzip.compress(SHARD)), ("a.npz", arrays()),
+    ("a.zip", archive("x/cat/1.jpg", "x/dog/2.jpg")), ("a.npy", array([1, 2])),
+    ("a.csv", b"image,label\r\n\"i/1.jpg\",3\r\n"),
+    ("a.jsonl", b'{"image": "i/1.jpg", "label": [3]}\n'),
+    ("a.idx", b"MMIDIDX\0\0" + bytes(8) + b"\x08"), ("a", record())])
+def test_damaged_files_end_in_one_sentence(tmp_path, name, content):
+    make(tmp_path, {"i/1.jpg": JPEG, "a.bin": bytes(64)})
+    chance = random.Random(name)
+    for _ in range(300):
+        spoilt = bytearray(content)
+        for _ in range(chance.randrange(1, 5)):
+            at = chance.randrange(len(spoilt))
+            spoilt[at] = chance.choice((0, 255, chance.randrange(256), spoilt[at] ^ 1))
+        if chance.random() < 0.3:
+            del spoilt[chance.randrange(1, len(spoilt)):]
+        (tmp_path / name).write_bytes(spoilt)
+        try:
+            assert guess.found_at(tmp_path / name).readings
+        except errors.ForebayError as error:
+            assert "\n" not in str(error), spoilt
 
 
 @pytest.mark.parametrize("code", [
