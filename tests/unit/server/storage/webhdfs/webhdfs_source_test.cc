@@ -27,10 +27,10 @@ class WebHdfsSourceTest : public ::testing::Test {
         client_(engine_.get(), Options(), 1),
         root_(*HdfsRoot::Create("webhdfs://" + server_.authority() + "/p",
                                 {"", "me", ""})),
-        source_(std::in_place, &client_, &*ranged_),
-        // After `source_`, which it ends before.
         ranged_(std::in_place, &client_, &protocol_, nullptr,
-                http::RangedSourceOptions{8, 1000}) {}
+                http::RangedSourceOptions{8, 1000}),
+        source_(std::in_place, &client_, &*ranged_) {}
+  ~WebHdfsSourceTest() override { ranged_.reset(); }  // it goes first
 
   static http::RetryOptions Options() {
     http::RetryOptions options;
@@ -58,8 +58,8 @@ class WebHdfsSourceTest : public ::testing::Test {
   const std::unique_ptr<http::Engine> engine_;
   http::Client client_;
   const std::shared_ptr<const HdfsRoot> root_;
-  std::optional<VersionedSource> source_;
   std::optional<http::RangedSource> ranged_;
+  std::optional<VersionedSource> source_;
 };
 
 constexpr char kChanged[] =
