@@ -188,7 +188,8 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     if (!cpus.ok()) return cpus.status();
   } else if (key == "cpu.simd") {
     return CheckOneOf(pipeline::VectorTargetNames(), value);
-  } else if (key == "index.directory" || key == "cache.directory") {
+  } else if (key == "index.directory" || key == "cache.directory" ||
+             key == "hdfs.token_file") {
     FOREBAY_RETURN_IF_ERROR(CheckAbsolutePath(value));
   } else if (key == "s3.addressing") {
     return CheckOneOf({"auto", "path", "virtual"}, value);

@@ -11,6 +11,7 @@
 #include "server/storage/http/http_root.h"
 #include "server/storage/http/trusted_certificates.h"
 #include "server/storage/s3/s3_root.h"
+#include "server/storage/webhdfs/hdfs_root.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -41,6 +42,7 @@ RemoteEnvironment RemoteEnvironment::OfProcess(const proto::Config& config) {
                      .credentials = s3.credentials(),
                      .profile = s3.profile()},
                     storage::s3::Environment::OfProcess()};
+  environment.hdfs = HdfsSetup::OfProcess(config.hdfs());
   environment.credentials = gcs::CredentialsEnvironment::OfProcess();
   const char* const emulator = std::getenv("STORAGE_EMULATOR_HOST");
   if (emulator == nullptr || *emulator == '\0') return environment;
@@ -77,15 +79,20 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
     return gcs::GcsRoot::Create(uri, endpoint, GcsReader());
   }
   if (uri.starts_with("s3://")) return OpenS3(uri);
+  if (uri.starts_with("hdfs://") || uri.starts_with("webhdfs://") ||
+      uri.starts_with("swebhdfs://"))
+    return OpenHdfs(uri);
   if (uri.starts_with("http://") || uri.starts_with("https://")) {
     FOREBAY_ASSIGN_OR_RETURN(auto root, http::HttpRoot::Create(uri));
     const absl::Status status = PrepareHttp();
     if (!status.ok()) return base::Annotate(status, uri);
     return root;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      uri,
-      ": datasets are folders, or lie at gs://, s3://, http:// or https://"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(uri,
+                   ": datasets are folders, or lie at gs://, s3://, hdfs://, "
+                   "webhdfs://, http:// or "
+                   "https://"));
 }
 
 absl::StatusOr<http::Client*> RemoteReads::ClientLocked() {
@@ -170,6 +177,22 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenS3(
   return reads->Open(uri);
 }
 
+absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenHdfs(
+    const std::string& uri) {
+  const HdfsReads* reads = nullptr;
+  {
+    base::MutexLock lock(&mutex_);
+    if (hdfs_ == nullptr) {
+      FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
+      hdfs_ = std::make_unique<HdfsReads>(environment_.hdfs, client);
+      shares_->Add(hdfs_->ranged());
+      routes_->Add(&IsA<storage::webhdfs::HdfsRoot>, hdfs_->source());
+    }
+    reads = hdfs_.get();
+  }
+  return reads->Open(uri);
+}
+
 absl::StatusOr<storage::ObjectLister*> RemoteReads::ListerOf(
     const storage::Root& root) const {
   base::MutexLock lock(&mutex_);
@@ -178,6 +201,8 @@ absl::StatusOr<storage::ObjectLister*> RemoteReads::ListerOf(
   if (IsA<http::HttpRoot>(root) && http_lister_ != nullptr)
     return http_lister_.get();
   if (IsA<storage::s3::S3Root>(root) && s3_ != nullptr) return s3_->lister();
+  if (IsA<storage::webhdfs::HdfsRoot>(root) && hdfs_ != nullptr)
+    return hdfs_->lister();
   return absl::InvalidArgumentError("is not known here");
 }
 
@@ -212,6 +237,8 @@ std::vector<std::pair<std::string, storage::SourceState>> RemoteReads::States()
     states.emplace_back("web", http_source_->State());
   if (s3_ != nullptr)
     states.emplace_back("s3", std::as_const(*s3_).source().State());
+  if (hdfs_ != nullptr)
+    states.emplace_back("hdfs", std::as_const(*hdfs_).ranged().State());
   return states;
 }
 

@@ -16,6 +16,7 @@
 #include "proto/config.pb.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/daemon/hdfs_reads.h"
 #include "server/daemon/s3_reads.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/gcs/credentials.h"
@@ -40,6 +41,7 @@ struct RemoteEnvironment {
   std::string emulator_host;  // STORAGE_EMULATOR_HOST; "": Google's own server
   storage::gcs::CredentialsEnvironment credentials;
   S3Setup s3;
+  HdfsSetup hdfs;
 
   // An emulator is shown only credentials that were named for it: those of
   // GOOGLE_APPLICATION_CREDENTIALS or GCE_METADATA_HOST.
@@ -47,11 +49,11 @@ struct RemoteEnvironment {
 };
 
 // Datasets on other hosts: buckets of Google Cloud Storage (gs://) and of S3
-// (s3://), read with the daemon's own credentials, and web servers (http://,
-// https://), which get none. The first root of a kind starts what it takes (a
-// thread, connections, a look for credentials) and adds its route. If there are
-// no credentials, the daemon looks again later: a host may start it before it
-// has any.
+// (s3://), and HDFS (hdfs://, webhdfs://, swebhdfs://), read with the daemon's
+// own credentials, and web servers (http://, https://), which get none. The
+// first root of a kind starts what it takes (a thread, connections, a look for
+// credentials) and adds its route. If there are no credentials, the daemon
+// looks again later: a host may start it before it has any.
 //
 // Thread-safe. `routes`, `shares` and `clock` outlive it. Destruction, when no
 // call is under way, ends the reads that are. Open blocks for a few seconds at
@@ -100,6 +102,8 @@ class RemoteReads final : public storage::RootOpener,
   absl::Status PrepareHttp();
   absl::StatusOr<std::shared_ptr<const storage::Root>> OpenS3(
       const std::string& uri);
+  absl::StatusOr<std::shared_ptr<const storage::Root>> OpenHdfs(
+      const std::string& uri);
   absl::StatusOr<storage::http::Client*> ClientLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<storage::ObjectLister*> ListerOf(
@@ -128,6 +132,7 @@ class RemoteReads final : public storage::RootOpener,
   std::unique_ptr<storage::http::RangedSource> http_source_
       ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<S3Reads> s3_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<HdfsReads> hdfs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::daemon

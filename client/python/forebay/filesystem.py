@@ -28,7 +28,7 @@ from ._object_session import Client
 from ._open import MAX_BLOCK, MIN_BLOCK
 from ._open import open as _open_file
 
-_SCHEMES = ("gs", "s3", "http", "https")
+_SCHEMES = ("gs", "s3", "hdfs", "webhdfs", "swebhdfs", "http", "https")
 _REMOTE = re.compile(f"({'|'.join(_SCHEMES)})://?")
 _PREFIX = "forebay://"
 
@@ -191,8 +191,8 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
 
 def _base_of(fo, protocol):
     """The path or URI that a chained URL leads to."""
-    schemes = {"gs": "gs", "gcs": "gs", "s3": "s3", "s3a": "s3", "http": "http",
-               "https": "https"}
+    schemes = {scheme: scheme for scheme in _SCHEMES}
+    schemes.update(gcs="gs", s3a="s3")
     if protocol in ("file", "local"):
         return fo
     if protocol not in schemes:

@@ -108,6 +108,20 @@ absl::Status ListObjects(Client* client, const PagedPlace& place,
   return absl::OkStatus();
 }
 
+absl::Status ListEach(
+    std::vector<std::string> folders,
+    const std::function<absl::Status(const std::string& folder)>& list) {
+  const std::size_t threads =
+      std::clamp<std::size_t>(folders.size(), 1, kThreads);
+  FolderQueue queue(std::move(folders));
+  const auto work = [&] {
+    std::string folder;
+    while (queue.Next(&folder)) queue.Done(list(folder));
+  };
+  base::RunOnThreads(threads, work);
+  return queue.status();
+}
+
 absl::Status ListByFolder(Client* client, const PagedPlace& place,
                           const std::function<void(ListedObject)>& each,
                           const std::stop_token& stop) {
@@ -122,18 +136,10 @@ absl::Status ListByFolder(Client* client, const PagedPlace& place,
   FOREBAY_RETURN_IF_ERROR(ListObjects(
       client, place, take, {.folder = "", .folders = add, .stop = stop}));
 
-  const std::size_t threads =
-      std::clamp<std::size_t>(folders.size(), 1, kThreads);
-  FolderQueue queue(std::move(folders));
-  const auto work = [&] {
-    std::string folder;
-    while (queue.Next(&folder))
-      queue.Done(
-          ListObjects(client, place, take,
-                      {.folder = folder, .folders = nullptr, .stop = stop}));
-  };
-  base::RunOnThreads(threads, work);
-  return queue.status();
+  return ListEach(std::move(folders), [&](const std::string& folder) {
+    return ListObjects(client, place, take,
+                       {.folder = folder, .folders = nullptr, .stop = stop});
+  });
 }
 
 }  // namespace forebay::storage::http

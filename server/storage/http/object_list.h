@@ -59,6 +59,12 @@ absl::Status ListObjects(Client* client, const PagedPlace& place,
                          const std::function<bool(ListedObject)>& each,
                          const ListOptions& options = {});
 
+// Calls `list` for each of the folders, some at once, on threads that end
+// before it returns. Returns the first error, after which it calls no more.
+absl::Status ListEach(
+    std::vector<std::string> folders,
+    const std::function<absl::Status(const std::string& folder)>& list);
+
 // Calls `each` with all objects of `place`, as ObjectLister::List does: lists
 // the folders right below it side by side, on threads that end before it
 // returns. Otherwise as ListObjects.

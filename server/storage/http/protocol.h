@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "server/storage/byte_source.h"
@@ -34,6 +35,12 @@ class Protocol {
   // DATA_LOSS (another try may do better).
   virtual absl::Status Judge(const ReadRequest& read, const ByteRange& range,
                              const Answer& answer) const = 0;
+
+  // Returns the URL that a redirect (3xx) leads to. An error if it is none that
+  // is followed.
+  virtual absl::StatusOr<std::string> Follow(const Answer& answer) const {
+    return Fault(answer);
+  }
 
   // Returns the error of an answer that is no success, with ErrorOf's codes.
   virtual absl::Status Fault(const Answer& answer) const {

@@ -279,6 +279,9 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.judge = [this, raw = reading.get(), range](const Answer& answer) {
     return protocol_->Judge(raw->request, range, answer);
   };
+  call.follow = [this](const Answer& answer) {
+    return protocol_->Follow(answer);
+  };
   call.fault = [this](const Answer& answer) {
     return protocol_->Fault(answer);
   };
