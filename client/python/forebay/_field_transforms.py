@@ -159,7 +159,8 @@ class _Fields:
         if kind:
             return kind in _IMAGES
         if self.has_extensions:
-            return field.rpartition(".")[2] in _IMAGES
+            plain = field[:-3] if field.endswith(".gz") else field
+            return plain.rpartition(".")[2] in _IMAGES
         return transform is not None and _is_images(transform)
 
     def may_have(self, field: str, is_image: bool) -> bool:

@@ -61,7 +61,7 @@ class ZstdReader final : public PackedReader {
  private:
   const std::shared_ptr<ZstdDecoders> decoders_;
   std::unique_ptr<ZstdDecoder> decoder_;
-  std::array<std::uint8_t, std::size_t{128} << 10> skipped_;
+  std::array<std::uint8_t, std::size_t{128} << 10> skipped_ = {};
   bool is_pending_ = false;
   std::uint64_t skip_;  // bytes to inflate and throw away
   const absl::Span<std::uint8_t> out_;

@@ -24,6 +24,14 @@ def test_names_of_others(name):
         _native.WEBDATASET)
 
 
+@pytest.mark.parametrize("name", [
+    "/data/a.tar", "/data/a.tar.gz", "/data/a.tgz", "/data/a.tar.zst",
+    "gs://bucket/a.tzst"])
+def test_names_of_shards(name):
+    assert _options.dataset_options(name, ("npy.gz",))["format"] == (
+        _native.WEBDATASET)
+
+
 def test_names_of_neither():
     assert _options.dataset_options("/data/npy", None)["format"] == (
         _native.IMAGE_FOLDER)
