@@ -207,9 +207,9 @@ def test_records(shared_daemon, tmp_path):
 
 def test_single_samples(shared_daemon, flat):
     expected = loaded(flat)
-    with forebay.Dataset(str(flat), autostart=False) as dataset:
-        check([dataset[number][0] for number in (3, 0)],
-              [expected[number] for number in (3, 0)])
+    dataset = forebay.Dataset(str(flat), autostart=False)
+    check([numpy.asarray(dataset[number][0]) for number in (3, 0)],
+          [expected[number] for number in (3, 0)])
 
 
 def test_bucketing_by_length(shared_daemon, flat):
