@@ -24,11 +24,11 @@ constexpr KindName kKinds[] = {
     {"jpeg", FieldKind::kImage},  {"png", FieldKind::kImage},
     {"webp", FieldKind::kImage},  {"gif", FieldKind::kImage},
     {"bmp", FieldKind::kImage},   {"tif", FieldKind::kImage},
-    {"tiff", FieldKind::kImage},  {"int64", FieldKind::kLabel},
-    {"cls", FieldKind::kLabel},   {"label", FieldKind::kLabel},
-    {"text", FieldKind::kText},   {"txt", FieldKind::kText},
-    {"json", FieldKind::kJson},   {"bytes", FieldKind::kBytes},
-    {"npy", FieldKind::kArray},
+    {"tiff", FieldKind::kImage},  {"avif", FieldKind::kImage},
+    {"int64", FieldKind::kLabel}, {"cls", FieldKind::kLabel},
+    {"label", FieldKind::kLabel}, {"text", FieldKind::kText},
+    {"txt", FieldKind::kText},    {"json", FieldKind::kJson},
+    {"bytes", FieldKind::kBytes}, {"npy", FieldKind::kArray},
 };
 
 struct TypeName {

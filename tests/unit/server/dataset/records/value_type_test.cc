@@ -14,6 +14,7 @@ TEST(ValueTypeTest, ReadsEachKind) {
                                    {"jpeg", FieldKind::kImage},
                                    {"image", FieldKind::kImage},
                                    {"webp", FieldKind::kImage},
+                                   {"avif", FieldKind::kImage},
                                    {"gif", FieldKind::kImage},
                                    {"bmp", FieldKind::kImage},
                                    {"tif", FieldKind::kImage},
