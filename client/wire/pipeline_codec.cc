@@ -356,4 +356,11 @@ void PipelineEncoder::AddUserCode(std::string_view identity,
   });
 }
 
+void PipelineEncoder::AddMessage(uint32_t number, std::string_view message) {
+  protozero::pbf_builder<PipelineTag> pipeline(bytes_);
+  protozero::pbf_writer op(pipeline,
+                           protozero::pbf_tag_type(PipelineTag::kOps));
+  op.add_message(number, message.data(), message.size());
+}
+
 }  // namespace forebay::client::wire

@@ -121,6 +121,15 @@ class Builder {
       case KindCase::kSlice:
       case KindCase::kRandomWindow:
       case KindCase::kTranspose:
+      case KindCase::kResample:
+      case KindCase::kToMono:
+      case KindCase::kVol:
+      case KindCase::kSpectrogram:
+      case KindCase::kMelSpectrogram:
+      case KindCase::kAmplitudeToDb:
+      case KindCase::kMfcc:
+      case KindCase::kTimeMasking:
+      case KindCase::kFrequencyMasking:
         return absl::InvalidArgumentError(
             "is for arrays: give it to a field by name");
       default:

@@ -7,7 +7,7 @@ import os
 import pathlib
 from typing import Optional
 
-from . import errors
+from . import _native_audio as _audio, errors
 
 OK, END_OF_EPOCH, INTERRUPTED, TIMEOUT = range(4)
 FORKED = 12
@@ -326,7 +326,7 @@ def _load() -> c.CDLL:
         library = c.CDLL(str(path))
     except OSError as error:
         raise errors.ForebayError(f"cannot load {path}: {error}") from None
-    for name, (result, arguments) in _PROTOTYPES.items():
+    for name, (result, arguments) in {**_PROTOTYPES, **_audio.PROTOTYPES}.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library

@@ -3,6 +3,7 @@
 They are data, which the daemon executes. Sizes are pixels; images are H x W
 pixels of C channels. Slice, RandomWindow, Transpose, ToDtype and Normalize are for
 arrays: DataLoader's transform={"npy": ...}. A negative axis counts from the last.
+Ops of audio are for arrays, too, with torchaudio.transforms' names and numerics.
 """
 
 from __future__ import annotations
@@ -12,29 +13,21 @@ import numbers as _numbers
 from typing import Any, Iterable, Optional, Sequence, Union
 
 from . import _native, _transform_values as _values
+from ._audio_transforms import (
+    AmplitudeToDB, FrequencyMasking, MFCC, MelSpectrogram, Resample, Spectrogram,
+    TimeMasking, ToMono, Vol)
+from ._transform import Transform
 from ._transform_values import Fill, InterpolationMode, JitterValue, Size
 
 __all__ = [
-    "CenterCrop", "ColorJitter", "Compose", "Decode", "ExifTranspose", "Grayscale",
-    "InterpolationMode", "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip",
-    "RandomResizedCrop", "RandomVerticalFlip", "RandomWindow", "Resize", "Slice",
-    "ToDtype", "ToImage", "Transform", "Transpose",
+    "AmplitudeToDB", "CenterCrop", "ColorJitter", "Compose", "Decode", "ExifTranspose",
+    "FrequencyMasking", "Grayscale", "InterpolationMode", "MFCC", "MelSpectrogram",
+    "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop",
+    "RandomVerticalFlip", "RandomWindow", "Resample", "Resize", "Slice", "Spectrogram",
+    "TimeMasking", "ToDtype", "ToImage", "ToMono", "Transform", "Transpose", "Vol",
 ]
 
 _LAYOUTS = {"NCHW": 1, "NHWC": 2}
-
-
-class Transform:
-    """One step of a pipeline."""
-
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        """Adds the step to a native pipeline; returns a status."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        shown = (f"{name}={value!r}" for name, value in vars(self).items()
-                 if not name.startswith("_"))
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class Compose(Transform):

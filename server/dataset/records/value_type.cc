@@ -24,11 +24,14 @@ constexpr KindName kKinds[] = {
     {"jpeg", FieldKind::kImage},  {"png", FieldKind::kImage},
     {"webp", FieldKind::kImage},  {"gif", FieldKind::kImage},
     {"bmp", FieldKind::kImage},   {"tif", FieldKind::kImage},
-    {"tiff", FieldKind::kImage},  {"avif", FieldKind::kImage},
-    {"int64", FieldKind::kLabel}, {"cls", FieldKind::kLabel},
-    {"label", FieldKind::kLabel}, {"text", FieldKind::kText},
-    {"txt", FieldKind::kText},    {"json", FieldKind::kJson},
-    {"bytes", FieldKind::kBytes}, {"npy", FieldKind::kArray},
+    {"tiff", FieldKind::kImage},  {"int64", FieldKind::kLabel},
+    {"cls", FieldKind::kLabel},   {"label", FieldKind::kLabel},
+    {"text", FieldKind::kText},   {"txt", FieldKind::kText},
+    {"json", FieldKind::kJson},   {"bytes", FieldKind::kBytes},
+    {"avif", FieldKind::kImage},  {"npy", FieldKind::kArray},
+    {"audio", FieldKind::kAudio}, {"wav", FieldKind::kAudio},
+    {"flac", FieldKind::kAudio},  {"ogg", FieldKind::kAudio},
+    {"opus", FieldKind::kAudio},  {"mp3", FieldKind::kAudio},
 };
 
 struct TypeName {
@@ -51,7 +54,8 @@ absl::Status NoType(std::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", std::string(text),
       "\" is no type: \"jpg\", \"png\", \"int64\", \"text\", \"json\", "
-      "\"bytes\", \"npy\" or an array such as \"float32[3,4]\" or, of any "
+      "\"bytes\", \"npy\", \"audio\" or an array such as \"float32[3,4]\" or, "
+      "of any "
       "length, \"float32[n]\" is wanted"));
 }
 
