@@ -75,7 +75,7 @@ def _pillows(path, size):
     """The upright image in the middle of a black square."""
     image = PIL.ImageOps.exif_transpose(PIL.Image.open(path)).convert("RGB")
     square = numpy.zeros((size, size, 3), numpy.uint8)
-    left, top = (size - image.width + 1) // 2, (size - image.height + 1) // 2
+    left, top = (size - image.width) // 2, (size - image.height) // 2
     square[top:top + image.height, left:left + image.width] = numpy.asarray(image)
     return square
 
