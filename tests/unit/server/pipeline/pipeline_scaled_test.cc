@@ -172,12 +172,15 @@ TEST(PipelineScaledTest, IsExactWhereItCannotBeScaled) {
   const Bytes jpeg = decode::GoldenFile("420.jpg");
   const std::string eighth = "ops { resize { height: 18 width: 25 } } ";
   EXPECT_NE(Made(kScaled + eighth, jpeg), Made(eighth, jpeg));
+  const auto filtered = [](const char* filter) {
+    return absl::StrCat(
+        "ops { resize { height: 18 width: 25 interpolation: ", filter, " } } ");
+  };
   const std::string ops[] = {
       "ops { resize { height: 75 width: 101 } } ",  // less than by two
       "ops { resize { height: 18 width: 150 } } ",
-      "ops { resize { height: 18 width: 25 interpolation: NEAREST } } ",
-      "ops { resize { height: 18 width: 25 interpolation: BILINEAR_ALIASED } "
-      "} ",
+      filtered("NEAREST"),
+      filtered("BILINEAR_ALIASED"),
       "ops { center_crop { height: 40 width: 50 } } ",
       "ops { grayscale { num_output_channels: 3 } } " + eighth,
       "ops { resize { height: 149 width: 203 } } " + eighth,
