@@ -296,6 +296,17 @@ TEST(ArrayTransformTest, ShortClipsAreSaid) {
             "has 200 frames, fewer than n_fft, which is 400");
 }
 
+TEST(ArrayTransformTest, ClipsThatTakeTooLongAreSaid) {
+  // Some may be longer than what a worker may do; those that are not go on.
+  const auto made = Made("ops { spectrogram { n_fft: 65536 hop_length: 1 } }",
+                         Floats({40000}), std::uint64_t{1} << 40);
+  const Clip clip({70000}, std::vector<float>(70000, 1));
+  std::vector<std::uint8_t> out(1024);
+  EXPECT_EQ(RunOn(*made, clip, &out).status().message(),
+            "has 70001 times, each of n_fft 65536 elements: take a larger "
+            "hop_length, or a part of the clip");
+}
+
 TEST(ArrayTransformTest, SaysWhichArraysAreWrong) {
   TensorType shorts{.dtype = proto::DType::kInt16, .shape = {9}, .bytes = 18};
   EXPECT_EQ(Refusal("ops { to_mono {} }", shorts),
