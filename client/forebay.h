@@ -137,8 +137,9 @@ typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_TEXT = 4, /* UTF-8 */
   FOREBAY_JSON = 5, /* UTF-8; not parsed */
   FOREBAY_BYTES = 6,
-  /* A whole .npy file, or a row of one; of one type and shape in all samples,
-   * or of one type and a shape that differs in the first axis alone: see
+  /* A whole .npy file, or a row of one, or what is decoded of an audio file,
+   * float32 of (frames, channels); of one type and shape in all samples, or of
+   * one type and a shape that differs in the first axis alone: see
    * row_splits. */
   FOREBAY_ARRAY = 7
 } forebay_field_kind;
@@ -268,6 +269,15 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
 
+/* How images are decoded: before all other transforms, in this order. */
+/* `scaled`: whether JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size, where
+ * the first resize makes the image smaller by at least that factor anyway. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_decode(forebay_pipeline* pipeline, int scaled);
+/* Turns images as their EXIF orientation says. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_exif_transpose(forebay_pipeline* pipeline);
+
 /* Of arrays alone, before their normalize and to_dtype. Negative axes count
  * from the last. */
 /* The elements [start, stop) of an axis, as Python's slice of step 1; `stop`
@@ -390,7 +400,9 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_frequency_masking(
 /* ---- Loader options ---- */
 
 typedef enum forebay_format FOREBAY_INT {
-  FOREBAY_IMAGE_FOLDER = 1, /* class folders of images */
+  /* Class folders of images. If `fields` are "audio" and "label", class folders
+   * of audio files; if "audio" alone, the audio files right in the folder. */
+  FOREBAY_IMAGE_FOLDER = 1,
   /* Tar shards as webdataset writes them: consecutive members whose names are
    * equal up to the first dot are a sample. */
   FOREBAY_WEBDATASET = 2,
@@ -519,20 +531,20 @@ typedef struct forebay_loader_options {
    * first that a sample has counts. The part after the last dot gives the kind:
    * jpg, jpeg, png, webp, gif, bmp, tif and tiff are images; cls, cls2, class,
    * count, index, inx and id integers; txt, text and transcript texts; json and
-   * jsn JSON; npy arrays; all else is bytes.
-   * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
+   * jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else is
+   * bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry of
    * `columns` with the same index. "image" is required, the image's path
    * relative to the manifest. "label" is an integer, or a class by its name.
    * All others are integers or texts.
    * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
    * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of
    * `columns` with the same index is a type. "image", "jpg" and "png" are
-   * images; "int64" is an integer; "text" and "json" are UTF-8; "npy" is a .npy
-   * file; "bytes" is bytes. "float32[3,4]" is an array of that type and shape,
-   * "float32[n,4]" one of any length, "float32" a number. Arrays are lists of
-   * float32 or int64, or the bytes of their elements, little-endian and in C
-   * order. A single field with the name "" is the whole record, as the field
-   * "record". Without fields, they are guessed.
+   * images; "audio" is an audio file; "int64" is an integer; "text" and "json"
+   * are UTF-8; "npy" is a .npy file; "bytes" is bytes. "float32[3,4]" is an
+   * array of that type and shape, "float32[n,4]" one of any length, "float32" a
+   * number. Arrays are lists of float32 or int64, or the bytes of their
+   * elements, little-endian and in C order. A single field with the name "" is
+   * the whole record, as the field "record". Without fields, they are guessed.
    * For FOREBAY_LMDB: as for FOREBAY_TFRECORD, if values are Examples. But a
    * single field with the name "" is the value, as the field "value"; its type
    * may also be "datum": Caffe's Datum, as the fields "image" or "array", and

@@ -42,6 +42,8 @@ class PipelineEncoder {
   Status AddTranspose(const uint32_t* order, size_t rank);
   // The ops of a field of arrays.
   void AddArray(std::string_view field, const PipelineEncoder& ops);
+  void AddDecode(bool scaled);
+  void AddExifTranspose();
   void AddUserCode(std::string_view identity, forebay_dtype dtype,
                    const uint64_t* shape, size_t rank, bool finished);
 

@@ -40,7 +40,8 @@ std::pair<std::uint64_t, std::uint64_t> ArrayPipeline::PartOf(
   return {begin, end > begin ? end - begin : 0};
 }
 
-absl::Status ArrayPipeline::CheckInput(const TensorType& type) const {
+absl::Status ArrayPipeline::CheckInput(const Array& array) const {
+  const TensorType& type = array.type;
   const std::vector<std::uint64_t>& wanted = input_.tensor.shape;
   bool fits =
       type.dtype == input_.tensor.dtype && type.shape.size() == wanted.size();
@@ -48,6 +49,11 @@ absl::Status ArrayPipeline::CheckInput(const TensorType& type) const {
     fits = type.shape[i] == wanted[i] || input_.ragged_axis == i ||
            (input_.any_channels && i == 1 && type.shape[i] > 0);
   if (fits) return absl::OkStatus();
+  if (array.sample_rate > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", type.shape.back(), " channels, but sample 0 has ",
+                     wanted.back(), ", as all must: make them one by ToMono"));
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       "is an array of ", Describe(type), ", but that of sample 0 is of ",
       Describe(input_.tensor, input_.ragged_axis), ", as all must be"));
@@ -112,10 +118,40 @@ void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
   }
 }
 
+std::size_t ArrayPipeline::FirstParts() const {
+  const auto takes_part = [](const Op& op) {
+    const auto* const slice = std::get_if<Slice>(&op);
+    const auto* const window = std::get_if<Window>(&op);
+    return (slice != nullptr && slice->axis == 0) ||
+           (window != nullptr && window->axis == 0);
+  };
+  return static_cast<std::size_t>(
+      std::find_if_not(ops_.begin(), ops_.end(), takes_part) - ops_.begin());
+}
+
+absl::StatusOr<AxisPart> ArrayPipeline::PartFor(const Array& array,
+                                                const SampleKey& key) const {
+  FOREBAY_RETURN_IF_ERROR(CheckInput(array));
+  // An array with a byte at each index shows where the part begins.
+  const std::uint64_t length = array.type.shape.front();
+  const TensorType bytes{proto::DType::kUint8, {length}, length};
+  ArrayView view(bytes, nullptr);
+  for (std::size_t i = 0; i < FirstParts(); ++i)
+    FOREBAY_RETURN_IF_ERROR(Apply(ops_[i], key, view));
+  const ArrayView::Axis& axis = view.axes().front();
+  return AxisPart{.begin = view.skipped(),
+                  .length = axis.present,
+                  .is_padded = axis.present < axis.length};
+}
+
+bool ArrayPipeline::TakesPartAlone(const AxisPart& part) const {
+  return !part.is_padded && steps_.empty() && FirstParts() == ops_.size();
+}
+
 absl::StatusOr<ArrayView> ArrayPipeline::ViewOf(const Array& array,
                                                 const SampleKey& key) const {
-  FOREBAY_RETURN_IF_ERROR(CheckInput(array.type));
-  ArrayView view(array.type, array.items.data());
+  FOREBAY_RETURN_IF_ERROR(CheckInput(array));
+  ArrayView view(array.type, array.items.data(), array.first);
   for (const Op& op : ops_) FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
   return view;
 }

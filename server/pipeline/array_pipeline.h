@@ -20,6 +20,13 @@
 
 namespace forebay::pipeline {
 
+// A part of an array's first axis.
+struct AxisPart {
+  std::uint64_t begin = 0;
+  std::uint64_t length = 0;
+  bool is_padded = false;  // an op adds to what there is
+};
+
 // The type of arrays that may differ in one axis.
 struct ArrayType {
   // Of the longest, if they differ.
@@ -69,7 +76,16 @@ class ArrayPipeline {
   // How many RandomWindows it has.
   std::uint16_t windows() const { return windows_; }
 
-  // Writes what becomes of `array` into `out`. Returns how many bytes.
+  // Returns the part of an array's first axis that Run looks at: what the first
+  // ops leave of it. It has at least one axis. Only the array's type and rate
+  // are used. INVALID_ARGUMENT: as Run.
+  absl::StatusOr<AxisPart> PartFor(const Array& array,
+                                   const SampleKey& key) const;
+  // Whether what Run makes of an array is just that part of it.
+  bool TakesPartAlone(const AxisPart& part) const;
+
+  // Writes what becomes of `array` into `out`. Returns how many bytes. At least
+  // what PartFor says must be there.
   // INVALID_ARGUMENT: it is not of input(), or shorter than a window.
   // DATA_LOSS: `out` has no room for it, though it has some for
   // output().tensor.
@@ -110,7 +126,9 @@ class ArrayPipeline {
   bool TakesAnyChannels() const;
   static std::pair<std::uint64_t, std::uint64_t> PartOf(const Slice& slice,
                                                         std::uint64_t length);
-  absl::Status CheckInput(const TensorType& type) const;
+  absl::Status CheckInput(const Array& array) const;
+  // The number of ops that take a part of the first axis before any other.
+  std::size_t FirstParts() const;
   absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
 
   ArrayType input_;

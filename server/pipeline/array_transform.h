@@ -45,7 +45,19 @@ class ArrayTransform {
   // which inputs differ has so many.
   std::uint64_t LongestFrom(std::uint64_t length) const;
 
-  // Writes what becomes of `array` into `out`. Returns how many bytes.
+  // Returns the part of an array's first axis that Run looks at; see
+  // ArrayPipeline.
+  absl::StatusOr<AxisPart> PartFor(const Array& array,
+                                   const SampleKey& key) const {
+    return parts_.front()->PartFor(array, key);
+  }
+  // Whether what Run makes of an array is just that part of it.
+  bool TakesPartAlone(const AxisPart& part) const {
+    return stages_.empty() && parts_.front()->TakesPartAlone(part);
+  }
+
+  // Writes what becomes of `array` into `out`. At least what PartFor says must
+  // be there. Returns how many bytes.
   // INVALID_ARGUMENT: it is not of input(), or too short or too long for an
   // op. RESOURCE_EXHAUSTED: the workspace has too little scratch. DATA_LOSS:
   // `out` has no room for it, though it has some for output().tensor. `array`

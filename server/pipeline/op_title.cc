@@ -41,6 +41,10 @@ absl::string_view Name(KindCase kind) {
       return "RandomWindow";
     case KindCase::kTranspose:
       return "Transpose";
+    case KindCase::kDecode:
+      return "Decode";
+    case KindCase::kExifTranspose:
+      return "ExifTranspose";
     case KindCase::kResample:
       return "Resample";
     case KindCase::kToMono:

@@ -4,6 +4,7 @@
 #include "server/base/status.h"
 #include "server/sample/annotate_error.h"
 #include "server/sample/field_decoder.h"
+#include "server/stream/clip_maker.h"
 
 namespace forebay::stream {
 
@@ -34,6 +35,16 @@ class SampleMaker::Row final : public sample::FieldTarget {
         TypeOf(field).pipeline->Run(
             array, maker_->KeyOf(*pending_), *workspace_,
             layout().Room(slot(), field, pending_->index)));
+    if (TypeOf(field).ragged)
+      layout().SetLength(slot(), field, pending_->index, bytes);
+    return absl::OkStatus();
+  }
+  absl::Status SetAudio(std::size_t field,
+                        absl::Span<const std::uint8_t> file) override {
+    FOREBAY_ASSIGN_OR_RETURN(
+        const std::uint64_t bytes,
+        MakeClip(*TypeOf(field).pipeline, file, maker_->KeyOf(*pending_),
+                 *workspace_, layout().Room(slot(), field, pending_->index)));
     if (TypeOf(field).ragged)
       layout().SetLength(slot(), field, pending_->index, bytes);
     return absl::OkStatus();
@@ -100,7 +111,8 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     auto scratch = workspace.RoomToUnpack(bytes);
     // To make one value would spoil the next one there.
-    if (scratch.ok() && spec_->share_scratch()) return made.Add(bytes);
+    if (scratch.ok() && (spec_->share_scratch() || spec_->has_clips()))
+      return made.Add(bytes);
     return scratch;
   };
   const dataset::UnpackRoom room = unpack;

@@ -71,6 +71,10 @@ struct StreamSpec {
                                    field.pipeline->uses_scratch());
                          }) > 1;
   }
+  bool has_clips() const {
+    return std::any_of(fields.begin(), fields.end(),
+                       [](const FieldType& field) { return field.is_clip(); });
+  }
   // The number of the first field that is an image. There must be one.
   std::size_t image_field() const {
     const auto image =

@@ -86,7 +86,8 @@ def make_answers(session):
             classes=dict(names=[b"cat", b"", b"dog"]), slot_bytes=PAGE)),
         "reader_opened": dict(reader_opened=dict(
             reader_id=2, dataset_size=6, dataset_version=b"short",
-            classes_in_memfd=True, fields=[b"image", b"label"])),
+            classes_in_memfd=True, fields=[b"image", b"label"],
+            warnings=[b"a.h5: leaves out x", b""])),
         "epoch_started": dict(epoch_started=dict(
             slot_count=2**32 - 1, slot_bytes=MOST, lease_quota=2)),
         "epoch_stopped": dict(epoch_stopped=dict(published=7)),

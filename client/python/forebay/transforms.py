@@ -20,11 +20,11 @@ from ._transform import Transform
 from ._transform_values import Fill, InterpolationMode, JitterValue, Size
 
 __all__ = [
-    "AmplitudeToDB", "CenterCrop", "ColorJitter", "Compose", "FrequencyMasking",
-    "Grayscale", "InterpolationMode", "MFCC", "MelSpectrogram", "Normalize", "Pad",
-    "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop", "RandomVerticalFlip",
-    "RandomWindow", "Resample", "Resize", "Slice", "Spectrogram", "TimeMasking",
-    "ToDtype", "ToImage", "ToMono", "Transform", "Transpose", "Vol",
+    "AmplitudeToDB", "CenterCrop", "ColorJitter", "Compose", "Decode", "ExifTranspose",
+    "FrequencyMasking", "Grayscale", "InterpolationMode", "MFCC", "MelSpectrogram",
+    "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop",
+    "RandomVerticalFlip", "RandomWindow", "Resample", "Resize", "Slice", "Spectrogram",
+    "TimeMasking", "ToDtype", "ToImage", "ToMono", "Transform", "Transpose", "Vol",
 ]
 
 _LAYOUTS = {"NCHW": 1, "NHWC": 2}
@@ -52,6 +52,31 @@ class Compose(Transform):
     def __repr__(self) -> str:
         lines = "".join(f"\n      {t!r}" for t in self.transforms)
         return f"Compose({lines}\n)"
+
+
+class Decode(Transform):
+    """Says how images are decoded; the first transform, if it is there.
+
+    With scaled, a JPEG is decoded at 1/2, 1/4 or 1/8 of its size where the first
+    Resize or RandomResizedCrop makes it smaller by at least that factor. That is
+    faster; pixels differ a little, draws do not. See images.md.
+    """
+
+    def __init__(self, scaled: bool = False) -> None:
+        self.scaled = bool(scaled)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_decode(pipeline, self.scaled)
+
+
+class ExifTranspose(Transform):
+    """Turns images as their EXIF orientation says, as PIL.ImageOps.exif_transpose.
+
+    Only Decode may come before it.
+    """
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_exif_transpose(pipeline)
 
 
 class Resize(Transform):
