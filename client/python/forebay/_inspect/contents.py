@@ -38,10 +38,10 @@ class Shard(NamedTuple):
 
 
 def shard_of(path: str) -> Shard:
-    """
+    """Looks at the first members of a shard.
 
     Raises:
-      errors.InvalidArgument: there are none.
+      errors.InvalidArgument: it is no tar file, or no sample has a field.
     """
     samples: Dict[str, List[str]] = {}
     mode: Any = "r:gz" if files.head_of(path)[:2] == b"\x1f\x8b" else "r:"

@@ -53,10 +53,9 @@ def readings_of(path: str, first: str) -> List[Reading]:
     Raises:
       errors.Unsupported, errors.InvalidArgument: no way, and a remedy.
     """
-    if files.open_file(first).read(1) == b"":
+    if files.head_of(first) == b"":
         raise errors.InvalidArgument(f"{first}: is empty")
-    kind = files.kind_of(first)
-    return of_kind(kind, path, first)
+    return of_kind(files.kind_of(first), path, first)
 
 
 def of_kind(kind: Any, path: str, first: str) -> List[Reading]:
