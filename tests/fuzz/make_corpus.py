@@ -34,9 +34,9 @@ def put(name, content):
 def session_messages():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["protoc", f"--proto_path={ROOT}",
-                        f"--python_out={folder}", "proto/dataset.proto",
-                        "proto/job.proto", "proto/session.proto"], cwd=ROOT,
-                       check=True)
+                        f"--python_out={folder}", "proto/audio_ops.proto",
+                        "proto/dataset.proto", "proto/job.proto",
+                        "proto/session.proto"], cwd=ROOT, check=True)
         sys.path.insert(0, folder)
         return importlib.import_module("proto.session_pb2")
 
@@ -62,7 +62,7 @@ def make_dictionaries(session):
     messages = {"session": request,
                 "dataset": spec.fields_by_name["dataset"].message_type,
                 "pipeline": pipeline,
-                "array_pipeline": pipeline.fields_by_name["arrays"].message_type}
+                "array_pipeline": pipeline.fields_by_name["fields"].message_type}
     for name, message in messages.items():
         found = {"}", "[", "]", ",", "\\n--\\n", "0", "-1", "nan", "inf", "1e308",
                  str(2**31), str(2**32 - 1), str(2**63 - 1), str(2**63),
