@@ -6,7 +6,9 @@ import gzip
 import io
 import pathlib
 import shutil
+import subprocess
 import tarfile
+import wave
 import zipfile
 
 import h5py
@@ -187,10 +189,42 @@ def table(place, photos):
     return place, "manifest", 48, ["image", "label", "text"]
 
 
-FORMATS = [folder, parts, zipped, shards, packed_shards, oddly_named_records, examples,
-           packed_records, array_record, environment, environment_file, lsun, mosaic,
-           hdf5, rows, arrays, array_classes, two_arrays, array_files, raw_tokens,
-           wide_tokens, documents, token_array, table]
+def clip(number):
+    """A WAV file of some length."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as writer:
+        writer.setparams((1, 2, 16000, 0, "NONE", ""))
+        writer.writeframes(CHANCE.bytes(2 * (500 + 10 * number)))
+    return file.getvalue()
+
+
+def speech(place, photos):
+    for name in ("no", "yes"):
+        (place / name).mkdir()
+        for number in range(5):
+            (place / name / f"{number}.wav").write_bytes(clip(number))
+    return place, "audio_folder", 10, ["audio", "label"]
+
+
+def clips_in_shards(place, photos):
+    (place / "a.tar").write_bytes(tar_of([
+        (f"{number:03}.{ending}", content) for number in range(6)
+        for ending, content in (("txt", b"hello"), ("wav", clip(number)))]))
+    return place / "a.tar", "webdataset", 6, ["audio", "text"]
+
+
+def zstd_shards(place, photos):
+    packed = subprocess.run(["zstd", "-c"], input=tar_of(members(photos)), check=True,
+                            stdout=subprocess.PIPE).stdout
+    (place / "a.tar.zst").write_bytes(packed)
+    return place / "a.tar.zst", "webdataset", 48, ["image", "label"]
+
+
+FORMATS = [speech, clips_in_shards, zstd_shards, folder, parts, zipped, shards,
+           packed_shards, oddly_named_records, examples, packed_records, array_record,
+           environment, environment_file, lsun, mosaic, hdf5, rows, arrays,
+           array_classes, two_arrays, array_files, raw_tokens, wide_tokens, documents,
+           token_array, table]
 
 
 @pytest.mark.usefixtures("shared_daemon")
@@ -287,8 +321,8 @@ def test_few_samples_of_many_are_the_same_each_time(tmp_path):
 
 
 @pytest.mark.usefixtures("shared_daemon")
-@pytest.mark.parametrize("make", [folder, shards, arrays, raw_tokens, environment_file],
-                         ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [folder, shards, arrays, raw_tokens, environment_file,
+                                  speech], ids=lambda make: make.__name__)
 def test_contact_sheet(make, tmp_path, photos):
     found = forebay.inspect(make(tmp_path, photos)[0])
     sheet = found.contact_sheet(rows=2, columns=3)
@@ -359,7 +393,7 @@ class TestWhatCannotBeRead:
         assert says in self.refusal(forebay.Unsupported, tmp_path)
 
     def test_other_schemes(self):
-        assert "s3://bucket/x" in self.refusal(forebay.Unsupported, "s3://bucket/x")
+        assert "ftp://host/x" in self.refusal(forebay.Unsupported, "ftp://host/x")
 
     def test_a_tar_file_of_nothing(self, tmp_path):
         with tarfile.open(tmp_path / "a.tar", "w"):
