@@ -62,7 +62,7 @@ def make(root, files):
 
 
 def readings(root, files, below=""):
-    """What is found: (format, path below the root, arguments or fields)."""
+    """The readings: (format, path below the root, arguments or fields)."""
     make(root, files)
     found = guess.found_at(str(root / below) if below else root)
     return [(one.format, one.path[len(str(root)):].lstrip("/"),
