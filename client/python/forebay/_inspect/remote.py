@@ -34,32 +34,27 @@ def found_at(uri: str, autostart: bool) -> Found:
         if first is not None:
             return Found(singles.readings_of(uri, first), [])
         return Found([_wildcards(uri, autostart)], [])
-    is_folder = uri.endswith("/")
-    if not is_folder:
-        try:
-            return Found(singles.readings_of(uri, uri), [])
-        except errors.NotFound as error:
-            if uri.startswith(_WEB):
-                raise error  # a web server lists nothing
-        except errors.IsADirectory:
-            pass
+    is_web = uri.startswith(_WEB)
+    # A web server lists nothing: there, the reason is that there is no such file.
+    if not uri.endswith("/") and (_is_object(uri) or is_web):
+        return Found(singles.readings_of(uri, uri), [])
+    if is_web:
+        raise errors.Unsupported(
+            f"{uri}: web servers list no folders: name the files, such as "
+            f"{uri}{{00..12}}.tar")
     return _folder(uri.rstrip("/"), autostart)
 
 
-def _exists(uri: str) -> bool:
+def _is_object(uri: str) -> bool:
     try:
         files.head_of(uri)
-    except (errors.NotFound, errors.IsADirectory):
+    except (errors.NotFound, errors.IsADirectory, errors.InvalidArgument):
         return False
     return True
 
 
 def _folder(uri: str, autostart: bool) -> Found:
-    if uri.startswith(_WEB):
-        raise errors.Unsupported(
-            f"{uri}: web servers list no folders: name the files, such as "
-            f"{uri}/{{00..12}}.tar")
-    if _exists(uri + "/data.mdb"):
+    if _is_object(uri + "/data.mdb"):
         return Found([Reading("lmdb", uri, "lmdb")], [])
     images = Reading("image_folder", uri)
     reason = trials.refusal(images, autostart)
