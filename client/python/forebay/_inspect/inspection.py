@@ -62,23 +62,23 @@ class Inspection:
             {"format": other.format, "uri": other.path, "why": other.why,
              "code": _code_of_other(other)} for other in others]
         self.verification = verification
-        self.warnings = [*filter(None, [*notes, reading.note]), *samples.warnings,
-                         *self._oddities(failures)]
+        told = [*filter(None, [*notes, reading.note]), *samples.warnings]
+        self.warnings = [*told, *self._oddities(failures, " ".join(told))]
 
-    def _oddities(self, failures) -> List[str]:
+    def _oddities(self, failures, told) -> List[str]:
         found = []
         if failures and self.verification is None:
             found.append(f"{_counted(len(failures), 'sample')} of those that were "
-                         f"looked at cannot be used: {failures[0].message}; --verify "
-                         "finds all")
+                         f"looked at cannot be used: {failures[0].message}; "
+                         "verification finds all")
         if (self.format in _FOLDERS and
                 self.samples >= _MANY and self.sample_bytes is not None and
                 self.sample_bytes["median"] < _TINY):
             found.append(f"it is {self.samples:,} small files: tar shards, MDS or "
                          "TFRecord files would be read faster where nothing is cached")
-        if len(self.classes) == 1:
+        if len(self.classes) == 1 and "one class" not in told:
             found.append(f"all samples have one class, {self.classes[0]}")
-        return list(dict.fromkeys(found))
+        return found
 
     def contact_sheet(self, rows: int = 5, columns: int = 5) -> Any:
         """A PIL.Image of some samples, drawn at random, with their labels.
