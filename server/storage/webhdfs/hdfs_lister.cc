@@ -61,7 +61,7 @@ class TreeWalk {
   // Calls `each` with the files below a folder, in the order of their names.
   absl::Status Walk(const std::string& folder,
                     const std::function<void(ListedObject)>& each) const {
-    // What is left to do; the next is the last.
+    // Files and folders that are left; the next is the last.
     std::vector<FileStatus> left(1);
     left.front().name = folder;
     left.front().kind = FileStatus::Kind::kFolder;
