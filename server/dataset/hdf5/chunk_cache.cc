@@ -1,11 +1,9 @@
 #include "server/dataset/hdf5/chunk_cache.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "server/base/status.h"
-#include "server/base/working_memory.h"
+#include "server/dataset/dataset.h"
 #include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::hdf5 {
@@ -28,41 +26,12 @@ absl::StatusOr<std::shared_ptr<const std::string>> ChunkCache::Get(
     const std::vector<Filter>& filters, std::uint32_t mask, Bytes chunk,
     std::uint64_t bytes) {
   const Version digest = DigestOf(filters, mask, chunk, bytes);
-  if (auto found = Find(digest); found != nullptr) return found;
+  if (auto found = cache_.Find(digest); found != nullptr) return found;
   FOREBAY_ASSIGN_OR_RETURN(std::string made,
                            Unfilter(filters, mask, chunk, bytes));
   auto plain = std::make_shared<const std::string>(std::move(made));
-  Keep(digest, plain);
+  cache_.Keep(digest, plain->size(), [&] { return plain; });
   return plain;
-}
-
-std::shared_ptr<const std::string> ChunkCache::Find(const Version& digest) {
-  base::MutexLock lock(&mutex_);
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(),
-                   [&](const Entry& one) { return one.digest == digest; });
-  if (found == entries_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found);
-  return found->plain;
-}
-
-void ChunkCache::Keep(const Version& digest,
-                      std::shared_ptr<const std::string> plain) {
-  const std::uint64_t bytes = plain->size();
-  if (budget_ == nullptr || bytes > most_bytes_) return;
-  auto reservation = budget_->ReserveSpare(base::HeapBytes(bytes));
-  std::list<Entry> gone;
-  base::MutexLock lock(&mutex_);
-  while (!entries_.empty() &&
-         (!reservation.has_value() || bytes_ > most_bytes_ - bytes)) {
-    bytes_ -= entries_.back().plain->size();
-    gone.splice(gone.begin(), entries_, std::prev(entries_.end()));
-    // Others need the room.
-    if (!reservation.has_value()) return;
-  }
-  if (!reservation.has_value()) return;
-  entries_.push_front({digest, std::move(plain), *std::move(reservation)});
-  bytes_ += bytes;
 }
 
 }  // namespace forebay::dataset::hdf5
