@@ -161,7 +161,8 @@ absl::StatusOr<ObjectVersion> HdfsLister::Stat(const Root& root,
   const auto answer = client_->Await(std::move(call), stop);
   if (!answer.ok()) return base::Annotate(answer.status(), object);
   if (status.kind != FileStatus::Kind::kFile)
-    return base::Annotate(absl::InvalidArgumentError("is no file"), object);
+    return base::Annotate(absl::NotFoundError("is a folder, and no file"),
+                          object);
   return status.version;
 }
 

@@ -38,8 +38,8 @@ def found_at(uri: str, autostart: bool) -> Found:
         try:
             return Found(singles.readings_of(uri, uri), [])
         except errors.NotFound as error:
-            if not uri.startswith("gs://"):
-                raise error  # a web server lists nothing
+            if _paths.is_web(uri):
+                raise error  # nobody lists what is there
         except errors.IsADirectory:
             pass
     return _folder(uri.rstrip("/"), autostart)
@@ -54,7 +54,7 @@ def _exists(uri: str) -> bool:
 
 
 def _folder(uri: str, autostart: bool) -> Found:
-    if not uri.startswith("gs://"):
+    if _paths.is_web(uri):
         raise errors.Unsupported(
             f"{uri}: web servers list no folders: name the files, such as "
             f"{uri}/{{00..12}}.tar")
