@@ -147,6 +147,14 @@ def test_shards_and_files_and_odd_names(daemon, cluster, photos, tmp_path):
         forebay.open(f"webhdfs://{cluster.authority}/odd/none", autostart=False)
 
 
+def test_inspect_looks_into_folders(daemon, cluster, photos):
+    fill(cluster, "/data/train", contents_of(photos))
+    found = forebay.inspect(f"webhdfs://{cluster.authority}/data/train",
+                            autostart=False)
+    assert found.format == forebay.inspect(photos, autostart=False).format
+    assert found.samples == len(contents_of(photos))
+
+
 def test_old_servers_list_whole_folders(daemon, cluster, photos):
     fill(cluster, "/old", contents_of(photos))
     cluster.batches = 0
