@@ -117,11 +117,12 @@ def test_fsspec_takes_the_cluster_for_one(cluster):
 def test_a_folder_is_as_the_local_one(daemon, cluster, photos):
     fill(cluster, "/data/train", contents_of(photos))
     with open_loader(photos, shuffle=True) as local:
-        for uri in (f"webhdfs://{cluster.authority}/data/train",
-                    f"webhdfs://{cluster.authority}/data/train/"):
-            with open_loader(uri, shuffle=True) as remote:
-                assert remote.dataset.classes == local.dataset.classes
-                assert same(epoch(remote), epoch(local))
+        expected = epoch(local)
+    for uri in (f"webhdfs://{cluster.authority}/data/train",
+                f"webhdfs://{cluster.authority}/data/train/"):
+        with open_loader(uri, shuffle=True) as remote:
+            assert remote.dataset.classes == local.dataset.classes
+            assert same(epoch(remote), expected)
     assert {query.get("user.name") for _, _, query in cluster.asked} == {"reader"}
 
 

@@ -239,7 +239,7 @@ def test_inspect_looks_into_buckets(daemon, bucket, photos):
     found = forebay.inspect(bucket, autostart=False)
     assert found.format == forebay.inspect(photos, autostart=False).format
     assert found.samples == len(list(photos.glob("*/*.jpg")))
-    with pytest.raises(forebay.NotFound, match="missing.tar"):
+    with pytest.raises(forebay.ForebayError, match="missing.tar"):
         forebay.inspect(f"s3://{BUCKET}/missing.tar", autostart=False)
 
 
