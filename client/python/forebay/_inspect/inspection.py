@@ -130,8 +130,8 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
 
     Args:
       uri: a folder, a file, or several by braces and wildcards; a path, or a URI that
-        the daemon reads itself ("gs://", "https://"). Or a forebay.tfrecord, lmdb and
-        the like: then nothing is guessed.
+        the daemon reads itself ("gs://", "s3://", "https://"). Or a forebay.tfrecord,
+        lmdb and the like: then nothing is guessed.
       fields: the fields to look at, of formats that have a choice; None: guessed.
       verify: whether to read and decode every sample, and list what is broken.
         Ctrl-C ends that with what was found so far.

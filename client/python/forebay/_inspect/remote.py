@@ -11,7 +11,6 @@ from . import files, singles, trials
 from .folders import Found
 from .readings import Reading
 
-_WEB = ("http://", "https://")
 # Files that a folder may have, and the kind that they then are.
 _PATTERNS = (
     ("tar", "*.tar"), ("tar", "*.tar.gz"), ("tar", "*.tar.zst"),
@@ -34,7 +33,7 @@ def found_at(uri: str, autostart: bool) -> Found:
         if first is not None:
             return Found(singles.readings_of(uri, first), [])
         return Found([_wildcards(uri, autostart)], [])
-    is_web = uri.startswith(_WEB)
+    is_web = _paths.is_web(uri)
     # A web server lists nothing: there, the reason is that there is no such file.
     if not uri.endswith("/") and (_is_object(uri) or is_web):
         return Found(singles.readings_of(uri, uri), [])
