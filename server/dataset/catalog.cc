@@ -353,6 +353,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
   if (request.patterns.empty()) return NoFiles(*root);
   request.root = root;
   request.folder = spec.folder();
+  if (!spec.fields().empty()) {
+    const bool are_audio = spec.fields().size() == 2 &&
+                           spec.fields(0) == "audio" &&
+                           spec.fields(1) == "label";
+    if (!are_audio) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(root->uri(),
+                       ": samples of zip archives have the fields \"image\" or "
+                       "\"audio\", and \"label\""));
+    }
+    request.are_audio = true;
+  }
   request.list = [&](base::WorkingMemory& memory,
                      const std::stop_token& search) {
     return ListFiles(*root, request.patterns, memory, search);

@@ -10,7 +10,8 @@ import urllib.parse
 from . import _patterns, errors
 from ._hdf5 import ENDINGS as _HDF5
 
-_REMOTE = ("gs://", "http://", "https://")
+_REMOTE = ("gs://", "s3://", "hdfs://", "webhdfs://", "swebhdfs://", "http://",
+           "https://")
 
 
 def is_passable(name):

@@ -95,12 +95,10 @@ absl::Status RecordIndex::CheckKeys() {
     for (; left > 0; left -= std::min(left, kKeysTogether), ++block) {
       if (block >= blocks.size() || blocks[block] != at)
         return DamagedIndex("keys of block", block);
-      KeyReader keys(bytes.substr(at));
-      for (std::uint64_t i = 0; i < std::min(left, kKeysTogether); ++i) {
-        if (!keys.Next()) return DamagedIndex("keys of block", block);
-        longest_key_ = std::max<std::uint64_t>(longest_key_, keys.key().size());
-      }
-      at = bytes.size() - keys.left();
+      const auto size = MeasureBlock(
+          bytes.substr(at), std::min(left, kKeysTogether), &longest_key_);
+      if (!size.has_value()) return DamagedIndex("keys of block", block);
+      at += *size;
     }
   }
   if (block != blocks.size() || at != bytes.size())
@@ -122,9 +120,11 @@ void RecordIndex::Summarize() {
          ++record) {
       const std::uint64_t length = parts_.ends[record] - BeginOf(file, record);
       lengths_.Add({length, length});
-      const bool is_first = record == file.first_record;
-      shares_extents_ |= !is_first && !parts_.begins.empty() &&
-                         parts_.begins[record] == parts_.begins[record - 1];
+      if (record == file.first_record || parts_.begins.empty()) continue;
+      const std::uint64_t begin = parts_.begins[record];
+      const std::uint64_t before = parts_.begins[record - 1];
+      shares_extents_ |= begin == before;
+      extents_ascend_ &= begin >= before;
     }
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());

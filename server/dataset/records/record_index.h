@@ -120,8 +120,10 @@ class RecordIndex {
   // Which of the records it is that share its extent; 0 if none does. The
   // format's files have extents in ascending order.
   std::uint64_t PlaceOf(std::uint64_t record) const;
-  // Whether some records share one.
+  // Whether some successive records share one.
   bool shares_extents() const { return shares_extents_; }
+  // Whether each begins behind the one before it, or with it.
+  bool extents_ascend() const { return extents_ascend_; }
   // Likewise, `record` is less than size(); the index has keys.
   std::string KeyOf(std::uint64_t record) const;
   // `file` is one of the index's.
@@ -176,6 +178,7 @@ class RecordIndex {
   LengthBounds lengths_;
   std::uint64_t longest_key_ = 0;
   bool shares_extents_ = false;
+  bool extents_ascend_ = true;
   std::vector<std::uint64_t> first_blocks_;  // of keys, by file
   PathLookup by_path_;
   Version version_ = {};

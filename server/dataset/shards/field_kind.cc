@@ -25,7 +25,9 @@ constexpr KnownExtension kKnownExtensions[] = {
     {"id", FieldKind::kLabel},    {"txt", FieldKind::kText},
     {"text", FieldKind::kText},   {"transcript", FieldKind::kText},
     {"json", FieldKind::kJson},   {"jsn", FieldKind::kJson},
-    {"npy", FieldKind::kArray},
+    {"npy", FieldKind::kArray},   {"wav", FieldKind::kAudio},
+    {"flac", FieldKind::kAudio},  {"ogg", FieldKind::kAudio},
+    {"opus", FieldKind::kAudio},  {"mp3", FieldKind::kAudio},
 };
 
 }  // namespace

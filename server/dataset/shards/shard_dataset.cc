@@ -1,8 +1,11 @@
 #include "server/dataset/shards/shard_dataset.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "proto/shm_layout.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
@@ -19,10 +22,13 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
       root_(storage::inflated::WithPoints(std::move(root), index_->points())) {
   const FieldChoice& chosen = index_->fields();
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    fields_.push_back({.name = chosen.alternatives(i).front(),
-                       .kind = chosen.kind(i),
-                       .longest = index_->LongestOf(i),
-                       .shortest = index_->ShortestOf(i)});
+    const std::vector<std::string>& names = chosen.alternatives(i);
+    Field& field = fields_.emplace_back();
+    field.name = names.front();
+    field.kind = chosen.kind(i);
+    field.longest = index_->LongestOf(i);
+    field.shortest = index_->ShortestOf(i);
+    if (names.size() > 1) field.alternatives = absl::StrJoin(names, ";");
   }
 }
 

@@ -33,12 +33,12 @@ class Builder {
   Builder(const std::string& folder,
           absl::Span<const storage::ListedObject> archives,
           const std::vector<ArchiveContents>& contents,
-          base::WorkingMemory& memory)
+          base::WorkingMemory& memory, folder::FolderKind kind)
       : prefix_(folder.empty() ? "" : folder + "/"),
         archives_(archives),
         contents_(contents),
         memory_(memory),
-        tree_(memory) {}
+        tree_(memory, kind) {}
 
   // Notes archives and paths, and the places of the images.
   absl::Status Build(ZipIndexParts* parts);
@@ -230,7 +230,8 @@ std::string_view CommonFolder(std::string_view a, std::string_view b) {
 absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
     const std::string& uri, const std::string& folder,
     absl::Span<const storage::ListedObject> archives,
-    std::vector<ArchiveContents> contents, base::WorkingMemory& memory) {
+    std::vector<ArchiveContents> contents, base::WorkingMemory& memory,
+    folder::FolderKind kind) {
   FOREBAY_CHECK(contents.size() == archives.size());
   ZipIndexParts parts;
   parts.folder = folder;
@@ -238,7 +239,7 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
     parts.folder = folder.empty() ? "." : absl::StrCat("./", folder);
   std::vector<folder::ScannedDirectory> directories;
   {
-    Builder builder(parts.folder, archives, contents, memory);
+    Builder builder(parts.folder, archives, contents, memory, kind);
     if (const absl::Status built = builder.Build(&parts); !built.ok())
       return base::Annotate(built, uri);
     FOREBAY_ASSIGN_OR_RETURN(parts.reservation,
@@ -253,7 +254,7 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
   FOREBAY_ASSIGN_OR_RETURN(
       parts.images, folder::BuildFolderIndex(std::move(directories), uri,
                                              /*scanned_at_nanos=*/0,
-                                             /*link_context=*/0, memory));
+                                             /*link_context=*/0, memory, kind));
   parts.paths.shrink_to_fit();
   parts.archives.shrink_to_fit();
   return ZipIndex::Create(std::move(parts));

@@ -16,20 +16,18 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "server/storage/gcs/gcs_protocol.h"
-#include "server/storage/gcs/gcs_root.h"
-#include "server/storage/gcs/listing.h"
+#include "server/storage/byte_source.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/ranged_source.h"
+#include "server/storage/object_lister.h"
+#include "tests/cloud/bucket_place.h"
 
 namespace forebay::bench {
 namespace {
 
-using storage::ObjectVersion;
+using storage::ListedObject;
 using storage::ReadRequest;
-using storage::gcs::GcsProtocol;
-using storage::gcs::GcsRoot;
 using storage::http::Client;
 using storage::http::Engine;
 using storage::http::RangedSource;
@@ -49,16 +47,11 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-struct Object {
-  std::string name;
-  ObjectVersion version;
-};
-
 // Keeps kAhead reads asked for until it is ended.
 class Load {
  public:
-  Load(RangedSource* source, std::shared_ptr<const GcsRoot> root,
-       std::vector<Object> objects)
+  Load(RangedSource* source, std::shared_ptr<const storage::Root> root,
+       std::vector<ListedObject> objects)
       : source_(source), root_(std::move(root)), objects_(std::move(objects)) {
     for (int i = 0; i < kAhead; ++i) Next();
   }
@@ -71,7 +64,7 @@ class Load {
 
  private:
   void Next() {
-    const Object& object = objects_[next_++ % objects_.size()];
+    const ListedObject& object = objects_[next_++ % objects_.size()];
     ReadRequest request;
     request.root = root_;
     request.object = object.name;
@@ -89,8 +82,8 @@ class Load {
   }
 
   RangedSource* const source_;
-  const std::shared_ptr<const GcsRoot> root_;
-  const std::vector<Object> objects_;
+  const std::shared_ptr<const storage::Root> root_;
+  const std::vector<ListedObject> objects_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::uint64_t> failures_ = 0;
@@ -102,29 +95,27 @@ void SleepFor(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+int Complain(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return 1;
+}
+
 // Exit status.
-int Measure(const std::string& endpoint, const std::string& uri, double warm,
-            double seconds) {
-  const auto root = GcsRoot::Create(uri, endpoint);
+int Measure(const std::string& endpoint, const std::string& uri,
+            const tests::BucketReader& reader, double warm, double seconds) {
   auto engine = Engine::Create();
-  if (!root.ok() || !engine.ok()) {
-    std::fprintf(stderr, "%s\n", root.status().ToString().c_str());
-    return 1;
-  }
+  if (!engine.ok()) return Complain(engine.status());
+  // Destroyed after the client, whose calls use it.
+  std::unique_ptr<tests::BucketPlace> place;
   Client client(engine->get(), RetryOptions(), 1);
-  std::vector<Object> objects;
-  const absl::Status listed = storage::gcs::ListObjects(
-      &client, nullptr, **root, [&objects](const auto& object) {
-        objects.push_back({object.name, object.version});
-        return true;
-      });
-  if (!listed.ok() || objects.empty()) {
-    std::fprintf(stderr, "%s\n", listed.ToString().c_str());
-    return 1;
-  }
-  const GcsProtocol protocol;
-  RangedSource source(&client, &protocol);
-  Load load(&source, *root, std::move(objects));
+  auto opened = tests::BucketPlace::Open(endpoint, uri, reader, &client);
+  if (!opened.ok()) return Complain(opened.status());
+  place = *std::move(opened);
+  auto objects = place->List(&client);
+  if (!objects.ok()) return Complain(objects.status());
+  if (objects->empty()) return Complain(absl::NotFoundError("no objects"));
+  RangedSource source(&client, place->protocol(), place->authorizer());
+  Load load(&source, place->root(), *std::move(objects));
   SleepFor(warm);
   const std::uint64_t before = load.bytes();
   const double cpu = CpuSeconds();
@@ -155,12 +146,15 @@ int main(int argc, char** argv) {
   CLI::App app("Reads a bucket's objects as the daemon does.");
   std::string endpoint;
   std::string uri;
+  forebay::tests::BucketReader reader;
   double warm = 10;
   double seconds = 5;
   app.add_option("endpoint", endpoint, "The server's URL")->required();
-  app.add_option("uri", uri, "gs://BUCKET/PREFIX")->required();
+  app.add_option("uri", uri, "gs:// or s3://BUCKET/PREFIX")->required();
+  app.add_option("--credentials", reader.credentials,
+                 "A file of credentials for S3; else nobody asks");
   app.add_option("--warm", warm, "Seconds before it is measured");
   app.add_option("--seconds", seconds, "Seconds that are measured");
   CLI11_PARSE(app, argc, argv);
-  return forebay::bench::Measure(endpoint, uri, warm, seconds);
+  return forebay::bench::Measure(endpoint, uri, reader, warm, seconds);
 }
