@@ -24,16 +24,22 @@ Version DigestOf(const std::vector<Filter>& filters, std::uint32_t mask,
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const std::string>> ChunkCache::Get(
-    const std::vector<Filter>& filters, std::uint32_t mask, Bytes chunk,
-    std::uint64_t bytes) {
+absl::StatusOr<PlainChunk> ChunkCache::Get(const std::vector<Filter>& filters,
+                                           std::uint32_t mask, Bytes chunk,
+                                           std::uint64_t bytes,
+                                           UnpackRoom room) {
   const Version digest = DigestOf(filters, mask, chunk, bytes);
-  if (auto found = Find(digest); found != nullptr) return found;
-  FOREBAY_ASSIGN_OR_RETURN(std::string made,
-                           Unfilter(filters, mask, chunk, bytes));
-  auto plain = std::make_shared<const std::string>(std::move(made));
+  if (auto kept = Find(digest); kept != nullptr) {
+    const Bytes plain(reinterpret_cast<const std::uint8_t*>(kept->data()),
+                      kept->size());
+    return PlainChunk{plain, std::move(kept)};
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> unpacked,
+                           room(RoomToUnfilter(filters, mask, bytes)));
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes plain,
+                           Unfilter(filters, mask, chunk, bytes, unpacked));
   Keep(digest, plain);
-  return plain;
+  return PlainChunk{plain, nullptr};
 }
 
 std::shared_ptr<const std::string> ChunkCache::Find(const Version& digest) {
@@ -46,11 +52,13 @@ std::shared_ptr<const std::string> ChunkCache::Find(const Version& digest) {
   return found->plain;
 }
 
-void ChunkCache::Keep(const Version& digest,
-                      std::shared_ptr<const std::string> plain) {
-  const std::uint64_t bytes = plain->size();
+void ChunkCache::Keep(const Version& digest, Bytes plain) {
+  const std::uint64_t bytes = plain.size();
   if (budget_ == nullptr || bytes > most_bytes_) return;
   auto reservation = budget_->ReserveSpare(base::HeapBytes(bytes));
+  std::shared_ptr<const std::string> copy;
+  if (reservation.has_value())
+    copy = std::make_shared<const std::string>(plain.begin(), plain.end());
   std::list<Entry> gone;
   base::MutexLock lock(&mutex_);
   while (!entries_.empty() &&
@@ -61,7 +69,7 @@ void ChunkCache::Keep(const Version& digest,
     if (!reservation.has_value()) return;
   }
   if (!reservation.has_value()) return;
-  entries_.push_front({digest, std::move(plain), *std::move(reservation)});
+  entries_.push_front({digest, std::move(copy), *std::move(reservation)});
   bytes_ += bytes;
 }
 

@@ -18,6 +18,12 @@
 
 namespace forebay::dataset::hdf5 {
 
+// A chunk without its filters, in a room, or kept.
+struct PlainChunk {
+  Bytes bytes;
+  std::shared_ptr<const std::string> kept;  // null if it is in a room
+};
+
 // Keeps chunks without their filters for the other rows that they have. Chunks
 // are told apart by a digest of what was read, so that none is ever stale.
 //
@@ -30,10 +36,11 @@ class ChunkCache {
   ChunkCache(base::MemoryBudget* budget, std::uint64_t most_bytes)
       : budget_(budget), most_bytes_(most_bytes) {}
 
-  // As Unfilter.
-  absl::StatusOr<std::shared_ptr<const std::string>> Get(
-      const std::vector<Filter>& filters, std::uint32_t mask, Bytes chunk,
-      std::uint64_t bytes);
+  // As Unfilter. Asks for the room, once at most, if it does not have the
+  // chunk. Errors: also those of the room.
+  absl::StatusOr<PlainChunk> Get(const std::vector<Filter>& filters,
+                                 std::uint32_t mask, Bytes chunk,
+                                 std::uint64_t bytes, UnpackRoom room);
 
  private:
   struct Entry {
@@ -43,7 +50,7 @@ class ChunkCache {
   };
 
   std::shared_ptr<const std::string> Find(const Version& digest);
-  void Keep(const Version& digest, std::shared_ptr<const std::string> plain);
+  void Keep(const Version& digest, Bytes plain);
 
   base::MemoryBudget* const budget_;
   const std::uint64_t most_bytes_;
