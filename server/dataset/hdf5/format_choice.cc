@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "server/base/status.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/hdf5/hdf5_format.h"
@@ -44,6 +46,11 @@ bool IsGuessed(const Column& column) {
          column.type.kind == Kind::kBytes ||
          (column.type.kind == Kind::kSequence &&
           proto::SizeOf(column.type.dtype) == 1);
+}
+
+// The path without parts that name nothing.
+std::string WithoutEmptyParts(const std::string& path) {
+  return absl::StrJoin(absl::StrSplit(path, '/', absl::SkipEmpty()), "/");
 }
 
 // Whether all are of one group, or of none.
@@ -90,7 +97,7 @@ absl::StatusOr<FormatChoice> FormatChoice::Create(
   }
   Types parsed;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    while (names[i].starts_with('/')) names[i].erase(0, 1);
+    names[i] = WithoutEmptyParts(names[i]);
     const auto pattern = SplitPattern(names[i]);
     if (!IsFieldName(pattern.has_value() && !pattern->rest.empty()
                          ? pattern->rest

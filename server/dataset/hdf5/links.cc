@@ -138,8 +138,9 @@ absl::Status LinkWalk::RunOld(FileView& file, Bytes symbol_table) {
   const std::uint64_t tree = cursor.TakeAddress();
   const std::uint64_t heap = cursor.TakeAddress();
   if (!cursor.ok()) return Damaged();
+  // Each time, for its bytes may have been read again with more.
+  FOREBAY_RETURN_IF_ERROR(ReadLocalHeap(file, heap));
   if (!has_begun_) {
-    FOREBAY_RETURN_IF_ERROR(ReadLocalHeap(file, heap));
     pending_.push_back({tree, false});
     has_begun_ = true;
   }

@@ -79,7 +79,7 @@ class LinkWalk {
   std::string ids_;          // in the heap, of links that are to be read next
   std::size_t next_id_ = 0;  // byte of these
   // Of a group of the old kind.
-  Bytes names_;
+  Bytes names_;  // during a run
   std::vector<Node> pending_;
   std::set<std::uint64_t> seen_;  // addresses
 };
