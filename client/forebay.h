@@ -137,8 +137,9 @@ typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_TEXT = 4, /* UTF-8 */
   FOREBAY_JSON = 5, /* UTF-8; not parsed */
   FOREBAY_BYTES = 6,
-  /* A whole .npy file, or a row of one; of one type and shape in all samples,
-   * or of one type and a shape that differs in the first axis alone: see
+  /* A whole .npy file, or a row of one, or what is decoded of an audio file,
+   * float32 of (frames, channels); of one type and shape in all samples, or of
+   * one type and a shape that differs in the first axis alone: see
    * row_splits. */
   FOREBAY_ARRAY = 7
 } forebay_field_kind;
@@ -268,6 +269,15 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
 
+/* How images are decoded: before all other transforms, in this order. */
+/* `scaled`: whether JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size, where
+ * the first resize makes the image smaller by at least that factor anyway. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_decode(forebay_pipeline* pipeline, int scaled);
+/* Turns images as their EXIF orientation says. */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_exif_transpose(forebay_pipeline* pipeline);
+
 /* Of arrays alone, before their normalize and to_dtype. Negative axes count
  * from the last. */
 /* The elements [start, stop) of an axis, as Python's slice of step 1; `stop`
@@ -290,10 +300,109 @@ FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_array(forebay_pipeline* pipeline, const char* field,
                            const forebay_pipeline* transforms);
 
+/* ---- Audio ----
+ * Of arrays of float32 alone, the time first: clips (frames) or (frames,
+ * channels). Names and defaults follow torchaudio.transforms; 0 stands for a
+ * default. The other transforms of arrays may come again behind each. */
+
+typedef enum forebay_resampling_method FOREBAY_INT {
+  FOREBAY_SINC_HANN = 1,
+  FOREBAY_SINC_KAISER = 2
+} forebay_resampling_method;
+
+typedef struct forebay_resampling {
+  uint32_t orig_freq; /* Hz; 0: the clip's own, which audio files tell */
+  uint32_t new_freq;  /* Hz */
+  forebay_resampling_method method;
+  uint32_t lowpass_filter_width;
+  double rolloff;
+  const double* beta; /* of FOREBAY_SINC_KAISER; NULL: the default */
+  /* With orig_freq 0: the least that any clip has; 0: the first clip's. */
+  uint32_t lowest_freq;
+} forebay_resampling;
+
+typedef enum forebay_gain_type FOREBAY_INT {
+  FOREBAY_GAIN_AMPLITUDE = 1,
+  FOREBAY_GAIN_POWER = 2,
+  FOREBAY_GAIN_DB = 3
+} forebay_gain_type;
+
+typedef enum forebay_fft_window FOREBAY_INT {
+  FOREBAY_HANN = 1,
+  FOREBAY_HAMMING = 2,
+  FOREBAY_BLACKMAN = 3,
+  FOREBAY_BARTLETT = 4,
+  FOREBAY_RECTANGULAR = 5
+} forebay_fft_window;
+
+typedef enum forebay_normalized FOREBAY_INT {
+  FOREBAY_NOT_NORMALIZED = 1,
+  FOREBAY_BY_WINDOW = 2,
+  FOREBAY_BY_FRAME_LENGTH = 3
+} forebay_normalized;
+
+typedef struct forebay_spectrogram {
+  uint32_t n_fft, win_length, hop_length, pad;
+  forebay_fft_window window;
+  uint32_t power; /* 1 or 2 */
+  forebay_normalized normalized;
+  int center;
+  forebay_padding_mode pad_mode; /* FOREBAY_PAD_REFLECT or _CONSTANT */
+} forebay_spectrogram;
+
+typedef enum forebay_mel_scale FOREBAY_INT {
+  FOREBAY_MEL_HTK = 1,
+  FOREBAY_MEL_SLANEY = 2
+} forebay_mel_scale;
+
+typedef struct forebay_mel_spectrogram {
+  forebay_spectrogram spectrogram;
+  uint32_t sample_rate; /* Hz */
+  uint32_t n_mels;
+  double f_min;        /* Hz */
+  const double* f_max; /* Hz; NULL: half of sample_rate */
+  forebay_mel_scale mel_scale;
+  int norm; /* whether each band is divided by its width */
+} forebay_mel_spectrogram;
+
+typedef enum forebay_amplitude_scale FOREBAY_INT {
+  FOREBAY_POWER = 1,
+  FOREBAY_MAGNITUDE = 2
+} forebay_amplitude_scale;
+
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_resample(
+    forebay_pipeline* pipeline, const forebay_resampling* resampling);
+/* The mean of the channels: (frames, channels) becomes (frames). */
+FOREBAY_EXPORT forebay_status
+forebay_pipeline_add_to_mono(forebay_pipeline* pipeline);
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_vol(
+    forebay_pipeline* pipeline, double gain, forebay_gain_type gain_type);
+/* (frames) becomes (times, n_fft / 2 + 1), and (frames, channels) becomes
+ * (times, channels, n_fft / 2 + 1). */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_spectrogram(
+    forebay_pipeline* pipeline, const forebay_spectrogram* spectrogram);
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_mel_spectrogram(
+    forebay_pipeline* pipeline, const forebay_mel_spectrogram* mel);
+/* `top_db` NULL: no bound. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_amplitude_to_db(
+    forebay_pipeline* pipeline, forebay_amplitude_scale stype,
+    const double* top_db);
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_mfcc(
+    forebay_pipeline* pipeline, const forebay_mel_spectrogram* mel,
+    uint32_t n_mfcc, int ortho, int log_mels);
+/* `p`: 0 to 1, the most of all times. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_time_masking(
+    forebay_pipeline* pipeline, uint32_t time_mask_param, double p);
+/* Of the last axis. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_frequency_masking(
+    forebay_pipeline* pipeline, uint32_t freq_mask_param);
+
 /* ---- Loader options ---- */
 
 typedef enum forebay_format FOREBAY_INT {
-  FOREBAY_IMAGE_FOLDER = 1, /* class folders of images */
+  /* Class folders of images. If `fields` are "audio" and "label", class folders
+   * of audio files; if "audio" alone, the audio files right in the folder. */
+  FOREBAY_IMAGE_FOLDER = 1,
   /* Tar shards as webdataset writes them: consecutive members whose names are
    * equal up to the first dot are a sample. */
   FOREBAY_WEBDATASET = 2,
@@ -422,20 +531,20 @@ typedef struct forebay_loader_options {
    * first that a sample has counts. The part after the last dot gives the kind:
    * jpg, jpeg, png, webp, gif, bmp, tif and tiff are images; cls, cls2, class,
    * count, index, inx and id integers; txt, text and transcript texts; json and
-   * jsn JSON; npy arrays; all else is bytes.
-   * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
+   * jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else is
+   * bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry of
    * `columns` with the same index. "image" is required, the image's path
    * relative to the manifest. "label" is an integer, or a class by its name.
    * All others are integers or texts.
    * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
    * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of
    * `columns` with the same index is a type. "image", "jpg" and "png" are
-   * images; "int64" is an integer; "text" and "json" are UTF-8; "npy" is a .npy
-   * file; "bytes" is bytes. "float32[3,4]" is an array of that type and shape,
-   * "float32[n,4]" one of any length, "float32" a number. Arrays are lists of
-   * float32 or int64, or the bytes of their elements, little-endian and in C
-   * order. A single field with the name "" is the whole record, as the field
-   * "record". Without fields, they are guessed.
+   * images; "audio" is an audio file; "int64" is an integer; "text" and "json"
+   * are UTF-8; "npy" is a .npy file; "bytes" is bytes. "float32[3,4]" is an
+   * array of that type and shape, "float32[n,4]" one of any length, "float32" a
+   * number. Arrays are lists of float32 or int64, or the bytes of their
+   * elements, little-endian and in C order. A single field with the name "" is
+   * the whole record, as the field "record". Without fields, they are guessed.
    * For FOREBAY_LMDB: as for FOREBAY_TFRECORD, if values are Examples. But a
    * single field with the name "" is the value, as the field "value"; its type
    * may also be "datum": Caffe's Datum, as the fields "image" or "array", and

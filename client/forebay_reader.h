@@ -62,6 +62,12 @@ forebay_reader_class_name(const forebay_reader* reader, uint64_t label,
 FOREBAY_EXPORT forebay_status forebay_reader_field_name(
     const forebay_reader* reader, uint32_t index, const char** name);
 
+/* Sentence `index` about the dataset that its user should know, such as which
+ * columns are left out; it lives as long as the reader. FOREBAY_NOT_FOUND:
+ * there are no more. */
+FOREBAY_EXPORT forebay_status forebay_reader_warning(
+    const forebay_reader* reader, uint32_t index, const char** text);
+
 /* Asks for 1 to 1024 samples; a number may occur several times. The caller must
  * have awaited the samples asked for before. */
 FOREBAY_EXPORT forebay_status forebay_reader_ask(forebay_reader* reader,

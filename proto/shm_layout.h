@@ -61,6 +61,8 @@ enum class FieldKind : std::uint32_t {
   // All of a .npy file, or a row of one: of one type and shape in all samples;
   // or of one type, and a shape that differs in the first axis alone.
   kArray = 7,
+  // All of an audio file. Batches have what is decoded of it, which is kArray.
+  kAudio = 8,
 };
 
 // Where a field's data lies.

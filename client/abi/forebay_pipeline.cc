@@ -105,6 +105,21 @@ forebay_status forebay_pipeline_add_normalize_axis(
   });
 }
 
+forebay_status forebay_pipeline_add_decode(forebay_pipeline* pipeline,
+                                           int scaled) {
+  return Guard(pipeline != nullptr, [&] {
+    pipeline->encoder.AddDecode(scaled != 0);
+    return Status();
+  });
+}
+
+forebay_status forebay_pipeline_add_exif_transpose(forebay_pipeline* pipeline) {
+  return Guard(pipeline != nullptr, [&] {
+    pipeline->encoder.AddExifTranspose();
+    return Status();
+  });
+}
+
 forebay_status forebay_pipeline_add_slice(forebay_pipeline* pipeline,
                                           int64_t start, const int64_t* stop,
                                           int32_t axis) {

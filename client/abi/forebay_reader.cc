@@ -98,6 +98,16 @@ forebay_status forebay_reader_field_name(const forebay_reader* reader,
   });
 }
 
+forebay_status forebay_reader_warning(const forebay_reader* reader,
+                                      uint32_t index, const char** text) {
+  return IfOpened(reader, text != nullptr, [&](const ReaderOpened& opened) {
+    if (index >= opened.warnings.size())
+      return Status(FOREBAY_NOT_FOUND, "there are no more warnings");
+    *text = opened.warnings[index].c_str();
+    return Status();
+  });
+}
+
 forebay_status forebay_reader_ask(forebay_reader* reader,
                                   const int64_t* samples, size_t count) {
   return Guard(reader != nullptr && samples != nullptr,

@@ -27,6 +27,8 @@ enum class OpTag : protozero::pbf_tag_type {
   kSlice = 14,
   kRandomWindow = 15,
   kTranspose = 16,
+  kExifTranspose = 17,
+  kDecode = 18,
 };
 
 enum class ResizeTag : protozero::pbf_tag_type {
@@ -91,6 +93,7 @@ enum class RandomWindowTag : protozero::pbf_tag_type {
   kPadIfNeeded = 3,
 };
 enum class TransposeTag : protozero::pbf_tag_type { kOrder = 1 };
+enum class DecodeTag : protozero::pbf_tag_type { kScaled = 1 };
 enum class ToImageTag : protozero::pbf_tag_type { kLayout = 1 };
 
 enum class UserCodeTag : protozero::pbf_tag_type {
@@ -329,6 +332,19 @@ Status PipelineEncoder::AddToImage(forebay_layout layout) {
   return Status();
 }
 
+void PipelineEncoder::AddDecode(bool scaled) {
+  AppendOp<DecodeTag>(&bytes_, OpTag::kDecode, [&](auto& op) {
+    op.add_bool(DecodeTag::kScaled, scaled);
+  });
+}
+
+void PipelineEncoder::AddExifTranspose() {
+  protozero::pbf_builder<PipelineTag> pipeline(bytes_);
+  protozero::pbf_builder<OpTag> op(pipeline, PipelineTag::kOps);
+  // A builder of its own would leave out a message that has no fields.
+  op.add_message(OpTag::kExifTranspose, "", 0);
+}
+
 void PipelineEncoder::AddUserCode(std::string_view identity,
                                   forebay_dtype dtype, const uint64_t* shape,
                                   size_t rank, bool finished) {
@@ -338,6 +354,13 @@ void PipelineEncoder::AddUserCode(std::string_view identity,
     op.add_packed_uint64(UserCodeTag::kShape, shape, shape + rank);
     op.add_bool(UserCodeTag::kFinished, finished);
   });
+}
+
+void PipelineEncoder::AddMessage(uint32_t number, std::string_view message) {
+  protozero::pbf_builder<PipelineTag> pipeline(bytes_);
+  protozero::pbf_writer op(pipeline,
+                           protozero::pbf_tag_type(PipelineTag::kOps));
+  op.add_message(number, message.data(), message.size());
 }
 
 }  // namespace forebay::client::wire

@@ -42,8 +42,13 @@ class PipelineEncoder {
   Status AddTranspose(const uint32_t* order, size_t rank);
   // The ops of a field of arrays.
   void AddArray(std::string_view field, const PipelineEncoder& ops);
+  void AddDecode(bool scaled);
+  void AddExifTranspose();
   void AddUserCode(std::string_view identity, forebay_dtype dtype,
                    const uint64_t* shape, size_t rank, bool finished);
+
+  // An op that is written elsewhere: the message of that number in proto.Op.
+  void AddMessage(uint32_t number, std::string_view message);
 
   // The serialized proto.PipelineSpec so far.
   const std::string& bytes() const { return bytes_; }

@@ -146,6 +146,8 @@ ReaderOpened ReadReaderOpened(Reader reader) {
       opened.classes_in_memfd = reader.get_uint64() != 0;
     else if (IsBytes(reader, 6))
       opened.fields.push_back(reader.get_string());
+    else if (IsBytes(reader, 7))
+      opened.warnings.push_back(reader.get_string());
     else
       reader.skip();
   }

@@ -108,6 +108,7 @@ struct ReaderOpened {
   std::vector<std::string> classes;
   bool classes_in_memfd = false;
   std::vector<std::string> fields;
+  std::vector<std::string> warnings;
 };
 
 struct Fetched {

@@ -32,6 +32,8 @@ const char* KindName(proto::FieldKind kind) {
       return "bytes";
     case proto::FieldKind::kArray:
       return "array";
+    case proto::FieldKind::kAudio:
+      return "audio";
   }
   return nullptr;
 }

@@ -188,8 +188,17 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     if (!cpus.ok()) return cpus.status();
   } else if (key == "cpu.simd") {
     return CheckOneOf(pipeline::VectorTargetNames(), value);
-  } else if (key == "index.directory" || key == "cache.directory") {
+  } else if (key == "index.directory" || key == "cache.directory" ||
+             key == "hdfs.token_file") {
     FOREBAY_RETURN_IF_ERROR(CheckAbsolutePath(value));
+  } else if (key == "s3.addressing") {
+    return CheckOneOf({"auto", "path", "virtual"}, value);
+  } else if (key == "s3.credentials") {
+    if (value != "auto" && value != "none" && !value.starts_with('/')) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("must be \"auto\", \"none\" or an absolute path, not \"",
+                       View(value), "\""));
+    }
   } else if (key == "cuda.memory") {
     if (value != "auto") return CheckSize(value);
   } else if (key == "cuda.plugin") {

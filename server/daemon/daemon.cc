@@ -157,7 +157,8 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       executor_(resources.workers, {.max_cpus = resources.max_cpus}),
       inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
       local_reads_(config_.storage(), &executor_, &read_shares_),
-      remote_reads_(RemoteEnvironment::OfProcess(), &stored_, &read_shares_),
+      remote_reads_(RemoteEnvironment::OfProcess(config_), &stored_,
+                    &read_shares_),
       memory_watch_(resources.producers),
       busy_at_nanos_(started_at_nanos_) {
   sources_.Add([](const storage::Root&) { return true; }, &stored_);

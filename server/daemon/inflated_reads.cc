@@ -12,10 +12,11 @@ namespace {
 
 using storage::inflated::InflatedSource;
 
-// Reads take at most this part of the memory.
+// Reads of a kind take at most this part of the memory.
 constexpr std::uint64_t kReadsPart = 64;
 constexpr std::uint64_t kFewestReads = 2;
-constexpr std::uint64_t kMostReads = 32;
+constexpr std::size_t kMostReads = 32;
+constexpr std::size_t kMostZstdReads = 16;
 // Of buffers for the next reads.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{2} << 20;
 // Its readers have reserved them.
@@ -23,14 +24,22 @@ constexpr std::uint64_t kMostInflated = std::uint64_t{64} << 20;
 
 }  // namespace
 
+InflatedReads::Kind::Kind(storage::ByteSource* inflated,
+                          std::uint64_t bytes_of_read, std::size_t most_reads,
+                          const base::MemoryBudget& budget)
+    : bytes_of_read(bytes_of_read),
+      reads_at_once(
+          std::clamp<std::uint64_t>(budget.limit() / kReadsPart / bytes_of_read,
+                                    kFewestReads, most_reads)),
+      source(inflated,
+             {.reads_at_once = reads_at_once, .bytes_at_once = kMostInflated}) {
+}
+
 InflatedReads::InflatedReads(storage::ByteSource* below,
                              executor::Executor* executor,
                              base::MemoryBudget* budget,
                              storage::AllJobShares* shares)
     : budget_(budget),
-      reads_at_once_(std::clamp(
-          budget->limit() / kReadsPart / InflatedSource::kBytesOfRead,
-          kFewestReads, kMostReads)),
       inflated_(
           below,
           [executor](const storage::ReadPurpose& purpose,
@@ -41,28 +50,44 @@ InflatedReads::InflatedReads(storage::ByteSource* below,
                 [task = std::move(task)](int) { task(); });
           },
           kSpareBytes),
-      scheduled_(&inflated_, {.reads_at_once = reads_at_once_,
-                              .bytes_at_once = kMostInflated}),
-      weights_(&scheduled_) {
-  shares->Add(&weights_);
+      deflated_(&inflated_, InflatedSource::kBytesOfRead, kMostReads, *budget),
+      zstd_(&inflated_, InflatedSource::kBytesOfZstdRead, kMostZstdReads,
+            *budget),
+      deflated_weights_(&deflated_.source),
+      zstd_weights_(&zstd_.source) {
+  shares->Add(&deflated_weights_);
+  shares->Add(&zstd_weights_);
 }
 
 void InflatedReads::Read(absl::Span<storage::ReadRequest> requests) {
-  const absl::Status prepared = Prepare();
-  if (prepared.ok()) return scheduled_.Read(requests);
+  const auto of_zstd =
+      std::stable_partition(requests.begin(), requests.end(),
+                            [](const storage::ReadRequest& request) {
+                              return !InflatedSource::IsOfZstd(request);
+                            });
+  const std::size_t deflated = of_zstd - requests.begin();
+  ReadKind(deflated_, requests.first(deflated));
+  ReadKind(zstd_, requests.subspan(deflated));
+}
+
+void InflatedReads::ReadKind(Kind& kind,
+                             absl::Span<storage::ReadRequest> requests) {
+  if (requests.empty()) return;
+  const absl::Status prepared = Prepare(kind);
+  if (prepared.ok()) return kind.source.Read(requests);
   for (storage::ReadRequest& request : requests) {
     const storage::ReadDone done = std::exchange(request.done, nullptr);
     done(base::Annotate(prepared, request.object));
   }
 }
 
-absl::Status InflatedReads::Prepare() {
-  base::MutexLock lock(&mutex_);
-  if (memory_.bytes() > 0) return absl::OkStatus();
+absl::Status InflatedReads::Prepare(Kind& kind) {
+  base::MutexLock lock(&kind.mutex);
+  if (kind.memory.bytes() > 0) return absl::OkStatus();
   FOREBAY_ASSIGN_OR_RETURN(
-      memory_, budget_->Reserve(
-                   reads_at_once_ * InflatedSource::kBytesOfRead + kSpareBytes,
-                   "inflating files"));
+      kind.memory,
+      budget_->Reserve(kind.reads_at_once * kind.bytes_of_read + kSpareBytes,
+                       "inflating files"));
   return absl::OkStatus();
 }
 

@@ -22,7 +22,8 @@ namespace forebay::daemon {
 // The source of compressed files, which the executor's workers inflate. A
 // scheduler in front shares it out among jobs, and lets through as many reads
 // as memory was set aside for: by the first read, so that a daemon that reads
-// none has no less.
+// none has no less. Files that are compressed by zstd, which takes a lot more
+// memory, have a scheduler and memory of their own.
 //
 // Thread-safe. The source below, the executor, the budget and `shares` outlive
 // it, but for what Stop says. Destruction ends its reads: the source below and
@@ -37,12 +38,25 @@ class InflatedReads final : public storage::ByteSource {
   void Read(absl::Span<storage::ReadRequest> requests) override;
   void Share(std::uint64_t ticket,
              const storage::ReadPurpose& purpose) override {
-    scheduled_.Share(ticket, purpose);
+    deflated_.source.Share(ticket, purpose);
+    zstd_.source.Share(ticket, purpose);
   }
   // Cancels later reads; the source below is not called again.
   void Stop() { inflated_.Stop(); }
 
  private:
+  // Reads of one kind, of which each takes so many bytes.
+  struct Kind {
+    Kind(storage::ByteSource* inflated, std::uint64_t bytes_of_read,
+         std::size_t most_reads, const base::MemoryBudget& budget);
+
+    const std::uint64_t bytes_of_read;
+    const std::size_t reads_at_once;
+    base::Mutex mutex;
+    base::MemoryReservation memory ABSL_GUARDED_BY(mutex);
+    storage::ScheduledSource source;
+  };
+
   // Caps are on bytes as they lie in files: the source below keeps them.
   class Weights final : public schedule::JobShares {
    public:
@@ -57,15 +71,15 @@ class InflatedReads final : public storage::ByteSource {
   };
 
   // Sets the memory aside, unless that was done.
-  absl::Status Prepare();
+  absl::Status Prepare(Kind& kind);
+  void ReadKind(Kind& kind, absl::Span<storage::ReadRequest> requests);
 
   base::MemoryBudget* const budget_;
-  const std::size_t reads_at_once_;
-  base::Mutex mutex_;
-  base::MemoryReservation memory_ ABSL_GUARDED_BY(mutex_);
   storage::inflated::InflatedSource inflated_;
-  storage::ScheduledSource scheduled_;
-  Weights weights_;
+  Kind deflated_;
+  Kind zstd_;
+  Weights deflated_weights_;
+  Weights zstd_weights_;
 };
 
 }  // namespace forebay::daemon

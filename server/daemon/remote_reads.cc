@@ -10,6 +10,8 @@
 #include "server/storage/gcs/gcs_root.h"
 #include "server/storage/http/http_root.h"
 #include "server/storage/http/trusted_certificates.h"
+#include "server/storage/s3/s3_root.h"
+#include "server/storage/webhdfs/hdfs_root.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -31,8 +33,16 @@ bool IsA(const storage::Root& root) {
 
 }  // namespace
 
-RemoteEnvironment RemoteEnvironment::OfProcess() {
+RemoteEnvironment RemoteEnvironment::OfProcess(const proto::Config& config) {
   RemoteEnvironment environment;
+  const proto::S3Config& s3 = config.s3();
+  environment.s3 = {{.region = s3.region(),
+                     .endpoint = s3.endpoint(),
+                     .addressing = s3.addressing(),
+                     .credentials = s3.credentials(),
+                     .profile = s3.profile()},
+                    storage::s3::Environment::OfProcess()};
+  environment.hdfs = HdfsSetup::OfProcess(config.hdfs());
   environment.credentials = gcs::CredentialsEnvironment::OfProcess();
   const char* const emulator = std::getenv("STORAGE_EMULATOR_HOST");
   if (emulator == nullptr || *emulator == '\0') return environment;
@@ -66,16 +76,23 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
     FOREBAY_RETURN_IF_ERROR(gcs::GcsRoot::Create(uri, endpoint).status());
     const absl::Status status = PrepareGcs();
     if (!status.ok()) return base::Annotate(status, uri);
-    return gcs::GcsRoot::Create(uri, endpoint, credentials());
+    return gcs::GcsRoot::Create(uri, endpoint, GcsReader());
   }
+  if (uri.starts_with("s3://")) return OpenS3(uri);
+  if (uri.starts_with("hdfs://") || uri.starts_with("webhdfs://") ||
+      uri.starts_with("swebhdfs://"))
+    return OpenHdfs(uri);
   if (uri.starts_with("http://") || uri.starts_with("https://")) {
     FOREBAY_ASSIGN_OR_RETURN(auto root, http::HttpRoot::Create(uri));
     const absl::Status status = PrepareHttp();
     if (!status.ok()) return base::Annotate(status, uri);
     return root;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      uri, ": datasets are folders, or lie at gs://, http:// or ", "https://"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(uri,
+                   ": datasets are folders, or lie at gs://, s3://, hdfs://, "
+                   "webhdfs://, http:// or "
+                   "https://"));
 }
 
 absl::StatusOr<http::Client*> RemoteReads::ClientLocked() {
@@ -142,6 +159,40 @@ absl::Status RemoteReads::PrepareHttp() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenS3(
+    const std::string& uri) {
+  S3Reads* reads = nullptr;
+  {
+    base::MutexLock lock(&mutex_);
+    if (s3_ == nullptr) {
+      FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
+      auto created = S3Reads::Create(environment_.s3, client);
+      if (!created.ok()) return base::Annotate(created.status(), uri);
+      s3_ = *std::move(created);
+      shares_->Add(s3_->source());
+      routes_->Add(&IsA<storage::s3::S3Root>, s3_->source());
+    }
+    reads = s3_.get();
+  }
+  return reads->Open(uri);
+}
+
+absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenHdfs(
+    const std::string& uri) {
+  const HdfsReads* reads = nullptr;
+  {
+    base::MutexLock lock(&mutex_);
+    if (hdfs_ == nullptr) {
+      FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
+      hdfs_ = std::make_unique<HdfsReads>(environment_.hdfs, client);
+      shares_->Add(hdfs_->ranged());
+      routes_->Add(&IsA<storage::webhdfs::HdfsRoot>, hdfs_->source());
+    }
+    reads = hdfs_.get();
+  }
+  return reads->Open(uri);
+}
+
 absl::StatusOr<storage::ObjectLister*> RemoteReads::ListerOf(
     const storage::Root& root) const {
   base::MutexLock lock(&mutex_);
@@ -149,6 +200,9 @@ absl::StatusOr<storage::ObjectLister*> RemoteReads::ListerOf(
     return buckets_.back()->lister.get();
   if (IsA<http::HttpRoot>(root) && http_lister_ != nullptr)
     return http_lister_.get();
+  if (IsA<storage::s3::S3Root>(root) && s3_ != nullptr) return s3_->lister();
+  if (IsA<storage::webhdfs::HdfsRoot>(root) && hdfs_ != nullptr)
+    return hdfs_->lister();
   return absl::InvalidArgumentError("is not known here");
 }
 
@@ -181,12 +235,25 @@ std::vector<std::pair<std::string, storage::SourceState>> RemoteReads::States()
     states.emplace_back("buckets", buckets_.back()->source->State());
   if (http_source_ != nullptr)
     states.emplace_back("web", http_source_->State());
+  if (s3_ != nullptr)
+    states.emplace_back("s3", std::as_const(*s3_).source().State());
+  if (hdfs_ != nullptr)
+    states.emplace_back("hdfs", std::as_const(*hdfs_).ranged().State());
   return states;
+}
+
+std::string RemoteReads::GcsReader() const {
+  base::MutexLock lock(&mutex_);
+  return buckets_.empty() ? "" : buckets_.back()->credentials_name;
 }
 
 std::string RemoteReads::credentials() const {
   base::MutexLock lock(&mutex_);
-  return buckets_.empty() ? "" : buckets_.back()->credentials_name;
+  std::string names;
+  if (!buckets_.empty()) names = buckets_.back()->credentials_name;
+  if (s3_ == nullptr || s3_->credentials().empty()) return names;
+  return absl::StrCat(names, names.empty() ? "" : "; those of S3 with ",
+                      s3_->credentials());
 }
 
 }  // namespace forebay::daemon

@@ -13,8 +13,11 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/config.pb.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/daemon/hdfs_reads.h"
+#include "server/daemon/s3_reads.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/gcs/credentials.h"
 #include "server/storage/gcs/gcs_lister.h"
@@ -33,21 +36,24 @@
 
 namespace forebay::daemon {
 
-// The environment's settings for remote storage.
+// The settings for remote storage: the environment's and the configuration's.
 struct RemoteEnvironment {
   std::string emulator_host;  // STORAGE_EMULATOR_HOST; "": Google's own server
   storage::gcs::CredentialsEnvironment credentials;
+  S3Setup s3;
+  HdfsSetup hdfs;
 
   // An emulator is shown only credentials that were named for it: those of
   // GOOGLE_APPLICATION_CREDENTIALS or GCE_METADATA_HOST.
-  static RemoteEnvironment OfProcess();
+  static RemoteEnvironment OfProcess(const proto::Config& config = {});
 };
 
-// Datasets on other hosts: buckets of Google Cloud Storage (gs://), read with
-// the daemon's own credentials, and web servers (http://, https://), which get
-// none. The first root of a kind starts what it takes (a thread, connections, a
-// look for credentials) and adds its route. If there are no credentials, the
-// daemon looks again later: a host may start it before it has any.
+// Datasets on other hosts: buckets of Google Cloud Storage (gs://) and of S3
+// (s3://), and HDFS (hdfs://, webhdfs://, swebhdfs://), read with the daemon's
+// own credentials, and web servers (http://, https://), which get none. The
+// first root of a kind starts what it takes (a thread, connections, a look for
+// credentials) and adds its route. If there are no credentials, the daemon
+// looks again later: a host may start it before it has any.
 //
 // Thread-safe. `routes`, `shares` and `clock` outlive it. Destruction, when no
 // call is under way, ends the reads that are. Open blocks for a few seconds at
@@ -91,7 +97,13 @@ class RemoteReads final : public storage::RootOpener,
   };
 
   absl::Status PrepareGcs();
+  // Names the credentials that buckets of Cloud Storage are read with.
+  std::string GcsReader() const;
   absl::Status PrepareHttp();
+  absl::StatusOr<std::shared_ptr<const storage::Root>> OpenS3(
+      const std::string& uri);
+  absl::StatusOr<std::shared_ptr<const storage::Root>> OpenHdfs(
+      const std::string& uri);
   absl::StatusOr<storage::http::Client*> ClientLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<storage::ObjectLister*> ListerOf(
@@ -119,6 +131,8 @@ class RemoteReads final : public storage::RootOpener,
   std::vector<std::unique_ptr<Buckets>> buckets_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::RangedSource> http_source_
       ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<S3Reads> s3_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<HdfsReads> hdfs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::daemon

@@ -80,7 +80,8 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
   } else if (spec.format() == proto::DatasetSpec::ARRAY_RECORD) {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
     if (choice.ok())
-      choice->Complete(array_record::ArrayRecordFiles(), request, warnings);
+      choice->Complete(array_record::ArrayRecordFiles(), budget, request,
+                       warnings);
     status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::HDF5) {
     const auto choice = hdf5::FormatChoice::Create(fields, types, budget);
@@ -89,7 +90,7 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
   } else {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
     if (choice.ok())
-      choice->Complete(tfrecord::TfrecordFiles(), request, warnings);
+      choice->Complete(tfrecord::TfrecordFiles(), budget, request, warnings);
     status = choice.status();
   }
   return base::Annotate(status, request->root->uri());
@@ -352,6 +353,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
   if (request.patterns.empty()) return NoFiles(*root);
   request.root = root;
   request.folder = spec.folder();
+  if (!spec.fields().empty()) {
+    const bool are_audio = spec.fields().size() == 2 &&
+                           spec.fields(0) == "audio" &&
+                           spec.fields(1) == "label";
+    if (!are_audio) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(root->uri(),
+                       ": samples of zip archives have the fields \"image\" or "
+                       "\"audio\", and \"label\""));
+    }
+    request.are_audio = true;
+  }
   request.list = [&](base::WorkingMemory& memory,
                      const std::stop_token& search) {
     return ListFiles(*root, request.patterns, memory, search);

@@ -55,6 +55,9 @@ struct Field {
   // Whether a value is any number of such arrays, one behind the other: `array`
   // is what it has at each index of its first axis.
   bool has_rows = false;
+  // The names that its part of a sample may have, as they were asked for.
+  // Empty: all samples have it by one name.
+  std::string alternatives = {};
 
   // Whether its arrays may differ in length: of one writer, .npy files of one
   // type and shape have equal sizes.
@@ -84,7 +87,8 @@ struct MadeBytes {
   absl::Span<const std::uint8_t> bytes;
 };
 
-// An image's bytes are made of these, by Unpack, if somebody wants them.
+// An image's or a clip's bytes are made of these, by Unpack, if somebody wants
+// them.
 struct PackedRange {
   FieldRange range;
 };

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/huge_pages.h"
 
 // The common parts of all index files: a header, arrays of plain items
 // and a checksum of all before it, XXH3-128 in its canonical form. Everything
@@ -74,6 +75,8 @@ bool TakeItems(absl::Span<const std::uint8_t>& bytes, std::uint64_t count,
   using Item = typename Items::value_type;
   static_assert(std::is_trivially_copyable_v<Item>);
   if (count > bytes.size() / sizeof(Item)) return false;
+  items->reserve(count);
+  base::PreferHugePages(items->data(), count * sizeof(Item));
   items->resize(count);
   if (count > 0) {
     std::memcpy(static_cast<void*>(items->data()), bytes.data(),

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "server/base/bytes.h"
 #include "server/base/memory_budget.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
@@ -41,9 +41,9 @@ class IndexStore {
                          std::declval<base::WorkingMemory&>())) {
     const std::string path = PathOf(dataset);
     base::WorkingMemory memory(budget_, "a kept index");
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
+    FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes,
                              ReadOwnFile(path, memory));
-    auto index = decode(bytes, memory);
+    auto index = decode(bytes.span(), memory);
     if (!index.ok()) return base::Annotate(index.status(), path);
     return index;
   }

@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/huge_pages.h"
 #include "server/base/status.h"
 
 namespace forebay::dataset {
@@ -47,20 +49,20 @@ absl::Status SyncDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::uint8_t>> ReadAll(const OwnFile& file,
-                                                  const std::string& path) {
-  std::vector<std::uint8_t> bytes(file.size);
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
+absl::StatusOr<base::Bytes> ReadAll(const OwnFile& file,
+                                    const std::string& path) {
+  const auto bytes = std::make_shared_for_overwrite<std::uint8_t[]>(file.size);
+  base::PreferHugePages(bytes.get(), file.size);
+  std::uint64_t filled = 0;
+  while (filled < file.size) {
     const ssize_t got =
-        read(file.fd.get(), &bytes[filled], bytes.size() - filled);
+        read(file.fd.get(), bytes.get() + filled, file.size - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return base::ErrnoStatus(errno, path);
     if (got == 0) break;
     filled += got;
   }
-  bytes.resize(filled);
-  return bytes;
+  return base::Bytes(bytes, {bytes.get(), filled});
 }
 
 }  // namespace
@@ -81,8 +83,8 @@ absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path) {
   return OwnFile{std::move(fd), static_cast<std::uint64_t>(stat.st_size)};
 }
 
-absl::StatusOr<std::vector<std::uint8_t>> ReadOwnFile(
-    const std::string& path, base::WorkingMemory& memory) {
+absl::StatusOr<base::Bytes> ReadOwnFile(const std::string& path,
+                                        base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(const OwnFile file, OpenOwnFile(path));
   if (file.size > kLargestFile) {
     return absl::DataLossError(

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/bytes.h"
 #include "server/base/fd.h"
 #include "server/base/working_memory.h"
 
@@ -23,8 +23,8 @@ namespace forebay::dataset {
 // Counts the file's bytes in `memory`. NOT_FOUND: there is no file. DATA_LOSS:
 // it is not regular, or implausibly large. PERMISSION_DENIED: it belongs to
 // another user. RESOURCE_EXHAUSTED: that of `memory`. Others: the disk's.
-absl::StatusOr<std::vector<std::uint8_t>> ReadOwnFile(
-    const std::string& path, base::WorkingMemory& memory);
+absl::StatusOr<base::Bytes> ReadOwnFile(const std::string& path,
+                                        base::WorkingMemory& memory);
 
 // An open file.
 struct OwnFile {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "server/audio/any_clip_decoder.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/pipeline/whole_image.h"
@@ -22,6 +23,15 @@ void SetType(const pipeline::TensorType& type, Content* content) {
   field.rank = static_cast<std::uint32_t>(type.shape.size());
   std::copy(type.shape.begin(), type.shape.end(), field.shape);
   field.bytes = type.bytes;
+}
+
+// Decodes all of an audio file into `out`.
+absl::Status DecodeClip(absl::Span<const std::uint8_t> file,
+                        absl::Span<std::uint8_t> out) {
+  audio::AnyClipDecoder decoder;
+  FOREBAY_RETURN_IF_ERROR(decoder.Open(file).status());
+  return decoder.Decode(0, absl::MakeSpan(reinterpret_cast<float*>(out.data()),
+                                          out.size() / sizeof(float)));
 }
 
 // Copies and decodes nothing but labels.
@@ -57,6 +67,23 @@ class Measurement final : public sample::FieldTarget {
   absl::Status SetArray(std::size_t field,
                         const pipeline::Array& array) override {
     Set(field, array.items, array.type);
+    return absl::OkStatus();
+  }
+  absl::Status SetAudio(std::size_t field,
+                        absl::Span<const std::uint8_t> file) override {
+    if (!spec_->decode) {
+      contents_[field].field.kind = proto::FieldKind::kBytes;
+      SetBytes(field, file);
+      return absl::OkStatus();
+    }
+    audio::AnyClipDecoder decoder;
+    FOREBAY_ASSIGN_OR_RETURN(const audio::ClipInfo clip, decoder.Open(file));
+    contents_[field].field.kind = proto::FieldKind::kArray;
+    contents_[field].is_audio = true;
+    Set(field, file,
+        {.dtype = DType::kFloat32,
+         .shape = {clip.frames, clip.channels},
+         .bytes = clip.frames * clip.channels * sizeof(float)});
     return absl::OkStatus();
   }
   absl::Status SetImage(std::size_t field,
@@ -106,7 +133,8 @@ absl::StatusOr<std::vector<Content>> MeasureSample(
 }
 
 bool IsDecoded(const ReaderSpec& spec, const Content& content) {
-  return spec.decode && content.field.kind == proto::FieldKind::kImage;
+  return content.is_audio ||
+         (spec.decode && content.field.kind == proto::FieldKind::kImage);
 }
 
 absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
@@ -115,7 +143,8 @@ absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                          absl::Span<std::uint8_t> out) {
   if (IsDecoded(spec, content)) {
     const absl::Status status =
-        spec.pipeline != nullptr
+        content.is_audio ? DecodeClip(content.bytes, out)
+        : spec.pipeline != nullptr
             ? spec.pipeline->Run(content.bytes,
                                  {.seed = 0, .epoch = 0, .sample = id},
                                  workspace, out)

@@ -32,6 +32,8 @@ struct Content {
   // empty where `number` is the value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
+  // Whether the bytes are an audio file, to be decoded.
+  bool is_audio = false;
 };
 
 // Measures each field of sample `id`; `read` is all that was read of it. Keeps

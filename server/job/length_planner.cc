@@ -27,9 +27,11 @@ namespace {
 // window's end, and so few that a plan takes milliseconds.
 constexpr std::uint64_t kWindowBatches = 64;
 constexpr std::uint64_t kWindowSamples = std::uint64_t{1} << 16;
-constexpr std::uint64_t kMostAtATime = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMostAtATime = std::uint64_t{1} << 18;
 // Slots smaller than this are not worth a look at each sample.
 constexpr std::uint64_t kSmallRoom = std::uint64_t{4} << 20;
+// Nor are more samples than these, which take a second or two.
+constexpr std::uint64_t kMostSurveyed = std::uint64_t{1} << 24;
 
 class Planner {
  public:
@@ -115,13 +117,14 @@ absl::Status Planner::FindLengths() {
       field_, " is, so the largest length of a batch cannot be kept"));
 }
 
-// Whether any batch has room if each of its samples, all different, has as much
-// as the index says.
+// Whether any batch has room if each of its samples has as much as the index
+// says, and none comes again and again.
 bool Planner::GivesRoom() const {
   if (stream_->dataset->is_produced() || stream_->batch.substitute ||
       stream_->sampler.is_listed())
     return false;
-  return has_limit() || RoomOfLongest() > kSmallRoom;
+  return has_limit() || (RoomOfLongest() > kSmallRoom &&
+                         stream_->dataset->size() <= kMostSurveyed);
 }
 
 std::uint64_t Planner::RoomOfLongest() const {
@@ -204,8 +207,9 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
 }
 
 void Planner::GiveRoom(std::shared_ptr<const stream::SampleRoom> room) {
-  std::vector<std::uint64_t> bytes =
-      survey_.BytesFor(stream_->batch.size, most());
+  // The last step of an epoch may repeat a sample of each rank.
+  std::vector<std::uint64_t> bytes = survey_.BytesFor(
+      stream_->batch.size, most(), stream_->sampler.partition().is_padded());
   unsigned __int128 sum = 0;
   for (const std::uint64_t field : bytes) sum += field;
   const unsigned __int128 otherwise = RoomOfLongest();

@@ -150,7 +150,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
     FOREBAY_RETURN_IF_ERROR(compiled.status());
   }
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
-                           OpenDataset(inputs, spec.dataset(), stop));
+                           OpenDataset(inputs, spec.dataset(), nullptr, stop));
   if (dataset->size() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(dataset->uri(), ": the dataset has no samples"));
@@ -204,7 +204,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
 absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
     const Job& job, const proto::LoaderSpec& spec,
     const dataset::composed::DatasetInputs& inputs, bool decode,
-    const std::stop_token& stop) {
+    std::vector<std::string>* warnings, const std::stop_token& stop) {
   PipelinePtr pipeline;
   if (!spec.pipeline().fields().empty())
     return absl::InvalidArgumentError(
@@ -217,7 +217,7 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
                              pipeline::Pipeline::Create(spec.pipeline()));
   }
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
-                           OpenDataset(inputs, spec.dataset(), stop));
+                           OpenDataset(inputs, spec.dataset(), warnings, stop));
   FOREBAY_RETURN_IF_ERROR(CheckImage(*dataset, spec.pipeline()));
   return std::make_unique<fetch::SampleReader>(
       fetch::ReaderSpec{.dataset = std::move(dataset),
@@ -249,17 +249,36 @@ std::unique_ptr<fetch::ObjectReader> LoaderOpener::MakeObjectReader(
 absl::StatusOr<std::shared_ptr<const dataset::Dataset>>
 LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
                           const proto::DatasetSpec& spec,
+                          std::vector<std::string>* warnings,
                           const std::stop_token& stop) {
-  std::vector<std::string> warnings;
-  auto dataset = datasets_.Open(inputs, spec, *deps_.source, &warnings, stop);
+  std::vector<std::string> found;
+  auto dataset = datasets_.Open(inputs, spec, *deps_.source, &found, stop);
+  if (dataset.ok()) {
+    std::vector<std::string> all = WarningsOf((*dataset)->version(), found);
+    if (warnings != nullptr) *warnings = std::move(all);
+  }
   base::MutexLock lock(&mutex_);
-  for (std::string& warning : warnings) {
+  for (std::string& warning : found) {
     spdlog::warn("{}", warning);
     std::erase(warnings_, warning);
     warnings_.push_back(std::move(warning));
     if (warnings_.size() > kMaxWarnings) warnings_.pop_front();
   }
   return dataset;
+}
+
+std::vector<std::string> LoaderOpener::WarningsOf(
+    const dataset::Version& version, std::vector<std::string> found) {
+  base::MutexLock lock(&mutex_);
+  const auto kept = std::find_if(
+      of_datasets_.begin(), of_datasets_.end(),
+      [&](const OfDataset& one) { return one.version == version; });
+  if (found.empty()) return kept == of_datasets_.end() ? found : kept->warnings;
+  if (kept != of_datasets_.end()) of_datasets_.erase(kept);
+  found.resize(std::min(found.size(), kMaxWarnings));
+  of_datasets_.push_back({version, found});
+  if (of_datasets_.size() > kMaxWarnings) of_datasets_.pop_front();
+  return found;
 }
 
 std::vector<std::string> LoaderOpener::Warnings() const {

@@ -54,11 +54,12 @@ class LoaderOpener {
       const std::stop_token& stop);
 
   // Opens a reader, whose work is charged to `job`. `decode`: images come as
-  // pixels, by the spec's pipeline, or whole if that has no ops.
+  // pixels, by the spec's pipeline, or whole if that has no ops. Sets
+  // `warnings` to the harmless faults of its dataset, a sentence each.
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const Job& job, const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
-      const std::stop_token& stop);
+      std::vector<std::string>* warnings, const std::stop_token& stop);
 
   // Makes a reader of files and objects, whose work is charged to `job`. Does
   // not block.
@@ -69,9 +70,15 @@ class LoaderOpener {
   std::vector<std::string> Warnings() const;
 
  private:
+  // `warnings`: null if they are only to be kept for Warnings().
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
       const dataset::composed::DatasetInputs& inputs,
-      const proto::DatasetSpec& spec, const std::stop_token& stop);
+      const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
+      const std::stop_token& stop);
+  // Returns the warnings of a dataset, of which opening it has found some.
+  // Keeps those, and looks up what is kept if there are none.
+  std::vector<std::string> WarningsOf(const dataset::Version& version,
+                                      std::vector<std::string> found);
   // Makes the loader that the stream is for a member of the coordinated order
   // of its kind. RESOURCE_EXHAUSTED: no memory for it.
   absl::Status JoinOrder(std::uint32_t uid, stream::StreamSpec* stream_spec);
@@ -89,6 +96,13 @@ class LoaderOpener {
 
   mutable base::Mutex mutex_;
   std::deque<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
+  // Those of the datasets that had some last: an index that is kept repeats
+  // none.
+  struct OfDataset {
+    dataset::Version version;
+    std::vector<std::string> warnings;
+  };
+  std::deque<OfDataset> of_datasets_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::job

@@ -51,8 +51,8 @@ class Attachment {
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
-      const std::stop_token& stop) {
-    return opener_->OpenReader(*job_, spec, inputs, decode, stop);
+      std::vector<std::string>* warnings, const std::stop_token& stop) {
+    return opener_->OpenReader(*job_, spec, inputs, decode, warnings, stop);
   }
   std::unique_ptr<fetch::ObjectReader> MakeObjectReader() const {
     return opener_->MakeObjectReader(*job_);

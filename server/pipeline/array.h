@@ -12,10 +12,15 @@
 
 namespace forebay::pipeline {
 
-// The array that a .npy file holds; `items` points into the file.
+// The array that a .npy file or an audio file holds. `items` points into the
+// file, or to what was decoded of it.
 struct Array {
   TensorType type;
   absl::Span<const std::uint8_t> items;
+  std::uint32_t sample_rate = 0;  // Hz; 0: no audio
+  // Where in the first axis `items` begin. Behind them there may be more that
+  // nobody asks for: they are only a part of the array.
+  std::uint64_t first = 0;
 };
 
 // Reads a whole .npy file of integers, booleans or real numbers, little-endian

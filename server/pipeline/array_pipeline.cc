@@ -2,262 +2,29 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "server/base/check.h"
 #include "server/base/status.h"
-#include "server/pipeline/op_title.h"
 #include "server/pipeline/transform/draws.h"
 
 namespace forebay::pipeline {
 namespace {
 
-using KindCase = proto::Op::KindCase;
-
-constexpr int kMaxOps = 64;
-constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 40;
 // The draws of the first window, which those of images' ops never have. Each
 // further one of a pipeline has draws of its own.
 constexpr std::uint16_t kWindowDraws = 0xFF00;
 
-// Bytes of an array of that shape; nullopt: nobody can count them.
-std::optional<std::uint64_t> BytesOf(proto::DType dtype,
-                                     absl::Span<const std::uint64_t> shape) {
-  std::uint64_t bytes = proto::SizeOf(dtype);
-  for (const std::uint64_t length : shape) {
-    if (__builtin_mul_overflow(bytes, length, &bytes)) return std::nullopt;
-  }
-  return bytes;
-}
-
-absl::StatusOr<std::size_t> AxisOf(std::int64_t axis, std::size_t rank) {
-  const auto count = static_cast<std::int64_t>(rank);
-  if (axis >= -count && axis < count)
-    return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
-  return absl::InvalidArgumentError(
-      absl::StrCat("axis is ", axis, ", but the array has ", rank, " axes"));
-}
-
-// Whether what lies at one index of the first axis has no elements.
-bool HasNoElements(absl::Span<const std::uint64_t> shape) {
-  return std::find(shape.begin() + 1, shape.end(), 0) != shape.end();
-}
-
-bool IsViewOp(KindCase kind) {
-  return kind == KindCase::kSlice || kind == KindCase::kRandomWindow ||
-         kind == KindCase::kTranspose;
-}
-
 }  // namespace
 
-// Follows shape and type through the ops, one by one.
-class ArrayPipeline::Builder {
- public:
-  explicit Builder(const TensorType& first)
-      : pipeline_(new ArrayPipeline(first.dtype)) {
-    pipeline_->input_.tensor = first;
-  }
-
-  // The axis in which arrays differ, if they do.
-  absl::Status FindRaggedAxis(const Ops& ops, std::uint64_t longest);
-  absl::Status Add(int index, const proto::Op& op);
-  absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Finish();
-  void Begin() {
-    shape_ = pipeline_->input_.tensor.shape;
-    ragged_ = pipeline_->input_.ragged_axis;
-  }
-
- private:
-  absl::Status AddKind(const proto::Op& op);
-  absl::Status AddSlice(const proto::Slice& op);
-  absl::Status AddWindow(const proto::RandomWindow& op);
-  absl::StatusOr<Transpose> Read(const proto::Transpose& op) const;
-  absl::Status AddTranspose(const proto::Transpose& op);
-  absl::Status AddNormalize(const proto::Normalize& op);
-
-  std::unique_ptr<ArrayPipeline> pipeline_;
-  std::uint16_t windows_ = 0;
-  // After the ops so far:
-  std::vector<std::uint64_t> shape_;
-  std::optional<std::size_t> ragged_;
-};
-
-absl::Status ArrayPipeline::Builder::FindRaggedAxis(const Ops& ops,
-                                                    std::uint64_t longest) {
-  ArrayType& input = pipeline_->input_;
-  shape_ = input.tensor.shape;
-  std::vector<std::size_t> origin(shape_.size());
-  std::iota(origin.begin(), origin.end(), 0);
-  std::optional<std::size_t> found;
-  for (int i = 0; i < ops.size() && !found.has_value(); ++i) {
-    const proto::Op& op = ops[i];
-    if (op.has_random_window()) {
-      const auto axis = AxisOf(op.random_window().axis(), origin.size());
-      if (!axis.ok()) return base::Annotate(axis.status(), OpTitle(i, op));
-      found = origin[*axis];
-    } else if (op.has_transpose()) {
-      const auto transpose = Read(op.transpose());
-      if (!transpose.ok())
-        return base::Annotate(transpose.status(), OpTitle(i, op));
-      const std::vector<std::size_t> before = origin;
-      for (std::size_t k = 0; k < origin.size(); ++k)
-        origin[k] = before[transpose->order[k]];
-    }
-  }
-  if (shape_.empty()) return absl::OkStatus();
-  const std::size_t axis = found.value_or(origin.front());
-  // Bytes of what lies at one index of that axis.
-  std::vector<std::uint64_t> others = shape_;
-  others[axis] = 1;
-  const auto each = BytesOf(input.tensor.dtype, others);
-  if (!each.has_value() || *each == 0) return absl::OkStatus();
-  input.ragged_axis = axis;
-  input.tensor.shape[axis] = longest / *each;
-  input.tensor.bytes = input.tensor.shape[axis] * *each;
-  return absl::OkStatus();
-}
-
-absl::Status ArrayPipeline::Builder::Add(int index, const proto::Op& op) {
-  return base::Annotate(AddKind(op), OpTitle(index, op));
-}
-
-absl::Status ArrayPipeline::Builder::AddKind(const proto::Op& op) {
-  if (IsViewOp(op.kind_case()) && !pipeline_->steps_.empty()) {
-    return absl::InvalidArgumentError(
-        "takes a part or reorders axes: put it before ToDtype and Normalize");
-  }
-  switch (op.kind_case()) {
-    case KindCase::kSlice:
-      return AddSlice(op.slice());
-    case KindCase::kRandomWindow:
-      return AddWindow(op.random_window());
-    case KindCase::kTranspose:
-      return AddTranspose(op.transpose());
-    case KindCase::kToDtype:
-      return pipeline_->steps_.AddCast(
-          static_cast<proto::DType>(op.to_dtype().dtype()),
-          op.to_dtype().scale());
-    case KindCase::kNormalize:
-      return AddNormalize(op.normalize());
-    default:
-      return absl::InvalidArgumentError("is for images, not for arrays");
-  }
-}
-
-absl::Status ArrayPipeline::Builder::AddSlice(const proto::Slice& op) {
-  Slice slice{.axis = 0, .start = op.start(), .stop = std::nullopt};
-  FOREBAY_ASSIGN_OR_RETURN(slice.axis, AxisOf(op.axis(), shape_.size()));
-  if (op.has_stop()) slice.stop = op.stop();
-  std::uint64_t& length = shape_[slice.axis];
-  if (ragged_ != slice.axis) {
-    length = PartOf(slice, length).second;
-  } else if (slice.start >= 0 && slice.stop.value_or(-1) >= 0) {
-    const std::int64_t most = *slice.stop - slice.start;
-    length = std::min(
-        length, static_cast<std::uint64_t>(std::max<std::int64_t>(most, 0)));
-  }
-  pipeline_->ops_.emplace_back(slice);
-  return absl::OkStatus();
-}
-
-absl::Status ArrayPipeline::Builder::AddWindow(const proto::RandomWindow& op) {
-  Window window{.axis = 0,
-                .length = op.length(),
-                .pads = op.pad_if_needed(),
-                .number = windows_++};
-  FOREBAY_ASSIGN_OR_RETURN(window.axis, AxisOf(op.axis(), shape_.size()));
-  if (window.length == 0 || window.length > kMaxLength) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("length is ", window.length, ", not 1 to ", kMaxLength));
-  }
-  std::uint64_t& length = shape_[window.axis];
-  if (ragged_ == window.axis) {
-    ragged_.reset();
-  } else if (length < window.length && !window.pads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is longer than the axis, which has length ", length,
-                     ": set pad_if_needed"));
-  }
-  length = window.length;
-  pipeline_->ops_.emplace_back(window);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ArrayPipeline::Transpose> ArrayPipeline::Builder::Read(
-    const proto::Transpose& op) const {
-  std::vector<std::uint32_t> sorted(op.order().begin(), op.order().end());
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<std::uint32_t> wanted(shape_.size());
-  std::iota(wanted.begin(), wanted.end(), 0);
-  if (sorted != wanted) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "axes must be 0 to ", wanted.size(), " - 1 in some order"));
-  }
-  return Transpose{.order = {op.order().begin(), op.order().end()}};
-}
-
-absl::Status ArrayPipeline::Builder::AddTranspose(const proto::Transpose& op) {
-  FOREBAY_ASSIGN_OR_RETURN(Transpose transpose, Read(op));
-  const std::vector<std::uint64_t> before = shape_;
-  const std::optional<std::size_t> was_ragged = ragged_;
-  for (std::size_t i = 0; i < shape_.size(); ++i) {
-    shape_[i] = before[transpose.order[i]];
-    if (was_ragged == transpose.order[i]) ragged_ = i;
-  }
-  pipeline_->ops_.emplace_back(std::move(transpose));
-  return absl::OkStatus();
-}
-
-absl::Status ArrayPipeline::Builder::AddNormalize(const proto::Normalize& op) {
-  if (!op.has_axis())
-    return pipeline_->steps_.AddNormalize(op, std::nullopt, 1);
-  FOREBAY_ASSIGN_OR_RETURN(const std::size_t axis,
-                           AxisOf(op.axis(), shape_.size()));
-  if (ragged_ == axis && (op.mean_size() > 1 || op.std_size() > 1)) {
-    return absl::InvalidArgumentError(
-        "arrays differ in the axis that its values are of");
-  }
-  return pipeline_->steps_.AddNormalize(op, axis, shape_[axis]);
-}
-
-absl::StatusOr<std::unique_ptr<const ArrayPipeline>>
-ArrayPipeline::Builder::Finish() {
-  TensorType& output = pipeline_->output_.tensor;
-  output.dtype = pipeline_->steps_.dtype();
-  output.shape = shape_;
-  const auto bytes = BytesOf(output.dtype, shape_);
-  if (!bytes.has_value())
-    return absl::InvalidArgumentError("makes larger arrays than there can be");
-  output.bytes = *bytes;
-  if (ragged_ == 0 && HasNoElements(shape_)) {
-    return absl::InvalidArgumentError(
-        "leaves nothing of another axis than the one in which arrays differ");
-  }
-  if (ragged_.has_value() && *ragged_ != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("arrays differ in axis ", *ragged_,
-                     ": add RandomWindow, or make it the first by Transpose"));
-  }
-  pipeline_->output_.ragged_axis = ragged_;
-  return std::move(pipeline_);
-}
-
-absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
-    const Ops& ops, const TensorType& first,
-    std::optional<std::uint64_t> longest) {
-  if (ops.size() > kMaxOps) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the pipeline has ", ops.size(), " transforms, more than ", kMaxOps));
-  }
-  Builder builder(first);
-  if (longest.has_value())
-    FOREBAY_RETURN_IF_ERROR(builder.FindRaggedAxis(ops, *longest));
-  builder.Begin();
-  for (int i = 0; i < ops.size(); ++i)
-    FOREBAY_RETURN_IF_ERROR(builder.Add(i, ops[i]));
-  return builder.Finish();
+bool ArrayPipeline::TakesAnyChannels() const {
+  const auto is_of_frames = [](const Op& op) {
+    const auto* const slice = std::get_if<Slice>(&op);
+    const auto* const window = std::get_if<Window>(&op);
+    return (slice != nullptr && slice->axis == 0) ||
+           (window != nullptr && window->axis == 0);
+  };
+  return input_.tensor.shape.size() == 2 && !steps_.use_index() &&
+         std::all_of(ops_.begin(), ops_.end(), is_of_frames);
 }
 
 // Returns where the part begins, and its length.
@@ -273,13 +40,20 @@ std::pair<std::uint64_t, std::uint64_t> ArrayPipeline::PartOf(
   return {begin, end > begin ? end - begin : 0};
 }
 
-absl::Status ArrayPipeline::CheckInput(const TensorType& type) const {
+absl::Status ArrayPipeline::CheckInput(const Array& array) const {
+  const TensorType& type = array.type;
   const std::vector<std::uint64_t>& wanted = input_.tensor.shape;
   bool fits =
       type.dtype == input_.tensor.dtype && type.shape.size() == wanted.size();
   for (std::size_t i = 0; fits && i < wanted.size(); ++i)
-    fits = type.shape[i] == wanted[i] || input_.ragged_axis == i;
+    fits = type.shape[i] == wanted[i] || input_.ragged_axis == i ||
+           (input_.any_channels && i == 1 && type.shape[i] > 0);
   if (fits) return absl::OkStatus();
+  if (array.sample_rate > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", type.shape.back(), " channels, but sample 0 has ",
+                     wanted.back(), ", as all must: make them one by ToMono"));
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       "is an array of ", Describe(type), ", but that of sample 0 is of ",
       Describe(input_.tensor, input_.ragged_axis), ", as all must be"));
@@ -311,7 +85,8 @@ absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
   return absl::OkStatus();
 }
 
-void ArrayPipeline::Write(const ArrayView& view, std::uint8_t* out) const {
+void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
+  if (!steps_.use_index()) view.Merge();
   const absl::Span<const ArrayView::Axis> axes = view.axes();
   const std::uint64_t elements = view.elements();
   if (elements == 0) return;
@@ -343,20 +118,58 @@ void ArrayPipeline::Write(const ArrayView& view, std::uint8_t* out) const {
   }
 }
 
+std::size_t ArrayPipeline::FirstParts() const {
+  const auto takes_part = [](const Op& op) {
+    const auto* const slice = std::get_if<Slice>(&op);
+    const auto* const window = std::get_if<Window>(&op);
+    return (slice != nullptr && slice->axis == 0) ||
+           (window != nullptr && window->axis == 0);
+  };
+  return static_cast<std::size_t>(
+      std::find_if_not(ops_.begin(), ops_.end(), takes_part) - ops_.begin());
+}
+
+absl::StatusOr<AxisPart> ArrayPipeline::PartFor(const Array& array,
+                                                const SampleKey& key) const {
+  FOREBAY_RETURN_IF_ERROR(CheckInput(array));
+  // An array with a byte at each index shows where the part begins.
+  const std::uint64_t length = array.type.shape.front();
+  const TensorType bytes{proto::DType::kUint8, {length}, length};
+  ArrayView view(bytes, nullptr);
+  for (std::size_t i = 0; i < FirstParts(); ++i)
+    FOREBAY_RETURN_IF_ERROR(Apply(ops_[i], key, view));
+  const ArrayView::Axis& axis = view.axes().front();
+  return AxisPart{.begin = view.skipped(),
+                  .length = axis.present,
+                  .is_padded = axis.present < axis.length};
+}
+
+bool ArrayPipeline::TakesPartAlone(const AxisPart& part) const {
+  return !part.is_padded && steps_.empty() && FirstParts() == ops_.size();
+}
+
+absl::StatusOr<ArrayView> ArrayPipeline::ViewOf(const Array& array,
+                                                const SampleKey& key) const {
+  FOREBAY_RETURN_IF_ERROR(CheckInput(array));
+  ArrayView view(array.type, array.items.data(), array.first);
+  for (const Op& op : ops_) FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
+  return view;
+}
+
 absl::StatusOr<std::uint64_t> ArrayPipeline::Run(
     const Array& array, const SampleKey& key,
     absl::Span<std::uint8_t> out) const {
-  FOREBAY_RETURN_IF_ERROR(CheckInput(array.type));
-  ArrayView view(array.type, array.items.data());
-  for (const Op& op : ops_) FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
-  const std::uint64_t bytes = view.elements() * proto::SizeOf(steps_.dtype());
+  FOREBAY_ASSIGN_OR_RETURN(const ArrayView view, ViewOf(array, key));
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(view.elements(), proto::SizeOf(steps_.dtype()),
+                             &bytes))
+    bytes = ~std::uint64_t{0};
   // The index said how many there are.
   if (bytes > out.size()) {
     return absl::DataLossError(
         absl::StrCat("becomes ", bytes,
                      " bytes, but when it was indexed at most ", out.size()));
   }
-  if (!steps_.use_index()) view.Merge();
   Write(view, out.data());
   return bytes;
 }

@@ -6,8 +6,9 @@
 
 namespace forebay::pipeline {
 
-ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items)
-    : rank_(type.shape.size()), data_(items) {
+ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items,
+                     std::uint64_t first)
+    : rank_(type.shape.size()), items_(items) {
   FOREBAY_CHECK(rank_ < axes_.size());
   // An array without elements has nothing to step over.
   auto stride = type.bytes == 0
@@ -18,15 +19,17 @@ ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items)
     axes_[i] = {.length = length, .present = length, .stride = stride};
     stride *= static_cast<std::int64_t>(length);
   }
+  if (rank_ > 0) skipped_ = -axes_[0].stride * static_cast<std::int64_t>(first);
 }
 
 std::uint64_t ArrayView::elements() const {
   std::uint64_t product = 1;
+  bool fits = true;
   for (const Axis& axis : axes()) {
     if (axis.length == 0) return 0;
-    product *= axis.length;
+    fits &= !__builtin_mul_overflow(product, axis.length, &product);
   }
-  return product;
+  return fits ? product : ~std::uint64_t{0};
 }
 
 void ArrayView::Cut(std::size_t axis, std::uint64_t begin,
@@ -36,7 +39,8 @@ void ArrayView::Cut(std::size_t axis, std::uint64_t begin,
   const std::uint64_t skipped = std::min(begin, cut.present);
   cut.present = std::min(cut.present - skipped, length);
   // Where nothing is left, there is no place to point to.
-  if (cut.present > 0) data_ += static_cast<std::int64_t>(skipped) * cut.stride;
+  if (cut.present > 0)
+    skipped_ += static_cast<std::int64_t>(skipped) * cut.stride;
   cut.length = length;
 }
 

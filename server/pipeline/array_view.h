@@ -22,12 +22,18 @@ class ArrayView {
     std::int64_t stride = 0;    // bytes
   };
 
-  // `items` are those of an array of that type, in C order.
-  ArrayView(const TensorType& type, const std::uint8_t* items);
+  // `items` are those of an array of that type, in C order, from index `first`
+  // of its first axis on. Elements before it are not to be asked for.
+  ArrayView(const TensorType& type, const std::uint8_t* items,
+            std::uint64_t first = 0);
 
   absl::Span<const Axis> axes() const { return {axes_.data(), rank_}; }
-  const std::uint8_t* data() const { return data_; }
+  // Where the first element lies; only if there is one.
+  const std::uint8_t* data() const { return items_ + skipped_; }
+  // The largest number, if there are more.
   std::uint64_t elements() const;
+  // Bytes of the elements before the first one, of an array that is all there.
+  std::uint64_t skipped() const { return static_cast<std::uint64_t>(skipped_); }
 
   // Keeps `length` elements of an axis from `begin` on; those behind its end
   // are 0. `begin` is at most the axis's length.
@@ -40,7 +46,8 @@ class ArrayView {
  private:
   std::array<Axis, proto::kMaxRank> axes_{};
   std::size_t rank_ = 0;
-  const std::uint8_t* data_ = nullptr;
+  const std::uint8_t* items_ = nullptr;
+  std::int64_t skipped_ = 0;  // bytes of these
 };
 
 }  // namespace forebay::pipeline

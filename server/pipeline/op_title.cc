@@ -41,6 +41,28 @@ absl::string_view Name(KindCase kind) {
       return "RandomWindow";
     case KindCase::kTranspose:
       return "Transpose";
+    case KindCase::kDecode:
+      return "Decode";
+    case KindCase::kExifTranspose:
+      return "ExifTranspose";
+    case KindCase::kResample:
+      return "Resample";
+    case KindCase::kToMono:
+      return "ToMono";
+    case KindCase::kVol:
+      return "Vol";
+    case KindCase::kSpectrogram:
+      return "Spectrogram";
+    case KindCase::kMelSpectrogram:
+      return "MelSpectrogram";
+    case KindCase::kAmplitudeToDb:
+      return "AmplitudeToDB";
+    case KindCase::kMfcc:
+      return "MFCC";
+    case KindCase::kTimeMasking:
+      return "TimeMasking";
+    case KindCase::kFrequencyMasking:
+      return "FrequencyMasking";
     case KindCase::KIND_NOT_SET:
       break;
   }

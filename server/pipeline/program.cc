@@ -29,7 +29,8 @@ bool NeedsUint8(KindCase kind) {
 class Builder {
  public:
   explicit Builder(const ProgramInput& input)
-      : known_(input.extent.has_value()),
+      : decode_ops_(input.decode_ops),
+        known_(input.extent.has_value()),
         size_(input.extent.value_or(Extent())) {
     program_.channels = input.channels;
   }
@@ -108,16 +109,42 @@ class Builder {
       }
       case KindCase::kPad:
         return AddPad(op.pad());
+      case KindCase::kDecode:
+        if (index_ != 0) return absl::InvalidArgumentError("must come first");
+        ++decode_ops_;
+        program_.scaled = op.decode().scaled();
+        return absl::OkStatus();
+      case KindCase::kExifTranspose:
+        return AddExifTranspose();
       case KindCase::kUserCode:
         return absl::InvalidArgumentError("a pipeline has it once at most");
       case KindCase::kSlice:
       case KindCase::kRandomWindow:
       case KindCase::kTranspose:
+      case KindCase::kResample:
+      case KindCase::kToMono:
+      case KindCase::kVol:
+      case KindCase::kSpectrogram:
+      case KindCase::kMelSpectrogram:
+      case KindCase::kAmplitudeToDb:
+      case KindCase::kMfcc:
+      case KindCase::kTimeMasking:
+      case KindCase::kFrequencyMasking:
         return absl::InvalidArgumentError(
             "is for arrays: give it to a field by name");
       default:
         return AddValueOp(op);
     }
+  }
+
+  absl::Status AddExifTranspose() {
+    if (program_.upright || index_ != decode_ops_) {
+      return absl::InvalidArgumentError(
+          "must come first, or right behind Decode");
+    }
+    ++decode_ops_;
+    program_.upright = true;
+    return absl::OkStatus();
   }
 
   absl::Status AddResize(const proto::Resize& op) {
@@ -191,7 +218,8 @@ class Builder {
   }
 
   absl::Status Append(transform::PixelOp op, const FillValues& values = {}) {
-    program_.ops.push_back({op, index_});
+    program_.ops.push_back(
+        {op, static_cast<std::uint16_t>(index_ - decode_ops_)});
     late_.push_back({values, values_.size()});
     return absl::OkStatus();
   }
@@ -215,6 +243,7 @@ class Builder {
   proto::DType dtype_ = proto::DType::kUint8;
   int converted_ = -1;  // the first ToDtype that changed anything
   std::uint16_t index_ = 0;
+  int decode_ops_;  // so far, in the whole pipeline
   bool known_;  // whether all samples have the size `size_`
   Extent size_;
 };

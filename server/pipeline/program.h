@@ -27,11 +27,15 @@ struct Fill {
 
 struct ProgramOp {
   transform::PixelOp op;
-  std::uint16_t index = 0;  // in the spec; the op's stream of random numbers
+  // In the spec, without the ops that say how images are decoded: the op's
+  // stream of random numbers.
+  std::uint16_t index = 0;
 };
 
 // A checked PipelineSpec, with all that does not depend on the sample computed.
 struct Program {
+  bool scaled = false;   // whether images may be decoded at a smaller scale
+  bool upright = false;  // whether they are turned as EXIF says
   std::vector<ProgramOp> ops;
   std::vector<Fill> fills;               // by position in `ops`
   std::vector<transform::Color> colors;  // the fills' pixels
@@ -44,6 +48,7 @@ struct Program {
 // The images that a program's first op gets.
 struct ProgramInput {
   int first_index = 0;  // that op's, among all of the pipeline
+  int decode_ops = 0;   // ops before it that say how images are decoded
   int channels = transform::kColors;
   std::optional<transform::Extent> extent;  // if all images have one
 };

@@ -18,6 +18,10 @@ const char* RandomName(proto::Op::KindCase kind) {
       return "RandomVerticalFlip";
     case proto::Op::kColorJitter:
       return "ColorJitter";
+    case proto::Op::kTimeMasking:
+      return "TimeMasking";
+    case proto::Op::kFrequencyMasking:
+      return "FrequencyMasking";
     case proto::Op::kUserCode:
       return "user code";
     default:

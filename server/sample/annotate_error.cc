@@ -21,9 +21,10 @@ absl::Status AnnotateFieldError(const dataset::Dataset& dataset,
                                 const absl::Status& status) {
   const dataset::Field& failed = dataset.fields()[field];
   std::string what = dataset.At(id).object;
-  // An object that is the image needs no field's name.
-  const bool whole =
-      failed.kind == proto::FieldKind::kImage && dataset.NameOf(id).empty();
+  // An object that is the image or the clip needs no field's name.
+  const bool whole = (failed.kind == proto::FieldKind::kImage ||
+                      failed.kind == proto::FieldKind::kAudio) &&
+                     dataset.NameOf(id).empty();
   if (!whole) absl::StrAppend(&what, ": ", failed.name);
   return AnnotateSampleError(dataset, id, base::Annotate(status, what));
 }

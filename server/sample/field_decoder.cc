@@ -64,6 +64,8 @@ absl::Status DecodeBytes(const dataset::Field& type, std::size_t field,
                                pipeline::ReadArray(bytes));
       return target.SetArray(field, array);
     }
+    case FieldKind::kAudio:
+      return target.SetAudio(field, bytes);
     case FieldKind::kImage:
     case FieldKind::kSampleId:
       break;
@@ -89,9 +91,22 @@ absl::Status DecodeField(const dataset::Field& type, std::size_t field,
   if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
     return DecodeBytes(type, field, made->bytes, target);
   const auto* const range = std::get_if<dataset::FieldRange>(&value);
-  if (range == nullptr) return NoSuchField();  // images alone are packed
+  if (range == nullptr) return NoSuchField();
   FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, *range));
   return DecodeBytes(type, field, bytes, target);
+}
+
+// A clip that is packed.
+absl::Status DecodePacked(const dataset::Dataset& dataset, std::uint64_t id,
+                          std::size_t field, const dataset::FieldValue& value,
+                          absl::Span<const std::uint8_t> read,
+                          dataset::MadeValues& made, FieldTarget& target) {
+  FOREBAY_ASSIGN_OR_RETURN(
+      const auto bytes,
+      ImageBytes(dataset, id, read, value, [&made](std::uint64_t length) {
+        return made.AddUnpacked(length);
+      }));
+  return DecodeBytes(dataset.fields()[field], field, bytes, target);
 }
 
 }  // namespace
@@ -135,8 +150,13 @@ absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
   for (const bool are_images : {false, true}) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if ((fields[i].kind == FieldKind::kImage) != are_images) continue;
+      const bool is_packed_clip =
+          fields[i].kind == FieldKind::kAudio &&
+          std::holds_alternative<dataset::PackedRange>(values[i]);
       const absl::Status status =
-          DecodeField(fields[i], i, values[i], read, target);
+          is_packed_clip
+              ? DecodePacked(dataset, id, i, values[i], read, made, target)
+              : DecodeField(fields[i], i, values[i], read, target);
       if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
     }
   }

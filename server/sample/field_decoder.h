@@ -29,6 +29,9 @@ class FieldTarget {
   // An array that says its type itself.
   virtual absl::Status SetArray(std::size_t field,
                                 const pipeline::Array& array) = 0;
+  // An audio file, of which the target decodes what it needs.
+  virtual absl::Status SetAudio(std::size_t field,
+                                absl::Span<const std::uint8_t> file) = 0;
   // An image, which the target decodes: it may have a cached variant of it. If
   // it needs the image's own bytes, it finds them by ImageBytes.
   virtual absl::Status SetImage(std::size_t field,
@@ -40,9 +43,9 @@ class FieldTarget {
 absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
     absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
 
-// The bytes of an image of sample `id`, whose value is `image`. They lie among
-// `read`, all that was read of the sample, in what was made of that, or in
-// `room`. Errors: those of BytesOf and Dataset::Unpack.
+// The bytes of an image or a clip of sample `id`, whose value is `image`. They
+// lie among `read`, all that was read of the sample, in what was made of that,
+// or in `room`. Errors: those of BytesOf and Dataset::Unpack.
 absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     const dataset::Dataset& dataset, std::uint64_t id,
     absl::Span<const std::uint8_t> read, const dataset::FieldValue& image,

@@ -11,6 +11,10 @@
 namespace forebay::sampler {
 namespace {
 
+// So many windows before another have their batches counted: these are at hand,
+// or will be wanted.
+constexpr std::uint64_t kCounted = 2;
+
 // Steps of a window. Where batches have one size, that divides them.
 std::uint64_t StepsOf(const LengthPlan& plan, std::uint32_t world_size) {
   const std::uint64_t steps = (plan.window + world_size - 1) / world_size;
@@ -90,7 +94,19 @@ std::optional<std::uint64_t> LengthOrder::BatchesBetween(
         std::upper_bound(ends.begin(), ends.end(), from - begin) - ends.begin();
     return behind - static_cast<std::uint64_t>(passed);
   }
-  return behind + (begin - from) * ends.size() / ends.back() + 1;
+  const std::uint64_t first = from / steps_;
+  if (window->number - first > kCounted)
+    return behind + (begin - from) * ends.size() / ends.back() + 1;
+  std::uint64_t batches = behind;
+  for (std::uint64_t number = first; number < window->number; ++number) {
+    const LengthWindowPtr passed = WindowAt(FirstOf(number));
+    const auto last = number > first ? passed->ends.begin()
+                                     : std::upper_bound(passed->ends.begin(),
+                                                        passed->ends.end(),
+                                                        from - FirstOf(first));
+    batches += static_cast<std::uint64_t>(passed->ends.end() - last);
+  }
+  return batches;
 }
 
 std::uint64_t LengthOrder::BaseAt(std::uint64_t place) const {
@@ -110,11 +126,8 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   const std::uint32_t world_size = partition_.world_size();
   const std::uint64_t first = FirstOf(number);
   const std::uint64_t last = std::min(first + steps_, partition_.most_count());
-  // Behind the places there are, padding repeats the start, where there is any.
-  const std::uint64_t end =
-      partition_.is_padded() ? last * world_size
-                             : std::min(last * world_size, partition_.size());
   const std::uint64_t begin = first * world_size;
+  const std::uint64_t end = std::min(last * world_size, partition_.size());
   std::vector<std::uint64_t> samples(end - begin);
   std::vector<std::uint64_t> lengths(end - begin);
   for (std::uint64_t i = 0; i < samples.size(); ++i) {
@@ -123,13 +136,22 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   }
   std::vector<std::uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0);
-  if (plan_.sorts) Sort(&order, &lengths);
+  if (plan_.sorts) Sort(SortedOf(samples.size()), &order, &lengths);
+  // Padding comes behind all samples, so that their order, and with it a state,
+  // is the same for any number of ranks.
+  const std::uint64_t places =
+      partition_.is_padded() ? last * world_size - begin : samples.size();
+  for (std::uint64_t i = samples.size(); i < places; ++i) {
+    order.push_back(static_cast<std::uint32_t>(i));
+    samples.push_back(BaseAt(begin + i));
+    lengths.push_back(plan_.lengths->LengthOf(samples.back()));
+  }
 
   auto window = std::make_shared<LengthWindow>();
   window->number = number;
   window->indexes.resize(samples.size());
   const std::vector<std::uint64_t> ends = Cut(lengths);
-  for (const std::size_t batch : Shuffled(ends, samples.size(), number)) {
+  for (const std::size_t batch : Shuffled(ends, end - begin, number)) {
     const std::uint64_t from = batch == 0 ? 0 : ends[batch - 1];
     const std::uint64_t to =
         std::min<std::uint64_t>(ends[batch] * world_size, order.size());
@@ -144,14 +166,25 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   return window;
 }
 
-// The longest come first. Those of one length stay as they were.
-void LengthOrder::Sort(std::vector<std::uint32_t>* order,
+// Returns how many of a window's samples are sorted. Those that make no whole
+// batch are not: some may be left out, and these must not be the shortest ones
+// in each epoch.
+std::uint64_t LengthOrder::SortedOf(std::uint64_t samples) const {
+  if (plan_.limit.has_value()) return samples;
+  return samples - samples % (plan_.batch * partition_.world_size());
+}
+
+// Sorts the first `count`. The longest come first. Those of one length stay as
+// they were.
+void LengthOrder::Sort(std::uint64_t count, std::vector<std::uint32_t>* order,
                        std::vector<std::uint64_t>* lengths) {
-  std::stable_sort(order->begin(), order->end(),
+  const auto sorted = static_cast<std::ptrdiff_t>(count);
+  std::stable_sort(order->begin(), order->begin() + sorted,
                    [&](std::uint32_t one, std::uint32_t other) {
                      return (*lengths)[one] > (*lengths)[other];
                    });
-  std::stable_sort(lengths->begin(), lengths->end(), std::greater<>());
+  std::stable_sort(lengths->begin(), lengths->begin() + sorted,
+                   std::greater<>());
 }
 
 // Returns the step behind each batch.
@@ -167,21 +200,24 @@ std::vector<std::uint64_t> LengthOrder::Cut(
   return ends;
 }
 
-// Returns the order of the batches that end there. One that is shorter than the
-// others, or whose last step lacks samples, stays the last.
+// Returns the order of the batches that end there, with so many samples besides
+// padding. One that is shorter than the others, or padded, or whose last step
+// lacks samples, stays the last.
 std::vector<std::size_t> LengthOrder::Shuffled(
     absl::Span<const std::uint64_t> ends, std::uint64_t samples,
     std::uint64_t window) const {
   std::vector<std::size_t> batches(ends.size());
   std::iota(batches.begin(), batches.end(), 0);
   if (!plan_.sorts || !shuffle_.has_value() || ends.empty()) return batches;
-  const bool is_short = !plan_.limit.has_value() && ends.back() % plan_.batch;
-  const bool lacks = samples % partition_.world_size() != 0;
   // A stream of random numbers that no op, group or substitution uses.
   constexpr std::uint16_t kBatches = 0xFFFD;
   const std::uint64_t key =
       base::PhiloxStream(seed_, epoch_, window, kBatches).NextUint64();
-  const std::uint64_t moved = ends.size() - (is_short || lacks ? 1 : 0);
+  const std::uint32_t world_size = partition_.world_size();
+  const std::uint64_t moved =
+      plan_.limit.has_value()
+          ? ends.size() - (samples % world_size != 0 ? 1 : 0)
+          : samples / world_size / plan_.batch;
   if (moved == 0) return batches;
   const Permutation places(moved, key, epoch_);
   for (std::uint64_t i = 0; i < moved; ++i) batches[i] = places.At(i);

@@ -44,8 +44,8 @@ class LengthOrder {
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
   // Returns the position behind the batch that the one at `position` is in.
   std::uint64_t EndOfBatch(std::uint64_t position) const;
-  // Returns how many batches begin from `from` up to `to`, which begins one.
-  // Beyond a window, that is a guess. Returns nullopt if `to` begins none.
+  // Returns how many batches begin from `from`, which begins one, up to `to`.
+  // Beyond some windows, that is a guess. Returns nullopt if `to` begins none.
   std::optional<std::uint64_t> BatchesBetween(std::uint64_t from,
                                               std::uint64_t to) const;
 
@@ -54,7 +54,8 @@ class LengthOrder {
   std::uint64_t FirstOf(std::uint64_t window) const { return window * steps_; }
   LengthWindowPtr WindowAt(std::uint64_t position) const;
   LengthWindowPtr Plan(std::uint64_t number) const;
-  static void Sort(std::vector<std::uint32_t>* order,
+  std::uint64_t SortedOf(std::uint64_t samples) const;
+  static void Sort(std::uint64_t count, std::vector<std::uint32_t>* order,
                    std::vector<std::uint64_t>* lengths);
   std::vector<std::uint64_t> Cut(absl::Span<const std::uint64_t> lengths) const;
   std::vector<std::size_t> Shuffled(absl::Span<const std::uint64_t> ends,

@@ -19,6 +19,8 @@ namespace {
 // Class names up to this size travel in the message; the rest of it needs some
 // room.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 8192;
+constexpr int kMaxWarnings = 8;
+constexpr std::size_t kMaxWarningBytes = 4096;  // of all together
 
 absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   base::Fd fd(memfd_create("forebay-classes", MFD_CLOEXEC));
@@ -68,6 +70,16 @@ absl::Status Describe(const dataset::Dataset& dataset,
                       base::MemoryBudget* budget, proto::ReaderOpened& opened,
                       std::vector<base::Fd>& fds) {
   return Fill(dataset, budget, opened, fds);
+}
+
+void AddWarnings(const std::vector<std::string>& warnings,
+                 proto::ReaderOpened& opened) {
+  std::size_t room = kMaxWarningBytes;
+  for (const std::string& warning : warnings) {
+    if (opened.warnings_size() == kMaxWarnings || warning.size() > room) return;
+    opened.add_warnings(warning);
+    room -= warning.size();
+  }
 }
 
 }  // namespace forebay::session

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_SESSION_DATASET_DESCRIPTION_H_
 #define FOREBAY_SERVER_SESSION_DATASET_DESCRIPTION_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +21,10 @@ absl::Status Describe(const dataset::Dataset& dataset,
 absl::Status Describe(const dataset::Dataset& dataset,
                       base::MemoryBudget* budget, proto::ReaderOpened& opened,
                       std::vector<base::Fd>& fds);
+
+// Adds as many warnings to an answer as ReaderOpened may have.
+void AddWarnings(const std::vector<std::string>& warnings,
+                 proto::ReaderOpened& opened);
 
 }  // namespace forebay::session
 

@@ -219,15 +219,18 @@ absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
   const std::stop_token stop = interruption_.get_token();
   const auto inputs =
       TakeDatasetInputs(spec.dataset(), absl::MakeSpan(fds), remote_, stop);
-  auto opening = inputs.ok() ? attachment->OpenReader(spec, *inputs,
-                                                      request.decode(), stop)
-                             : inputs.status();
+  std::vector<std::string> warnings;
+  auto opening = inputs.ok()
+                     ? attachment->OpenReader(spec, *inputs, request.decode(),
+                                              &warnings, stop)
+                     : inputs.status();
   if (!opening.ok()) return Explain(opening.status());
   const dataset::Dataset& dataset = (*opening)->dataset();
   FOREBAY_RETURN_IF_ERROR(
       Describe(dataset, registry_->budget(), opened, opened_fds));
   for (const dataset::Field& field : dataset.fields())
     opened.add_fields(field.name);
+  AddWarnings(warnings, opened);
   base::MutexLock lock(&mutex_);
   readers_.push_back(*std::move(opening));
   opened.set_reader_id(readers_.size());

@@ -156,6 +156,10 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
   batch->moved_at_nanos = now_nanos;
   // Members that soon come to the batch share its cost.
   batch->payers = members_->ReadersOf(request.key);
+  if (std::find(batch->payers.begin(), batch->payers.end(), request.member) ==
+      batch->payers.end()) {
+    batch->payers.push_back(request.member);
+  }
   const double part = 1.0 / static_cast<double>(batch->payers.size());
   for (const arena::MemberId payer : batch->payers)
     members_->Find(payer)->served += part;

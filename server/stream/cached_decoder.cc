@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
 #include "server/sample/field_decoder.h"
@@ -35,8 +36,7 @@ bool HasOtherParts(const StreamSpec& spec) {
 
 }  // namespace
 
-// Depends on the name of the image's field too: a sample may have several
-// images.
+// Depends on the image's field too: a sample may have several images.
 storage::Variant VariantNumber(const StreamSpec& spec) {
   const auto image = std::find_if(
       spec.fields.begin(), spec.fields.end(), [](const FieldType& field) {
@@ -46,8 +46,11 @@ storage::Variant VariantNumber(const StreamSpec& spec) {
       spec.dataset->size() == 0 || spec.dataset->shares_extents()) {
     return storage::kEncoded;
   }
+  const dataset::Field& field = spec.dataset->fields()[spec.image_field()];
+  const std::string name =
+      absl::StrCat(field.name, std::string(1, '\0'), field.alternatives);
   const std::uint64_t number = XXH3_64bits_withSeed(
-      image->name.data(), image->name.size(),
+      name.data(), name.size(),
       spec.pipeline->variant() * 2 + (HasOtherParts(spec) ? 1 : 0));
   return number == storage::kEncoded ? 1 : number;
 }

@@ -24,7 +24,9 @@ class FieldLengths final : public sampler::SampleLengths {
   // At least 1, so that a batch has no more samples than elements.
   std::uint64_t LengthOf(std::uint64_t sample) const override;
   // Whether lengths are just those of the field.
-  bool are_exact() const { return !dataset_->is_self_describing(); }
+  bool are_exact() const {
+    return !dataset_->is_self_describing() && !type_.is_clip();
+  }
 
  private:
   const std::shared_ptr<const dataset::Dataset> dataset_;

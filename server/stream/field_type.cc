@@ -8,6 +8,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/audio/any_clip_decoder.h"
+#include "server/audio/audio_format.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/pipeline/array.h"
@@ -18,6 +20,9 @@ namespace {
 using dataset::Field;
 using dataset::FieldValue;
 using proto::FieldKind;
+
+constexpr std::uint64_t kLongestFirstClip = std::uint64_t{1} << 28;  // bytes
+constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 40;  // as ClipInfo
 
 // The bytes of a value of the first sample.
 absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
@@ -33,15 +38,32 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
   return first_sample.subspan(part->offset, part->length);
 }
 
+// As FirstBytes, of a clip, which may be packed. `made` keeps what is unpacked.
+absl::StatusOr<absl::Span<const std::uint8_t>> FirstClip(
+    const dataset::Dataset& dataset, const FieldValue& value,
+    absl::Span<const std::uint8_t> first_sample, dataset::MadeValues* made) {
+  const auto* const packed = std::get_if<dataset::PackedRange>(&value);
+  if (packed == nullptr) return FirstBytes(value, first_sample);
+  FOREBAY_ASSIGN_OR_RETURN(const auto bytes,
+                           FirstBytes(packed->range, first_sample));
+  const auto room =
+      [made](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+    if (length <= kLongestFirstClip) return made->Add(length);
+    return absl::ResourceExhaustedError(
+        absl::StrCat("sample 0 has ", length, " bytes when it is unpacked"));
+  };
+  return dataset.Unpack(0, bytes, room);
+}
+
 // The array that the first sample has in `field`, whose value is `file`.
-absl::StatusOr<pipeline::TensorType> FirstArray(
+absl::StatusOr<pipeline::Array> FirstArray(
     const Field& field, absl::Span<const std::uint8_t> file) {
   auto array = pipeline::ReadArray(file);
   if (!array.ok()) {
     return base::Annotate(array.status(),
                           absl::StrCat("sample 0: ", field.name));
   }
-  return std::move(array->type);
+  return array;
 }
 
 absl::Status CheckPipelines(const FieldPipelines& pipelines,
@@ -60,10 +82,11 @@ absl::Status CheckPipelines(const FieldPipelines& pipelines,
       return absl::InvalidArgumentError(
           absl::StrCat("transform: there is no field ", pipeline.field()));
     }
-    if (field->kind != FieldKind::kArray && field->kind != FieldKind::kImage) {
+    if (field->kind != FieldKind::kArray && field->kind != FieldKind::kImage &&
+        field->kind != FieldKind::kAudio) {
       return absl::InvalidArgumentError(
           absl::StrCat("transform: ", pipeline.field(),
-                       " is neither an image nor an array, which alone have "
+                       " is neither image, audio nor array, which alone have "
                        "transforms"));
     }
     if (PipelineOf(pipelines, pipeline.field()) != &pipeline) {
@@ -86,20 +109,73 @@ pipeline::TensorType ElementsOf(const Field& field) {
   return type;
 }
 
-// Makes the pipeline of an array, and with it the field's type.
+// Makes the pipeline of an array, and with it the field's type. `longest`
+// bounds the bytes of arrays that differ.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
+                      std::optional<std::uint64_t> longest,
+                      std::uint32_t first_rate,
                       const FieldPipelines& pipelines, FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
   const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
-  const std::optional<std::uint64_t> longest =
-      field.ragged() ? std::optional(field.longest) : std::nullopt;
-  auto made = pipeline::ArrayPipeline::Create(
-      wanted == nullptr ? none : wanted->ops(), first, longest);
+  auto made = pipeline::ArrayTransform::Create(
+      wanted == nullptr ? none : wanted->ops(), first, longest, first_rate);
   if (!made.ok()) return base::Annotate(made.status(), field.name);
   type->value = (*made)->output().tensor;
   type->ragged = (*made)->output().ragged_axis.has_value();
   type->pipeline = *std::move(made);
   return absl::OkStatus();
+}
+
+std::optional<std::uint64_t> LongestOf(const Field& field) {
+  return field.ragged() ? std::optional(field.longest) : std::nullopt;
+}
+
+// Where the first op ends what it takes of a clip, if it counts from the start.
+std::optional<std::uint64_t> EndOfSlice(const proto::FieldPipeline* pipeline) {
+  if (pipeline == nullptr || pipeline->ops().empty()) return std::nullopt;
+  const proto::Op& first = pipeline->ops(0);
+  if (!first.has_slice() || !first.slice().has_stop()) return std::nullopt;
+  const proto::Slice& slice = first.slice();
+  constexpr int kFrames = -2;  // the axis, counted from the end
+  const bool of_frames = slice.axis() == 0 || slice.axis() == kFrames;
+  if (!of_frames || slice.start() < 0 || slice.stop() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(slice.stop());
+}
+
+// As SetArray, of clips, of which the first is all of `file`.
+absl::Status SetClips(const Field& field, absl::Span<const std::uint8_t> file,
+                      const FieldPipelines& pipelines, FieldType* type) {
+  audio::AnyClipDecoder decoder;
+  const auto clip = decoder.Open(file);
+  if (!clip.ok()) {
+    return base::Annotate(clip.status(),
+                          absl::StrCat("sample 0: ", field.name));
+  }
+  // One that says little in many bytes is no measure for the others.
+  type->frames_per_byte =
+      std::max(audio::UsualFramesPerByte(audio::FormatOf(file)),
+               2 * (clip->frames / file.size()));
+  std::uint64_t frames = 0;
+  if (__builtin_mul_overflow(field.longest, type->frames_per_byte, &frames))
+    frames = kMostFrames;
+  if (const auto end = EndOfSlice(PipelineOf(pipelines, field.name))) {
+    // Then each may be as long as that, however few bytes it has.
+    frames = *end;
+    type->frames_per_byte = kMostFrames;
+  }
+  frames = std::min(frames, kMostFrames);
+  type->kind = FieldKind::kArray;
+  const std::uint64_t each = clip->channels * sizeof(float);
+  const pipeline::TensorType first = {.dtype = proto::DType::kFloat32,
+                                      .shape = {clip->frames, clip->channels},
+                                      .bytes = clip->frames * each};
+  FOREBAY_RETURN_IF_ERROR(SetArray(field, first, frames * each,
+                                   clip->sample_rate, pipelines, type));
+  if (type->pipeline->input().ragged_axis == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field.name,
+                   ": a RandomWindow takes a part of the channels: take one of "
+                   "the frames, axis 0, before"));
 }
 
 }  // namespace
@@ -108,11 +184,15 @@ std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
                                     std::uint64_t header) const {
   const pipeline::ArrayType& input = pipeline->input();
   const std::uint64_t most = value.shape.front();
+  if (is_clip()) {
+    return pipeline->LongestFrom(
+        std::min(bytes, kMostFrames / frames_per_byte) * frames_per_byte);
+  }
   if (!input.ragged_axis.has_value()) return most;
   const std::uint64_t in = input.tensor.shape[*input.ragged_axis];
   const std::uint64_t each = in == 0 ? 0 : input.tensor.bytes / in;
   if (each == 0) return most;
-  return std::min(most, bytes > header ? (bytes - header) / each : 0);
+  return pipeline->LongestFrom(bytes > header ? (bytes - header) / each : 0);
 }
 
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
@@ -133,7 +213,8 @@ bool HasField(const dataset::Dataset& dataset, FieldKind kind) {
 bool NeedsFirstSample(const dataset::Dataset& dataset) {
   return std::any_of(
       dataset.fields().begin(), dataset.fields().end(), [](const Field& field) {
-        return field.kind == FieldKind::kArray && !field.array.has_value();
+        return field.kind == FieldKind::kAudio ||
+               (field.kind == FieldKind::kArray && !field.array.has_value());
       });
 }
 
@@ -167,15 +248,21 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
                     .bytes = field.longest};
     } else if (field.array.has_value()) {
       const pipeline::TensorType value = ElementsOf(field);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
+      FOREBAY_RETURN_IF_ERROR(
+          SetArray(field, value, LongestOf(field), 0, pipelines, &type));
+    } else if (field.kind == FieldKind::kAudio) {
+      FOREBAY_ASSIGN_OR_RETURN(
+          const auto file, FirstClip(dataset, values[i], first_sample, &made));
+      FOREBAY_RETURN_IF_ERROR(SetClips(field, file, pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const auto file,
                                FirstBytes(values[i], first_sample));
-      FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType value,
+      FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array first,
                                FirstArray(field, file));
       type.header_bytes =
-          file.size() - std::min<std::uint64_t>(file.size(), value.bytes);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, value, pipelines, &type));
+          file.size() - std::min<std::uint64_t>(file.size(), first.type.bytes);
+      FOREBAY_RETURN_IF_ERROR(SetArray(field, first.type, LongestOf(field),
+                                       first.sample_rate, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;

@@ -12,7 +12,7 @@
 #include "proto/job.pb.h"
 #include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
-#include "server/pipeline/array_pipeline.h"
+#include "server/pipeline/array_transform.h"
 #include "server/pipeline/pipeline.h"
 
 namespace forebay::stream {
@@ -29,9 +29,12 @@ struct FieldType {
   bool ragged = false;
   // Bytes before the first sample's elements: of .npy files.
   std::uint64_t header_bytes = 0;
+  // Of clips, which are arrays that are decoded: frames for each byte, as many
+  // as there usually are at most. 0: it is no clip.
+  std::uint64_t frames_per_byte = 0;
   // Makes each value of an array that is read. Null: it is no array, or its
   // values are made elsewhere.
-  std::shared_ptr<const pipeline::ArrayPipeline> pipeline = nullptr;
+  std::shared_ptr<const pipeline::ArrayTransform> pipeline = nullptr;
   // Makes each image. Null: it is none.
   std::shared_ptr<const pipeline::Pipeline> image = nullptr;
 
@@ -40,6 +43,7 @@ struct FieldType {
     return ragged || kind == proto::FieldKind::kText ||
            kind == proto::FieldKind::kJson || kind == proto::FieldKind::kBytes;
   }
+  bool is_clip() const { return frames_per_byte > 0; }
   // Elements along the first axis of an array that is ragged, of which the
   // index counts so many bytes, `header` of them before its elements; at most.
   std::uint64_t ElementsIn(std::uint64_t bytes, std::uint64_t header) const;
@@ -53,7 +57,7 @@ struct FieldType {
 bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 
 // Whether sample 0 must be read to know the types of the dataset's fields: one
-// is an array whose own header says its type.
+// is an array whose own header says its type, or a clip.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
 // The pipelines of a dataset's fields that are images; null for other fields.
@@ -68,9 +72,10 @@ const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
 // Returns the types of all fields of `dataset`, which has `images`.
 // `first_sample` is the bytes of sample 0, or nothing if NeedsFirstSample is
 // false, and `room` is for what is unpacked of it. UNIMPLEMENTED and DATA_LOSS:
-// pipeline::ReadArray says so of sample 0's arrays. INVALID_ARGUMENT: a
-// pipeline is of no field that is an array or an image, or cannot be made of
-// the array. Errors name the field. Thread-safe; never blocks.
+// pipeline::ReadArray says so of sample 0's arrays, or audio::ClipDecoder of
+// its clips. INVALID_ARGUMENT: a pipeline is of no field that is an array or an
+// image, or cannot be made of the array. Errors name the field. Thread-safe;
+// never blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const ImagePipelines& images,
     const FieldPipelines& pipelines,

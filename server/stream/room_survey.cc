@@ -50,12 +50,15 @@ void RoomSurvey::Add(absl::Span<const std::uint64_t> bytes,
 }
 
 std::vector<std::uint64_t> RoomSurvey::BytesFor(std::uint32_t samples,
-                                                std::uint64_t most) const {
+                                                std::uint64_t most,
+                                                bool repeats) const {
+  const std::uint32_t repeated = repeats && samples > 1 ? 1 : 0;
   std::vector<std::uint64_t> bytes;
   for (const std::optional<Sizes>& sizes : fields_) {
     bytes.push_back(0);
     if (!sizes.has_value()) continue;
-    bytes.back() = std::min(sizes->bytes.SumOfLargest(samples),
+    bytes.back() = std::min(Sum(sizes->bytes.SumOfLargest(samples - repeated),
+                                repeated, sizes->bytes.largest()),
                             Sum(0, samples, sizes->longest));
     if (most == 0) continue;
     const std::uint64_t by_length =

@@ -24,9 +24,10 @@ class RoomSurvey {
 
   const SizeHistogram& lengths() const { return lengths_; }
   // Returns the bytes of each field for any batch of so many samples, all
-  // different, whose lengths' sum is no more than `most`, unless that is 0.
-  std::vector<std::uint64_t> BytesFor(std::uint32_t samples,
-                                      std::uint64_t most) const;
+  // different, but for one that comes twice perhaps if `repeats`. The sum of
+  // their lengths is no more than `most`, unless that is 0.
+  std::vector<std::uint64_t> BytesFor(std::uint32_t samples, std::uint64_t most,
+                                      bool repeats) const;
 
  private:
   struct Sizes {

@@ -4,6 +4,7 @@
 #include "server/base/status.h"
 #include "server/sample/annotate_error.h"
 #include "server/sample/field_decoder.h"
+#include "server/stream/clip_maker.h"
 
 namespace forebay::stream {
 
@@ -32,8 +33,18 @@ class SampleMaker::Row final : public sample::FieldTarget {
     FOREBAY_ASSIGN_OR_RETURN(
         const std::uint64_t bytes,
         TypeOf(field).pipeline->Run(
-            array, maker_->KeyOf(*pending_),
+            array, maker_->KeyOf(*pending_), *workspace_,
             layout().Room(slot(), field, pending_->index)));
+    if (TypeOf(field).ragged)
+      layout().SetLength(slot(), field, pending_->index, bytes);
+    return absl::OkStatus();
+  }
+  absl::Status SetAudio(std::size_t field,
+                        absl::Span<const std::uint8_t> file) override {
+    FOREBAY_ASSIGN_OR_RETURN(
+        const std::uint64_t bytes,
+        MakeClip(*TypeOf(field).pipeline, file, maker_->KeyOf(*pending_),
+                 *workspace_, layout().Room(slot(), field, pending_->index)));
     if (TypeOf(field).ragged)
       layout().SetLength(slot(), field, pending_->index, bytes);
     return absl::OkStatus();
@@ -99,8 +110,9 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
   const auto unpack =
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     auto scratch = workspace.RoomToUnpack(bytes);
-    // To decode one image would spoil the next one there.
-    if (scratch.ok() && spec_->has_several_images()) return made.Add(bytes);
+    // To make one value would spoil the next one there.
+    if (scratch.ok() && (spec_->share_scratch() || spec_->has_clips()))
+      return made.Add(bytes);
     return scratch;
   };
   const dataset::UnpackRoom room = unpack;

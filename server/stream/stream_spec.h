@@ -62,11 +62,18 @@ struct StreamSpec {
     return user_code() != nullptr && user_code()->after() == nullptr &&
            place == proto::Place::kHost;
   }
-  bool has_several_images() const {
+  // Whether several fields of a sample need scratch memory to be made.
+  bool share_scratch() const {
     return std::count_if(fields.begin(), fields.end(),
                          [](const FieldType& field) {
-                           return field.kind == proto::FieldKind::kImage;
+                           return field.kind == proto::FieldKind::kImage ||
+                                  (field.pipeline != nullptr &&
+                                   field.pipeline->uses_scratch());
                          }) > 1;
+  }
+  bool has_clips() const {
+    return std::any_of(fields.begin(), fields.end(),
+                       [](const FieldType& field) { return field.is_clip(); });
   }
   // The number of the first field that is an image. There must be one.
   std::size_t image_field() const {

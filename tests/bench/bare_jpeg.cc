@@ -58,10 +58,28 @@ std::vector<Crop> LoadCrops(const std::string& file) {
       encoded =
           std::make_shared<const std::vector<std::uint8_t>>(ReadFile(path));
     }
-    crops.push_back({encoded, numbers[0], numbers[1], numbers[2], numbers[3]});
+    crops.push_back(
+        {encoded, numbers[0], numbers[1], numbers[2], numbers[3], 1});
   }
   if (crops.empty()) Die("no crops in " + file);
   return crops;
+}
+
+void Reduce(std::vector<Crop>& crops, std::uint32_t side) {
+  for (Crop& crop : crops) {
+    const std::uint32_t shorter = std::min(crop.width, crop.height);
+    for (const std::uint32_t factor : {8, 4, 2}) {
+      if (shorter / factor < side) continue;
+      const std::uint32_t right = crop.left + crop.width + factor - 1;
+      const std::uint32_t bottom = crop.top + crop.height + factor - 1;
+      crop.factor = factor;
+      crop.left /= factor;
+      crop.top /= factor;
+      crop.width = right / factor - crop.left;
+      crop.height = bottom / factor - crop.top;
+      break;
+    }
+  }
 }
 
 struct BareJpeg::State {
@@ -85,17 +103,18 @@ void BareJpeg::Decode(const Crop& crop, Output output) {
   jpeg_decompress_struct* jpeg = &state_->decompressor;
   jpeg_mem_src(jpeg, crop.encoded->data(), crop.encoded->size());
   jpeg_read_header(jpeg, TRUE);
-  if (crop.width == 0 || crop.height == 0 || crop.width > jpeg->image_width ||
-      crop.left > jpeg->image_width - crop.width ||
-      crop.height > jpeg->image_height ||
-      crop.top > jpeg->image_height - crop.height) {
+  jpeg->out_color_space = JCS_RGB;
+  jpeg->scale_denom = crop.factor;
+  jpeg_start_decompress(jpeg);
+  if (crop.width == 0 || crop.height == 0 || crop.width > jpeg->output_width ||
+      crop.left > jpeg->output_width - crop.width ||
+      crop.height > jpeg->output_height ||
+      crop.top > jpeg->output_height - crop.height) {
     Die("a crop leaves its image");
   }
-  jpeg->out_color_space = JCS_RGB;
-  jpeg_start_decompress(jpeg);
   JDIMENSION left = crop.left;
   JDIMENSION width = crop.width;
-  if (width < jpeg->image_width) jpeg_crop_scanline(jpeg, &left, &width);
+  if (width < jpeg->output_width) jpeg_crop_scanline(jpeg, &left, &width);
   if (crop.top > 0) jpeg_skip_scanlines(jpeg, crop.top);
 
   const bool whole = output == Output::kWholeImage;

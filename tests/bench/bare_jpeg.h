@@ -15,12 +15,17 @@ struct Crop {
   std::uint32_t top = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
+  // If not 1, all lengths are those of the image at 1/factor of its size.
+  std::uint32_t factor = 1;
 };
 
 // Reads lines "path left top width height" (the path may contain spaces) from
 // `file` ("-": standard input) and loads the files, each once. Dies with a
 // message when it cannot.
 std::vector<Crop> LoadCrops(const std::string& file);
+
+// Scales each crop down by 8, 4 or 2, as far as it stays as large as `side`.
+void Reduce(std::vector<Crop>& crops, std::uint32_t side);
 
 enum class Output {
   kWholeImage,  // each row in its own place of a buffer

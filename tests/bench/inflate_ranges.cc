@@ -1,8 +1,10 @@
 // Inflates ranges of a compressed file, each from the access point before it,
-// by zlib alone, on several threads, and prints how long that took. Ranges are
-// lines of standard input: the offset and the length in the inflated file.
+// by zlib or zstd alone, on several threads, and prints how long that took.
+// Ranges are lines of standard input: the offset and the length in the inflated
+// file.
 
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,13 +20,19 @@
 
 #include "CLI/CLI.hpp"
 #include "server/base/check.h"
-#include "server/storage/inflated/inflate_scan.h"
+#include "server/base/memory_budget.h"
+#include "server/base/working_memory.h"
+#include "server/storage/inflated/packed_scan.h"
 #include "server/storage/inflated/packing.h"
+#include "server/storage/inflated/scan_of.h"
 
 namespace forebay::bench {
 namespace {
 
+using storage::inflated::Packing;
 using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::uint64_t kAmple = std::uint64_t{1} << 30;  // bytes
 
 struct Range {
   std::uint64_t offset = 0;
@@ -37,10 +45,10 @@ struct Point {
   Bytes window;
 };
 
-std::vector<Point> PointsOf(const Bytes& file) {
-  const auto packing = storage::inflated::PackingOf(file);
-  FOREBAY_CHECK(packing == storage::inflated::Packing::kGzip);
-  const auto scan = storage::inflated::InflateScan::Create(*packing);
+std::vector<Point> PointsOf(const Bytes& file, Packing packing) {
+  base::MemoryBudget budget(kAmple);
+  base::WorkingMemory memory(&budget, "a scan");
+  const auto scan = storage::inflated::ScanOf(packing, &memory);
   FOREBAY_CHECK(scan.ok());
   std::vector<Point> points;
   const absl::Status status = (*scan)->Take(
@@ -53,6 +61,26 @@ std::vector<Point> PointsOf(const Bytes& file) {
       });
   FOREBAY_CHECK(status.ok());
   return points;
+}
+
+void InflateZstd(const Bytes& file, const Point& point, const Range& range,
+                 ZSTD_DCtx* context, Bytes& skipped, Bytes& out) {
+  ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
+  ZSTD_inBuffer in = {file.data(), file.size(), point.bit / 8};
+  const auto fill = [&](void* bytes, std::size_t length) {
+    ZSTD_outBuffer made = {bytes, length, 0};
+    while (made.pos < length) {
+      FOREBAY_CHECK(ZSTD_isError(ZSTD_decompressStream(context, &made, &in)) ==
+                    0);
+    }
+  };
+  for (std::uint64_t skip = range.offset - point.offset; skip > 0;) {
+    const std::uint64_t some = std::min<std::uint64_t>(skip, skipped.size());
+    fill(skipped.data(), some);
+    skip -= some;
+  }
+  out.resize(range.length);
+  fill(out.data(), out.size());
 }
 
 void Inflate(const Bytes& file, const Point& point, const Range& range,
@@ -90,7 +118,9 @@ void Inflate(const Bytes& file, const Point& point, const Range& range,
 void Run(const std::string& path, int threads) {
   std::ifstream stream(path, std::ios::binary);
   const Bytes file((std::istreambuf_iterator<char>(stream)), {});
-  const std::vector<Point> points = PointsOf(file);
+  const auto packing = storage::inflated::PackingOf(file);
+  FOREBAY_CHECK(packing.has_value() && packing != Packing::kZlib);
+  const std::vector<Point> points = PointsOf(file, *packing);
   std::vector<Range> ranges;
   for (Range range; std::cin >> range.offset >> range.length;)
     ranges.push_back(range);
@@ -99,16 +129,22 @@ void Run(const std::string& path, int threads) {
   std::vector<std::thread> running;
   for (int i = 0; i < threads; ++i) {
     running.emplace_back([&] {
-      Bytes skipped(std::size_t{32} << 10);
+      Bytes skipped(std::size_t{128} << 10);
       Bytes out;
+      ZSTD_DCtx* const context = ZSTD_createDCtx();
       for (std::size_t k = next++; k < ranges.size(); k = next++) {
         const auto after =
             std::upper_bound(points.begin(), points.end(), ranges[k].offset,
                              [](std::uint64_t offset, const Point& point) {
                                return offset < point.offset;
                              });
-        Inflate(file, *(after - 1), ranges[k], skipped, out);
+        const Point& point = *(after - 1);
+        if (packing == Packing::kZstd)
+          InflateZstd(file, point, ranges[k], context, skipped, out);
+        else
+          Inflate(file, point, ranges[k], skipped, out);
       }
+      ZSTD_freeDCtx(context);
     });
   }
   for (std::thread& thread : running) thread.join();

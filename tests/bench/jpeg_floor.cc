@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
   std::string file = "-";
   int threads = 1;
   int passes = 5;
+  std::uint32_t side = 0;
   app.add_option("crops", file,
                  "Lines \"path left top width height\"; - is standard input");
   app.add_option("--threads", threads, "Threads, at least 1 (default 1)")
@@ -58,9 +60,14 @@ int main(int argc, char** argv) {
                  "Passes of each mode, alternating; the median counts "
                  "(default 5)")
       ->check(CLI::Range(1, 1000));
+  app.add_option(
+      "--shrink-to", side,
+      "Decode each crop at 1/8, 1/4 or 1/2 of its size, as far as it "
+      "stays so large (default: at its size)");
   CLI11_PARSE(app, argc, argv);
 
-  const std::vector<Crop> crops = forebay::bench::LoadCrops(file);
+  std::vector<Crop> crops = forebay::bench::LoadCrops(file);
+  if (side > 0) forebay::bench::Reduce(crops, side);
   std::vector<double> whole;
   std::vector<double> row;
   Pass(crops, threads, Output::kReusedRow);  // warms caches and clocks

@@ -20,9 +20,10 @@ PAGE = 4096
 OTHER_WORK = 4 << 20  # bytes, more than a core's own caches hold
 
 
-def transform(dtype, size=224):
+def transform(dtype, size=224, scaled=False):
     """RandomResizedCrop(size), flip and (floats) normalise, to NCHW."""
-    ops = [T.RandomResizedCrop(size), T.RandomHorizontalFlip(), T.ToImage()]
+    ops = [T.Decode(scaled=True)] if scaled else []
+    ops += [T.RandomResizedCrop(size), T.RandomHorizontalFlip(), T.ToImage()]
     if dtype != "uint8":
         ops += [T.ToDtype(dtype, scale=True), T.Normalize(MEAN, STD)]
     return T.Compose(ops)
@@ -86,7 +87,7 @@ def trainer_cost(shape, dtype, mode, times):
 
 def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
             seed=0, skip_epochs=0, memory=False, daemon_pid=None,
-            first_batch_only=False, size=224):
+            first_batch_only=False, size=224, scaled=False):
     """Reads epochs.
 
     Args:
@@ -103,6 +104,7 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
       daemon_pid: whose CPU time and memory is to be told, too.
       first_batch_only: whether to leave after one batch.
       size: of the images, in pixels.
+      scaled: whether JPEGs may be decoded at a smaller scale.
 
     Returns:
       A dict; times in seconds, CPU in nanoseconds.
@@ -113,7 +115,7 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
     opened = time.monotonic()
     loader = forebay.DataLoader(
         uri, batch_size=batch_size, shuffle=True, seed=seed,
-        transform=transform(dtype, size), framework="numpy")
+        transform=transform(dtype, size, scaled), framework="numpy")
     for epoch in range(skip_epochs + epochs):
         if epoch == skip_epochs:
             result["stats_before"] = dict(loader.stats())

@@ -38,9 +38,59 @@ KINDS = ("busy", "slow_down", "stall", "slow_first_byte", "reset", "truncate",
          "bit_flip", "whole", "expired_token", "broken_page")
 BURST = 2
 
-LIST_PATH = re.compile(r"/storage/v1/b/[^/]+/o")
-BROKEN_PAGES = (b"", b"<html>Sorry</html>", b"[1, 2, 3]", b'{"items": 7}',
-                b'{"items": [{"name": "a"}]}', b'{"items": [{"name": "a')
+
+class Gcs:
+    """How Cloud Storage's JSON API speaks."""
+
+    kinds = KINDS
+    list_path = re.compile(r"/storage/v1/b/[^/]+/o")
+    page_type = "application/json"
+    broken_pages = (b"", b"<html>Sorry</html>", b"[1, 2, 3]", b'{"items": 7}',
+                    b'{"items": [{"name": "a"}]}', b'{"items": [{"name": "a')
+    checksum = "x-goog-hash"  # the header that tells one
+    moments = re.compile(r"&?\b(generation|ifGenerationMatch)=\d+")
+
+    def refuse(self, authorization):
+        return Answer(401)
+
+    def is_list(self, request):
+        path = request.target.partition("?")[0]
+        return self.list_path.fullmatch(path) is not None
+
+    def judge(self, request, answer):
+        """`answer`, or 412 where it is not the generation that was asked for."""
+        query = urllib.parse.parse_qs(request.target.partition("?")[2])
+        wanted = {value for name in ("generation", "ifGenerationMatch")
+                  for value in query.get(name, ())}
+        generation = answer.headers.get("x-goog-generation")
+        if generation is None or not wanted or wanted == {generation}:
+            return answer
+        return Answer(412, {}, b"a precondition does not hold")
+
+
+class S3:
+    """How S3 speaks."""
+
+    # Credentials that have expired stay so until there are others.
+    kinds = tuple(kind for kind in KINDS if kind != "expired_token")
+    page_type = "application/xml"
+    broken_pages = (
+        b"", b"<html>Sorry</html>", b"<ListBucketResult>", b"<Error></Error>",
+        b"<ListBucketResult><Contents><Key>a</Key></Contents>"
+        b"</ListBucketResult>", b"<ListBucketResult><Contents><Key>a")
+    checksum = "x-amz-checksum-crc32c"
+    moments = re.compile(r"&?\bcontinuation-token=[^&]*")
+
+    def refuse(self, authorization):
+        if authorization is None:
+            return Answer(403, {}, b"<Error><Code>AccessDenied</Code></Error>")
+        return Answer(400, {}, b"<Error><Code>ExpiredToken</Code></Error>")
+
+    def is_list(self, request):
+        return "list-type=2" in request.target.partition("?")[2]
+
+    def judge(self, request, answer):
+        return answer
 
 
 class FaultProxy:
@@ -51,28 +101,31 @@ class FaultProxy:
 
     Attributes:
       url: where it serves, "http://127.0.0.1:PORT"; paths are the server's.
+      accepts: function that says whether the value of a header Authorization
+        (None: there is none) may read; None: anybody may.
       stall_seconds, slow_seconds: how long faults of these kinds last.
       away: whether every request is refused, with 503 and a Retry-After that
         nobody waits for.
     """
 
-    def __init__(self, upstream, seed=0, accepts=None):
+    def __init__(self, upstream, seed=0, accepts=None, speaks=Gcs):
         """
         Args:
           upstream: the server's URL, without a path.
           seed: what the faults depend on.
-          accepts: function that says whether the value of a header
-            Authorization (None: there is none) may read; else anybody may.
+          accepts: the attribute.
+          speaks: Gcs or S3, how the server does.
         """
+        self._speaks = speaks()
+        self.accepts = accepts
         self.stall_seconds = 30.0
         self.slow_seconds = 0.5
         self.away = False
         self._upstream = urllib.parse.urlparse(upstream)
         self._seed = seed
-        self._accepts = accepts
         self._lock = threading.Lock()
         self._rate = 0.0
-        self._kinds = KINDS
+        self._kinds = self._speaks.kinds
         self._before = None
         self._asked = collections.Counter()
         self._faults = collections.Counter()
@@ -86,10 +139,11 @@ class FaultProxy:
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
 
-    def spoil(self, rate, kinds=KINDS):
+    def spoil(self, rate, kinds=None):
         """From now on, this share of GET requests (0 to 1) goes wrong, each
         kind as often as another among those that fit the request."""
-        unknown = set(kinds) - set(KINDS)
+        kinds = self._speaks.kinds if kinds is None else kinds
+        unknown = set(kinds) - set(self._speaks.kinds)
         if unknown:
             raise ValueError(f"no such kind of fault: {unknown.pop()}")
         with self._lock:
@@ -166,7 +220,7 @@ class FaultProxy:
         if request is None:
             return False
         with self._lock:
-            self._asked[_class_of(request)] += 1
+            self._asked[self._class_of(request)] += 1
             before = self._before
         if before is not None:
             before(request.target)
@@ -174,17 +228,29 @@ class FaultProxy:
             return send_answer(connection, request, Answer(
                 503, {"retry-after": "3600"}, b"closed"))
         authorization = request.headers.get("authorization")
-        if self._accepts is not None and not self._accepts(authorization):
-            return send_answer(connection, request, Answer(401))
-        answer = _judge(request, _pass_on(server, request))
+        if self.accepts is not None and not self.accepts(authorization):
+            return send_answer(connection, request,
+                               self._speaks.refuse(authorization))
+        answer = self._speaks.judge(request, _pass_on(server, request))
         kind = self._fault(request, answer)
         return self._send(connection, request, answer, kind, server)
+
+    def _thing(self, request):
+        """A name of the request's target that is the same in every run: without
+        what depends on the moment."""
+        target = self._speaks.moments.sub("", request.target)
+        return f"{target} {request.headers.get('range')}"
+
+    def _class_of(self, request):
+        if self._speaks.is_list(request):
+            return "list"
+        return "media" if request.method == "GET" else "other"
 
     def _fault(self, request, answer):
         """Returns the fault to inject; None: no fault."""
         if request.method != "GET" or answer.status not in (200, 206):
             return None
-        thing = _thing(request)
+        thing = self._thing(request)
         with self._lock:
             fitting = [kind for kind in self._kinds
                        if kind not in ("whole", "bit_flip", "broken_page",
@@ -210,14 +276,14 @@ class FaultProxy:
     def _fits(self, kind, thing, request, answer):
         """Whether a kind of fault that does not fit all requests fits this."""
         if kind == "broken_page":
-            return _class_of(request) == "list"
+            return self._speaks.is_list(request)
         if kind == "expired_token":
             return "authorization" in request.headers and \
                 thing not in self._expired
         whole = answer.status == 200 or _is_whole(answer)
         if kind == "bit_flip":
             return whole and bool(answer.body) and \
-                "x-goog-hash" in answer.headers
+                self._speaks.checksum in answer.headers
         return not whole  # all instead of a part
 
     def _send(self, connection, request, answer, kind, server):
@@ -229,8 +295,9 @@ class FaultProxy:
         elif kind == "expired_token":
             answer = Answer(401, {}, b"the token has expired")
         elif kind == "broken_page":
-            page = BROKEN_PAGES[sum(answer.body) % len(BROKEN_PAGES)]
-            answer = Answer(200, {"content-type": "application/json"}, page)
+            pages = self._speaks.broken_pages
+            page = pages[sum(answer.body) % len(pages)]
+            answer = Answer(200, {"content-type": self._speaks.page_type}, page)
         elif kind == "bit_flip":
             spoilt = bytearray(answer.body)
             spoilt[len(spoilt) // 2] ^= 1
@@ -254,21 +321,6 @@ class FaultProxy:
 def _wait(connection, seconds):
     """Returns when the time is up, the client goes, or the proxy ends."""
     select.select([connection], [], [], seconds)
-
-
-def _thing(request):
-    """Returns a name of the request's target that is the same in every run. It
-    leaves out generations, because they are moments."""
-    target = re.sub(r"&?\b(generation|ifGenerationMatch)=\d+", "",
-                    request.target)
-    return f"{target} {request.headers.get('range')}"
-
-
-def _class_of(request):
-    path = request.target.partition("?")[0]
-    if LIST_PATH.fullmatch(path):
-        return "list"
-    return "media" if request.method == "GET" else "other"
 
 
 def _is_whole(answer):
@@ -295,17 +347,6 @@ def _pass_on(server, request):
         return Answer(response.status, headers, b"")
     headers.pop("content-length", None)
     return Answer(response.status, headers, body)
-
-
-def _judge(request, answer):
-    """`answer`, or 412 where it is not the generation that was asked for."""
-    query = urllib.parse.parse_qs(request.target.partition("?")[2])
-    wanted = {value for name in ("generation", "ifGenerationMatch")
-              for value in query.get(name, ())}
-    generation = answer.headers.get("x-goog-generation")
-    if generation is None or not wanted or wanted == {generation}:
-        return answer
-    return Answer(412, {}, b"a precondition does not hold")
 
 
 def _make_reset(connection):

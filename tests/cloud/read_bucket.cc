@@ -15,23 +15,19 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "server/base/clock.h"
-#include "server/storage/gcs/credentials.h"
-#include "server/storage/gcs/gcs_protocol.h"
-#include "server/storage/gcs/gcs_root.h"
-#include "server/storage/gcs/kept_token.h"
-#include "server/storage/gcs/listing.h"
+#include "server/storage/byte_source.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/ranged_source.h"
+#include "server/storage/object_lister.h"
+#include "tests/cloud/bucket_place.h"
 
 namespace forebay::tests {
 namespace {
 
 using Json = nlohmann::json;
-using storage::ObjectVersion;
+using storage::ListedObject;
 using storage::ReadRequest;
-using storage::gcs::GcsRoot;
 using storage::http::Client;
 using storage::http::Engine;
 using storage::http::RangedSource;
@@ -42,14 +38,9 @@ constexpr std::uint64_t kJob = 5;
 struct Options {
   std::string endpoint;
   std::string uri;
-  std::string metadata_host;
+  BucketReader reader;
   int rounds = 1;
   std::uint64_t part_bytes = 8 << 20;
-};
-
-struct Object {
-  std::string name;
-  ObjectVersion version;
 };
 
 void Print(const Json& line) {
@@ -75,8 +66,9 @@ int Complain(const absl::Status& status) {
 }
 
 // Reads all objects at once; prints what comes, on the engine's thread.
-void ReadAll(RangedSource* source, const std::shared_ptr<const GcsRoot>& root,
-             const std::vector<Object>& objects, int round) {
+void ReadAll(RangedSource* source,
+             const std::shared_ptr<const storage::Root>& root,
+             const std::vector<ListedObject>& objects, int round) {
   std::latch finished(static_cast<std::ptrdiff_t>(objects.size()));
   std::vector<ReadRequest> requests(objects.size());
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -122,40 +114,27 @@ storage::http::RetryOptions Retries() {
 
 // Exit status.
 int Run(const Options& options) {
-  const auto root = GcsRoot::Create(options.uri, options.endpoint);
   auto engine = Engine::Create();
-  if (!root.ok()) return Complain(root.status());
   if (!engine.ok()) return Complain(engine.status());
 
   // Destroyed after the client, whose calls use it.
-  std::unique_ptr<storage::gcs::KeptToken> token;
-  std::unique_ptr<storage::gcs::TokenSource> credentials;
+  std::unique_ptr<BucketPlace> place;
   Client client(engine->get(), Retries(), 1);
-  const base::Clock* const wall = base::Clock::Wall();
-  if (!options.metadata_host.empty()) {
-    storage::gcs::CredentialsEnvironment environment;
-    environment.metadata_host = options.metadata_host;
-    auto found = storage::gcs::FindCredentials(environment, &client, wall);
-    if (!found.ok()) return Complain(found.status());
-    credentials = *std::move(found);
-    token = std::make_unique<storage::gcs::KeptToken>(credentials.get(), wall);
-  }
-  std::vector<Object> objects;
-  const absl::Status listed = storage::gcs::ListObjects(
-      &client, token.get(), **root, [&objects](const auto& object) {
-        objects.push_back({object.name, object.version});
-        return true;
-      });
-  if (!listed.ok()) return Complain(listed);
+  auto opened =
+      BucketPlace::Open(options.endpoint, options.uri, options.reader, &client);
+  if (!opened.ok()) return Complain(opened.status());
+  place = *std::move(opened);
+  const auto objects = place->List(&client);
+  if (!objects.ok()) return Complain(objects.status());
 
-  const storage::gcs::GcsProtocol protocol;
   storage::http::RangedSourceOptions source_options;
   source_options.part_bytes = options.part_bytes;
   source_options.timeouts.window_nanos = 500 * kMillis;
   {
-    RangedSource source(&client, &protocol, token.get(), source_options);
+    RangedSource source(&client, place->protocol(), place->authorizer(),
+                        source_options);
     for (int round = 0; round < options.rounds; ++round)
-      ReadAll(&source, *root, objects, round);
+      ReadAll(&source, place->root(), *objects, round);
   }
   const auto asked = client.ledger().Of(kJob);
   const auto of_all = client.ledger().Of(0);
@@ -170,11 +149,13 @@ int main(int argc, char** argv) {
   CLI::App app("Reads a bucket's objects as the daemon does.");
   forebay::tests::Options options;
   app.add_option("endpoint", options.endpoint, "The server's URL")->required();
-  app.add_option("uri", options.uri, "gs://BUCKET/PREFIX")->required();
+  app.add_option("uri", options.uri, "gs:// or s3://BUCKET/PREFIX")->required();
   app.add_option("--rounds", options.rounds, "How often all is read");
   app.add_option("--part-bytes", options.part_bytes, "Of a request, at most");
-  app.add_option("--metadata", options.metadata_host,
+  app.add_option("--metadata", options.reader.metadata_host,
                  "HOST:PORT of a metadata server; else nobody asks");
+  app.add_option("--credentials", options.reader.credentials,
+                 "A file of credentials for S3; else nobody asks");
   CLI11_PARSE(app, argc, argv);
   return forebay::tests::Run(options);
 }

@@ -97,7 +97,8 @@ std::vector<std::string> ReadRecord(const ArrayRecordFormat& format,
 std::optional<std::vector<std::vector<std::string>>> ReadAll(
     RecordFields fields, const std::string& text) {
   const Bytes file = AsBytes(text);
-  const ArrayRecordFormat format(std::move(fields));
+  const ArrayRecordFormat format(std::move(fields),
+                                 forebay::base::AmpleBudget());
   const Result little = Parse(format, file, {.min = 1, .max = 1});
   Result much = Parse(format, file, {.min = 1 << 20, .max = 1 << 20});
   Require(little.error == much.error &&

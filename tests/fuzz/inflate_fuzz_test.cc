@@ -10,13 +10,18 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "server/base/working_memory.h"
 #include "server/storage/inflated/access_point.h"
 #include "server/storage/inflated/inflate_reader.h"
 #include "server/storage/inflated/inflate_scan.h"
+#include "server/storage/inflated/packed_scan.h"
 #include "tests/fuzz/require.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
+using forebay::base::AmpleBudget;
+using forebay::base::WorkingMemory;
 using forebay::fuzz::Require;
 using forebay::storage::inflated::AccessPoint;
 using forebay::storage::inflated::FoundPoint;
@@ -42,8 +47,19 @@ struct Result {
 
 Result Scan(Packing packing, Bytes packed, std::size_t piece) {
   Result result;
-  const auto scan = InflateScan::Create(packing);
+  WorkingMemory memory(AmpleBudget(), "a scan");
+  const auto scan = InflateScan::Create(packing, &memory);
   Require(scan.ok());
+  const auto keep = [&](const FoundPoint& found) {
+    Require(found.window.size() <= kWindowBytes &&
+            found.offset <= result.text.size());
+    result.points.push_back(
+        {{.offset = found.offset,
+          .bit = found.bit,
+          .window_bytes = static_cast<std::uint32_t>(found.window.size())},
+         {found.window.begin(), found.window.end()}});
+    return absl::OkStatus();
+  };
   for (std::size_t at = 0; at < packed.size() && result.status.ok();
        at += piece) {
     result.status = (*scan)->Take(
@@ -54,18 +70,9 @@ Result Scan(Packing packing, Bytes packed, std::size_t piece) {
                      ? absl::OkStatus()
                      : absl::CancelledError("is enough");
         },
-        [&](const FoundPoint& found) {
-          Require(found.window.size() <= kWindowBytes &&
-                  found.offset <= result.text.size());
-          result.points.push_back({{.offset = found.offset,
-                                    .bit = found.bit,
-                                    .window_bytes = static_cast<std::uint32_t>(
-                                        found.window.size())},
-                                   {found.window.begin(), found.window.end()}});
-          return absl::OkStatus();
-        });
+        keep);
   }
-  if (result.status.ok()) result.status = (*scan)->Finish();
+  if (result.status.ok()) result.status = (*scan)->Finish(keep);
   return result;
 }
 

@@ -34,9 +34,9 @@ def put(name, content):
 def session_messages():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["protoc", f"--proto_path={ROOT}",
-                        f"--python_out={folder}", "proto/dataset.proto",
-                        "proto/job.proto", "proto/session.proto"], cwd=ROOT,
-                       check=True)
+                        f"--python_out={folder}", "proto/audio_ops.proto",
+                        "proto/dataset.proto", "proto/job.proto",
+                        "proto/session.proto"], cwd=ROOT, check=True)
         sys.path.insert(0, folder)
         return importlib.import_module("proto.session_pb2")
 
@@ -62,7 +62,7 @@ def make_dictionaries(session):
     messages = {"session": request,
                 "dataset": spec.fields_by_name["dataset"].message_type,
                 "pipeline": pipeline,
-                "array_pipeline": pipeline.fields_by_name["arrays"].message_type}
+                "array_pipeline": pipeline.fields_by_name["fields"].message_type}
     for name, message in messages.items():
         found = {"}", "[", "]", ",", "\\n--\\n", "0", "-1", "nan", "inf", "1e308",
                  str(2**31), str(2**32 - 1), str(2**63 - 1), str(2**63),
@@ -86,7 +86,8 @@ def make_answers(session):
             classes=dict(names=[b"cat", b"", b"dog"]), slot_bytes=PAGE)),
         "reader_opened": dict(reader_opened=dict(
             reader_id=2, dataset_size=6, dataset_version=b"short",
-            classes_in_memfd=True, fields=[b"image", b"label"])),
+            classes_in_memfd=True, fields=[b"image", b"label"],
+            warnings=[b"a.h5: leaves out x", b""])),
         "epoch_started": dict(epoch_started=dict(
             slot_count=2**32 - 1, slot_bytes=MOST, lease_quota=2)),
         "epoch_stopped": dict(epoch_stopped=dict(published=7)),

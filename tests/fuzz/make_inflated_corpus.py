@@ -5,10 +5,45 @@ itself.
 Run it with Debian's own python3; it writes beside itself.
 """
 
+import struct
+import subprocess
 import tarfile
 import zlib
 
 from make_corpus import HERE, put, tar
+
+
+def zstd(content, *options):
+    return subprocess.run(["zstd", "-q", "-c", *options], input=content,
+                          stdout=subprocess.PIPE, check=True).stdout
+
+
+def skipped(content, kind=0):
+    return struct.pack("<II", 0x184D2A50 + kind, len(content)) + content
+
+
+def put_zstd(text):
+    sized = f"--stream-size={len(text)}"
+    put("zstd/plain", b"\x20" + zstd(text))
+    put("zstd/unchecked", b"\x07" + zstd(text, "--no-check", "-19", sized))
+    put("zstd/incompressible", b"\xff" + zstd(
+        b"".join(struct.pack("<I", i * i * 2654435761 % 2**32)
+                 for i in range(2000)), "--no-check"))
+    put("zstd/frames", b"\x40" + b"".join(
+        skipped(b"size") + zstd(text[at:at + 1000], "--no-check")
+        for at in range(0, 8000, 1000)) + skipped(b"table" * 5, 14))
+    put("zstd/empty", b"\x01" + zstd(b"") + zstd(text, "--no-check") + zstd(b"") +
+        skipped(b"") + zstd(b""))
+    # More than a reader goes into a frame, and than one that is short.
+    put("zstd/zeros", b"\xff" + zstd(bytes(10 << 20), "--no-check"))
+    put("zstd/zero_frames", b"\xff" + zstd(bytes(700 << 10), "--no-check") * 4)
+    # Longer than a reader's window.
+    put("zstd/window", b"\xff" + zstd(text, "--no-check", "--zstd=wlog=23") +
+        zstd(bytes(3 << 20), "--no-check", "--zstd=wlog=24") + zstd(text))
+    put("zstd/long", b"\x10" + zstd(text, "--long=27"))
+    put("zstd/dictionary", b"\x10\x28\xb5\x2f\xfd\1\x50\7" + bytes(20))
+    put("zstd/truncated", b"\x10" + zstd(text)[:-5])
+    put("zstd/garbage", b"\x10" + zstd(text) + b"garbage")
 
 
 def main():
@@ -29,6 +64,7 @@ def main():
         packed(text, 31, 0) + packed(bytes(1 << 20), 31))
     put("inflate/garbage", b"\4" + packed(text, 31) + b"garbage")
     put("inflate/truncated", b"\6" + packed(text, 31)[:-5])
+    put_zstd(text)
     put("inflating_parser/tar", b"\6" + tar([("a.txt", b"some text"),
                                              ("b.txt", b""), ("c.txt", b"c" * 600)]))
     put("inflating_parser/pax", b"\0" + tar([("a" * 150 + ".cls", b"7")],

@@ -14,6 +14,8 @@
 #include "server/storage/http/link_local.h"
 #include "server/storage/http/url.h"
 #include "server/storage/root_opener.h"
+#include "server/storage/s3/s3_root.h"
+#include "server/storage/s3/settings.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/text_message.h"
 
@@ -21,6 +23,7 @@ namespace {
 
 namespace gcs = forebay::storage::gcs;
 namespace http = forebay::storage::http;
+namespace s3 = forebay::storage::s3;
 using forebay::fuzz::Require;
 
 // As curl, which asks for it, understands a URL.
@@ -72,6 +75,30 @@ void TryBucket(std::string_view uri, std::string_view object) {
   Require(http::HostOf(list) == "storage.googleapis.com");
 }
 
+void TryS3(std::string_view uri, std::string_view object) {
+  using Style = s3::Endpoint::Style;
+  for (const Style style : {Style::kPath, Style::kVirtual, Style::kPathIfDot}) {
+    const auto root =
+        s3::S3Root::Create(uri, {"https://s3.host", "us-east-1", style});
+    if (!root.ok()) return;
+    const std::string& bucket = (*root)->bucket();
+    const bool in_path =
+        style == Style::kPath ||
+        (style == Style::kPathIfDot && bucket.find('.') != bucket.npos);
+    const std::string host = in_path ? "s3.host" : bucket + ".s3.host";
+    const std::string begin =
+        "https://" + host + "/" + (in_path ? bucket + "/" : "");
+    const std::string list = (*root)->ListUrl(object, true, object);
+    Require(list.starts_with(begin + "?") && http::HostOf(list) == host);
+    const auto url = (*root)->UrlOf(object);
+    if (!url.ok()) continue;
+    Require(url->starts_with(begin) && http::HostOf(*url) == host);
+    Require(url->find_first_of("?# \r\n") == url->npos);
+    // "/.." is taken out by curl: nothing may lead above the bucket.
+    Require(PathOf(*url).starts_with(in_path ? "/" + bucket + "/" : "/"));
+  }
+}
+
 }  // namespace
 
 // A URI, and behind a line "--" the name of an object.
@@ -83,6 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   forebay::storage::IsRemoteUri(parts[0]);
   TryHttp(parts[0], object);
   TryBucket(parts[0], object);
+  TryS3(parts[0], object);
   const auto endpoint = gcs::EndpointFrom(std::string(parts[0]).c_str());
   Require(!endpoint.ok() || !http::HostOf(*endpoint).empty());
   return 0;

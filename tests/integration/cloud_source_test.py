@@ -35,17 +35,17 @@ def contents():
 
 @pytest.fixture(scope="module")
 def bucket(fake_gcs, contents):
-    """The name of a bucket with `contents` below "data"."""
+    """The URI of a folder of `contents`."""
     fake_gcs.fill("source", {"data/" + name: content
                              for name, content in contents.items()})
-    return "source"
+    return "gs://source/data"
 
 
-def read(proxy, bucket, *arguments):
+def read(proxy, uri, *arguments):
     """Reads all objects. Returns the reads, and counts of the requests."""
     done = subprocess.run(
-        [READER, proxy.url, f"gs://{bucket}/data", "--part-bytes",
-         str(PART_BYTES), *arguments], stdout=subprocess.PIPE, check=True)
+        [READER, proxy.url, uri, "--part-bytes", str(PART_BYTES),
+         *arguments], stdout=subprocess.PIPE, check=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return lines[:-1], lines[-1]
 
@@ -127,7 +127,7 @@ def test_an_object_that_was_replaced_is_an_error(fake_gcs, contents):
                                   {"data/" + name: b"other" * 4000})
 
         proxy.before_each(replace)
-        lines, _ = read(proxy, "replaced")
+        lines, _ = read(proxy, "gs://replaced/data")
     errors = [line for line in lines if "error" in line]
     assert [line["name"] for line in errors] == [name]
     assert "was replaced" in errors[0]["error"]

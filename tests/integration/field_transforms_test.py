@@ -1,8 +1,9 @@
 """Transforms by the names of fields, where names do not tell which one is the image:
-those of TFRecord files and MDS shards. LMDB's are in lmdb_test.py."""
+those of TFRecord, HDF5 and npz files and MDS shards. LMDB's are in lmdb_test.py."""
 
 import io
 
+import h5py
 import numpy
 import PIL.Image
 import pytest
@@ -95,3 +96,28 @@ def test_whole_records(tmp_path):
      "tokens: transform 1 (Resize): is for images, not for arrays")])
 def test_transforms_of_other_fields(dataset, fields, transform, says):
     assert says in refusal(dataset, fields=fields, transform=transform)
+
+
+@pytest.mark.parametrize("field, names", [
+    ("/y", ("y", "/y")), ("y", ("y",)), ("g/*/x", ("x", "g/*/x")),
+    ("h/*", ("value", "h/*"))])
+def test_datasets_of_hdf5_by_the_names_of_their_fields(tmp_path, field, names):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["y"] = numpy.zeros((4, 6, 2), "float32")
+        for number in range(4):
+            file[f"g/{number}/x"] = numpy.zeros((6, 2), "float32")
+            file[f"h/{number}"] = numpy.zeros((6, 2), "float32")
+    for name in names:
+        batch = first(path, fields=(field,), transform={name: HALF}, ragged="pad")
+        assert batch[0].values.shape == (4, 4, 2) if hasattr(batch[0], "values") else (
+            batch[0].shape == (4, 4, 2))
+
+
+@pytest.mark.parametrize("name", ["image", "png", "x.jpg"])
+def test_arrays_with_names_of_images(tmp_path, name):
+    for number in range(4):
+        numpy.savez(tmp_path / f"{number}.npz", **{
+            name: numpy.zeros((8, 6), "float32"), "mask": numpy.zeros(3, "uint8")})
+    batch = first(forebay.npz(tmp_path), transform={name: HALF})
+    assert getattr(batch, name.replace(".", "_")).shape == (4, 4, 6)

@@ -13,9 +13,12 @@ from trouble import PATIENCE
 
 FRAMEWORKS = ROOT / ".cache" / "frameworks"
 EXAMPLES = ROOT / "client" / "python" / "examples"
+TORCH_1_13 = pathlib.Path(__file__).parent / "torch_1_13"
 # The default of Debian's torch 1.13 fails with its Python 3.11.
-LAUNCH = ("-m", "torch.distributed.run", "--standalone", "--nnodes=1",
-          "--nproc_per_node=2", "--redirects=1", "--tee=1")
+LAUNCH = ("-m", "torch.distributed.run", "--rdzv_backend=c10d",
+          "--rdzv_endpoint=localhost:0", "--nnodes=1",
+          "--nproc_per_node=2", "--redirects=1", "--tee=1",
+          TORCH_1_13 / "run_and_leave.py")
 LOSS = re.compile(r"epoch (\d+): loss (\d+\.\d+)")
 
 pytestmark = pytest.mark.skipif(
@@ -26,8 +29,7 @@ pytestmark = pytest.mark.skipif(
 def run(folder, *command):
     """Runs Python with the frameworks, and one thread for equal sums. Returns what it
     says."""
-    path = (ROOT / "client" / "python", pathlib.Path(__file__).parent / "torch_1_13",
-            FRAMEWORKS)
+    path = (ROOT / "client" / "python", TORCH_1_13, FRAMEWORKS)
     environment = dict(
         os.environ, PYTHONPATH=os.pathsep.join(map(str, path)), OMP_NUM_THREADS="1",
         HOME=str(folder), CUDA_VISIBLE_DEVICES="", ACCELERATE_USE_CPU="true",

@@ -268,3 +268,25 @@ def test_files_in_a_bucket(fake_gcs, tmp_path, libver):
         found = epoch(loader)
     assert all(found[number][0] == photo.tobytes()
                for number, photo in enumerate(read([photos], "photos")))
+
+
+def test_rows_that_were_never_written_keep_images_of_their_own(shared_daemon, tmp_path):
+    """Nothing is read of them but the image, which is small enough for the index."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        series = file.create_dataset("series", (24, 9000), "float32", chunks=(1, 9000))
+        photos = file.create_dataset("photo", (24,), h5py.vlen_dtype("uint8"))
+        for number in range(24):
+            if number % 2:
+                series[number] = number
+            content = io.BytesIO()
+            PIL.Image.new("RGB", (900, 700), (number * 10,) * 3).save(
+                content, "JPEG", quality=60)
+            photos[number] = numpy.frombuffer(content.getvalue(), "uint8")
+    data = forebay.hdf5(path, fields={"series": "", "photo": "jpg"})
+    with forebay.DataLoader(data, batch_size=4, shuffle=True, framework="numpy",
+                            transform=T.RandomResizedCrop(64)) as loader:
+        for _ in range(3):
+            for batch in loader:
+                grey = batch.photo.mean(axis=(1, 2, 3)).round()
+                numpy.testing.assert_array_equal(grey, batch.sample_ids * 10)

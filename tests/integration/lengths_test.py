@@ -2,7 +2,9 @@
 
 import collections
 import ctypes
+import io
 import random
+import tarfile
 
 import numpy
 import pytest
@@ -147,6 +149,66 @@ def test_ranks_may_change_if_all_take_as_many(shared_daemon, path):
             loader.load_state_dict(state)
             got += sum(ids_of(loader), [])
     assert sorted(got) == list(range(COUNT))
+
+
+def first_step(path, **more):
+    """The samples of the first batches of two ranks, and the state behind them."""
+    seen, state = [], None
+    for rank in range(2):
+        with open_tar(path, shuffle=True, bucket_by="length", batch_size=16, rank=rank,
+                      world_size=2, **more) as loader:
+            seen += next(iter(loader)).sample_ids.tolist()
+            state = loader.state_dict()
+    return seen, state
+
+
+@pytest.mark.parametrize("pad, samples, times", [
+    ("wrap", 94, 96), ("drop", 92, 92), ("none", 94, 94)])
+def test_ranks_may_change_where_they_divide_nothing(shared_daemon, tmp_path, lengths,
+                                                    pad, samples, times):
+    path = write_tar(tmp_path / "a.tar", arrays_of(lengths[:94], dtype="int32"))
+    got, state = first_step(path, pad=pad)
+    for rank in range(4):
+        with open_tar(path, shuffle=True, bucket_by="length", batch_size=8, rank=rank,
+                      world_size=4, pad=pad) as loader:
+            loader.load_state_dict(state)
+            got += sum(ids_of(loader), [])
+    seen = collections.Counter(got)
+    assert len(seen) == samples and seen.total() == times
+
+
+@pytest.mark.parametrize("large", range(5))
+@pytest.mark.parametrize("rank", range(2))
+def test_a_large_sample_may_come_twice(shared_daemon, tmp_path, large, rank):
+    """The last step of an epoch repeats samples."""
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        for number in range(5):
+            file = io.BytesIO()
+            numpy.save(file, numpy.zeros(20 if number == 4 else 10, "int32"))
+            text = b"x" * (3 << 20 if number == large else 1)
+            for suffix, content in (("npy", file.getvalue()), ("txt", text)):
+                info = tarfile.TarInfo(f"{number}.{suffix}")
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+    with open_tar(path, ("npy", "txt"), batch_size=3, bucket_by="npy", rank=rank,
+                  world_size=2) as loader:
+        for batch in loader:
+            assert [len(text) > 1 for text in batch.txt] == [
+                number == large for number in batch.sample_ids.tolist()]
+
+
+@pytest.mark.parametrize("bucket_by", [None, "length"])
+def test_windows_differ_in_how_many_samples_make_a_batch(shared_daemon, tmp_path,
+                                                         bucket_by):
+    source = random.Random(0)
+    lengths = [max(1, min(2000, int(source.lognormvariate(4.5, 1.2))))
+               for _ in range(12000)]
+    path = write_tar(tmp_path / "a.tar", arrays_of(lengths, dtype="int8"))
+    with open_tar(path, shuffle=True, max_tokens=8192, ragged="pad",
+                  framework="torch", bucket_by=bucket_by) as loader:
+        for _ in range(3):
+            assert sorted(sum(ids_of(loader), [])) == list(range(len(lengths)))
 
 
 @pytest.mark.parametrize("pad", ["wrap", "drop", "none"])

@@ -122,7 +122,7 @@ def test_roots_that_are_none(session, ask, folder):
     assert session.call([folder_fd],
                         read_object=request)[0].code == INVALID_ARGUMENT
     os.close(folder_fd)
-    for uri in (b"gs://Not_a_Bucket", b"s3://bucket", b"http://169.254.169.254"):
+    for uri in (b"gs://Not_a_Bucket", b"ftp://bucket", b"http://169.254.169.254"):
         request.root = uri
         assert session.call(read_object=request)[0].code == INVALID_ARGUMENT
 

@@ -178,8 +178,8 @@ def test_errors_of_places(shared_daemon, tmp_path, what, kind, builtin):
         with pytest.raises(builtin) as theirs:
             open(tmp_path / what, "rb")
         assert caught.value.errno == theirs.value.errno
-    with pytest.raises(forebay.Unsupported, match="s3://bucket/x"):
-        forebay.open("s3://bucket/x")
+    with pytest.raises(forebay.Unsupported, match="ftp://bucket/x"):
+        forebay.open("ftp://bucket/x")
     for wrong in (None, 3, "", "a\0b"):
         with pytest.raises(forebay.InvalidArgument, match="the file"):
             forebay.open(wrong)

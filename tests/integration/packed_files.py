@@ -3,6 +3,8 @@
 import gzip
 import io
 import random
+import struct
+import subprocess
 import tarfile
 import zlib
 
@@ -39,6 +41,44 @@ def padded(content):
 
 
 PACKERS = [one_member, stored, many_members, flushed, padded]
+
+
+def _by(program, content):
+    return subprocess.run(program, input=content, stdout=subprocess.PIPE,
+                          check=True).stdout
+
+
+def one_frame(content):
+    """As `tar --zstd` does: without the size of what it inflates to."""
+    return _by(["zstd", "-q", "-c"], content)
+
+
+def long_window(content):
+    return _by(["zstd", "-q", "-c", "-1", "--long=27"], content)
+
+
+def parallel_zstd(content):
+    """Frames of 2 MiB, each behind one that is skipped and has its length."""
+    return _by(["pzstd", "-q", "-c", "-1", "-p", "2"], content)
+
+
+def seekable(content):
+    """Frames of 500 KB, and the table of zstd's seekable format."""
+    packed = table = b""
+    for at in range(0, len(content), 500_000):
+        piece = content[at:at + 500_000]
+        frame = _by(["zstd", "-q", "-c", f"--stream-size={len(piece)}"], piece)
+        packed += frame
+        table += struct.pack("<II", len(frame), len(piece))
+    footer = struct.pack("<IBI", len(table) // 8, 0, 0x8F92EAB1)
+    return packed + skipped_frame(table + footer, 0x184D2A5E)
+
+
+def skipped_frame(content, magic=0x184D2A50):
+    return struct.pack("<II", magic, len(content)) + content
+
+
+ZSTD_PACKERS = [one_frame, long_window, parallel_zstd, seekable]
 
 
 def tar_of(members):

@@ -33,7 +33,7 @@ def messages():
     folder = tempfile.mkdtemp(prefix="forebay-proto-")
     atexit.register(shutil.rmtree, folder)
     subprocess.run(["protoc", f"--proto_path={ROOT}", f"--python_out={folder}",
-                    "proto/dataset.proto", "proto/job.proto",
+                    "proto/audio_ops.proto", "proto/dataset.proto", "proto/job.proto",
                     "proto/session.proto"],
                    cwd=ROOT, check=True)
     sys.path.insert(0, folder)

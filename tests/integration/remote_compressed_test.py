@@ -9,7 +9,8 @@ import pytest
 import forebay
 from compressed_test import SAMPLES, archive, as_bytes, expected, \
     open_tars  # noqa: F401
-from packed_files import many_members, noise, one_member
+from packed_files import (many_members, noise, one_frame, one_member,
+                          parallel_zstd)
 from remote_shards_test import daemon, proxy  # noqa: F401
 from tfrecord_test import epoch, frame, open_records
 
@@ -20,7 +21,8 @@ RECORDS = [noise(number, number * 3000) for number in range(60)]
 def places(fake_gcs, archive):  # noqa: F811
     fake_gcs.fill("packed", {
         "a/0.tar.gz": one_member(archive), "a/1.tgz": many_members(archive),
-        "a/2.tar": archive,
+        "a/2.tar": archive, "a/3.tar.zst": one_frame(archive),
+        "a/4.tzst": parallel_zstd(archive),
         "a/r.tfrecord.gz": one_member(b"".join(map(frame, RECORDS)))})
     return {"bucket": "gs://packed/a", "web": f"{fake_gcs.url}/packed/a"}
 
@@ -29,11 +31,11 @@ def places(fake_gcs, archive):  # noqa: F811
 @pytest.mark.parametrize("shuffle", [True, "block"])
 @pytest.mark.parametrize("place", ["bucket", "web"])
 def test_shards(places, expected, place, shuffle):  # noqa: F811
-    with open_tars(f"{places[place]}/{{0.tar.gz,1.tgz,2.tar}}",
+    with open_tars(f"{places[place]}/{{0.tar.gz,1.tgz,2.tar,3.tar.zst,4.tzst}}",
                    shuffle=shuffle) as loader:
         found = as_bytes(epoch(loader))
     assert found == {number: expected[number % SAMPLES]
-                     for number in range(3 * SAMPLES)}
+                     for number in range(5 * SAMPLES)}
 
 
 @pytest.mark.usefixtures("daemon")
@@ -47,9 +49,10 @@ def test_records(places, fields):
 
 
 @pytest.mark.usefixtures("daemon")
-def test_shards_on_a_bad_network(places, proxy, expected):  # noqa: F811
+@pytest.mark.parametrize("name", ["0.tar.gz", "3.tar.zst"])
+def test_shards_on_a_bad_network(places, proxy, expected, name):  # noqa: F811
     proxy.spoil(0.2)
-    with open_tars(f"{places['bucket']}/0.tar.gz", shuffle=True) as loader:
+    with open_tars(f"{places['bucket']}/{name}", shuffle=True) as loader:
         assert as_bytes(epoch(loader)) == expected
     assert sum(proxy.faults().values()) > 0
 

@@ -202,7 +202,7 @@ def test_an_object_that_is_replaced_is_an_error(daemon, fake_gcs, photos):
      "gs://Not_a_Bucket/x: no bucket can have that name"),
     ("http://169.254.169.254/x", forebay.InvalidArgument, None),
     ("http://user:secret@127.0.0.1/x", forebay.InvalidArgument, None),
-    ("s3://bucket/x", forebay.Unsupported, None),
+    ("ftp://bucket/x", forebay.Unsupported, None),
 ])
 def test_bad_places(daemon, bucket, uri, error, message):
     if uri.endswith("/data"):

@@ -11,6 +11,7 @@ import pytest
 
 import forebay
 from forebay import transforms as T
+from mds_test import write_shard
 from tfrecord_test import write
 
 COUNT = 24
@@ -165,6 +166,103 @@ def test_hdf5_files_have_several_too(shared_daemon, tmp_path):
     numpy.testing.assert_array_equal(batch.left[4], centre(photo(4), 10, 10))
     numpy.testing.assert_array_equal(batch.right[4],
                                      centre(photo(4, of="right"), 12, 12))
+
+
+def test_mds_shards_have_several_that_are_named(shared_daemon, tmp_path):
+    path = write_shard(tmp_path / "a.mds", [("left", "png"), ("right", "png")],
+                       [encoded(photo(4, of=name), "PNG") for name in ("left", "right")])
+    with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
+                            transform={"left": T.CenterCrop(10),
+                                       "right": T.CenterCrop(12)}) as loader:
+        batch, = loader
+    numpy.testing.assert_array_equal(batch.left[0], centre(photo(4), 10, 10))
+    numpy.testing.assert_array_equal(batch.right[0],
+                                     centre(photo(4, of="right"), 12, 12))
+    with forebay.DataLoader(path, framework="numpy",
+                            transform=T.CenterCrop(10)) as loader:
+        assert isinstance(next(iter(loader)).right[0], bytes)
+
+
+def invert(image):
+    return 255 - image
+
+
+def test_python_ops_are_for_the_images_of_their_transform(shared_daemon, tmp_path):
+    from torchvision import transforms
+    path = write_pairs(tmp_path / "a.tar")
+    inverts = transforms.Compose([transforms.CenterCrop(20), transforms.PILToTensor(),
+                                  transforms.Lambda(invert)])
+    left = centre(photo(3), 20, 20)
+    right = centre(photo(3, of="right"), 20, 20)
+    for fields in (("left.png", "right.png"), ("right.png", "left.png")):
+        with pytest.warns(UserWarning, match="invert"), open_pairs(
+                path, fields, framework="torch", transform=inverts) as loader:
+            batch = next(iter(loader))
+        numpy.testing.assert_array_equal(batch.left_png[3], 255 - left)
+        numpy.testing.assert_array_equal(batch.right_png[3], 255 - right)
+    own = {"left.png": inverts, "right.png": T.CenterCrop(20)}
+    with pytest.warns(UserWarning, match="invert"), open_pairs(
+            path, framework="torch", transform=own) as loader:
+        batch = next(iter(loader))
+    numpy.testing.assert_array_equal(batch.left_png[3], 255 - left)
+    numpy.testing.assert_array_equal(batch.right_png[3], right)
+
+
+@pytest.mark.parametrize("name, other", [("left", "right"), ("right", "left")])
+def test_a_transform_is_for_the_image_that_it_names(shared_daemon, tmp_path, name,
+                                                    other):
+    """Only the shard says which columns are images."""
+    path = write_shard(tmp_path / "a.mds", [("left", "png"), ("right", "png")],
+                       [encoded(photo(4, of=one), "PNG") for one in ("left", "right")])
+    with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
+                            transform={name: T.CenterCrop(12), other: T.CenterCrop(20)}
+                            ) as loader:
+        batch, = loader
+    numpy.testing.assert_array_equal(getattr(batch, name)[0],
+                                     centre(photo(4, of=name), 12, 12))
+    numpy.testing.assert_array_equal(getattr(batch, other)[0],
+                                     centre(photo(4, of=other), 20, 20))
+    with pytest.raises(forebay.errors.InvalidArgument, match="images may differ"):
+        with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
+                                transform={name: T.CenterCrop(12)}):
+            pass
+
+
+def test_only_the_first_image_is_guessed(shared_daemon, tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        for name in ("left", "right"):
+            photos = file.create_dataset(name, (5,), h5py.vlen_dtype("uint8"))
+            for i in range(5):
+                photos[i] = numpy.frombuffer(encoded(photo(i, of=name), "PNG"),
+                                             numpy.uint8)
+    with pytest.raises(forebay.errors.ForebayError, match="right"):
+        with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
+                                transform={"right": T.CenterCrop(12)}):
+            pass
+
+
+def test_alternatives_of_one_name_are_told_apart(shared_daemon, tmp_path):
+    """Images that are kept decoded are not those of the other loader's field."""
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        for number in range(16):
+            for suffix, value in (("png", 200), ("jpeg", 40)):
+                image = PIL.Image.new("RGB", (600, 450), (value,) * 3)
+                content = encoded(image, suffix)
+                for name, part in (("txt", b"x"), (suffix, content))[suffix == "jpeg":]:
+                    info = tarfile.TarInfo(f"{number:04}.{name}")
+                    info.size = len(part)
+                    tar.addfile(info, io.BytesIO(part))
+
+    def values(fields):
+        with open_pairs(path, fields, shuffle=True,
+                        transform=T.RandomResizedCrop(64)) as loader:
+            return {int(value) for _ in range(3) for batch in loader
+                    for value in batch.jpg.mean(axis=(1, 2, 3)).round()}
+
+    assert values(("txt", "jpg;png")) == {200}
+    assert values(("txt", "jpg;jpeg")) == {40}
 
 
 def test_a_broken_one_is_named(shared_daemon, tmp_path):

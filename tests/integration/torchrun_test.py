@@ -55,7 +55,8 @@ def test_a_dead_rank_and_its_restart(daemon, photos, tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     run = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone",
+        [sys.executable, "-m", "torch.distributed.run", "--rdzv_backend=c10d",
+         "--rdzv_endpoint=localhost:0",
          "--nnodes=1", f"--nproc_per_node={RANKS}", "--max_restarts=2",
          "--monitor_interval=0.2",
          # The default of Debian's torch 1.13 fails with its Python 3.11.

@@ -48,6 +48,35 @@ void AddVerb(CLI::App* app, const std::string& name,
   });
 }
 
+void DescribeInspect(CLI::App* app, CommandLine* line) {
+  AddVerb(app, "inspect", "Say what is in a dataset, and how to read it",
+          &RunInspect, line);
+  Options* const options = &line->options;
+  CLI::App* inspect = app->get_subcommand("inspect");
+  inspect
+      ->add_option("URI", options->uri,
+                   "A folder, a file, or several by braces and wildcards; on "
+                   "this host, gs:// or https://")
+      ->required()
+      ->check(RefuseEmpty);
+  inspect
+      ->add_option("--fields", options->fields,
+                   "The fields to look at, such as jpg,cls, of formats that "
+                   "have a choice. Default: guessed")
+      ->check(RefuseEmpty);
+  inspect->add_flag("--verify", options->verify,
+                    "Read every sample, and list what is broken. Exit code 1 "
+                    "if anything is");
+  inspect
+      ->add_option("-o,--output", options->sheet,
+                   "A PNG file to write: a contact sheet of samples")
+      ->check(RefuseEmpty);
+  inspect
+      ->add_option("--show", options->show,
+                   "Broken samples to list at most, 0 to 1000000. Default 20")
+      ->check(CLI::Range(0, 1000000));
+}
+
 void Describe(CLI::App* app, CommandLine* line) {
   Options& options = line->options;
   app->require_subcommand(1);
@@ -71,6 +100,7 @@ void Describe(CLI::App* app, CommandLine* line) {
   AddVerb(app, "top", "Show live what each job gets; q quits", &RunTop, line);
   AddVerb(app, "peek", "Write a picture of the batch that a job sees", &RunPeek,
           line);
+  DescribeInspect(app, line);
   AddVerb(app, "set", "Change a job while it runs", &RunSet, line);
   AddVerb(app, "doctor", "Say what is wrong, in plain sentences", &RunDoctor,
           line);

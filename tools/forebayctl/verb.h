@@ -31,6 +31,12 @@ struct Options {
   std::optional<double> weight;
   std::optional<double> max_read;  // bytes a second; 0: no cap
   std::optional<double> max_cpu;   // CPUs; 0: no cap
+  // inspect
+  std::string uri;
+  std::string sheet;   // the PNG file to write; empty: none
+  std::string fields;  // with commas between; empty: guessed
+  bool verify = false;
+  std::size_t show = 20;  // broken samples
   // top
   double interval_seconds = 1;
   bool once = false;
@@ -40,6 +46,7 @@ struct Options {
 // standard output; a complaint, one sentence, to standard error.
 int RunCache(const Options& options);
 int RunDoctor(const Options& options);
+int RunInspect(const Options& options);
 int RunJobs(const Options& options);
 int RunPeek(const Options& options);
 int RunQueues(const Options& options);

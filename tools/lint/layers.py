@@ -20,7 +20,7 @@ ORDER = [
     ["server/dataset", "server/sampler", "server/cache", "server/pipeline",
      "server/arena", "server/producer"],
     ["server/storage", "server/executor", "server/device"],
-    ["server/schedule", "server/array"],
+    ["server/schedule", "server/array", "server/audio"],
     ["server/base"],
     ["cuda"],
     ["proto"],

@@ -91,12 +91,13 @@ def memory(pid):
 
 
 @contextlib.contextmanager
-def daemon(config="", environment=None):
+def daemon(config="", environment=None, index=None):
     """Starts forebayd, waits until it accepts clients, stops it at the end.
 
     Args:
       config: text of its TOML file, without [index].
       environment: further variables of its environment.
+      index: the folder of its indexes, which outlives it. By default it does not.
 
     Yields:
       A Daemon.
@@ -107,7 +108,7 @@ def daemon(config="", environment=None):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="forebay-"))
     (folder / "run").mkdir(mode=0o700)
     (folder / "forebayd.toml").write_text(
-        f'[index]\ndirectory = "{folder}/index"\n{config}')
+        f'[index]\ndirectory = "{index or folder / "index"}"\n{config}')
     with open(folder / "log", "wb") as log:
         # In a session of its own: Ctrl-C reaches this process, which then ends it.
         process = subprocess.Popen(

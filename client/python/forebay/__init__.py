@@ -9,13 +9,16 @@
     for images, labels in loader:
         ...
 
-`Dataset` gives single samples to other loaders. `open` reads files.
+`inspect` says what is in a dataset, and how to read it. `Dataset` gives single samples
+to other loaders. `open` reads files.
 """
 
 from . import errors, transforms
 from ._array_record import ArrayRecords, array_record
+from ._audio_folder import AudioFolder, audio_folder
 from ._device_tensor import DeviceTensor
 from ._hdf5 import HDF5, hdf5
+from ._inspect import Inspection, inspect
 from ._lmdb import LMDB, lmdb
 from ._manifest import Manifest, manifest
 from ._map_style import Dataset
@@ -36,11 +39,12 @@ from .loader import DataLoader
 __version__ = _lib.forebay_version().decode()
 
 __all__ = [
-    "ArrayRecords", "DaemonUnavailable", "DataError", "DataLoader", "Dataset",
-    "DeviceTensor", "File", "FileChanged", "ForebayError", "HDF5", "InvalidArgument",
-    "IsADirectory", "LMDB", "Manifest", "NotFound", "NpyFolder", "Npz", "Padded",
-    "PermissionDenied", "Ragged", "ResourceExhausted", "Shared", "SourceUnavailable",
-    "StateError", "TFRecords", "Tokens", "Unsupported", "array_record", "errors",
-    "hdf5", "lmdb", "manifest", "npy_folder", "npz", "open", "share", "tfrecord",
-    "tokens", "transforms",
+    "ArrayRecords", "AudioFolder", "DaemonUnavailable", "DataError", "DataLoader",
+    "Dataset", "DeviceTensor", "File", "FileChanged", "ForebayError", "HDF5",
+    "Inspection", "InvalidArgument", "IsADirectory", "LMDB", "Manifest", "NotFound",
+    "NpyFolder", "Npz", "Padded", "PermissionDenied", "Ragged", "ResourceExhausted",
+    "Shared", "SourceUnavailable", "StateError", "TFRecords", "Tokens", "Unsupported",
+    "array_record", "audio_folder", "errors", "hdf5", "inspect", "lmdb", "manifest",
+    "npy_folder",
+    "npz", "open", "share", "tfrecord", "tokens", "transforms",
 ]

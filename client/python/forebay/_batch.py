@@ -104,7 +104,7 @@ def _framework(name):
 
 
 # Of batches, besides their fields.
-_ATTRIBUTES = ("image_place", "sample_ids", "with_values")
+_ATTRIBUTES = ("image_places", "place_of", "sample_ids", "with_values")
 
 
 def _identifiers(names):
@@ -120,17 +120,17 @@ def _identifiers(names):
 
 
 @functools.lru_cache(maxsize=None)
-def _tuple_type(names, images):
+def _tuple_type(fields, images):
     """A named tuple type that also carries the ids of its samples.
 
     Args:
-      names: of its fields.
-      images: the index of the field of images; None if there is none.
+      fields: tuple of the names of the dataset's fields.
+      images: tuple of the indices of its fields of images.
     """
     # The names are the dataset's, which no type checker can know.
-    fields: Any = collections.namedtuple("Batch", names)  # type: ignore[misc]
+    base: Any = collections.namedtuple("Batch", _identifiers(fields))  # type: ignore
 
-    class Batch(fields):
+    class Batch(base):
         """The fields of a batch, in the dataset's order.
 
         Attributes:
@@ -140,7 +140,7 @@ def _tuple_type(names, images):
         # A maker and the bytes it needs; made on demand, as few ask for ids.
         _ids: Any = None
         _made_ids: Any = None
-        image_place = images
+        image_places = images
 
         def with_values(self, values):
             """A batch of the same samples and fields with other values."""
@@ -148,8 +148,13 @@ def _tuple_type(names, images):
             made._ids = self._ids
             return made
 
+        @staticmethod
+        def place_of(field):
+            """The index of a field of the dataset."""
+            return fields.index(field)
+
         def __reduce__(self):
-            return _restored, (names, images, tuple(self), self.sample_ids)
+            return _restored, (fields, images, tuple(self), self.sample_ids)
 
         # Not a cached_property: until Python 3.12 that takes a lock, which a
         # forked child may find locked forever.
@@ -163,14 +168,14 @@ def _tuple_type(names, images):
     return Batch
 
 
-def _restored(names, images, values, ids):
+def _restored(fields, images, values, ids):
     """A batch that was copied or pickled.
 
     Args:
-      names, images: as _tuple_type's.
+      fields, images: as _tuple_type's.
       ids: its sample_ids.
     """
-    made = tuple.__new__(_tuple_type(names, images), values)
+    made = tuple.__new__(_tuple_type(fields, images), values)
     made._made_ids = ids
     return made
 
@@ -281,7 +286,7 @@ class Wrapper:
 
     def _new_format(self, fields):
         names: List[str] = []
-        makers, ids, make_ids, images = [], None, None, None
+        makers, ids, make_ids, images = [], None, None, []
         numbers = fields[-1]  # of the samples
         for index, field in enumerate(fields):
             shape = tuple(field.shape[:field.rank])
@@ -290,7 +295,7 @@ class Wrapper:
                 make_ids = self._maker(field.dtype, shape, True)
                 continue
             if field.kind == _native.IMAGE:
-                images = len(names)
+                images.append(len(names))
             names.append(field.name.decode(errors="replace"))
             if field.row_splits_offset and field.kind == _native.ARRAY:
                 make = _ragged.maker(
@@ -303,5 +308,5 @@ class Wrapper:
             else:
                 make = self._number_maker(index, field, shape)
             makers.append((make, field.offset))
-        return _Format(_tuple_type(_identifiers(names), images), makers, ids,
+        return _Format(_tuple_type(tuple(names), tuple(images)), makers, ids,
                        make_ids)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
-from . import _native, _paths, _translate, errors
+from . import _native, _paths, _torchaudio, _translate, errors
 from ._array_record import ArrayRecords
+from ._audio_transforms import AudioTransform
+from ._counterpart import NoCounterpart
 from ._hdf5 import HDF5
 from ._lmdb import LMDB
+from ._npy_folder import NpyFolder
+from ._npz import Npz
 from ._tfrecord import TFRecords
+from ._tokens import Tokens
 from .transforms import (Compose, Normalize, RandomWindow, Slice, ToDtype,
                          Transform, Transpose)
 
 # Types, and extensions.
 _IMAGES = ("image", "jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff")
 _RECORDS = (TFRecords, LMDB, ArrayRecords, HDF5)
+_ARRAYS = (Npz, NpyFolder, Tokens)
 _DATUM = {"image": "image", "array": "npy", "label": "int64"}
 
 
-class _DecodeOnly(Transform):
+class DecodeOnly(Transform):
     """No step."""
 
     def _append(self, lib: Any, pipeline: Any) -> int:
@@ -57,10 +63,17 @@ def _translated(field: str, transform: Any) -> Transform:
     """The daemon's ops for a field that is an array, or not the first image."""
     if isinstance(transform, Transform):
         return transform
+    if _torchaudio.owns(transform):
+        try:
+            return _torchaudio.translate(transform)
+        except NoCounterpart as why:
+            raise errors.Unsupported(
+                f"transform: that of {field} has no counterpart in "
+                f"forebay.transforms{why}") from None
     if _translate.is_foreign(transform):
         found = _translate.translate(transform)
         if found.code is None and not found.trailing:
-            return found.transform or _DecodeOnly()
+            return found.transform or DecodeOnly()
         raise errors.Unsupported(
             f"transform: that of {field} has ops without a counterpart in "
             "forebay.transforms, and only the first image's may")
@@ -73,8 +86,23 @@ def _is_images(transform: Any) -> bool:
     """Whether a transform is of images alone, as those of other libraries are."""
     if isinstance(transform, Compose):
         return any(map(_is_images, transform.transforms))
-    return not isinstance(transform, (Normalize, RandomWindow, Slice, ToDtype,
-                                      Transpose))
+    if _torchaudio.owns(transform):
+        return False
+    return not isinstance(transform, (AudioTransform, Normalize, RandomWindow, Slice,
+                                      ToDtype, Transpose))
+
+
+def _hdf5_name(path: str) -> str:
+    """The name of the field that is made of an HDF5 dataset, or of those that a path
+    with \"*\" stands for."""
+    parts = path.strip("/").split("/")
+    if "*" in parts:
+        parts = parts[parts.index("*") + 1:] or ["value"]
+    return "/".join(parts)
+
+
+def _first_alternative(field: str) -> str:
+    return field.split(";")[0]
 
 
 class _Fields:
@@ -83,13 +111,18 @@ class _Fields:
     Attributes:
       names: of all, in their order; None if they are not known.
       types: by name; None if names alone are known, or nothing.
+      has_images: whether any field may be an image.
       has_extensions: whether names tell images.
+      name_of: makes a field's name of what the user calls it.
+      tells_images: whether it is known which fields are images.
     """
 
     def __init__(self, dataset: Any, fields: Any) -> None:
         self.names: Optional[List[str]] = None
         self.types: Optional[Mapping[str, str]] = None
         is_path = isinstance(dataset, (str, bytes, os.PathLike))
+        self.has_images = not isinstance(dataset, _ARRAYS) and not (
+            is_path and _paths.are_files(dataset, (".npz", ".npy")))
         has_records = isinstance(dataset, _RECORDS)
         if has_records:
             fields = dataset.fields
@@ -105,17 +138,29 @@ class _Fields:
             if isinstance(dataset, LMDB) and fields.get("value") == "datum":
                 fields = {**fields, **_DATUM}
             self.types = fields
+        is_hdf5 = isinstance(dataset, HDF5) or (
+            is_path and _paths.is_hdf5(_paths.path_of(dataset)))
+        self.name_of: Callable[[str], str] = (
+            _hdf5_name if is_hdf5 else _first_alternative if self.has_extensions else
+            str)
+        if self.types is not None:
+            self.types = {self.name_of(field): kind
+                          for field, kind in self.types.items()}
         if isinstance(fields, (list, tuple, set, Mapping)):
-            self.names = [field if has_records else str(field).split(";")[0]
-                          for field in fields]
+            self.names = [self.name_of(str(field)) for field in fields]
+        self.tells_images = not self.has_images or self.has_extensions or (
+            self.types is not None and all(self.types.values()))
 
     def is_image(self, field: str, transform: Any) -> bool:
         """Whether a field is an image, or must be one to have that transform."""
+        if not self.has_images:
+            return False
         kind = None if self.types is None else self.types.get(field)
         if kind:
             return kind in _IMAGES
         if self.has_extensions:
-            return field.rpartition(".")[2] in _IMAGES
+            plain = field[:-3] if field.endswith(".gz") else field
+            return plain.rpartition(".")[2] in _IMAGES
         return transform is not None and _is_images(transform)
 
     def may_have(self, field: str, is_image: bool) -> bool:
@@ -135,9 +180,26 @@ class _Fields:
         return [name for name in names if self.is_image(name, given.get(name))]
 
 
+class Split(NamedTuple):
+    """The transforms of a dataset's fields.
+
+    Attributes:
+      first: of the first image, which may have ops of any kind; or None.
+      name: that image's field; None if there is no `first`.
+      own: those of other fields, by name.
+      by_name: whether only the daemon knows which fields are images, so that none
+        may be taken for the first.
+    """
+
+    first: Any
+    name: Optional[str]
+    own: Dict[str, Transform]
+    by_name: bool
+
+
 def split(transforms: Mapping[Any, Any], dataset: Any,
-          fields: Optional[Sequence[str]]) -> Tuple[Any, Dict[str, Transform]]:
-    """The transforms of the first image, or None, and those of other fields by name.
+          fields: Optional[Sequence[str]]) -> Split:
+    """Tells the transform of the first image from those of other fields.
 
     An image that has none is only decoded.
 
@@ -155,7 +217,7 @@ def split(transforms: Mapping[Any, Any], dataset: Any,
         if not isinstance(name, str):
             raise errors.InvalidArgument(
                 f"transform: {name!r} is no name of a field")
-        field = name.split(";")[0] if known.has_extensions else name
+        field = known.name_of(name)
         if not known.may_have(field, known.is_image(field, transform)):
             raise errors.InvalidArgument(f"transform: there is no field {field}")
         if field in given:
@@ -164,9 +226,10 @@ def split(transforms: Mapping[Any, Any], dataset: Any,
     images = known.images(given)
     # Without names, nobody knows which of several is the first.
     has_first = len(images) == 1 or (bool(images) and known.names is not None)
+    name = images[0] if has_first and given.get(images[0]) is not None else None
     first = given.pop(images[0], None) if has_first else None
     own = {field: _translated(field, transform)
            for field, transform in given.items() if transform is not None}
     for field in images[1:]:
-        own.setdefault(field, _DecodeOnly())
-    return first, own
+        own.setdefault(field, DecodeOnly())
+    return Split(first, name, own, not known.tells_images)

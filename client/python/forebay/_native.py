@@ -7,7 +7,7 @@ import os
 import pathlib
 from typing import Optional
 
-from . import errors
+from . import _native_audio as _audio, errors
 
 OK, END_OF_EPOCH, INTERRUPTED, TIMEOUT = range(4)
 FORKED = 12
@@ -192,7 +192,7 @@ class ObjectPart(c.Structure):
 
 _U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
 _PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
-_DOUBLES = c.POINTER(c.c_double)
+_DOUBLES, _I64 = c.POINTER(c.c_double), c.c_int64
 
 # name: (result, arguments); a result None is void.
 _PROTOTYPES = {
@@ -216,8 +216,9 @@ _PROTOTYPES = {
         (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t]),
     "forebay_pipeline_add_normalize_axis":
         (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t, c.c_int32]),
-    "forebay_pipeline_add_slice":
-        (_INT, [_PTR, c.c_int64, c.POINTER(c.c_int64), c.c_int32]),
+    "forebay_pipeline_add_decode": (_INT, [_PTR, _INT]),
+    "forebay_pipeline_add_exif_transpose": (_INT, [_PTR]),
+    "forebay_pipeline_add_slice": (_INT, [_PTR, _I64, c.POINTER(_I64), c.c_int32]),
     "forebay_pipeline_add_random_window": (_INT, [_PTR, c.c_uint64, c.c_int32, _INT]),
     "forebay_pipeline_add_transpose": (_INT, [_PTR, c.POINTER(c.c_uint32), c.c_size_t]),
     "forebay_pipeline_add_array": (_INT, [_PTR, c.c_char_p, _PTR]),
@@ -250,8 +251,7 @@ _PROTOTYPES = {
     "forebay_tensor_pool_close": (None, [_PTR]),
     "forebay_tensor_make": (_INT, [_PTR, _PTR, _U32, c.POINTER(_PTR)]),
     "forebay_tensor_make_part":
-        (_INT, [_PTR, _PTR, _U32, c.c_uint64, c.POINTER(TensorType),
-                c.POINTER(_PTR)]),
+        (_INT, [_PTR, _PTR, _U32, c.c_uint64, c.POINTER(TensorType), c.POINTER(_PTR)]),
     "forebay_tensor_from_host":
         (_INT, [_PTR, _PTR, c.POINTER(TensorType), c.POINTER(_PTR)]),
     "forebay_tensor_copy": (_INT, [_PTR, c.POINTER(_PTR)]),
@@ -326,7 +326,7 @@ def _load() -> c.CDLL:
         library = c.CDLL(str(path))
     except OSError as error:
         raise errors.ForebayError(f"cannot load {path}: {error}") from None
-    for name, (result, arguments) in _PROTOTYPES.items():
+    for name, (result, arguments) in {**_PROTOTYPES, **_audio.PROTOTYPES}.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library

@@ -10,7 +10,7 @@ from . import errors
 from ._torch_data import IMAGE_EXTENSIONS
 
 # A look into a folder is at so many entries, and into so many folders in it.
-_ENTRIES, _FOLDERS = 1000, 8
+_ENTRIES, FOLDERS = 1000, 8
 
 
 class NpyFolder:
@@ -64,8 +64,8 @@ def ending_in(path: Union[str, bytes]) -> Optional[str]:
     """The end of the names of a local folder's files, ".npy" or ".npz"; None if they
     are of other kinds, or there are images in its folders."""
     try:
-        own, folders = _look(os.fsdecode(path))
-        found = [_look(folder)[0] for folder in folders[:_FOLDERS]]
+        own, folders = look(os.fsdecode(path))
+        found = [look(folder)[0] for folder in folders[:FOLDERS]]
     except OSError:
         return None
     if any(IMAGE_EXTENSIONS & endings for endings in found):
@@ -75,7 +75,7 @@ def ending_in(path: Union[str, bytes]) -> Optional[str]:
     return ".npy" if ".npy" in own.union(*found) else None
 
 
-def _look(path):
+def look(path):
     """The endings of a folder's files, and its folders."""
     endings, folders = set(), []
     with os.scandir(path) as entries:

@@ -205,7 +205,8 @@ def open(  # noqa: A001: as the builtin
     FileChanged. Reads wait for a daemon that restarts, as DataLoader does.
 
     Args:
-      uri: a path, or file://, gs://, http:// or https://.
+      uri: a path, or file://, gs://, s3://, hdfs://, webhdfs://, http:// or
+        https://.
       mode: "rb", or "r" or "rt" for text.
       encoding, errors, newline: of text, as the builtin's.
       block_size: bytes; a power of two, 64 KiB to 16 MiB. The cache has equal

@@ -6,9 +6,11 @@ import collections.abc
 import numbers
 import os
 
-from . import (_archives, _array_record, _job, _lengths, _native, _native_dataset,
-               _npy_folder, _npz, _paths, _tfrecord, _tokens, errors, transforms)
+from . import (_archives, _array_record, _audio_folder, _job, _lengths, _native,
+               _native_dataset, _npy_folder, _npz, _paths, _tfrecord, _tokens, errors,
+               transforms)
 from ._array_record import ArrayRecords
+from ._audio_folder import AudioFolder
 from ._hdf5 import HDF5, hdf5, names_and_types
 from ._lmdb import LMDB
 from ._manifest import Manifest
@@ -20,6 +22,7 @@ from ._tokens import Tokens
 
 # The results of functions of that name, which say their fields themselves.
 _NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder",
+          AudioFolder: "audio_folder",
           Tokens: "tokens", ArrayRecords: "array_record", HDF5: "hdf5"}
 
 
@@ -110,6 +113,16 @@ def _named_options(dataset):
                  {"uri": uri, "root": uri})
         return {"format": _native.NPY, **place,
                 "fields": _npy_folder.field_names(dataset), "columns": []}
+    if isinstance(dataset, AudioFolder):
+        archives = _archives.split(uri, _paths.is_remote(dataset.path))
+        if archives is not None:
+            if not dataset.labels:
+                raise errors.InvalidArgument(
+                    f"{dataset!r}: in zip archives, audio files lie in class folders")
+            return {**_zip_options(*archives),
+                    "fields": _audio_folder.field_names(dataset)}
+        return {"format": _native.IMAGE_FOLDER, "uri": uri,
+                "fields": _audio_folder.field_names(dataset), "columns": []}
     if isinstance(dataset, Tokens):
         names, values = _tokens.names_and_values(dataset)
         return {"format": _native.TOKENS, "uri": uri, "fields": names,
@@ -121,8 +134,8 @@ def _named_options(dataset):
 
 
 def _folder_options(path, fields):
-    """The options of a local folder of NumPy's files, of which each is a sample; None
-    if the path is none."""
+    """The options of a local folder of NumPy's files or audio files, of which each is
+    a sample; None if the path is none."""
     if _paths.is_remote(path) or not os.path.isdir(path):
         return None
     ending = _npy_folder.ending_in(path)
@@ -130,6 +143,9 @@ def _folder_options(path, fields):
         return _named_options(_npz.npz(path, fields=fields))
     if ending == ".npy" and fields is None:
         return _named_options(_npy_folder.npy_folder(path))
+    if ending is None and fields is None:
+        audio = _audio_folder.find(path)
+        return None if audio is None else _named_options(audio)
     return None
 
 

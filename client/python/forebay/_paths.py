@@ -10,7 +10,8 @@ import urllib.parse
 from . import _patterns, errors
 from ._hdf5 import ENDINGS as _HDF5
 
-_REMOTE = ("gs://", "http://", "https://")
+_REMOTE = ("gs://", "s3://", "hdfs://", "webhdfs://", "swebhdfs://", "http://",
+           "https://")
 
 
 def is_passable(name):
@@ -73,12 +74,12 @@ def path_of(dataset):
 def is_shards(path):
     """Whether a path stands for tar shards rather than for a folder."""
     name = os.fsdecode(path)
-    is_shards = name.endswith((".tar", ".tar.gz", ".tgz"))
+    is_shards = name.endswith((".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"))
     return (is_shards or any(c in name for c in "{*?[")) and not os.path.isdir(path)
 
 
 _TFRECORD = tuple(ending + packed for ending in (".tfrecord", ".tfrecords", ".tfrec")
-                  for packed in ("", ".gz"))
+                  for packed in ("", ".gz", ".zst"))
 _ARRAY_RECORD = (".array_record", ".arrayrecord")
 
 

@@ -143,11 +143,11 @@ def _below(path: bytes, root: bytes) -> bytes:
 def _remote(uri: str, root: Optional[str]) -> Place:
     scheme, _, rest = uri.partition("://")
     host, _, path = rest.partition("/")
-    is_web = scheme != "gs"
+    is_web = scheme in ("http", "https")
     if is_web and ("?" in path or "#" in path):
         raise errors.Unsupported(
             f"{uri}: a URL with a query or a fragment names no file")
-    if not host or not path or path.endswith("/"):
+    if not (host or scheme == "hdfs") or not path or path.endswith("/"):
         fail(errors.IsADirectory, errno.EISDIR, f"{uri}: names no object")
     if root is None:
         root = uri.rpartition("/")[0]

@@ -91,8 +91,9 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         raise errors.InvalidArgument(
             f"batch_transform must be a function, not {batch_transform!r}")
     own: Dict[str, Transform] = {}  # of other fields than the first image
+    name, by_name = None, False
     if isinstance(transform, collections.abc.Mapping):
-        transform, own = _field_transforms.split(
+        transform, name, own, by_name = _field_transforms.split(
             transform, dataset, others["fields"])
     kind = _batch.resolve_framework(framework)
     gpu = _device.choose(device, static_buffers, kind)
@@ -120,6 +121,9 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             return NeedsWorkers(str(error), False)
         raise
     for_daemon = split.transform
+    if by_name and name is not None and coded is None:
+        own = {**own, name: for_daemon or _field_transforms.DecodeOnly()}
+        for_daemon = None
     if own:
         if coded is not None:
             raise errors.Unsupported(
@@ -136,8 +140,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     if split.trailing:
         _translate.warn_of(split.trailing, stacklevel + 1)
     processing = PostProcessing(
-        kind, split.trailing, split.input_kind, label_function, batch_transform,
-        pin_memory)
+        kind, split.trailing, split.input_kind, name, label_function,
+        batch_transform, pin_memory)
     if distributed:
         rank, world_size, _ = _job.distributed_rank()
     sampling = _sampling.read(sampler, size, shuffle, generator).completed(

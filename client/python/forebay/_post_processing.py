@@ -66,7 +66,7 @@ class PostProcessing:
     """
 
     def __init__(self, framework: str, trailing: Sequence[Callable] = (),
-                 input_kind: str = "tensor",
+                 input_kind: str = "tensor", image: Optional[str] = None,
                  target_transform: Optional[Callable] = None,
                  batch_transform: Optional[Callable] = None,
                  pin_memory: bool = False):
@@ -76,6 +76,7 @@ class PostProcessing:
           framework: "torch", "numpy" or "dlpack", the batches' kind of array.
           trailing: ops for each image.
           input_kind: of the first of them: see _translate.Translation.
+          image: the field whose images these are; None: all that are images.
           target_transform: for each label, an int.
           batch_transform: for the whole batch, whose fields are its arguments.
           pin_memory: whether to copy tensors to page-locked memory.
@@ -83,6 +84,7 @@ class PostProcessing:
         self._framework = framework
         self._trailing, self._input_kind = trailing, input_kind
         self._input = INPUTS[input_kind]
+        self._image = image
         self._target_transform = target_transform
         self._batch_transform = batch_transform
         self._pin = pin_memory and can_pin(framework)
@@ -100,10 +102,15 @@ class PostProcessing:
                      else op(value))
         return value
 
+    def _places(self, batch: Any) -> Sequence[int]:
+        """The fields that trailing ops are for."""
+        if self._image is None or len(batch.image_places) == 1:
+            return batch.image_places
+        return [batch.place_of(self._image)]
+
     def __call__(self, batch: Any) -> Any:
         values: List[Any] = list(batch)
-        if self._trailing:
-            place = batch.image_place
+        for place in self._places(batch) if self._trailing else ():
             values[place] = _in_framework(
                 _stack([self._sample(row) for row in values[place]]),
                 self._framework)

@@ -21,4 +21,6 @@ def forebayd() -> None:
 
 def forebayctl() -> None:
     """Replaces this process by forebayctl, with the same arguments."""
+    # `forebayctl inspect` is this package's.
+    os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
     _become("forebayctl")

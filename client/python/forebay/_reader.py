@@ -62,6 +62,13 @@ class Reader:
         Raises:
           errors.ForebayError: why the first sample that failed did.
         """
+        self._ask(samples)
+        return [tuple(self._value(at, number, field) for field in self._fields)
+                for at, number in enumerate(samples)]
+
+    def _ask(self, samples):
+        """Returns when the samples are in the reader's memory. Raises as `fetch`;
+        those that did not fail are there all the same."""
         numbers = (c.c_int64 * len(samples))(*samples)
         self._is_asked = True
         try:
@@ -75,8 +82,6 @@ class Reader:
             self._is_asked = False
             raise
         self._is_asked = False
-        return [tuple(self._value(at, number, field) for field in self._fields)
-                for at, number in enumerate(samples)]
 
     def is_usable(self):
         """False in a forked child, once the daemon is gone, and after an answer

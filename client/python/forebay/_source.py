@@ -17,7 +17,7 @@ class Folder(NamedTuple):
 
     Attributes:
       path: str or os.PathLike, the folder, or a URI that the daemon reads
-        itself ("gs://bucket/...").
+        itself ("gs://bucket/...", "s3://bucket/...").
     """
 
     path: Any

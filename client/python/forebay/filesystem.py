@@ -2,12 +2,13 @@
 
     forebay:///data/train.csv                  a local file
     forebay://gs/bucket/train.csv              gs://bucket/train.csv
+    forebay://s3/bucket/train.csv              s3://bucket/train.csv
     forebay://https/host/train.csv             https://host/train.csv
     forebay::gs://bucket/train.csv             the same, chained
 
 Needs fsspec, which finds it by itself where Forebay is installed. From a
 checkout, import this module first. A chained URL needs fsspec's own file system
-of its last part, such as gcsfs, and so does listing a bucket.
+of its last part, such as gcsfs or s3fs, and so does listing a bucket.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ._object_session import Client
 from ._open import MAX_BLOCK, MIN_BLOCK
 from ._open import open as _open_file
 
-_SCHEMES = ("gs", "http", "https")
+_SCHEMES = ("gs", "s3", "hdfs", "webhdfs", "swebhdfs", "http", "https")
 _REMOTE = re.compile(f"({'|'.join(_SCHEMES)})://?")
 _PREFIX = "forebay://"
 
@@ -190,7 +191,8 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
 
 def _base_of(fo, protocol):
     """The path or URI that a chained URL leads to."""
-    schemes = {"gs": "gs", "gcs": "gs", "http": "http", "https": "https"}
+    schemes = {scheme: scheme for scheme in _SCHEMES}
+    schemes.update(gcs="gs", s3a="s3")
     if protocol in ("file", "local"):
         return fo
     if protocol not in schemes:

@@ -23,8 +23,8 @@ class DataLoader:
     Each `iter()` starts the next epoch and abandons the one before (one that was
     dropped before it gave a batch begins again). A batch is a named tuple of the
     dataset's fields, with the attribute `sample_ids`. A folder of class folders has
-    the fields `image` and `label`, .npy files have `array`; of tar shards and manifests
-    you choose them. Field names become identifiers: other characters become "_"
+    the fields `image` (or `audio`) and `label`, .npy files have `array`; of tar shards
+    and manifests you choose them. Field names become identifiers: others become "_"
     ("left.png" is `left_png`), "jpg;png" is named after the first, and a name that is
     taken or does not begin with a letter is prefixed by "f_". Images and arrays are the
     memory that the daemon wrote: writable, private to this process, and valid while
@@ -40,14 +40,14 @@ class DataLoader:
 
     Args:
       dataset: a path or file:// URI, or a URI that the daemon reads as itself:
-        "gs://bucket/...", or (all but folders) "https://...". A folder has the
-        semantics of torchvision's ImageFolder; so has a zip archive, or a folder in one
-        ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
+        "gs://bucket/...", "s3://...", or (all but folders) "https://...". A folder has
+        the semantics of torchvision's ImageFolder; so has a zip archive, or a folder in
+        one ("/data/all.zip/train"). A name that ends in ".npy", also with braces or
         wildcards, or in ".npz", means the rows of NumPy's files, all of one type and
         shape; in a folder, each is a sample. ".tfrecord", ".h5", ".array_record" and
-        ".mds" mean files of these formats. One that ends in ".tar" or ".tar.gz", or has
+        ".mds" mean files of these formats. One that ends in ".tar", ".tar.zst", or has
         braces or wildcards ("/data/{00000..00127}.tar"), means tar shards as webdataset
-        writes them. Or a `forebay.manifest`, `lmdb`, `npy_folder`, `tokens` and the
+        writes them. Or `forebay.manifest`, `lmdb`, `npy_folder`, `audio_folder` and the
         like. Or torchvision's ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and
         its like, with their transforms (that of targets runs in the trainer); torch's
         TensorDataset (fields `tensor0`, ...), Subset and ConcatDataset of these. Any
@@ -59,7 +59,7 @@ class DataLoader:
         field is decoded: jpg, jpeg, png, webp, gif, bmp, tif and tiff as images; cls,
         cls2, class, count, index, inx and id as integers; txt, text and transcript as
         texts; json and jsn as JSON; npy as arrays of one type, and of one shape but for
-        the first axis (see ragged); all else stays bytes.
+        the first axis (see ragged); wav, flac, ogg, opus and mp3 as audio; else bytes.
       batch_size: samples, 1 to 65536; None: see collate_fn.
       shuffle: whether each epoch has a new random order, keyed by the seed.
         "block" puts blocks of some megabytes of consecutive samples in random

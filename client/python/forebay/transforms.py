@@ -3,6 +3,7 @@
 They are data, which the daemon executes. Sizes are pixels; images are H x W
 pixels of C channels. Slice, RandomWindow, Transpose, ToDtype and Normalize are for
 arrays: DataLoader's transform={"npy": ...}. A negative axis counts from the last.
+Ops of audio are for arrays, too, with torchaudio.transforms' names and numerics.
 """
 
 from __future__ import annotations
@@ -12,29 +13,21 @@ import numbers as _numbers
 from typing import Any, Iterable, Optional, Sequence, Union
 
 from . import _native, _transform_values as _values
+from ._audio_transforms import (
+    AmplitudeToDB, FrequencyMasking, MFCC, MelSpectrogram, Resample, Spectrogram,
+    TimeMasking, ToMono, Vol)
+from ._transform import Transform
 from ._transform_values import Fill, InterpolationMode, JitterValue, Size
 
 __all__ = [
-    "CenterCrop", "ColorJitter", "Compose", "Grayscale", "InterpolationMode",
-    "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip",
-    "RandomResizedCrop", "RandomVerticalFlip", "RandomWindow", "Resize", "Slice",
-    "ToDtype", "ToImage", "Transform", "Transpose",
+    "AmplitudeToDB", "CenterCrop", "ColorJitter", "Compose", "Decode", "ExifTranspose",
+    "FrequencyMasking", "Grayscale", "InterpolationMode", "MFCC", "MelSpectrogram",
+    "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop",
+    "RandomVerticalFlip", "RandomWindow", "Resample", "Resize", "Slice", "Spectrogram",
+    "TimeMasking", "ToDtype", "ToImage", "ToMono", "Transform", "Transpose", "Vol",
 ]
 
 _LAYOUTS = {"NCHW": 1, "NHWC": 2}
-
-
-class Transform:
-    """One step of a pipeline."""
-
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        """Adds the step to a native pipeline; returns a status."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        shown = (f"{name}={value!r}" for name, value in vars(self).items()
-                 if not name.startswith("_"))
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class Compose(Transform):
@@ -59,6 +52,31 @@ class Compose(Transform):
     def __repr__(self) -> str:
         lines = "".join(f"\n      {t!r}" for t in self.transforms)
         return f"Compose({lines}\n)"
+
+
+class Decode(Transform):
+    """Says how images are decoded; the first transform, if it is there.
+
+    With scaled, a JPEG is decoded at 1/2, 1/4 or 1/8 of its size where the first
+    Resize or RandomResizedCrop makes it smaller by at least that factor. That is
+    faster; pixels differ a little, draws do not. See images.md.
+    """
+
+    def __init__(self, scaled: bool = False) -> None:
+        self.scaled = bool(scaled)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_decode(pipeline, self.scaled)
+
+
+class ExifTranspose(Transform):
+    """Turns images as their EXIF orientation says, as PIL.ImageOps.exif_transpose.
+
+    Only Decode may come before it.
+    """
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_exif_transpose(pipeline)
 
 
 class Resize(Transform):

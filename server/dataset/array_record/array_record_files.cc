@@ -14,12 +14,13 @@ using tfrecord::ExampleFiles;
 using tfrecord::FieldGuess;
 using tfrecord::RecordFields;
 
-absl::StatusOr<ExampleFiles::FormatPtr> Parse(std::string_view text) {
-  return ArrayRecordFormat::Parse(text);
+absl::StatusOr<ExampleFiles::FormatPtr> Parse(std::string_view text,
+                                              base::MemoryBudget* budget) {
+  return ArrayRecordFormat::Parse(text, budget);
 }
 
-ExampleFiles::FormatPtr Make(RecordFields fields) {
-  return std::make_shared<const ArrayRecordFormat>(std::move(fields));
+ExampleFiles::FormatPtr Make(RecordFields fields, base::MemoryBudget* budget) {
+  return std::make_shared<const ArrayRecordFormat>(std::move(fields), budget);
 }
 
 absl::StatusOr<FieldGuess> Guess(const records::RecordRequest& request,

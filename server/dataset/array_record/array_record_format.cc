@@ -1,5 +1,6 @@
 #include "server/dataset/array_record/array_record_format.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -33,18 +34,20 @@ FieldValue InChunk(const FieldValue& value, Bytes record, Bytes chunk) {
 
 }  // namespace
 
-ArrayRecordFormat::ArrayRecordFormat(tfrecord::RecordFields fields)
+ArrayRecordFormat::ArrayRecordFormat(tfrecord::RecordFields fields,
+                                     base::MemoryBudget* budget)
     : fields_(std::move(fields)),
-      text_(absl::StrCat(std::string(kName), fields_.text())) {}
+      text_(absl::StrCat(std::string(kName), fields_.text())),
+      chunks_(budget) {}
 
 absl::StatusOr<std::shared_ptr<const records::RecordFormat>>
-ArrayRecordFormat::Parse(std::string_view text) {
+ArrayRecordFormat::Parse(std::string_view text, base::MemoryBudget* budget) {
   if (!text.starts_with(kName))
     return absl::DataLossError("is of records that are no ArrayRecords");
   FOREBAY_ASSIGN_OR_RETURN(
       tfrecord::RecordFields fields,
       tfrecord::RecordFields::Parse(text.substr(kName.size())));
-  return std::make_shared<const ArrayRecordFormat>(std::move(fields));
+  return std::make_shared<const ArrayRecordFormat>(std::move(fields), budget);
 }
 
 absl::StatusOr<std::unique_ptr<records::RecordParser>> ArrayRecordFormat::Parse(
@@ -69,24 +72,48 @@ std::vector<Field> ArrayRecordFormat::FieldsOf(
   return fields;
 }
 
+absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
+    const records::RecordIndex& index, std::uint64_t number, Bytes chunk,
+    MadeValues* made) const {
+  const std::uint64_t place = index.PlaceOf(number);
+  const auto lacks = [](std::uint64_t records) {
+    return absl::DataLossError(
+        absl::StrCat("its chunk has only ", records, " records"));
+  };
+  const bool has_others =
+      place > 0 || (number + 1 < index.size() && index.PlaceOf(number + 1) > 0);
+  Version digest = {};
+  if (has_others) {
+    digest = KeptChunks::DigestOf(chunk);
+    if (const auto kept = chunks_.Find(digest); kept.has_value()) {
+      if (place >= kept->size()) return lacks(kept->size());
+      const Bytes payload = kept->At(place);
+      if (payload.empty()) return Bytes();
+      FOREBAY_ASSIGN_OR_RETURN(const auto copy,
+                               made->AddUnpacked(payload.size()));
+      std::copy(payload.begin(), payload.end(), copy.begin());
+      return copy;
+    }
+  }
+  const std::uint64_t most =
+      index.bounds().empty() ? 0 : index.bounds().back().longest;
+  FOREBAY_ASSIGN_OR_RETURN(
+      Chunk records, Chunk::Read(index.ExtentOf(number).offset, chunk, most,
+                                 [made](std::uint64_t bytes) {
+                                   return made->AddUnpacked(bytes);
+                                 }));
+  if (place >= records.left()) return lacks(records.left());
+  if (has_others) chunks_.Add(digest, records);
+  records.Skip(place);
+  return records.Next();
+}
+
 absl::Status ArrayRecordFormat::ReadValuesOf(const records::RecordIndex& index,
                                              std::uint64_t number, Bytes record,
                                              absl::Span<FieldValue> values,
                                              MadeValues* made) const {
-  const std::uint64_t most =
-      index.bounds().empty() ? 0 : index.bounds().back().longest;
-  FOREBAY_ASSIGN_OR_RETURN(
-      Chunk chunk, Chunk::Read(index.ExtentOf(number).offset, record, most,
-                               [made](std::uint64_t bytes) {
-                                 return made->AddUnpacked(bytes);
-                               }));
-  const std::uint64_t place = index.PlaceOf(number);
-  if (place >= chunk.left()) {
-    return absl::DataLossError(
-        absl::StrCat("its chunk has only ", chunk.left(), " records"));
-  }
-  chunk.Skip(place);
-  const Bytes payload = chunk.Next();
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes payload,
+                           FindPayload(index, number, record, made));
   if (payload.size() > index.BytesOf(number)) {
     return absl::DataLossError(absl::StrCat("has ", payload.size(),
                                             " bytes, but when it was indexed ",

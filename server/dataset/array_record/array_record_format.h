@@ -10,7 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/array_record/kept_chunks.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_format.h"
@@ -21,15 +23,18 @@
 namespace forebay::dataset::array_record {
 
 // ArrayRecord files, whose records have these fields. A record is read with all
-// of its chunk, whose hashes are checked then, and unpacked.
+// of its chunk, whose hashes are checked then, and unpacked. Some chunks of
+// many records are kept unpacked.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class ArrayRecordFormat final : public records::RecordFormat {
  public:
-  explicit ArrayRecordFormat(tfrecord::RecordFields fields);
+  // The budget outlives it; it is for the chunks that are kept. If it is null,
+  // none are.
+  ArrayRecordFormat(tfrecord::RecordFields fields, base::MemoryBudget* budget);
   // DATA_LOSS: the text is none of a format.
   static absl::StatusOr<std::shared_ptr<const RecordFormat>> Parse(
-      std::string_view text);
+      std::string_view text, base::MemoryBudget* budget);
 
   const std::string& text() const override { return text_; }
   absl::StatusOr<std::unique_ptr<records::RecordParser>> Parse(
@@ -43,8 +48,14 @@ class ArrayRecordFormat final : public records::RecordFormat {
                             MadeValues* made) const override;
 
  private:
+  // Returns the bytes of a record in its chunk, or unpacked.
+  absl::StatusOr<absl::Span<const std::uint8_t>> FindPayload(
+      const records::RecordIndex& index, std::uint64_t number,
+      absl::Span<const std::uint8_t> chunk, MadeValues* made) const;
+
   const tfrecord::RecordFields fields_;
   const std::string text_;
+  mutable KeptChunks chunks_;
 };
 
 }  // namespace forebay::dataset::array_record

@@ -23,11 +23,25 @@ using storage::local::LocalRoot;
 // Set in the keys of remote roots. No device has so large a number.
 constexpr std::uint64_t kNoDevice = std::uint64_t{1} << 63;
 
+absl::StatusOr<FolderKind> ImagesOrAudio(
+    const google::protobuf::RepeatedPtrField<std::string>& fields,
+    const storage::Root& root) {
+  if (fields.empty()) return FolderKind::kImages;
+  if (fields[0] == "audio" && fields.size() == 1) return FolderKind::kFlatAudio;
+  if (fields[0] == "audio" && fields.size() == 2 && fields[1] == "label")
+    return FolderKind::kClassAudio;
+  return absl::InvalidArgumentError(absl::StrCat(
+      root.uri(),
+      ": samples of folders of audio files have the fields \"audio\" and "
+      "\"label\", or \"audio\" alone"));
+}
+
 // Returns what is a sample there.
 absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
                                   const storage::Root& root) {
-  if (spec.format() != proto::DatasetSpec::NPY) return FolderKind::kImages;
   const auto& fields = spec.fields();
+  if (spec.format() != proto::DatasetSpec::NPY)
+    return ImagesOrAudio(fields, root);
   if (fields.empty()) return FolderKind::kArrays;
   if (fields[0] == "array" && fields.size() == 1)
     return FolderKind::kFlatArrays;
@@ -42,12 +56,18 @@ absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
 // Tells apart the indexes of one root.
 std::uint32_t FormatOf(FolderKind kind) {
   if (kind == FolderKind::kImages) return proto::DatasetSpec::IMAGE_FOLDER;
-  return proto::DatasetSpec::NPY | static_cast<std::uint32_t>(kind) << 8;
+  const bool are_audio =
+      kind == FolderKind::kClassAudio || kind == FolderKind::kFlatAudio;
+  const std::uint32_t format =
+      are_audio ? proto::DatasetSpec::IMAGE_FOLDER : proto::DatasetSpec::NPY;
+  return format | static_cast<std::uint32_t>(kind) << 8;
 }
 
 Field ContentOf(FolderKind kind) {
   if (kind == FolderKind::kImages)
     return {.name = "image", .kind = proto::FieldKind::kImage};
+  if (kind == FolderKind::kClassAudio || kind == FolderKind::kFlatAudio)
+    return {.name = "audio", .kind = proto::FieldKind::kAudio};
   return {.name = "array", .kind = proto::FieldKind::kArray};
 }
 

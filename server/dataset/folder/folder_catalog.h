@@ -23,9 +23,9 @@ class DatasetSpec;
 
 namespace forebay::dataset::folder {
 
-// All open datasets of class folders of images, and of folders of .npy files,
-// on this host's file systems and in buckets. Loaders of one root share its
-// index in memory, and later find it on disk.
+// All open datasets of class folders of images, and of folders of .npy files
+// and of audio files, on this host's file systems and in buckets. Loaders of
+// one root share its index in memory, and later find it on disk.
 //
 // A local index is used again only if every directory is as it was scanned, and
 // the files that are checked have their sizes and times (revalidation.h).

@@ -1,7 +1,6 @@
 #include "server/dataset/folder/folder_index.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +15,17 @@ namespace {
 
 // The coarsest times that file systems keep (FAT's).
 constexpr std::int64_t kTimeGranuleNanos = 2'000'000'000;
+
+// Adds a name to the run of names before it if it lies right behind them.
+bool Extend(std::string_view* run, std::string_view name) {
+  if (run->data() + run->size() != name.data()) return false;
+  *run = {run->data(), run->size() + name.size()};
+  return true;
+}
+
+bool HasNamesOnly(std::string_view run) {
+  return run.find('/') == run.npos && run.find('\0') == run.npos;
+}
 
 }  // namespace
 
@@ -97,18 +107,21 @@ absl::Status FolderIndex::CheckRecords() const {
     const DirectoryRecord& directory = parts_.directories[i];
     const std::uint64_t room =
         names.size() - directory.path_offset - directory.path_length;
-    for (std::uint64_t id = directory.first_sample; id < EndOf(i); ++id) {
+    // Names mostly lie one behind the other: then one search is for all.
+    std::string_view run;
+    std::uint64_t first = directory.first_sample;  // of the run
+    for (std::uint64_t id = first; id < EndOf(i); ++id) {
       const FileRecord& record = parts_.records[id];
       if (record.name_offset() > room || record.name_length() == 0 ||
           record.name_length() > room - record.name_offset()) {
         return DamagedIndex("name of sample", id);
       }
-      const std::string_view name = NameOf(directory, record);
-      if (std::memchr(name.data(), '/', name.size()) != nullptr ||
-          std::memchr(name.data(), '\0', name.size()) != nullptr) {
-        return DamagedIndex("name of sample", id);
-      }
+      if (Extend(&run, NameOf(directory, record))) continue;
+      if (!HasNamesOnly(run)) return DamagedIndex("names from sample", first);
+      run = NameOf(directory, record);
+      first = id;
     }
+    if (!HasNamesOnly(run)) return DamagedIndex("names from sample", first);
   }
   return absl::OkStatus();
 }
@@ -126,13 +139,16 @@ void FolderIndex::Summarize() {
     // The records, with where their names lie, and the names.
     const FileRecord* records = &parts_.records[directory.first_sample];
     digest.AddItems(records, count);
+    std::string_view run;  // of names that are yet to be added
     for (const FileRecord* record = records; record < records + count;
          ++record) {
       largest_sample_ = std::max(largest_sample_, record->size());
       smallest_sample_ = std::min(smallest_sample_, record->size());
-      const std::string_view name = NameOf(directory, *record);
-      digest.AddItems(name.data(), name.size());
+      if (Extend(&run, NameOf(directory, *record))) continue;
+      digest.AddItems(run.data(), run.size());
+      run = NameOf(directory, *record);
     }
+    digest.AddItems(run.data(), run.size());
   }
   version_ = digest.Get();
 }

@@ -1,7 +1,5 @@
 #include "server/dataset/folder/folder_index_store.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
@@ -25,9 +23,8 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderIndexStore::Load(
     const FolderKey& key) const {
   const std::string path = PathOf(key);
   base::WorkingMemory memory(budget_, "a kept index");
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes,
-                           ReadOwnFile(path, memory));
-  auto index = DecodeFolderIndex(bytes, key.format, memory);
+  FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadOwnFile(path, memory));
+  auto index = DecodeFolderIndex(bytes.span(), key.format, memory);
   if (!index.ok()) return base::Annotate(index.status(), path);
   return index;
 }

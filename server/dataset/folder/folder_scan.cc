@@ -1,5 +1,6 @@
 #include "server/dataset/folder/folder_scan.h"
 
+#include <string_view>
 #include <utility>
 
 #include "server/base/status.h"
@@ -19,9 +20,22 @@ TreePart PartOf(FolderKind kind) {
     case FolderKind::kArrays:
       return TreePart::kAll;
     case FolderKind::kFlatArrays:
+    case FolderKind::kFlatAudio:
       return TreePart::kRoot;
     default:
       return TreePart::kFolders;
+  }
+}
+
+bool (*FilterOf(FolderKind kind))(std::string_view name) {
+  switch (kind) {
+    case FolderKind::kImages:
+      return IsImage;
+    case FolderKind::kClassAudio:
+    case FolderKind::kFlatAudio:
+      return IsAudio;
+    default:
+      return IsNpyFile;
   }
 }
 
@@ -30,9 +44,8 @@ TreePart PartOf(FolderKind kind) {
 absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options) {
   base::WorkingMemory memory(options.budget, kWhat);
-  const auto wanted = options.kind == FolderKind::kImages ? IsImage : IsNpyFile;
-  auto scanned = ScanTree(root, wanted, options.threads, memory, options.stop,
-                          PartOf(options.kind));
+  auto scanned = ScanTree(root, FilterOf(options.kind), options.threads, memory,
+                          options.stop, PartOf(options.kind));
   if (!scanned.ok()) {
     return base::Annotate(scanned.status(), root.uri());
   }

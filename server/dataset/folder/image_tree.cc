@@ -16,9 +16,27 @@ namespace {
 constexpr std::string_view kImageExtensions[] = {
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
 constexpr std::string_view kArrayExtensions[] = {".npy"};
+constexpr std::string_view kAudioExtensions[] = {".wav", ".flac", ".ogg",
+                                                 ".opus", ".mp3"};
+
+bool AreAudio(FolderKind kind) {
+  return kind == FolderKind::kClassAudio || kind == FolderKind::kFlatAudio;
+}
+
+// Whether samples may lie right in the root.
+bool MayBeFlat(FolderKind kind) {
+  return kind == FolderKind::kFlatArrays || kind == FolderKind::kArrays ||
+         kind == FolderKind::kFlatAudio;
+}
+
+// Whether what lies in the root's folders is no sample.
+bool IsFlat(FolderKind kind) {
+  return kind == FolderKind::kFlatArrays || kind == FolderKind::kFlatAudio;
+}
 
 absl::Span<const std::string_view> ExtensionsOf(FolderKind kind) {
   if (kind == FolderKind::kImages) return kImageExtensions;
+  if (AreAudio(kind)) return kAudioExtensions;
   return kArrayExtensions;
 }
 
@@ -101,7 +119,7 @@ absl::Status CheckClasses(const FolderIndex& index, const std::string& uri,
                    "; supported extensions are ", extensions));
 }
 
-// Finds out whether arrays lie right in the root, and leaves the other
+// Finds out whether samples lie right in the root, and leaves the other
 // directories out if they do.
 absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
                         std::vector<ScannedDirectory>& directories) {
@@ -115,10 +133,11 @@ absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
         uri, ": .npy files lie right in it and in the folder ", filled->path,
         ": say whether folders are classes, by labels=True or labels=False"));
   }
-  if (in_root || kind == FolderKind::kFlatArrays) directories.resize(1);
+  if (in_root || IsFlat(kind)) directories.resize(1);
   if (in_root || (kind == FolderKind::kArrays && filled != directories.end()))
     return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(uri, ": found no .npy file in it"));
+  return absl::NotFoundError(absl::StrCat(
+      uri, ": found no ", AreAudio(kind) ? "audio" : ".npy", " file in it"));
 }
 
 // Takes the directories' contents one by one, so that little is in memory
@@ -169,6 +188,10 @@ bool IsNpyFile(std::string_view name) {
   return EndsInOneOf(name, kArrayExtensions);
 }
 
+bool IsAudio(std::string_view name) {
+  return EndsInOneOf(name, kAudioExtensions);
+}
+
 bool SampleLess(std::string_view a, std::string_view b) {
   const auto [directory_a, file_a] = Split(a);
   const auto [directory_b, file_b] = Split(b);
@@ -179,13 +202,9 @@ bool SampleLess(std::string_view a, std::string_view b) {
 absl::StatusOr<bool> ObjectTree::Add(const storage::ListedObject& object) {
   const std::string_view name = object.name;
   const std::size_t slash = name.rfind('/');
-  const bool is_flat =
-      kind_ == FolderKind::kFlatArrays || kind_ == FolderKind::kArrays;
-  if (slash == name.npos && is_flat) return AddFile("", name, object);
+  if (slash == name.npos && MayBeFlat(kind_)) return AddFile("", name, object);
   // An object right in the root, or in a nameless folder, has no class.
-  if (slash == name.npos || name.front() == '/' ||
-      kind_ == FolderKind::kFlatArrays)
-    return false;
+  if (slash == name.npos || name.front() == '/' || IsFlat(kind_)) return false;
   FOREBAY_RETURN_IF_ERROR(Directory(ClassOf(name)).status());
   return AddFile(name.substr(0, slash), name.substr(slash + 1), object);
 }
@@ -244,7 +263,7 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildFolderIndex(
     std::int64_t scanned_at_nanos, std::uint64_t link_context,
     base::WorkingMemory& memory, FolderKind kind) {
   SortByClass(directories);
-  if (kind == FolderKind::kArrays || kind == FolderKind::kFlatArrays)
+  if (MayBeFlat(kind))
     FOREBAY_RETURN_IF_ERROR(ChooseFlat(uri, kind, directories));
   auto assembled = Assemble(std::move(directories), memory);
   if (!assembled.ok()) return base::Annotate(assembled.status(), uri);

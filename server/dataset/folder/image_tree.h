@@ -17,8 +17,8 @@
 
 // The rules of torchvision.datasets.ImageFolder, whatever holds the images:
 // which files are images, which classes there are, and in which order samples
-// come. Likewise those of its DatasetFolder for .npy files. Functions are
-// thread-safe and never block.
+// come. Likewise those of its DatasetFolder for .npy files and for audio files.
+// Functions are thread-safe and never block.
 
 namespace forebay::dataset::folder {
 
@@ -30,12 +30,16 @@ enum class FolderKind {
   // kFlatArrays if there are such, else kClassArrays; an error if there are
   // both.
   kArrays,
+  kClassAudio,  // audio files in class folders
+  kFlatAudio,   // audio files right in it
 };
 
 // Whether a file of that name is an image.
 bool IsImage(std::string_view name);
 // Whether a file of that name is a .npy file.
 bool IsNpyFile(std::string_view name);
+// Whether a file of that name is an audio file.
+bool IsAudio(std::string_view name);
 
 // Whether the image at path `a` comes before that at `b`. A strict weak order.
 bool SampleLess(std::string_view a, std::string_view b);

@@ -251,7 +251,8 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
     // nor empty texts bytes.
     const bool can_be_image =
         std::none_of(wanted->begin(), wanted->end(), is_image);
-    if ((guess == "image" && can_be_image) || (guess == "npy" && !is_text)) {
+    if ((guess == "image" && can_be_image) ||
+        ((guess == "npy" || guess == "audio") && !is_text)) {
       FOREBAY_RETURN_IF_ERROR(
           SetValueType(*records::ParseValueType(guess), &column));
     }

@@ -54,6 +54,7 @@ class Hdf5Format final : public records::RecordFormat {
                                absl::Span<const std::uint8_t> record,
                                absl::Span<FieldValue> values,
                                MadeValues* made) const;
+  bool has_values_elsewhere() const override { return true; }
   bool LowerBytes(const records::RecordIndex& index, std::uint64_t number,
                   absl::Span<std::uint64_t> bytes) const override;
   std::string NameOf(const records::RecordIndex& index,

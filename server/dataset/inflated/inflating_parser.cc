@@ -7,6 +7,7 @@
 #include "server/base/check.h"
 #include "server/base/crc32c.h"
 #include "server/base/status.h"
+#include "server/storage/inflated/scan_of.h"
 #include "server/storage/inflated/windows.h"
 
 namespace forebay::dataset::inflated {
@@ -15,7 +16,7 @@ namespace {
 using storage::inflated::AccessPoint;
 using storage::inflated::FoundPoint;
 using storage::inflated::InflatedFile;
-using storage::inflated::InflateScan;
+using storage::inflated::PackPiece;
 using storage::inflated::PackWindow;
 
 // Of inflated bytes, which are all at hand.
@@ -32,10 +33,7 @@ absl::StatusOr<std::unique_ptr<InflatingParser>> InflatingParser::Create(
   return parser;
 }
 
-InflatingParser::~InflatingParser() {
-  if (scan_ != nullptr) memory_->Shrink(InflateScan::kBytes);
-  memory_->Shrink(wanted_.capacity());
-}
+InflatingParser::~InflatingParser() { memory_->Shrink(wanted_.capacity()); }
 
 std::optional<ByteRange> InflatingParser::next_read() const {
   if (inner_ == nullptr) {
@@ -68,12 +66,8 @@ absl::Status InflatingParser::Take(absl::Span<const std::uint8_t> bytes) {
 absl::Status InflatingParser::Begin(absl::Span<const std::uint8_t> start) {
   const auto packing = format_.packing_of(start);
   if (packing.has_value()) {
-    FOREBAY_RETURN_IF_ERROR(memory_->Grow(InflateScan::kBytes));
-    auto scan = InflateScan::Create(*packing);
-    if (!scan.ok()) {
-      memory_->Shrink(InflateScan::kBytes);
-      return base::Annotate(scan.status(), file_.name);
-    }
+    auto scan = storage::inflated::ScanOf(*packing, memory_);
+    if (!scan.ok()) return base::Annotate(scan.status(), file_.name);
     scan_ = *std::move(scan);
     found_.packing = *packing;
   }
@@ -99,7 +93,13 @@ absl::Status InflatingParser::Inflate(absl::Span<const std::uint8_t> packed) {
       });
   if (!failed.ok()) return failed;
   absl::Status status = taken;
-  if (status.ok() && scan_->taken() == size()) status = scan_->Finish();
+  if (status.ok() && scan_->taken() == size()) {
+    status = scan_->Finish([&](const FoundPoint& point) {
+      failed = AddPoint(point);
+      return failed;
+    });
+    if (!failed.ok()) return failed;
+  }
   if (!status.ok()) {
     return base::Annotate(
         status, absl::StrCat(file_.name, ": at byte ", scan_->taken()));
@@ -109,12 +109,25 @@ absl::Status InflatingParser::Inflate(absl::Span<const std::uint8_t> packed) {
 
 absl::Status InflatingParser::AddPoint(const FoundPoint& point) {
   AccessPoint added = {.offset = point.offset, .bit = point.bit};
+  std::string kept;
   if (!point.window.empty()) {
-    const std::string window = PackWindow(point.window);
-    FOREBAY_ASSIGN_OR_RETURN(added.window_offset, writer_->Add(window));
-    added.window_bytes = static_cast<std::uint32_t>(window.size());
+    kept = PackWindow(point.window);
+    FOREBAY_ASSIGN_OR_RETURN(added.window_offset, writer_->Add(kept));
     added.window_crc32c = base::Crc32c(point.window);
+  } else if (!point.piece.empty()) {
+    kept = PackPiece(point.piece);
+    auto offset = writer_->AddPiece(kept);
+    if (!offset.ok()) {
+      return base::Annotate(
+          offset.status(),
+          absl::StrCat(file_.name,
+                       ": has a long zstd frame, and what that inflates to "
+                       "could not be kept; pzstd makes short ones"));
+    }
+    added.window_offset = *offset;
+    added.window_crc32c = base::Crc32c(point.piece);
   }
+  added.window_bytes = static_cast<std::uint32_t>(kept.size());
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.points, 1));
   found_.points.push_back(added);
   return absl::OkStatus();

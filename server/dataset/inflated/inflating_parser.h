@@ -16,7 +16,7 @@
 #include "server/dataset/inflated/point_file.h"
 #include "server/dataset/object_parser.h"
 #include "server/storage/inflated/access_point.h"
-#include "server/storage/inflated/inflate_scan.h"
+#include "server/storage/inflated/packed_scan.h"
 #include "server/storage/inflated/packing.h"
 #include "server/storage/object_lister.h"
 
@@ -43,7 +43,7 @@ struct InnerFormat {
 // Threads and blocking are as ObjectParser says, but for the disk, to which
 // windows are written. `writer` and `memory`, which counts what it keeps,
 // outlive it. Errors are those of the other parser, of PointFileWriter, and,
-// naming file and byte, of InflateScan.
+// naming file and byte, of PackedScan.
 class InflatingParser final : public ObjectParser {
  public:
   // The most that a format looks at before it knows a file's packing.
@@ -90,7 +90,7 @@ class InflatingParser final : public ObjectParser {
 
   ObjectParser* inner_ = nullptr;  // null until the start was seen
   // Null unless the file is compressed.
-  std::unique_ptr<storage::inflated::InflateScan> scan_;
+  std::unique_ptr<storage::inflated::PackedScan> scan_;
   storage::inflated::InflatedFile found_;
   PieceDigest pieces_;
   std::uint64_t passed_ = 0;  // inflated bytes that the inner parser had

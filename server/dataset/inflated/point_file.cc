@@ -1,6 +1,7 @@
 #include "server/dataset/inflated/point_file.h"
 
 #include <errno.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,6 +70,14 @@ absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
   return absl::OkStatus();
 }
 
+// Of the disk that the file lies on; none if that cannot be told.
+std::uint64_t FreeBytes(const std::string& path) {
+  struct statvfs disk = {};
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (statvfs(folder.c_str(), &disk) != 0) return 0;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
 absl::StatusOr<PointsPtr> Decode(OwnFile file, base::WorkingMemory& memory) {
   std::uint64_t table_bytes = 0;
   if (file.size < kLengthBytes) return DamagedIndexFile("is too short");
@@ -112,6 +121,7 @@ absl::StatusOr<std::uint64_t> PointFileWriter::Add(std::string_view window) {
   if (!std::exchange(begun_, true) && !path_.empty()) {
     auto file = NewOwnFile::Create(path_);
     if (file.ok()) file_.emplace(*std::move(file));
+    room_for_pieces_ = FreeBytes(path_) / kDiskPart;
   }
   if (file_.has_value()) {
     const std::uint64_t at = file_->size();
@@ -131,6 +141,20 @@ absl::Status PointFileWriter::MoveToMemory() {
   FOREBAY_RETURN_IF_ERROR(file_->ReadFirst(absl::MakeSpan(windows_)));
   file_.reset();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::uint64_t> PointFileWriter::AddPiece(
+    std::string_view piece) {
+  FOREBAY_RETURN_IF_ERROR(Add({}).status());  // so that the room is known
+  if (file_.has_value()) {
+    if (piece.size() > room_for_pieces_) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path_, ": would take more than 1/", kDiskPart,
+                       " of what was free on the disk"));
+    }
+    room_for_pieces_ -= piece.size();
+  }
+  return Add(piece);
 }
 
 absl::StatusOr<PointsPtr> PointFileWriter::Finish(

@@ -18,29 +18,34 @@
 #include "server/storage/inflated/file_points.h"
 #include "server/storage/object_lister.h"
 
-// The access points of a dataset in a file of the daemon's own: the windows,
-// one behind the other, a table of all else (index_file.h), and its length
-// (u64). Opening one reads the table alone.
+// The access points of a dataset in a file of the daemon's own: the windows and
+// pieces, one behind the other, a table of all else (index_file.h), and its
+// length (u64). Opening one reads the table alone.
 
 namespace forebay::dataset::inflated {
 
 using PointsPtr = std::shared_ptr<const storage::inflated::FilePoints>;
 
-// Keeps access points while a dataset is scanned: their windows in a file, or,
-// if that cannot be made or takes no more, in memory.
+// Keeps access points while a dataset is scanned: their windows and pieces in a
+// file, or, if that cannot be made or takes no more, in memory.
 //
 // Used by one thread. Owns the file until it is complete. Blocks for the disk.
 // Errors: the disk's, which name the file; RESOURCE_EXHAUSTED: that of the
-// memory.
+// memory, or pieces would take too much of the disk.
 class PointFileWriter {
  public:
-  // Keeps windows in memory if `path` is empty. Counts in `memory`, which
-  // outlives it.
+  // Pieces take at most this part of what is free where the file is made.
+  static constexpr std::uint64_t kDiskPart = 4;
+
+  // Keeps all in memory if `path` is empty. Counts in `memory`, which outlives
+  // it.
   PointFileWriter(std::string path, base::WorkingMemory* memory)
       : path_(std::move(path)), memory_(memory) {}
 
   // Keeps a window (storage::inflated::PackWindow). Returns where.
   absl::StatusOr<std::uint64_t> Add(std::string_view window);
+  // So a piece (storage::inflated::PackPiece).
+  absl::StatusOr<std::uint64_t> AddPiece(std::string_view piece);
 
   // Returns the points of the files, of which some are compressed; null if none
   // is. Leaves the points their part of the memory.
@@ -58,7 +63,8 @@ class PointFileWriter {
   base::WorkingMemory* const memory_;
   bool begun_ = false;
   std::optional<NewOwnFile> file_;
-  std::string windows_;  // without a file
+  std::uint64_t room_for_pieces_ = 0;  // bytes that are left in the file
+  std::string windows_;                // without a file
 };
 
 // Reads the points of a file. Counts them in `memory`, and leaves them their

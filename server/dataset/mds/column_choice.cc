@@ -125,7 +125,8 @@ class Finder {
       return absl::OkStatus();
     }
     ChosenColumn one{.column = number, .kind = column.kind, .array = {}};
-    if (one.kind == FieldKind::kImage && std::exchange(has_image_, true))
+    if (one.kind == FieldKind::kImage && !is_asked &&
+        std::exchange(has_image_, true))
       one.kind = FieldKind::kBytes;
     if (one.kind == FieldKind::kArray) {
       auto array = TypeOf(number, &one.has_rows);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "server/audio/audio_format.h"
 #include "server/base/utf8.h"
 
 namespace forebay::dataset::records {
@@ -29,6 +30,10 @@ bool IsImage(Bytes bytes) {
          StartsWith(bytes, "MM\0*"sv) ||
          (StartsWith(bytes, "RIFF") && bytes.size() > kRiffHeader &&
           StartsWith(bytes.subspan(kRiffHeader), "WEBP"));
+}
+
+bool IsAudio(Bytes bytes) {
+  return audio::FormatOf(bytes) != audio::AudioFormat::kOther;
 }
 
 bool IsNpyFile(Bytes bytes) { return StartsWith(bytes, "\x93NUMPY"); }
@@ -59,6 +64,7 @@ std::string_view GuessType(absl::Span<const Bytes> payloads) {
   };
   if (all_are(IsImage)) return "image";
   if (all_are(IsNpyFile)) return "npy";
+  if (all_are(IsAudio)) return "audio";
   if (all_are(IsPrintable)) return "text";
   return "bytes";
 }

@@ -13,6 +13,9 @@ namespace forebay::dataset::records {
 // Whether they begin as a JPEG, PNG, WebP, GIF or TIFF file does.
 bool IsImage(absl::Span<const std::uint8_t> bytes);
 
+// Whether they begin as a WAV, FLAC, Ogg or MP3 file does.
+bool IsAudio(absl::Span<const std::uint8_t> bytes);
+
 // Whether they begin as a .npy file does.
 bool IsNpyFile(absl::Span<const std::uint8_t> bytes);
 
@@ -21,7 +24,7 @@ bool IsNpyFile(absl::Span<const std::uint8_t> bytes);
 bool IsPrintable(absl::Span<const std::uint8_t> bytes);
 
 // Returns the type that all of the payloads seem to have (value_type.h):
-// "image", "npy", "text", else "bytes". Empty ones tell nothing.
+// "image", "npy", "audio", "text", else "bytes". Empty ones tell nothing.
 std::string_view GuessType(
     absl::Span<const absl::Span<const std::uint8_t>> payloads);
 

@@ -22,6 +22,40 @@ void AddNumber(std::uint64_t number, std::string* bytes) {
   *bytes += static_cast<char>(number);
 }
 
+// Takes a number off the front.
+std::optional<std::uint64_t> TakeNumber(std::string_view* bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < std::min(bytes->size(), kNumberBytes); ++i) {
+    const auto byte = static_cast<std::uint8_t>((*bytes)[i]);
+    number |= std::uint64_t{byte % kMore} << (kBits * i);
+    if (byte < kMore) {
+      bytes->remove_prefix(i + 1);
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+// How a key differs from the one before it: the bytes that they share, and the
+// number of further ones.
+struct KeyStart {
+  std::uint64_t shared = 0;
+  std::uint64_t more = 0;
+};
+
+// Takes the start of a key off the front, behind a key of `last` bytes.
+// Nothing: it is malformed, or its further bytes are not all there.
+std::optional<KeyStart> TakeStart(std::uint64_t last, std::string_view* bytes) {
+  const auto shared = TakeNumber(bytes);
+  if (!shared.has_value() || *shared > last) return std::nullopt;
+  const auto more = TakeNumber(bytes);
+  if (!more.has_value() || *more > bytes->size() ||
+      *shared + *more > kLongestKey) {
+    return std::nullopt;
+  }
+  return KeyStart{*shared, *more};
+}
+
 }  // namespace
 
 absl::Status KeyPacker::Add(std::string_view key, base::WorkingMemory& memory) {
@@ -48,31 +82,28 @@ absl::Status KeyPacker::Add(std::string_view key, base::WorkingMemory& memory) {
 
 PackedKeys KeyPacker::Take() { return std::exchange(packed_, {}); }
 
-std::optional<std::uint64_t> KeyReader::TakeNumber() {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < std::min(rest_.size(), kNumberBytes); ++i) {
-    const auto byte = static_cast<std::uint8_t>(rest_[i]);
-    number |= std::uint64_t{byte % kMore} << (kBits * i);
-    if (byte < kMore) {
-      rest_.remove_prefix(i + 1);
-      return number;
-    }
+std::optional<std::uint64_t> MeasureBlock(std::string_view packed,
+                                          std::uint64_t count,
+                                          std::uint64_t* longest) {
+  std::string_view rest = packed;
+  std::uint64_t last = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto start = TakeStart(last, &rest);
+    if (!start.has_value()) return std::nullopt;
+    last = start->shared + start->more;
+    *longest = std::max(*longest, last);
+    rest.remove_prefix(start->more);
   }
-  return std::nullopt;
+  return packed.size() - rest.size();
 }
 
 bool KeyReader::Next() {
   if (count_++ % kKeysTogether == 0) key_.clear();
-  const auto shared = TakeNumber();
-  if (!shared.has_value() || *shared > key_.size()) return false;
-  const auto more = TakeNumber();
-  if (!more.has_value() || *more > rest_.size() ||
-      *shared + *more > kLongestKey) {
-    return false;
-  }
-  key_.resize(*shared);
-  key_ += rest_.substr(0, *more);
-  rest_.remove_prefix(*more);
+  const auto start = TakeStart(key_.size(), &rest_);
+  if (!start.has_value()) return false;
+  key_.resize(start->shared);
+  key_ += rest_.substr(0, start->more);
+  rest_.remove_prefix(start->more);
   return true;
 }
 

@@ -40,6 +40,13 @@ class KeyPacker {
   std::uint64_t count_ = 0;
 };
 
+// Returns the bytes of the `count` keys, at most kKeysTogether, of the block
+// that `packed` begins with, and raises `longest` to their longest. Nothing:
+// they are malformed.
+std::optional<std::uint64_t> MeasureBlock(std::string_view packed,
+                                          std::uint64_t count,
+                                          std::uint64_t* longest);
+
 // Walks through keys from the front.
 class KeyReader {
  public:
@@ -50,12 +57,8 @@ class KeyReader {
   bool Next();
   // The key that it went to.
   const std::string& key() const { return key_; }
-  // Bytes that it has not read.
-  std::uint64_t left() const { return rest_.size(); }
 
  private:
-  std::optional<std::uint64_t> TakeNumber();
-
   std::string_view rest_;
   std::string key_;
   std::uint64_t count_ = 0;

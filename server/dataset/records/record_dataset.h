@@ -36,7 +36,10 @@ class RecordDataset final : public Dataset {
                           MadeValues* made) const override;
   void MostBytesOf(std::uint64_t id,
                    absl::Span<std::uint64_t> bytes) const override;
-  bool shares_extents() const override { return index_->shares_extents(); }
+  bool shares_extents() const override {
+    return index_->shares_extents() ||
+           (format_->has_values_elsewhere() && !index_->extents_ascend());
+  }
   std::uint64_t SizeOf(std::uint64_t id) const override {
     return index_->BytesOf(id);
   }

@@ -79,6 +79,9 @@ class RecordFormat {
                           absl::Span<std::uint64_t>) const {
     return false;
   }
+  // Whether values may lie elsewhere than in their record's extent. Then even
+  // records that have nothing in common may share one.
+  virtual bool has_values_elsewhere() const { return false; }
   // The number of the field that is the record's key, by which the index knows
   // it. ReadValues leaves that out.
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }

@@ -13,6 +13,9 @@ namespace {
 
 // Beside its record: the ctime, and the first block of its keys.
 constexpr std::uint64_t kNumbersOfFile = 2;
+constexpr std::uint64_t kBytesOfFile = sizeof(FileRecord) +
+                                       kNumbersOfFile * sizeof(std::uint64_t) +
+                                       PathLookup::Bytes(1);
 
 }  // namespace
 
@@ -33,6 +36,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndex::Create(
   FOREBAY_RETURN_IF_ERROR(index->Check());
   FOREBAY_RETURN_IF_ERROR(index->CheckKeys());
   index->Summarize();
+  index->by_path_ = PathLookup(index->parts_.files.size(), index->paths());
   base::MemoryReservation& held = index->parts_.reservation;
   held.ShrinkTo(std::min(held.bytes(), index->memory()));
   return index;
@@ -91,12 +95,10 @@ absl::Status RecordIndex::CheckKeys() {
     for (; left > 0; left -= std::min(left, kKeysTogether), ++block) {
       if (block >= blocks.size() || blocks[block] != at)
         return DamagedIndex("keys of block", block);
-      KeyReader keys(bytes.substr(at));
-      for (std::uint64_t i = 0; i < std::min(left, kKeysTogether); ++i) {
-        if (!keys.Next()) return DamagedIndex("keys of block", block);
-        longest_key_ = std::max<std::uint64_t>(longest_key_, keys.key().size());
-      }
-      at = bytes.size() - keys.left();
+      const auto size = MeasureBlock(
+          bytes.substr(at), std::min(left, kKeysTogether), &longest_key_);
+      if (!size.has_value()) return DamagedIndex("keys of block", block);
+      at += *size;
     }
   }
   if (block != blocks.size() || at != bytes.size())
@@ -118,9 +120,11 @@ void RecordIndex::Summarize() {
          ++record) {
       const std::uint64_t length = parts_.ends[record] - BeginOf(file, record);
       lengths_.Add({length, length});
-      const bool is_first = record == file.first_record;
-      shares_extents_ |= !is_first && !parts_.begins.empty() &&
-                         parts_.begins[record] == parts_.begins[record - 1];
+      if (record == file.first_record || parts_.begins.empty()) continue;
+      const std::uint64_t begin = parts_.begins[record];
+      const std::uint64_t before = parts_.begins[record - 1];
+      shares_extents_ |= begin == before;
+      extents_ascend_ &= begin >= before;
     }
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());
@@ -230,18 +234,15 @@ bool RecordIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
 }
 
 storage::Revision RecordIndex::RevisionOf(std::string_view path) const {
-  for (std::size_t i = 0; i < parts_.files.size(); ++i) {
-    if (PathOf(parts_.files[i]) == path)
-      return {parts_.files[i].inode, ctimes_[i], parts_.files[i].mark};
-  }
+  for (const std::size_t i : by_path_.Find(path, paths()))
+    return {parts_.files[i].inode, ctimes_[i], parts_.files[i].mark};
   return {};
 }
 
 bool RecordIndex::Accept(std::string_view path,
                          const storage::Revision& revision,
                          const FileRecords& records) const {
-  for (std::size_t i = 0; i < parts_.files.size(); ++i) {
-    if (PathOf(parts_.files[i]) != path) continue;
+  for (const std::size_t i : by_path_.Find(path, paths())) {
     if (revision.inode != parts_.files[i].inode || !HasRecords(i, records))
       return false;
     ctimes_[i] = revision.ctime_nanos;
@@ -252,8 +253,7 @@ bool RecordIndex::Accept(std::string_view path,
 bool RecordIndex::AcceptPacked(std::string_view path,
                                const storage::Revision& revision,
                                std::uint32_t pieces_crc32c) const {
-  for (std::size_t i = 0; i < parts_.files.size(); ++i) {
-    if (PathOf(parts_.files[i]) != path) continue;
+  for (const std::size_t i : by_path_.Find(path, paths())) {
     const auto* const packed = PackedOf(parts_.files[i]);
     if (packed == nullptr || packed->pieces_crc32c != pieces_crc32c ||
         revision.inode != parts_.files[i].inode)
@@ -289,9 +289,7 @@ bool RecordIndex::HasRecords(std::size_t file,
 
 std::uint64_t RecordIndex::memory() const {
   return sizeof(RecordIndex) + parts_.names.capacity() +
-         parts_.format.capacity() +
-         parts_.files.capacity() *
-             (sizeof(FileRecord) + kNumbersOfFile * sizeof(std::uint64_t)) +
+         parts_.format.capacity() + parts_.files.capacity() * kBytesOfFile +
          (parts_.ends.capacity() + parts_.begins.capacity() +
           parts_.unpacked.capacity() + parts_.keys.blocks.capacity()) *
              sizeof(std::uint64_t) +
@@ -301,8 +299,7 @@ std::uint64_t RecordIndex::memory() const {
 
 std::uint64_t RecordIndex::Bytes(std::uint64_t files, std::uint64_t numbers,
                                  std::uint64_t bounds, std::uint64_t text) {
-  return sizeof(RecordIndex) +
-         files * (sizeof(FileRecord) + kNumbersOfFile * sizeof(std::uint64_t)) +
+  return sizeof(RecordIndex) + files * kBytesOfFile +
          numbers * sizeof(std::uint64_t) + bounds * sizeof(LengthBounds) + text;
 }
 

@@ -15,6 +15,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/path_lookup.h"
 #include "server/dataset/records/packed_keys.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/inflated/file_points.h"
@@ -82,7 +83,7 @@ struct RecordIndexParts {
 
 // Every sample of a dataset of files of records: where they lie. A sample takes
 // 8 bytes, 8 more if records lie apart and if they are packed, and what is new
-// in its key; a file 88 and its path. Holds a reservation for them.
+// in its key; a file 96 and its path. Holds a reservation for them.
 // Thread-safe; immutable, but for the files' ctimes. Never blocks.
 class RecordIndex {
  public:
@@ -119,8 +120,10 @@ class RecordIndex {
   // Which of the records it is that share its extent; 0 if none does. The
   // format's files have extents in ascending order.
   std::uint64_t PlaceOf(std::uint64_t record) const;
-  // Whether some records share one.
+  // Whether some successive records share one.
   bool shares_extents() const { return shares_extents_; }
+  // Whether each begins behind the one before it, or with it.
+  bool extents_ascend() const { return extents_ascend_; }
   // Likewise, `record` is less than size(); the index has keys.
   std::string KeyOf(std::uint64_t record) const;
   // `file` is one of the index's.
@@ -163,6 +166,10 @@ class RecordIndex {
   std::uint64_t BeginOf(const FileRecord& file, std::uint64_t record) const;
   std::uint64_t EndOf(std::size_t file) const;
   std::string_view PathOf(const FileRecord& file) const;
+  // As PathLookup wants them.
+  auto paths() const {
+    return [this](std::size_t file) { return PathOf(parts_.files[file]); };
+  }
   // Null if it is not compressed.
   const storage::inflated::PackedFile* PackedOf(const FileRecord& file) const;
   bool HasRecords(std::size_t file, const FileRecords& records) const;
@@ -171,7 +178,9 @@ class RecordIndex {
   LengthBounds lengths_;
   std::uint64_t longest_key_ = 0;
   bool shares_extents_ = false;
+  bool extents_ascend_ = true;
   std::vector<std::uint64_t> first_blocks_;  // of keys, by file
+  PathLookup by_path_;
   Version version_ = {};
   // By file: the ctime of the file that was last found to be as indexed.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;

@@ -28,7 +28,10 @@ constexpr KindName kKinds[] = {
     {"cls", FieldKind::kLabel},   {"label", FieldKind::kLabel},
     {"text", FieldKind::kText},   {"txt", FieldKind::kText},
     {"json", FieldKind::kJson},   {"bytes", FieldKind::kBytes},
-    {"npy", FieldKind::kArray},
+    {"npy", FieldKind::kArray},   {"audio", FieldKind::kAudio},
+    {"wav", FieldKind::kAudio},   {"flac", FieldKind::kAudio},
+    {"ogg", FieldKind::kAudio},   {"opus", FieldKind::kAudio},
+    {"mp3", FieldKind::kAudio},
 };
 
 struct TypeName {
@@ -51,7 +54,8 @@ absl::Status NoType(std::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", std::string(text),
       "\" is no type: \"jpg\", \"png\", \"int64\", \"text\", \"json\", "
-      "\"bytes\", \"npy\" or an array such as \"float32[3,4]\" or, of any "
+      "\"bytes\", \"npy\", \"audio\" or an array such as \"float32[3,4]\" or, "
+      "of any "
       "length, \"float32[n]\" is wanted"));
 }
 

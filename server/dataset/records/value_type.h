@@ -20,6 +20,8 @@ namespace forebay::dataset::records {
 //   "txt", "text"           UTF-8
 //   "json"                  UTF-8
 //   "npy"                   a .npy file
+//   "audio"                 an audio file; so "wav", "flac", "ogg", "opus",
+//                           "mp3", whichever of these it is
 //   "bytes"                 bytes
 //   "float32[3,4]"          an array of that type and shape
 //   "float32[n]"            an array of any length; "float32[n,4]": of rows

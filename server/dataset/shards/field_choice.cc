@@ -5,8 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "server/base/status.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/shards/field_kind.h"
+#include "server/dataset/shards/gzip_member.h"
 
 namespace forebay::dataset::shards {
 namespace {
@@ -70,11 +72,44 @@ absl::StatusOr<FieldChoice> FieldChoice::Create(
     }
     choice.alternatives_.push_back(std::move(alternatives));
   }
+  FOREBAY_RETURN_IF_ERROR(choice.CheckImages());
   return choice;
+}
+
+// Decoding one takes the memory in which another was inflated.
+absl::Status FieldChoice::CheckImages() const {
+  std::size_t images = 0;
+  const std::string* gzipped = nullptr;
+  for (std::size_t field = 0; field < size(); ++field) {
+    if (kind(field) != proto::FieldKind::kImage) continue;
+    ++images;
+    if (MayBeGzipped(field)) gzipped = &fields_[field];
+  }
+  if (images < 2 || gzipped == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", *gzipped,
+                   "\": an image that is compressed by gzip cannot be read "
+                   "together with another image"));
 }
 
 proto::FieldKind FieldChoice::kind(std::size_t field) const {
   return KindOf(alternatives_[field].front());
+}
+
+bool FieldChoice::IsGzipped(std::size_t field, std::size_t alternative) const {
+  return shards::IsGzipped(alternatives_[field][alternative]);
+}
+
+bool FieldChoice::MayBeGzipped(std::size_t field) const {
+  return std::any_of(alternatives_[field].begin(), alternatives_[field].end(),
+                     shards::IsGzipped);
+}
+
+bool FieldChoice::any_gzipped() const {
+  for (std::size_t field = 0; field < size(); ++field) {
+    if (MayBeGzipped(field)) return true;
+  }
+  return false;
 }
 
 absl::Status FieldChoice::Choose(std::string_view shard,
@@ -100,7 +135,7 @@ absl::Status FieldChoice::Choose(std::string_view shard,
           std::string(shard), ": sample ", sample.key, " has no field ",
           fields_[field], "; it has ", Extensions(sample)));
     }
-    chosen->push_back({part->offset, part->length, best});
+    chosen->push_back({part->offset, part->length, best, part->inflated});
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@ struct ChosenMember {
   std::uint64_t length = 0;  // bytes
   // Index into the field's alternatives.
   std::size_t alternative = 0;
+  std::uint32_t inflated = 0;  // as TarMember's
 };
 
 // Chooses the members of a sample that are its fields, in the fields' order, as
@@ -27,7 +28,8 @@ class FieldChoice {
   // Each field is an extension ("cls", "left.png"), or several with semicolons
   // between ("jpg;jpeg;png"): the first that a sample has is taken.
   // INVALID_ARGUMENT: there are no fields or too many; or a field is malformed,
-  // or its alternatives are of different kinds.
+  // or its alternatives are of different kinds; or one of several images may be
+  // compressed.
   static absl::StatusOr<FieldChoice> Create(
       const std::vector<std::string>& fields);
 
@@ -39,6 +41,11 @@ class FieldChoice {
   }
 
   proto::FieldKind kind(std::size_t field) const;
+  // Whether members of that alternative are compressed, and whether those of
+  // any alternative are, and of any field.
+  bool IsGzipped(std::size_t field, std::size_t alternative) const;
+  bool MayBeGzipped(std::size_t field) const;
+  bool any_gzipped() const;
 
   // Appends size() members to `chosen`. INVALID_ARGUMENT, naming `shard`, the
   // key and the field: the sample lacks it; nothing is appended.
@@ -47,6 +54,8 @@ class FieldChoice {
 
  private:
   FieldChoice() = default;
+
+  absl::Status CheckImages() const;
 
   std::vector<std::string> fields_;
   std::vector<std::vector<std::string>> alternatives_;

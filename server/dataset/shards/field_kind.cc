@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "server/dataset/shards/gzip_member.h"
+
 namespace forebay::dataset::shards {
 namespace {
 
@@ -23,12 +25,16 @@ constexpr KnownExtension kKnownExtensions[] = {
     {"id", FieldKind::kLabel},    {"txt", FieldKind::kText},
     {"text", FieldKind::kText},   {"transcript", FieldKind::kText},
     {"json", FieldKind::kJson},   {"jsn", FieldKind::kJson},
-    {"npy", FieldKind::kArray},
+    {"npy", FieldKind::kArray},   {"wav", FieldKind::kAudio},
+    {"flac", FieldKind::kAudio},  {"ogg", FieldKind::kAudio},
+    {"opus", FieldKind::kAudio},  {"mp3", FieldKind::kAudio},
 };
 
 }  // namespace
 
 FieldKind KindOf(std::string_view extension) {
+  if (IsGzipped(extension))
+    extension.remove_suffix(std::min<std::size_t>(extension.size(), 3));
   const std::string_view last = extension.substr(extension.rfind('.') + 1);
   const auto* const known = std::find_if(
       std::begin(kKnownExtensions), std::end(kKnownExtensions),

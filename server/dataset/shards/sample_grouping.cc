@@ -37,7 +37,8 @@ absl::Status SampleGrouping::Add(const TarMember& member,
       3 * sizeof(SamplePart) + base::HeapBytes(extension.size());
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));
   counted_ += bytes;
-  parts.push_back({std::move(extension), member.offset, member.length});
+  parts.push_back(
+      {std::move(extension), member.offset, member.length, member.inflated});
   return absl::OkStatus();
 }
 

@@ -15,8 +15,9 @@ namespace forebay::dataset::shards {
 
 struct SamplePart {
   std::string extension;
-  std::uint64_t offset = 0;  // in the shard; bytes
-  std::uint64_t length = 0;  // bytes
+  std::uint64_t offset = 0;    // in the shard; bytes
+  std::uint64_t length = 0;    // bytes
+  std::uint32_t inflated = 0;  // as TarMember's
 };
 
 struct GroupedSample {

@@ -1,8 +1,15 @@
 #include "server/dataset/shards/shard_dataset.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/shm_layout.h"
 #include "server/base/check.h"
+#include "server/base/status.h"
+#include "server/dataset/shards/gzip_member.h"
 #include "server/storage/inflated/inflated_root.h"
 
 namespace forebay::dataset::shards {
@@ -15,10 +22,13 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
       root_(storage::inflated::WithPoints(std::move(root), index_->points())) {
   const FieldChoice& chosen = index_->fields();
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    fields_.push_back({.name = chosen.alternatives(i).front(),
-                       .kind = chosen.kind(i),
-                       .longest = index_->LongestOf(i),
-                       .shortest = index_->ShortestOf(i)});
+    const std::vector<std::string>& names = chosen.alternatives(i);
+    Field& field = fields_.emplace_back();
+    field.name = names.front();
+    field.kind = chosen.kind(i);
+    field.longest = index_->LongestOf(i);
+    field.shortest = index_->ShortestOf(i);
+    if (names.size() > 1) field.alternatives = absl::StrJoin(names, ";");
   }
 }
 
@@ -32,13 +42,60 @@ Sample ShardDataset::At(std::uint64_t id) const {
           .length = extent.length};
 }
 
+FieldRange ShardDataset::RangeOf(std::uint64_t id, std::size_t field) const {
+  const ChosenMember member = index_->MemberOf(id, field);
+  return {member.offset - index_->ExtentOf(id).offset, member.length};
+}
+
+bool ShardDataset::IsGzipped(std::uint64_t id, std::size_t field) const {
+  return index_->fields().IsGzipped(field,
+                                    index_->MemberOf(id, field).alternative);
+}
+
 void ShardDataset::ValuesOf(std::uint64_t id,
                             absl::Span<FieldValue> values) const {
+  FOREBAY_CHECK(values.size() == fields_.size() && !is_self_describing());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = RangeOf(id, i);
+}
+
+absl::Status ShardDataset::ReadValues(std::uint64_t id,
+                                      absl::Span<const std::uint8_t> read,
+                                      absl::Span<FieldValue> values,
+                                      MadeValues* made) const {
   FOREBAY_CHECK(values.size() == fields_.size());
-  const ShardIndex::Extent extent = index_->ExtentOf(id);
+  const std::uint64_t length = index_->ExtentOf(id).length;
+  if (read.size() < length) {
+    return absl::DataLossError(
+        absl::StrCat("has only ", read.size(), " of ", length, " bytes"));
+  }
+  std::uint64_t inflated = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const ChosenMember member = index_->MemberOf(id, i);
-    values[i] = FieldRange{member.offset - extent.offset, member.length};
+    values[i] = RangeOf(id, i);
+    if (IsGzipped(id, i)) inflated += index_->BytesOf(id, i);
+  }
+  absl::Span<std::uint8_t> room;
+  if (inflated > 0) {
+    FOREBAY_ASSIGN_OR_RETURN(room, made->AddUnpacked(inflated));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!IsGzipped(id, i)) continue;
+    const FieldRange range = RangeOf(id, i);
+    const auto value = room.first(index_->BytesOf(id, i));
+    room.remove_prefix(value.size());
+    const absl::Status status =
+        Gunzip(read.subspan(range.offset, range.length), value);
+    if (!status.ok()) return base::Annotate(status, fields_[i].name);
+    values[i] = MadeBytes{value};
+  }
+  return absl::OkStatus();
+}
+
+void ShardDataset::MostBytesOf(std::uint64_t id,
+                               absl::Span<std::uint64_t> bytes) const {
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const bool is_bounded = fields_[i].kind == proto::FieldKind::kImage ||
+                            fields_[i].kind == proto::FieldKind::kLabel;
+    bytes[i] = is_bounded ? 0 : index_->BytesOf(id, i);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/shards/shard_index.h"
@@ -14,6 +15,7 @@ namespace forebay::dataset::shards {
 
 // A dataset of shards. It may share its index with others, and has a root of
 // its own to read through. A field's name is the first of its alternatives.
+// Members that are compressed are inflated when a sample's values are read.
 class ShardDataset final : public Dataset {
  public:
   ShardDataset(std::shared_ptr<const ShardIndex> index,
@@ -24,6 +26,14 @@ class ShardDataset final : public Dataset {
   const std::vector<Field>& fields() const override { return fields_; }
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
+  bool is_self_describing() const override {
+    return index_->fields().any_gzipped();
+  }
+  absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
+                          absl::Span<FieldValue> values,
+                          MadeValues* made) const override;
+  void MostBytesOf(std::uint64_t id,
+                   absl::Span<std::uint64_t> bytes) const override;
   std::string NameOf(std::uint64_t id) const override {
     return index_->KeyOf(id);
   }
@@ -38,6 +48,10 @@ class ShardDataset final : public Dataset {
   }
 
  private:
+  // Of that field, in the sample's extent.
+  FieldRange RangeOf(std::uint64_t id, std::size_t field) const;
+  bool IsGzipped(std::uint64_t id, std::size_t field) const;
+
   const std::shared_ptr<const ShardIndex> index_;
   const std::shared_ptr<const ShardLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;

@@ -17,7 +17,9 @@ ShardIndex::ShardIndex(ShardIndexParts parts, FieldChoice fields)
     ctimes_[shard] = parts_.shards[shard].ctime_nanos;
   for (std::size_t field = 0; field < fields_.size(); ++field) {
     const bool several = fields_.alternatives(field).size() > 1;
-    alternative_places_.push_back(several ? alternatives_each_++ : kOnlyOne);
+    alternative_places_.push_back(several ? alternatives_each_++ : kNowhere);
+    inflated_places_.push_back(fields_.MayBeGzipped(field) ? inflated_each_++
+                                                           : kNowhere);
   }
 }
 
@@ -34,6 +36,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndex::Create(
   FOREBAY_RETURN_IF_ERROR(index->CheckShards());
   FOREBAY_RETURN_IF_ERROR(index->CheckSamples());
   index->Summarize();
+  index->by_path_ = PathLookup(index->shard_count(), index->paths());
   base::MemoryReservation& held = index->parts_.reservation;
   held.ShrinkTo(std::min(held.bytes(), index->memory()));
   return index;
@@ -48,6 +51,8 @@ absl::Status ShardIndex::CheckCounts() {
   if (parts_.alternatives.size() != size_ * alternatives_each_) {
     return DamagedIndex("number of alternatives", parts_.alternatives.size());
   }
+  if (parts_.inflated.size() != size_ * inflated_each_)
+    return DamagedIndex("number of inflated bytes", parts_.inflated.size());
   return absl::OkStatus();
 }
 
@@ -113,13 +118,14 @@ void ShardIndex::Summarize() {
   }
   digest.AddItems(parts_.members.data(), parts_.members.size());
   digest.AddItems(parts_.alternatives.data(), parts_.alternatives.size());
+  digest.AddItems(parts_.inflated.data(), parts_.inflated.size());
   version_ = digest.Get();
   longest_.resize(fields_.size());
   shortest_.resize(fields_.size(), UINT64_MAX);
   for (std::uint64_t sample = 0; sample < size_; ++sample) {
     largest_extent_ = std::max(largest_extent_, ExtentOf(sample).length);
     for (std::size_t field = 0; field < fields_.size(); ++field) {
-      const std::uint64_t length = MemberOf(sample, field).length;
+      const std::uint64_t length = BytesOf(sample, field);
       longest_[field] = std::max(longest_[field], length);
       shortest_[field] = std::min(shortest_[field], length);
     }
@@ -166,13 +172,20 @@ ChosenMember ShardIndex::MemberOf(std::uint64_t sample,
                                   std::size_t field) const {
   FOREBAY_CHECK(sample < size_ && field < fields_.size());
   const MemberRecord& record = parts_.members[sample * fields_.size() + field];
-  ChosenMember member = {record.block * kTarBlock, record.length, 0};
+  ChosenMember member = {record.block * kTarBlock, record.length};
   const std::size_t place = alternative_places_[field];
-  if (place != kOnlyOne) {
+  if (place != kNowhere) {
     member.alternative =
         parts_.alternatives[sample * alternatives_each_ + place];
   }
   return member;
+}
+
+std::uint64_t ShardIndex::BytesOf(std::uint64_t sample,
+                                  std::size_t field) const {
+  const std::size_t place = inflated_places_[field];
+  return place == kNowhere ? MemberOf(sample, field).length
+                           : parts_.inflated[sample * inflated_each_ + place];
 }
 
 ShardIndex::Extent ShardIndex::ExtentOf(std::uint64_t sample) const {
@@ -208,18 +221,15 @@ bool ShardIndex::IsOf(const FieldChoice& fields,
 }
 
 storage::Revision ShardIndex::RevisionOf(std::string_view path) const {
-  for (std::size_t i = 0; i < shard_count(); ++i) {
-    if (PathOf(parts_.shards[i]) == path)
-      return {parts_.shards[i].inode, ctimes_[i]};
-  }
+  for (const std::size_t i : by_path_.Find(path, paths()))
+    return {parts_.shards[i].inode, ctimes_[i]};
   return {};
 }
 
 bool ShardIndex::Accept(std::string_view path,
                         const storage::Revision& revision,
                         const ShardSamples& samples) const {
-  for (std::size_t i = 0; i < shard_count(); ++i) {
-    if (PathOf(parts_.shards[i]) != path) continue;
+  for (const std::size_t i : by_path_.Find(path, paths())) {
     if (revision.inode != parts_.shards[i].inode || !HasSamples(i, samples))
       return false;
     ctimes_[i] = revision.ctime_nanos;
@@ -230,8 +240,7 @@ bool ShardIndex::Accept(std::string_view path,
 bool ShardIndex::AcceptPacked(std::string_view path,
                               const storage::Revision& revision,
                               std::uint32_t pieces_crc32c) const {
-  for (std::size_t i = 0; i < shard_count(); ++i) {
-    if (PathOf(parts_.shards[i]) != path) continue;
+  for (const std::size_t i : by_path_.Find(path, paths())) {
     const auto* const packed = PackedOf(parts_.shards[i]);
     if (packed == nullptr || packed->pieces_crc32c != pieces_crc32c ||
         revision.inode != parts_.shards[i].inode)
@@ -257,28 +266,37 @@ bool ShardIndex::HasSamples(std::size_t shard,
                     parts_.members.begin() + begin * fields_.size()) &&
          std::equal(samples.alternatives.begin(), samples.alternatives.end(),
                     parts_.alternatives.begin() + begin * alternatives_each_) &&
+         samples.inflated.size() == count * inflated_each_ &&
+         std::equal(samples.inflated.begin(), samples.inflated.end(),
+                    parts_.inflated.begin() + begin * inflated_each_) &&
          samples.keys.packed() == KeysOf(shard);
 }
 
 std::uint64_t ShardIndex::memory() const {
   return sizeof(ShardIndex) + parts_.names.capacity() + parts_.keys.capacity() +
          parts_.shards.capacity() *
-             (sizeof(ShardRecord) + sizeof(ctimes_.front())) +
+             (sizeof(ShardRecord) + sizeof(ctimes_.front()) +
+              PathLookup::Bytes(1)) +
          parts_.members.capacity() * sizeof(MemberRecord) +
-         parts_.alternatives.capacity();
+         parts_.alternatives.capacity() +
+         parts_.inflated.capacity() * sizeof(parts_.inflated[0]);
 }
 
 std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
                                 std::uint64_t alternatives,
-                                std::uint64_t text) {
-  return sizeof(ShardIndex) + shards * sizeof(ShardRecord) +
-         members * sizeof(MemberRecord) + alternatives + text;
+                                std::uint64_t inflated, std::uint64_t text) {
+  return sizeof(ShardIndex) +
+         shards * (sizeof(ShardRecord) + PathLookup::Bytes(1)) +
+         members * sizeof(MemberRecord) + alternatives +
+         inflated * sizeof(std::uint32_t) + text;
 }
 
 absl::Status ShardSamples::CountOneMore(const FieldChoice& fields,
                                         base::WorkingMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(members, fields.size()));
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(alternatives, fields.size()));
+  if (fields.any_gzipped())
+    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(inflated, fields.size()));
   return keys.CountOneMore(memory);
 }
 
@@ -304,6 +322,12 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
       samples->alternatives.push_back(
           static_cast<std::uint8_t>(member.alternative));
     }
+    if (fields.MayBeGzipped(field)) {
+      samples->inflated.push_back(
+          fields.IsGzipped(field, member.alternative)
+              ? member.inflated
+              : static_cast<std::uint32_t>(member.length));
+    }
   }
   samples->keys.Add(key);
   return absl::OkStatus();
@@ -318,20 +342,24 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
   parts.fields = fields.fields();
   std::size_t members = 0;
   std::size_t alternatives = 0;
+  std::size_t inflated = 0;
   std::size_t keys = 0;
   std::size_t names = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     members += samples[i].members.size();
     alternatives += samples[i].alternatives.size();
+    inflated += samples[i].inflated.size();
     keys += samples[i].keys.packed().size();
     names += shards[i].name.size();
   }
-  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(ShardIndex::Bytes(
-                                                  shards.size(), members,
-                                                  alternatives, keys + names)));
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(ShardIndex::Bytes(shards.size(), members, alternatives,
+                                    inflated, keys + names)));
   parts.shards.reserve(shards.size());
   parts.members.reserve(members);
   parts.alternatives.reserve(alternatives);
+  parts.inflated.reserve(inflated);
   parts.keys.reserve(keys);
   parts.names.reserve(names);
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -353,6 +381,8 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     parts.alternatives.insert(parts.alternatives.end(),
                               some.alternatives.begin(),
                               some.alternatives.end());
+    parts.inflated.insert(parts.inflated.end(), some.inflated.begin(),
+                          some.inflated.end());
     parts.keys += some.keys.packed();
     some = {};
   }

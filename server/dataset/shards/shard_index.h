@@ -14,6 +14,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/path_lookup.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/key_list.h"
 #include "server/dataset/shards/shard.h"
@@ -40,6 +41,8 @@ struct ShardSamples {
   std::vector<MemberRecord> members;
   // For each sample, the alternative of each field that has several.
   std::vector<std::uint8_t> alternatives;
+  // Bytes of each field that may be compressed once it is inflated, by its end.
+  std::vector<std::uint32_t> inflated;
   KeyList keys;
 
   // Makes room for one more, counted in `memory`. Errors: those of `memory`.
@@ -68,6 +71,7 @@ struct ShardIndexParts {
   // Those of all shards.
   std::vector<MemberRecord> members;
   std::vector<std::uint8_t> alternatives;
+  std::vector<std::uint32_t> inflated;
   std::string keys;  // a list for each shard
   std::string names;
   // By which compressed shards are read. Null if none is.
@@ -77,10 +81,10 @@ struct ShardIndexParts {
 };
 
 // Every sample of a dataset of shards: where its fields lie, packed. A sample
-// takes 8 bytes a field, one more for each field with alternatives, and two
-// bytes and the new part of its key. A shard takes 72 bytes and its path. Holds
-// a reservation for them. Thread-safe; immutable, but for the shards' ctimes.
-// Never blocks.
+// takes 8 bytes a field, one more for each field with alternatives, four for
+// each that may be compressed, and two bytes and the new part of its key. A
+// shard takes 80 bytes and its path. Holds a reservation for them. Thread-safe;
+// immutable, but for the shards' ctimes. Never blocks.
 class ShardIndex {
  public:
   // The bytes of a shard that hold all fields of a sample.
@@ -110,10 +114,12 @@ class ShardIndex {
 
   // `shard` is below shard_count().
   Shard ShardAt(std::size_t shard) const;
-  // In the four calls below, `sample` is less than size().
+  // In the five calls below, `sample` is less than size().
   std::size_t ShardOf(std::uint64_t sample) const;
   // `field` is below fields().size().
   ChosenMember MemberOf(std::uint64_t sample, std::size_t field) const;
+  // Bytes of its value.
+  std::uint64_t BytesOf(std::uint64_t sample, std::size_t field) const;
   Extent ExtentOf(std::uint64_t sample) const;
   // For people. Walks through the shard's keys.
   std::string KeyOf(std::uint64_t sample) const;
@@ -140,7 +146,8 @@ class ShardIndex {
   std::uint64_t memory() const;
   // The bytes of an index with so many parts, and bytes of text.
   static std::uint64_t Bytes(std::uint64_t shards, std::uint64_t members,
-                             std::uint64_t alternatives, std::uint64_t text);
+                             std::uint64_t alternatives, std::uint64_t inflated,
+                             std::uint64_t text);
 
  private:
   ShardIndex(ShardIndexParts parts, FieldChoice fields);
@@ -151,6 +158,10 @@ class ShardIndex {
   void Summarize();
   std::uint64_t EndOf(std::size_t shard) const;
   std::string_view PathOf(const ShardRecord& shard) const;
+  // As PathLookup wants them.
+  auto paths() const {
+    return [this](std::size_t shard) { return PathOf(parts_.shards[shard]); };
+  }
   // Null if it is not compressed.
   const storage::inflated::PackedFile* PackedOf(const ShardRecord& shard) const;
   std::string_view KeysOf(std::size_t shard) const;
@@ -158,11 +169,15 @@ class ShardIndex {
 
   ShardIndexParts parts_;
   const FieldChoice fields_;
-  // By field: where its alternative stands among a sample's, or kOnlyOne.
-  static constexpr std::size_t kOnlyOne = SIZE_MAX;
+  // By field: where its alternative stands among a sample's, and its inflated
+  // bytes, or kNowhere.
+  static constexpr std::size_t kNowhere = SIZE_MAX;
   std::vector<std::size_t> alternative_places_;
+  std::vector<std::size_t> inflated_places_;
   std::size_t alternatives_each_ = 0;
+  std::size_t inflated_each_ = 0;
   std::uint64_t size_ = 0;
+  PathLookup by_path_;
   std::vector<std::uint64_t> longest_;   // by field
   std::vector<std::uint64_t> shortest_;  // by field
   std::uint64_t largest_extent_ = 0;

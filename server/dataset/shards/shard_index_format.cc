@@ -11,18 +11,19 @@ namespace forebay::dataset::shards {
 namespace {
 
 constexpr IndexFileType kType = {
-    {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'}, 3, 0};
+    {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'}, 4, 0};
 
 struct Header {
   IndexFileType type;
   std::uint64_t shards;
   std::uint64_t members;
   std::uint64_t alternatives;
+  std::uint64_t inflated;
   std::uint64_t names_bytes;
   std::uint64_t fields_bytes;
   std::uint64_t keys_bytes;
 };
-static_assert(sizeof(Header) == 64);
+static_assert(sizeof(Header) == 72);
 
 }  // namespace
 
@@ -34,18 +35,21 @@ std::string EncodeShardIndex(const ShardIndex& index) {
   header.shards = parts.shards.size();
   header.members = parts.members.size();
   header.alternatives = parts.alternatives.size();
+  header.inflated = parts.inflated.size();
   header.names_bytes = parts.names.size();
   header.fields_bytes = fields.size();
   header.keys_bytes = parts.keys.size();
   std::string bytes;
   bytes.reserve(sizeof(header) + header.shards * sizeof(ShardRecord) +
                 header.members * sizeof(MemberRecord) + header.alternatives +
-                header.names_bytes + header.keys_bytes + header.fields_bytes +
+                header.inflated * sizeof(std::uint32_t) + header.names_bytes +
+                header.keys_bytes + header.fields_bytes +
                 kIndexFileChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.shards);
   AppendItems(bytes, parts.members);
   AppendItems(bytes, parts.alternatives);
+  AppendItems(bytes, parts.inflated);
   bytes += parts.names;
   bytes += parts.keys;
   bytes += fields;
@@ -61,12 +65,13 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
                            TakeIndexFileHeader<Header>(kType, bytes));
   ShardIndexParts parts;
   // The parts are no longer in memory than in the file.
-  FOREBAY_ASSIGN_OR_RETURN(
-      parts.reservation, memory.Keep(ShardIndex::Bytes(0, 0, 0, bytes.size())));
+  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(ShardIndex::Bytes(
+                                                  0, 0, 0, 0, bytes.size())));
   std::string fields;
   if (!TakeItems(bytes, header.shards, &parts.shards) ||
       !TakeItems(bytes, header.members, &parts.members) ||
       !TakeItems(bytes, header.alternatives, &parts.alternatives) ||
+      !TakeItems(bytes, header.inflated, &parts.inflated) ||
       !TakeItems(bytes, header.names_bytes, &parts.names) ||
       !TakeItems(bytes, header.keys_bytes, &parts.keys) ||
       !TakeItems(bytes, header.fields_bytes, &fields)) {

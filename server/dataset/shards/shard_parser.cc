@@ -9,8 +9,9 @@ absl::StatusOr<ShardParser> ShardParser::Create(const Shard& shard,
                                                 const FieldChoice* fields,
                                                 const ReadSizes& read_sizes,
                                                 base::WorkingMemory* memory) {
-  FOREBAY_ASSIGN_OR_RETURN(TarWalk walk,
-                           TarWalk::Create(shard.name, shard.version.size));
+  FOREBAY_ASSIGN_OR_RETURN(
+      TarWalk walk,
+      TarWalk::Create(shard.name, shard.version.size, fields->any_gzipped()));
   return ShardParser(shard, fields, read_sizes, memory, std::move(walk));
 }
 

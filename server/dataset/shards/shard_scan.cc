@@ -24,12 +24,12 @@ std::uint64_t MemberBytes(std::uint64_t length) {
   return length / kTarBlock * (sizeof(TarMember) + base::HeapBytes(0)) * 2;
 }
 
-// Returns nothing for a tar archive that is not compressed by gzip.
+// Returns nothing for a tar archive that is not compressed by gzip or zstd.
 std::optional<Packing> PackingOf(absl::Span<const std::uint8_t> start) {
   if (start.size() >= kTarBlock && ParseTarHeader(start.first(kTarBlock)).ok())
     return std::nullopt;
   const auto packing = storage::inflated::PackingOf(start);
-  return packing == Packing::kGzip ? packing : std::nullopt;
+  return packing == Packing::kZlib ? std::nullopt : packing;
 }
 
 // The parser of one shard, and what inflates the shard for it.

@@ -1,10 +1,13 @@
 #include "server/dataset/shards/tar_walk.h"
 
 #include <string_view>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/dataset/shards/gzip_member.h"
 #include "server/dataset/shards/pax_records.h"
 
 namespace forebay::dataset::shards {
@@ -26,16 +29,20 @@ std::string_view CompressionOf(absl::Span<const std::uint8_t> block) {
 
 }  // namespace
 
-absl::StatusOr<TarWalk> TarWalk::Create(std::string object,
-                                        std::uint64_t size) {
+absl::StatusOr<TarWalk> TarWalk::Create(std::string object, std::uint64_t size,
+                                        bool sees_gzip) {
   if (size < kTarBlock) {
     return absl::DataLossError(absl::StrCat(
         object, ": is no tar archive: it has only ", size, " bytes"));
   }
-  return TarWalk(std::move(object), size);
+  return TarWalk(std::move(object), size, sees_gzip);
 }
 
 std::optional<ByteRange> TarWalk::wanted() const {
+  if (gzipped_.has_value()) {
+    return ByteRange{gzipped_->offset + gzipped_->length - kGzipEndBytes,
+                     kGzipEndBytes};
+  }
   if (over_) return std::nullopt;
   if (open_.has_value()) return ByteRange{at_ + kTarBlock, open_->data_bytes};
   return ByteRange{at_, kTarBlock};
@@ -51,7 +58,10 @@ absl::Status TarWalk::See(std::uint64_t offset,
     }
     const auto piece = bytes.subspan(next->offset - offset, next->length);
     absl::Status status;
-    if (open_.has_value()) {
+    if (gzipped_.has_value()) {
+      gzipped_->inflated = InflatedBytes(piece, gzipped_->length);
+      files->push_back(*std::exchange(gzipped_, std::nullopt));
+    } else if (open_.has_value()) {
       status = SeeAttributes(open_->kind, piece);
       if (status.ok()) status = Skip(piece.size());
     } else {
@@ -59,6 +69,7 @@ absl::Status TarWalk::See(std::uint64_t offset,
     }
     if (!status.ok()) {
       over_ = true;
+      gzipped_.reset();
       return Annotated(status);
     }
   }
@@ -69,6 +80,7 @@ absl::Status TarWalk::EndAt(std::uint64_t size) {
   size_ = size;
   if (over_) return absl::OkStatus();
   over_ = true;
+  gzipped_.reset();
   if (size < kTarBlock) {
     return absl::DataLossError(absl::StrCat(
         object_, ": is no tar archive: it has only ", size, " bytes"));
@@ -144,7 +156,12 @@ absl::Status TarWalk::SeeMember(TarHeader header,
   }
   FOREBAY_RETURN_IF_ERROR(Skip(header.data_bytes));
   if (header.kind == TarKind::kFile) {
-    files->push_back({std::move(header.name), data, header.data_bytes});
+    TarMember file = {std::move(header.name), data, header.data_bytes};
+    if (sees_gzip_ && absl::EndsWithIgnoreCase(file.name, ".gz") &&
+        file.length >= kGzipEndBytes)
+      gzipped_ = std::move(file);
+    else
+      files->push_back(std::move(file));
   }
   return absl::OkStatus();
 }

@@ -19,13 +19,15 @@ struct TarMember {
   std::string name;
   std::uint64_t offset = 0;  // of its data in the archive; bytes
   std::uint64_t length = 0;  // bytes; they lie within the archive
+  // Bytes that it inflates to, by its end: of files that TarWalk looks into.
+  std::uint32_t inflated = 0;
 };
 
 // Walks through a tar archive from header to header. It reads nothing itself:
-// it says which bytes it must see next, and never asks for the files' data. It
-// finds the files that Python's tarfile finds, in their order. But it refuses
-// any archive that is damaged, while tarfile takes some for their intact
-// beginning.
+// it says which bytes it must see next, and never asks for the files' data, but
+// for the ends of those that gzip has compressed, if `sees_gzip`. It finds the
+// files that Python's tarfile finds, in their order. But it refuses any archive
+// that is damaged, while tarfile takes some for their intact beginning.
 //
 // Not thread-safe; owns what it stores; never blocks. Errors name the archive
 // and the offset, and end the walk: DATA_LOSS: truncated, or no tar archive;
@@ -34,7 +36,8 @@ struct TarMember {
 class TarWalk {
  public:
   // `object` is the archive's name, `size` its bytes.
-  static absl::StatusOr<TarWalk> Create(std::string object, std::uint64_t size);
+  static absl::StatusOr<TarWalk> Create(std::string object, std::uint64_t size,
+                                        bool sees_gzip = false);
 
   // Returns what it must see next, within the archive; nothing if the walk is
   // over.
@@ -58,8 +61,8 @@ class TarWalk {
     bool any = false;
   };
 
-  TarWalk(std::string object, std::uint64_t size)
-      : object_(std::move(object)), size_(size) {}
+  TarWalk(std::string object, std::uint64_t size, bool sees_gzip)
+      : object_(std::move(object)), size_(size), sees_gzip_(sees_gzip) {}
 
   absl::Status SeeHeader(absl::Span<const std::uint8_t> block,
                          std::vector<TarMember>* files);
@@ -70,10 +73,13 @@ class TarWalk {
 
   std::string object_;
   std::uint64_t size_ = 0;
+  bool sees_gzip_ = false;
   std::uint64_t at_ = 0;  // offset of the next header, or the last one
   // That header, while its data is wanted.
   std::optional<TarHeader> open_;
   Overrides overrides_;
+  // The file before that, while its end is wanted.
+  std::optional<TarMember> gzipped_;
   bool over_ = false;
 };
 

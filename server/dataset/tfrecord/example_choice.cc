@@ -18,24 +18,27 @@ absl::StatusOr<ExampleChoice> ExampleChoice::Create(
 }
 
 void ExampleChoice::Complete(const ExampleFiles& kind,
+                             base::MemoryBudget* budget,
                              records::RecordRequest* request,
                              std::vector<std::string>* warnings) const {
   absl::StrAppend(&request->name, std::string(2, '\0'), std::string(kind.name),
                   fields_.has_value() ? fields_->text() : "");
-  request->make_format = kind.parse;
-  request->find_format = [fields = fields_, kind = &kind, request, warnings](
-                             const records::RecordRequest::Files& files,
-                             base::WorkingMemory& memory,
-                             const std::stop_token& stop)
+  request->make_format = [kind = &kind, budget](std::string_view text) {
+    return kind->parse(text, budget);
+  };
+  request->find_format = [fields = fields_, kind = &kind, budget, request,
+                          warnings](const records::RecordRequest::Files& files,
+                                    base::WorkingMemory& memory,
+                                    const std::stop_token& stop)
       -> absl::StatusOr<ExampleFiles::FormatPtr> {
-    if (fields.has_value()) return kind->make(*fields);
+    if (fields.has_value()) return kind->make(*fields, budget);
     FOREBAY_ASSIGN_OR_RETURN(FieldGuess guess,
                              kind->guess(*request, files, memory, stop));
     for (const std::string& left_out : guess.left_out) {
       warnings->push_back(absl::StrCat(
           request->root->uri(), ": is read without a field: ", left_out));
     }
-    return kind->make(std::move(guess.fields));
+    return kind->make(std::move(guess.fields), budget);
   };
 }
 

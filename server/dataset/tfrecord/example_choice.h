@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/records/record_catalog.h"
 #include "server/dataset/tfrecord/field_guess.h"
@@ -22,9 +23,11 @@ struct ExampleFiles {
   using FormatPtr = records::RecordRequest::FormatPtr;
 
   std::string_view name;  // tells such formats apart
-  // The format of that text. DATA_LOSS: there is none.
-  absl::StatusOr<FormatPtr> (*parse)(std::string_view text);
-  FormatPtr (*make)(RecordFields fields);
+  // The format of that text. DATA_LOSS: there is none. The budget, which may be
+  // null, outlives it, and is for what it keeps.
+  absl::StatusOr<FormatPtr> (*parse)(std::string_view text,
+                                     base::MemoryBudget* budget);
+  FormatPtr (*make)(RecordFields fields, base::MemoryBudget* budget);
   // Guesses the fields of the first records. Errors name the file.
   absl::StatusOr<FieldGuess> (*guess)(
       const records::RecordRequest& request,
@@ -45,8 +48,9 @@ class ExampleChoice {
 
   // Completes a request for such files with its source, root and name. A guess
   // adds to `warnings`, a sentence each, what it leaves out. The request uses
-  // all three as long as it lives.
-  void Complete(const ExampleFiles& kind, records::RecordRequest* request,
+  // all of these as long as it lives.
+  void Complete(const ExampleFiles& kind, base::MemoryBudget* budget,
+                records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
 
  private:

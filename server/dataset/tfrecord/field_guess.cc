@@ -37,6 +37,7 @@ struct Seen {
   // Of bytes; empty ones tell nothing.
   bool any_bytes = false;
   bool images = true;
+  bool audio = true;
   bool printable = true;
   bool mixed = false;  // kinds
 };
@@ -57,6 +58,7 @@ void Note(const FeatureValues& values, Seen* seen) {
   if (values.kind() == ValueKind::kBytes && !values.last_bytes().empty()) {
     seen->any_bytes = true;
     seen->images = seen->images && records::IsImage(values.last_bytes());
+    seen->audio = seen->audio && records::IsAudio(values.last_bytes());
     seen->printable =
         seen->printable && records::IsPrintable(values.last_bytes());
   }
@@ -105,7 +107,8 @@ std::optional<std::string> TypeOf(const Seen& seen, bool in_all,
   } else if (seen.kind == ValueKind::kBytes) {
     if (seen.single && in_all && !seen.is_list) {
       if (!seen.any_bytes) return "bytes";
-      return seen.images ? "image" : seen.printable ? "text" : "bytes";
+      if (seen.images) return "image";
+      return seen.audio ? "audio" : seen.printable ? "text" : "bytes";
     }
     *why = "is a list of bytes, or lacks in some records";
   } else {
@@ -120,10 +123,13 @@ std::optional<std::string> TypeOf(const Seen& seen, bool in_all,
 }
 
 FieldGuess OfPayloads(absl::Span<const Bytes> payloads) {
-  const bool images =
-      !payloads.empty() &&
-      std::all_of(payloads.begin(), payloads.end(), records::IsImage);
-  auto fields = RecordFields::OfPayload(images ? "image" : "bytes");
+  const auto all = [payloads](bool (*are_such)(Bytes)) {
+    return !payloads.empty() &&
+           std::all_of(payloads.begin(), payloads.end(), are_such);
+  };
+  auto fields = RecordFields::OfPayload(all(records::IsImage)   ? "image"
+                                        : all(records::IsAudio) ? "audio"
+                                                                : "bytes");
   FOREBAY_CHECK(fields.ok());
   return {.fields = *std::move(fields)};
 }

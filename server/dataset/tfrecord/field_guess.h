@@ -20,8 +20,8 @@ struct FieldGuess {
 // Guesses the fields of the first records of a dataset, by their payloads. If
 // all are Examples or SequenceExamples, the fields are their features, by name:
 // a number where all have one, else an array of any length; the first image
-// file as an image; text that can be printed; else bytes. Other payloads are an
-// image each, or bytes.
+// file as an image; audio files; text that can be printed; else bytes. Other
+// payloads are an image or an audio file each, or bytes.
 //
 // Thread-safe; never blocks; has no errors.
 FieldGuess GuessFields(

@@ -8,20 +8,21 @@
 #include "server/base/status.h"
 #include "server/dataset/range_read.h"
 #include "server/dataset/tfrecord/framing.h"
-#include "server/storage/inflated/inflate_scan.h"
+#include "server/storage/inflated/packed_scan.h"
 #include "server/storage/inflated/packing.h"
+#include "server/storage/inflated/scan_of.h"
 
 namespace forebay::dataset::tfrecord {
 namespace {
 
-using storage::inflated::InflateScan;
 using storage::inflated::Packing;
 
 constexpr std::uint64_t kReadBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMostRecords = 64;
 
-// Deflate has two bits at least for 258 bytes.
+// Deflate has two bits at least for 258 bytes; zstd four bytes for 128 KiB.
 constexpr std::uint64_t kMostInflated = 1032;
+constexpr std::uint64_t kMostOfZstd = std::uint64_t{32} << 10;
 constexpr std::uint64_t kMostSize = std::uint64_t{1} << 62;
 
 // Reads the beginning of one file.
@@ -66,10 +67,10 @@ class Start {
                                           base::Bytes packed) const {
     FOREBAY_ASSIGN_OR_RETURN(base::Bytes bytes,
                              InflateStart(packing, packed.span(), kReadBytes));
-    const auto first =
-        FrameBytes(bytes.span(), size() > kMostSize / kMostInflated
-                                     ? kMostSize
-                                     : size() * kMostInflated);
+    const std::uint64_t most =
+        packing == Packing::kZstd ? kMostOfZstd : kMostInflated;
+    const auto first = FrameBytes(
+        bytes.span(), size() > kMostSize / most ? kMostSize : size() * most);
     if (!first.ok()) return base::Annotate(first.status(), file_.name);
     if (*first > bytes.size()) {
       const std::uint64_t more = *first + *first / 64 + kReadBytes;
@@ -89,8 +90,9 @@ class Start {
   absl::StatusOr<base::Bytes> InflateStart(
       Packing packing, absl::Span<const std::uint8_t> packed,
       std::uint64_t most) const {
-    FOREBAY_RETURN_IF_ERROR(memory_.Grow(most + InflateScan::kBytes));
-    FOREBAY_ASSIGN_OR_RETURN(const auto scan, InflateScan::Create(packing));
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(most));
+    FOREBAY_ASSIGN_OR_RETURN(const auto scan,
+                             storage::inflated::ScanOf(packing, &memory_));
     const auto inflated = std::make_shared<std::vector<std::uint8_t>>();
     inflated->reserve(most);
     const absl::Status taken = scan->Take(

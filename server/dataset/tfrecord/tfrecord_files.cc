@@ -10,12 +10,13 @@
 namespace forebay::dataset::tfrecord {
 namespace {
 
-absl::StatusOr<ExampleFiles::FormatPtr> Parse(std::string_view text) {
+absl::StatusOr<ExampleFiles::FormatPtr> Parse(std::string_view text,
+                                              base::MemoryBudget*) {
   FOREBAY_ASSIGN_OR_RETURN(RecordFields fields, RecordFields::Parse(text));
   return std::make_shared<const TfrecordFormat>(std::move(fields));
 }
 
-ExampleFiles::FormatPtr Make(RecordFields fields) {
+ExampleFiles::FormatPtr Make(RecordFields fields, base::MemoryBudget*) {
   return std::make_shared<const TfrecordFormat>(std::move(fields));
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/base/status.h"
+#include "server/dataset/folder/image_tree.h"
 #include "server/dataset/object_scan.h"
 #include "server/dataset/zip/zip_dataset.h"
 #include "server/dataset/zip/zip_index_builder.h"
@@ -28,7 +29,8 @@ std::string NameOf(const ZipRequest& request) {
   const std::string nul(1, '\0');
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
                       nul, request.folder, nul,
-                      absl::StrJoin(request.patterns, nul));
+                      absl::StrJoin(request.patterns, nul),
+                      request.are_audio ? nul + nul + "audio" : "");
 }
 
 // The path of a folder in the archives, for people.
@@ -67,7 +69,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ZipCatalog::Open(
           }));
   WarnOfOneClass(request, *index, warnings);
   return std::make_shared<const ZipDataset>(std::move(index), request.root,
-                                            budget_);
+                                            request.are_audio, budget_);
 }
 
 absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindIndex(
@@ -141,7 +143,9 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::Scan(
   if (const absl::Status scanned = ScanObjects(scan, memory); !scanned.ok())
     return base::Annotate(scanned, request.root->uri());
   return BuildZipIndex(PathOf(request, ""), request.folder, archives,
-                       std::move(contents), memory);
+                       std::move(contents), memory,
+                       request.are_audio ? folder::FolderKind::kClassAudio
+                                         : folder::FolderKind::kImages);
 }
 
 // Returns null if the disk has none that can still be used.

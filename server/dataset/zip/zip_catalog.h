@@ -29,6 +29,7 @@ struct ZipRequest {
   std::vector<std::string> patterns;  // of the archives, below the root
   // In the archives, without slashes at its ends; empty: their root.
   std::string folder;
+  bool are_audio = false;  // the samples; else images
   // Returns the archives, in their order and present versions, counted in the
   // memory.
   std::function<absl::StatusOr<Archives>(base::WorkingMemory&,

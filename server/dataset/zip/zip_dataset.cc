@@ -8,15 +8,24 @@
 #include "server/dataset/shown_name.h"
 
 namespace forebay::dataset::zip {
+namespace {
+
+Field ContentOf(bool is_audio, std::uint64_t longest) {
+  return {
+      .name = is_audio ? "audio" : "image",
+      .kind = is_audio ? proto::FieldKind::kAudio : proto::FieldKind::kImage,
+      .longest = longest};
+}
+
+}  // namespace
 
 ZipDataset::ZipDataset(std::shared_ptr<const ZipIndex> index,
                        std::shared_ptr<const storage::Root> root,
-                       base::MemoryBudget* budget)
+                       bool are_audio, base::MemoryBudget* budget)
     : index_(std::move(index)),
       layout_(std::make_shared<const ZipLayout>(index_, budget)),
       root_(std::move(root)),
-      fields_({{"image", proto::FieldKind::kImage,
-                index_->images().largest_sample()},
+      fields_({ContentOf(are_audio, index_->images().largest_sample()),
                {"label", proto::FieldKind::kLabel, 0}}) {}
 
 Sample ZipDataset::At(std::uint64_t id) const {

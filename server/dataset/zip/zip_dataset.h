@@ -15,21 +15,22 @@
 
 namespace forebay::dataset::zip {
 
-// A dataset of class folders in zip archives. Its images are packed: an extent
-// begins with the header of a member, which only says where the data lies. It
-// may share its index with others, and has a root of its own to read through.
+// A dataset of class folders in zip archives. Its images or clips are packed:
+// an extent begins with the header of a member, which only says where the data
+// lies. It may share its index with others, and has a root of its own to read
+// through.
 class ZipDataset final : public Dataset {
  public:
   // The budget outlives it.
   ZipDataset(std::shared_ptr<const ZipIndex> index,
-             std::shared_ptr<const storage::Root> root,
+             std::shared_ptr<const storage::Root> root, bool are_audio,
              base::MemoryBudget* budget);
 
   std::uint64_t size() const override { return index_->size(); }
   const std::vector<Field>& fields() const override { return fields_; }
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
-  // DATA_LOSS: there is no header of that image, its data is not what the
+  // DATA_LOSS: there is no header of that member, its data is not what the
   // archive's directory says, or has another CRC.
   absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
       std::uint64_t id, absl::Span<const std::uint8_t> packed,

@@ -65,18 +65,18 @@ absl::Status ZipIndex::CheckPlaces() {
   if (size() != images().size() || images().is_flat())
     return DamagedIndex("number of images", size());
   for (std::uint64_t id = 0; id < size(); ++id) {
-    const ImagePlace& place = parts_.places[id];
-    if (parts_.archives.empty() || place.position() >= ImagePlace::kPositions)
+    const ImagePlace place = parts_.places.At(id);
+    if (parts_.archives.empty() || place.position >= ImagePlace::kPositions)
       return DamagedIndex("place of image", id);
     const ArchiveRecord& archive = ArchiveOf(place);
     const std::uint64_t compressed = CompressedOf(images().StampOf(id));
-    const std::uint64_t extent = HeaderOf(id) + place.slack() + compressed;
-    const std::uint64_t offset = place.position() - archive.begin;
-    if (offset > archive.size || extent > archive.size - offset)
+    const std::uint64_t least = HeaderOf(id) + compressed;
+    const std::uint64_t offset = place.position - archive.begin;
+    if (offset > archive.size || least > archive.size - offset)
       return DamagedIndex("extent of image", id);
-    if (!CanHave(images().LengthOf(id), compressed, place.method()))
+    if (!CanHave(images().LengthOf(id), compressed, place.method))
       return DamagedIndex("length of image", id);
-    longest_extent_ = std::max(longest_extent_, extent);
+    longest_extent_ = std::max(longest_extent_, ExtentOf(id).length);
   }
   return absl::OkStatus();
 }
@@ -88,7 +88,10 @@ void ZipIndex::Summarize() {
     digest.Add(PathOf(archive)).Add(archive.size).Add(archive.stamp);
     digest.Add(archive.directory);
   }
-  digest.AddItems(parts_.places.data(), parts_.places.size());
+  const ImagePlaces::Parts& places = parts_.places.parts();
+  digest.AddItems(places.groups.data(), places.groups.size());
+  digest.AddItems(places.near.data(), places.near.size());
+  digest.AddItems(places.far.data(), places.far.size());
   version_ = digest.Get();
 }
 
@@ -106,7 +109,7 @@ std::uint64_t ZipIndex::HeaderOf(std::uint64_t id) const {
 const ArchiveRecord& ZipIndex::ArchiveOf(const ImagePlace& place) const {
   // Archives without bytes begin where the next one does: the last one has it.
   const auto after = std::upper_bound(
-      parts_.archives.begin(), parts_.archives.end(), place.position(),
+      parts_.archives.begin(), parts_.archives.end(), place.position,
       [](std::uint64_t wanted, const ArchiveRecord& archive) {
         return wanted < archive.begin;
       });
@@ -115,13 +118,15 @@ const ArchiveRecord& ZipIndex::ArchiveOf(const ImagePlace& place) const {
 
 ZipIndex::Extent ZipIndex::ExtentOf(std::uint64_t id) const {
   FOREBAY_CHECK(id < size());
-  const ImagePlace& place = parts_.places[id];
+  const ImagePlace place = parts_.places.At(id);
   const ArchiveRecord& archive = ArchiveOf(place);
+  const std::uint64_t offset = place.position - archive.begin;
+  const std::uint64_t most =
+      HeaderOf(id) + place.slack + CompressedOf(images().StampOf(id));
   return {
       .archive = static_cast<std::size_t>(&archive - parts_.archives.data()),
-      .offset = place.position() - archive.begin,
-      .length =
-          HeaderOf(id) + place.slack() + CompressedOf(images().StampOf(id))};
+      .offset = offset,
+      .length = std::min(most, archive.size - offset)};
 }
 
 ZipMember ZipIndex::MemberOf(std::uint64_t id) const {
@@ -134,7 +139,7 @@ ZipMember ZipIndex::MemberOf(std::uint64_t id) const {
           .compressed = CompressedOf(stamp),
           .length = image.length,
           .crc32 = CrcOf(stamp),
-          .method = parts_.places[id].method()};
+          .method = parts_.places.At(id).method};
 }
 
 storage::ListedObject ZipIndex::ArchiveAt(std::size_t archive) const {
@@ -180,7 +185,7 @@ std::uint64_t ZipIndex::memory() const {
   return sizeof(ZipIndex) + parts_.folder.capacity() + parts_.paths.capacity() +
          parts_.archives.capacity() *
              (sizeof(ArchiveRecord) + sizeof(ctimes_.front())) +
-         parts_.places.capacity() * sizeof(ImagePlace);
+         parts_.places.memory();
 }
 
 std::uint64_t ZipIndex::Bytes(std::uint64_t archives, std::uint64_t images,
@@ -188,7 +193,7 @@ std::uint64_t ZipIndex::Bytes(std::uint64_t archives, std::uint64_t images,
   return sizeof(ZipIndex) +
          archives *
              (sizeof(ArchiveRecord) + sizeof(std::atomic<std::int64_t>)) +
-         images * sizeof(ImagePlace) + text;
+         ImagePlaces::Bytes(images) + text;
 }
 
 }  // namespace forebay::dataset::zip

@@ -15,6 +15,7 @@
 #include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_index.h"
+#include "server/dataset/zip/image_places.h"
 #include "server/dataset/zip/zip_member.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
@@ -35,31 +36,6 @@ struct ArchiveRecord {
 };
 static_assert(sizeof(ArchiveRecord) == 72);
 
-// Where an image lies in the archives.
-class ImagePlace {
- public:
-  // One past the largest position.
-  static constexpr std::uint64_t kPositions = std::uint64_t{1} << 47;
-
-  ImagePlace() = default;
-  // `position` is its header's. Up to `slack` bytes of extra fields, or none,
-  // lie between the header and the data.
-  ImagePlace(std::uint64_t position, std::uint16_t slack, ZipMethod method)
-      : bits_(position << 17 |
-              (method == ZipMethod::kDeflated ? std::uint64_t{1} << 16 : 0) |
-              slack) {}
-
-  std::uint64_t position() const { return bits_ >> 17; }
-  std::uint16_t slack() const { return static_cast<std::uint16_t>(bits_); }
-  ZipMethod method() const {
-    return (bits_ >> 16 & 1) != 0 ? ZipMethod::kDeflated : ZipMethod::kStored;
-  }
-
- private:
-  std::uint64_t bits_ = 0;
-};
-static_assert(sizeof(ImagePlace) == 8);
-
 // The stamp of an image in the index of images: what tells it from another of
 // its length.
 constexpr std::int64_t ImageStamp(std::uint32_t crc32,
@@ -71,7 +47,7 @@ constexpr std::int64_t ImageStamp(std::uint32_t crc32,
 struct ZipIndexParts {
   std::string folder;  // in the archives; images' paths begin below it
   std::vector<ArchiveRecord> archives;
-  std::vector<ImagePlace> places;  // by image
+  ImagePlaces places;
   std::string paths;
   // The images, as class folders have them, with the lengths that they have
   // when they are inflated, and the stamps above.
@@ -81,9 +57,9 @@ struct ZipIndexParts {
 };
 
 // Every sample of class folders in zip archives: an image, its label, and where
-// it lies. Takes 28 bytes a sample and 56 a directory, besides the names, and
-// 80 an archive. Holds a reservation for them. Thread-safe; immutable, but for
-// the archives' ctimes. Never blocks.
+// it lies. Takes 24 bytes a sample (28: see ImagePlaces) and 56 a directory,
+// besides the names, and 80 an archive. Holds a reservation for them.
+// Thread-safe; immutable, but for the archives' ctimes. Never blocks.
 class ZipIndex {
  public:
   // The bytes of an image in its archive, from its header on, at least to the
@@ -127,7 +103,8 @@ class ZipIndex {
 
   // Bytes of memory, without the index of images.
   std::uint64_t memory() const;
-  // The bytes of an index with so many parts, and bytes of text, likewise.
+  // The bytes of an index with so many parts at most, and bytes of text,
+  // likewise.
   static std::uint64_t Bytes(std::uint64_t archives, std::uint64_t images,
                              std::uint64_t text);
 

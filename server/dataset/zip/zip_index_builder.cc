@@ -33,15 +33,16 @@ class Builder {
   Builder(const std::string& folder,
           absl::Span<const storage::ListedObject> archives,
           const std::vector<ArchiveContents>& contents,
-          base::WorkingMemory& memory)
+          base::WorkingMemory& memory, folder::FolderKind kind)
       : prefix_(folder.empty() ? "" : folder + "/"),
         archives_(archives),
         contents_(contents),
         memory_(memory),
-        tree_(memory) {}
+        tree_(memory, kind) {}
 
-  // Notes archives, places and paths.
+  // Notes archives and paths, and the places of the images.
   absl::Status Build(ZipIndexParts* parts);
+  const std::vector<ImagePlace>& places() const { return places_; }
   std::vector<folder::ScannedDirectory> TakeDirectories() {
     return tree_.Take();
   }
@@ -49,7 +50,7 @@ class Builder {
  private:
   absl::Status FindCandidates();
   absl::Status SortHeaders();
-  absl::Status AddImage(const Candidate& candidate, ZipIndexParts* parts);
+  absl::Status AddImage(const Candidate& candidate, const ZipIndexParts& parts);
   absl::Status AddArchives(ZipIndexParts* parts) const;
   absl::Status Twice(const Candidate& a, const Candidate& b) const;
   // The bytes between the name in a file's header and its data, at most.
@@ -71,6 +72,7 @@ class Builder {
   base::WorkingMemory& memory_;
   folder::ObjectTree tree_;
   std::vector<Candidate> candidates_;
+  std::vector<ImagePlace> places_;
   // By archive: where all its headers lie, sorted.
   std::vector<std::vector<std::uint64_t>> headers_;
 };
@@ -87,7 +89,7 @@ absl::Status Builder::Build(ZipIndexParts* parts) {
         return Twice(candidate, candidates_[i + 1]);
       continue;  // the last one counts
     }
-    FOREBAY_RETURN_IF_ERROR(AddImage(candidate, parts));
+    FOREBAY_RETURN_IF_ERROR(AddImage(candidate, *parts));
   }
   return absl::OkStatus();
 }
@@ -174,7 +176,7 @@ std::uint16_t Builder::SlackOf(const Candidate& candidate) const {
 }
 
 absl::Status Builder::AddImage(const Candidate& candidate,
-                               ZipIndexParts* parts) {
+                               const ZipIndexParts& parts) {
   const FoundFile& file = FileOf(candidate);
   storage::ListedObject image;
   image.name = PathOf(candidate);
@@ -192,10 +194,10 @@ absl::Status Builder::AddImage(const Candidate& candidate,
         ShownName(absl::StrCat(prefix_, image.name)), " takes ",
         file.compressed, " bytes, which is more than is supported"));
   }
-  FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(parts->places, 1));
-  parts->places.emplace_back(
-      parts->archives[candidate.archive].begin + file.header_offset,
-      SlackOf(candidate), file.method);
+  FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(places_, 1));
+  places_.push_back(
+      {parts.archives[candidate.archive].begin + file.header_offset,
+       SlackOf(candidate), file.method});
   return absl::OkStatus();
 }
 
@@ -228,7 +230,8 @@ std::string_view CommonFolder(std::string_view a, std::string_view b) {
 absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
     const std::string& uri, const std::string& folder,
     absl::Span<const storage::ListedObject> archives,
-    std::vector<ArchiveContents> contents, base::WorkingMemory& memory) {
+    std::vector<ArchiveContents> contents, base::WorkingMemory& memory,
+    folder::FolderKind kind) {
   FOREBAY_CHECK(contents.size() == archives.size());
   ZipIndexParts parts;
   parts.folder = folder;
@@ -236,9 +239,14 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
     parts.folder = folder.empty() ? "." : absl::StrCat("./", folder);
   std::vector<folder::ScannedDirectory> directories;
   {
-    Builder builder(parts.folder, archives, contents, memory);
+    Builder builder(parts.folder, archives, contents, memory, kind);
     if (const absl::Status built = builder.Build(&parts); !built.ok())
       return base::Annotate(built, uri);
+    FOREBAY_ASSIGN_OR_RETURN(parts.reservation,
+                             memory.Keep(ZipIndex::Bytes(
+                                 parts.archives.size(), builder.places().size(),
+                                 parts.paths.size() + parts.folder.size())));
+    parts.places = ImagePlaces(builder.places());
     directories = builder.TakeDirectories();
   }
   contents.clear();
@@ -246,14 +254,9 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
   FOREBAY_ASSIGN_OR_RETURN(
       parts.images, folder::BuildFolderIndex(std::move(directories), uri,
                                              /*scanned_at_nanos=*/0,
-                                             /*link_context=*/0, memory));
-  parts.places.shrink_to_fit();
+                                             /*link_context=*/0, memory, kind));
   parts.paths.shrink_to_fit();
   parts.archives.shrink_to_fit();
-  FOREBAY_ASSIGN_OR_RETURN(
-      parts.reservation,
-      memory.Keep(ZipIndex::Bytes(parts.archives.size(), parts.places.size(),
-                                  parts.paths.size() + parts.folder.size())));
   return ZipIndex::Create(std::move(parts));
 }
 

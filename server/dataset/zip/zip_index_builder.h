@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/folder/image_tree.h"
 #include "server/dataset/zip/zip_index.h"
 #include "server/dataset/zip/zip_parser.h"
 #include "server/storage/object_lister.h"
@@ -18,7 +19,8 @@ namespace forebay::dataset::zip {
 // archives, each with its contents, as if they were unpacked into one tree.
 // Classes, labels and order are those of folder/image_tree.h. If an archive has
 // a path twice, the last one counts, as it does when they are unpacked. The
-// index keeps its part of `memory`. Thread-safe; never blocks.
+// index keeps its part of `memory`. `kind` says which files are samples, in
+// class folders; "image" stands for any below. Thread-safe; never blocks.
 //
 // NOT_FOUND: there is no such folder, or those of BuildFolderIndex, which name
 // `uri`. INVALID_ARGUMENT: two archives have an image of one path.
@@ -27,7 +29,8 @@ namespace forebay::dataset::zip {
 absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
     const std::string& uri, const std::string& folder,
     absl::Span<const storage::ListedObject> archives,
-    std::vector<ArchiveContents> contents, base::WorkingMemory& memory);
+    std::vector<ArchiveContents> contents, base::WorkingMemory& memory,
+    folder::FolderKind kind = folder::FolderKind::kImages);
 
 // Returns a folder in which the images would have several classes, or at least
 // a class that says something: all images have one class here, because they lie

@@ -9,6 +9,22 @@ namespace {
 // it are exact.
 constexpr double kLn2High = 6.93147180369123816490e-01;
 constexpr double kLn2Low = 1.90821492927058770002e-10;
+constexpr double kPi = 3.14159265358979323846;
+
+// Their series; |x| at most pi / 4.
+double SmallSin(double x) {
+  double sum = 1;
+  for (int n = 18; n >= 2; n -= 2) sum = 1 - sum * x * x / (n * (n + 1));
+  return sum * x;
+}
+double SmallCos(double x) {
+  double sum = 1;
+  for (int n = 17; n >= 1; n -= 2) sum = 1 - sum * x * x / (n * (n + 1));
+  return sum;
+}
+
+// The part of x that is left when multiples of 2 are taken away: -1 to 1.
+double WithinTurn(double x) { return x - 2 * std::nearbyint(x / 2); }
 
 }  // namespace
 
@@ -33,6 +49,27 @@ double ExactLog(double x) {
   double sum = 0;
   for (int n = 27; n >= 1; n -= 2) sum = sum * square + 1.0 / n;
   return exponent * kLn2High + (exponent * kLn2Low + 2 * s * sum);
+}
+
+double ExactSinPi(double x) {
+  const double turn = WithinTurn(x);
+  const double r = std::fabs(turn);
+  double value = 0;
+  if (r <= 0.25) {
+    value = SmallSin(kPi * r);
+  } else if (r <= 0.75) {
+    value = SmallCos(kPi * (0.5 - r));
+  } else {
+    value = SmallSin(kPi * (1 - r));
+  }
+  return std::copysign(value, turn);
+}
+
+double ExactCosPi(double x) {
+  const double r = std::fabs(WithinTurn(x));
+  if (r <= 0.25) return SmallCos(kPi * r);
+  if (r <= 0.75) return SmallSin(kPi * (0.5 - r));
+  return -SmallCos(kPi * (1 - r));
 }
 
 }  // namespace forebay::pipeline::transform

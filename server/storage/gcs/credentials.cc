@@ -1,47 +1,23 @@
 #include "server/storage/gcs/credentials.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/base/fd.h"
 #include "server/base/status.h"
 #include "server/storage/gcs/oauth_tokens.h"
 #include "server/storage/gcs/service_account.h"
+#include "server/storage/small_file.h"
 
 namespace forebay::storage::gcs {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 64 << 10;
 constexpr std::int64_t kMetadataTimeout = 2'000'000'000;
 
 std::string FromEnvironment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const base::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return base::ErrnoStatus(errno, path);
-  std::string content(kMaxFileBytes + 1, '\0');
-  std::size_t filled = 0;
-  while (filled < content.size()) {
-    const ssize_t got =
-        read(file.get(), content.data() + filled, content.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::ErrnoStatus(errno, path);
-    if (got == 0) break;
-    filled += got;
-  }
-  if (filled > kMaxFileBytes)
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is too long for credentials"));
-  content.resize(filled);
-  return content;
 }
 
 absl::StatusOr<std::unique_ptr<TokenSource>> ParseFile(
@@ -93,13 +69,13 @@ absl::StatusOr<std::unique_ptr<TokenSource>> FindCredentials(
     const base::Clock* wall) {
   if (!environment.key_file.empty()) {
     FOREBAY_ASSIGN_OR_RETURN(const std::string content,
-                             ReadFile(environment.key_file));
+                             ReadSmallFile(environment.key_file));
     return ParseFile(environment.key_file, content, client, wall);
   }
   if (!environment.gcloud.empty()) {
     const std::string path = absl::StrCat(
         environment.gcloud, "/application_default_credentials.json");
-    const auto content = ReadFile(path);
+    const auto content = ReadSmallFile(path);
     if (content.ok()) return ParseFile(path, *content, client, wall);
     if (!absl::IsNotFound(content.status())) return content.status();
   }

@@ -15,8 +15,8 @@ constexpr std::int64_t kBetweenFetches = 20 * kSecond;
 
 }  // namespace
 
-void KeptToken::Authorize(
-    std::function<void(absl::StatusOr<std::string>)> ready) {
+void KeptToken::Authorize(const http::Request&,
+                          std::function<void(absl::StatusOr<Headers>)> ready) {
   const std::int64_t now = wall_->NowNanos();
   const bool good = !header_.empty() && now < expires_nanos_ - kMargin;
   if (!good) {
@@ -27,11 +27,13 @@ void KeptToken::Authorize(
   if (now >= expires_nanos_ - kRefresh &&
       now >= fetched_nanos_ + kBetweenFetches)
     Fetch();
-  ready(header_);
+  ready(Headers{header_});
 }
 
-void KeptToken::Refused(const std::string& header) {
-  if (header == header_) header_.clear();
+bool KeptToken::Refused(const Headers& headers, const http::Answer& answer) {
+  if (answer.status != 401) return false;
+  if (headers == Headers{header_}) header_.clear();
+  return true;
 }
 
 void KeptToken::Fetch() {
@@ -49,7 +51,7 @@ void KeptToken::OnToken(absl::StatusOr<Token> token) {
   }
   for (const auto& ready : std::exchange(waiting_, {})) {
     if (token.ok())
-      ready(header_);
+      ready(Headers{header_});
     else
       ready(token.status());
   }

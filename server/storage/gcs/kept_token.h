@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "server/base/clock.h"
 #include "server/storage/gcs/token_source.h"
 #include "server/storage/http/authorizer.h"
+#include "server/storage/http/message.h"
 
 namespace forebay::storage::gcs {
 
@@ -26,9 +28,9 @@ class KeptToken final : public http::Authorizer {
   KeptToken(TokenSource* source, const base::Clock* wall)
       : source_(source), wall_(wall) {}
 
-  void Authorize(
-      std::function<void(absl::StatusOr<std::string>)> ready) override;
-  void Refused(const std::string& header) override;
+  void Authorize(const http::Request& request,
+                 std::function<void(absl::StatusOr<Headers>)> ready) override;
+  bool Refused(const Headers& headers, const http::Answer& answer) override;
 
  private:
   void Fetch();
@@ -40,7 +42,7 @@ class KeptToken final : public http::Authorizer {
   std::int64_t expires_nanos_ = 0;
   std::int64_t fetched_nanos_ = INT64_MIN / 2;  // the last time
   bool fetching_ = false;
-  std::vector<std::function<void(absl::StatusOr<std::string>)>> waiting_;
+  std::vector<std::function<void(absl::StatusOr<Headers>)>> waiting_;
 };
 
 }  // namespace forebay::storage::gcs

@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/storage/http/message.h"
 
 namespace forebay::storage::http {
 
@@ -16,13 +18,20 @@ class Authorizer {
  public:
   virtual ~Authorizer() = default;
 
-  // Calls `ready` once, perhaps before it returns, with a header for the next
-  // request ("Authorization: Bearer ..."), or "" if it needs none.
-  virtual void Authorize(
-      std::function<void(absl::StatusOr<std::string>)> ready) = 0;
+  // "Name: value", each.
+  using Headers = std::vector<std::string>;
 
-  // A server did not accept this header: Authorize must not give it again.
-  virtual void Refused(const std::string& header) = 0;
+  // Calls `ready` once, perhaps before it returns, with the headers that the
+  // next attempt at `request` has besides its own ("Authorization: Bearer
+  // ..."), or none if it needs none.
+  virtual void Authorize(
+      const Request& request,
+      std::function<void(absl::StatusOr<Headers>)> ready) = 0;
+
+  // A server answered an attempt that had these headers with an error. Returns
+  // whether it did not accept them, so that another attempt may do better:
+  // Authorize does not give them again.
+  virtual bool Refused(const Headers& headers, const Answer& answer) = 0;
 };
 
 }  // namespace forebay::storage::http

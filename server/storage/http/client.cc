@@ -8,6 +8,12 @@
 #include "server/storage/http/answer_error.h"
 
 namespace forebay::storage::http {
+namespace {
+
+// Of one attempt.
+constexpr int kMaxRedirects = 3;
+
+}  // namespace
 
 Client::Client(Engine* engine, const RetryOptions& options, std::uint64_t seed)
     : engine_(engine), policy_(options, seed, engine->clock().NowNanos()) {}
@@ -74,29 +80,55 @@ void Client::Authorize(const std::shared_ptr<Calling>& calling) {
   ++calling->attempts;
   if (calling->call.authorizer == nullptr) return Attempt(calling);
   calling->call.authorizer->Authorize(
-      [this, weak = std::weak_ptr<Calling>(calling)](
-          absl::StatusOr<std::string> header) {
+      calling->call.request, [this, weak = std::weak_ptr<Calling>(calling)](
+                                 absl::StatusOr<Authorizer::Headers> headers) {
         const auto held = weak.lock();
         if (held == nullptr) return;
         // The authorizer has retried already.
-        if (!header.ok()) return Finish(held, header.status());
-        held->header = *std::move(header);
+        if (!headers.ok()) return Finish(held, headers.status());
+        held->headers = *std::move(headers);
         Attempt(held);
       });
 }
 
 void Client::Attempt(const std::shared_ptr<Calling>& calling) {
+  calling->redirects = 0;
   Request request = calling->call.request;
-  if (!calling->header.empty()) request.headers.push_back(calling->header);
+  request.headers.insert(request.headers.end(), calling->headers.begin(),
+                         calling->headers.end());
+  Send(calling, std::move(request));
+}
+
+void Client::Send(const std::shared_ptr<Calling>& calling, Request request) {
   request.done = [this, weak = std::weak_ptr<Calling>(calling)](Answer answer) {
     if (const auto held = weak.lock()) OnAnswer(held, std::move(answer));
   };
   RequestCounts counts;
   counts.requests = 1;
-  counts.retries = calling->attempts > 1 ? 1 : 0;
-  counts.hedges = calling->call.hedge ? 1 : 0;
+  counts.retries = calling->attempts > 1 && calling->redirects == 0 ? 1 : 0;
+  counts.hedges = calling->call.hedge && calling->redirects == 0 ? 1 : 0;
   ledger_.Book(calling->call.job, calling->call.kind, counts);
   calling->request = engine_->Start(std::move(request));
+}
+
+bool Client::Follows(const std::shared_ptr<Calling>& calling,
+                     const Answer& answer, absl::Status* error) {
+  if (!calling->call.follow || answer.failure != Failure::kNone ||
+      answer.status < 300 || answer.status >= 400)
+    return false;
+  if (++calling->redirects > kMaxRedirects) {
+    *error = absl::InvalidArgumentError("the server leads on and on");
+    return false;
+  }
+  auto url = calling->call.follow(answer);
+  if (!url.ok()) {
+    *error = url.status();
+    return false;
+  }
+  Request request = calling->call.request;
+  request.url = *std::move(url);
+  Send(calling, std::move(request));
+  return true;
 }
 
 absl::Status Client::Judge(const Calling& calling, const Answer& answer) const {
@@ -107,24 +139,32 @@ absl::Status Client::Judge(const Calling& calling, const Answer& answer) const {
     absl::Status verdict = calling.call.judge(answer);
     if (!verdict.ok()) return verdict;
   }
-  return ErrorOf(answer);
+  const bool faulty = answer.failure == Failure::kNone && !answer.IsSuccess();
+  return faulty && calling.call.fault ? calling.call.fault(answer)
+                                      : ErrorOf(answer);
+}
+
+bool Client::MayAuthorizeAgain(Calling* calling, const Answer& answer) const {
+  return answer.failure == Failure::kNone && !answer.IsSuccess() &&
+         !calling->headers.empty() &&
+         calling->call.authorizer->Refused(calling->headers, answer) &&
+         !std::exchange(calling->refused, true);
 }
 
 void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
   calling->request = 0;
+  absl::Status misled;
+  if (Follows(calling, answer, &misled)) return;
   if (calling->call.saw) calling->call.saw(answer);
-  absl::Status error = Judge(*calling, answer);
+  absl::Status error = misled.ok() ? Judge(*calling, answer) : misled;
   RequestCounts counts;
   counts.failures = error.ok() || absl::IsCancelled(error) ? 0 : 1;
   counts.bytes = answer.filled + answer.body.size();
   ledger_.Book(calling->call.job, calling->call.kind, counts);
   if (error.ok()) return Finish(calling, std::move(answer));
   // A token may end earlier than it says; a new one decides.
-  if (answer.status == 401 && !calling->header.empty()) {
-    calling->call.authorizer->Refused(calling->header);
-    if (!std::exchange(calling->refused, true))
-      error = absl::UnavailableError(error.message());
-  }
+  if (MayAuthorizeAgain(calling.get(), answer))
+    error = absl::UnavailableError(error.message());
   OnError(calling, std::move(error), answer.retry_after_nanos);
 }
 

@@ -26,6 +26,13 @@ struct Call {
   // UNAVAILABLE and DATA_LOSS, which may pass, the request is made again. If
   // empty, a whole answer is good. The message gives the reason only.
   std::function<absl::Status(const Answer&)> judge;
+  // Returns the URL that a redirect (3xx) leads to, or an error. The request is
+  // made there, without the authorizer's headers, as a part of the same
+  // attempt. If empty, redirects are errors.
+  std::function<absl::StatusOr<std::string>(const Answer&)> follow;
+  // Returns the error of an answer that is no success. If empty, that is
+  // ErrorOf's.
+  std::function<absl::Status(const Answer&)> fault;
   std::function<void(absl::StatusOr<Answer>)> done;
   // Sees each answer, good or bad, before `done`; may be empty. Must not call
   // the client.
@@ -75,15 +82,23 @@ class Client {
     Id id = 0;
     Call call;
     int attempts = 0;
-    std::string header;      // of the authorizer
-    bool refused = false;    // the server did not accept a header
-    Engine::Id request = 0;  // under way; 0: none
+    Authorizer::Headers headers;  // of the authorizer
+    bool refused = false;         // the server did not accept headers
+    int redirects = 0;            // of this attempt
+    Engine::Id request = 0;       // under way; 0: none
   };
 
   void Authorize(const std::shared_ptr<Calling>& calling);
   void Attempt(const std::shared_ptr<Calling>& calling);
+  void Send(const std::shared_ptr<Calling>& calling, Request request);
+  // Returns whether the attempt goes on elsewhere; sets `error` if a redirect
+  // leads nowhere.
+  bool Follows(const std::shared_ptr<Calling>& calling, const Answer& answer,
+               absl::Status* error);
   void OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer);
   absl::Status Judge(const Calling& calling, const Answer& answer) const;
+  // Returns whether other headers may do better, for the first time.
+  bool MayAuthorizeAgain(Calling* calling, const Answer& answer) const;
   void OnError(const std::shared_ptr<Calling>& calling, absl::Status error,
                std::int64_t asked_nanos);
   void Finish(const std::shared_ptr<Calling>& calling,

@@ -7,9 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/storage/http/content_range.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "server/storage/http/entity_tags.h"
 
 namespace forebay::storage::http {
 namespace {
@@ -18,8 +16,7 @@ namespace {
 std::int64_t StampOf(const Answer& answer) {
   const std::string* tag = answer.Header("etag");
   if (tag == nullptr) tag = answer.Header("last-modified");
-  if (tag == nullptr) return 0;
-  return static_cast<std::int64_t>(XXH3_64bits(tag->data(), tag->size()) >> 1);
+  return tag == nullptr ? 0 : StampOfTag(*tag);
 }
 
 }  // namespace

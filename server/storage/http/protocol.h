@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/http/answer_error.h"
 #include "server/storage/http/message.h"
 
 namespace forebay::storage::http {
@@ -34,7 +36,18 @@ class Protocol {
   virtual absl::Status Judge(const ReadRequest& read, const ByteRange& range,
                              const Answer& answer) const = 0;
 
-  // Explains an error of ErrorOf for such a read; keeps its code.
+  // Returns the URL that a redirect (3xx) leads to. An error if it is none that
+  // is followed.
+  virtual absl::StatusOr<std::string> Follow(const Answer& answer) const {
+    return Fault(answer);
+  }
+
+  // Returns the error of an answer that is no success, with ErrorOf's codes.
+  virtual absl::Status Fault(const Answer& answer) const {
+    return ErrorOf(answer);
+  }
+
+  // Explains an error of Fault for such a read; keeps its code.
   virtual absl::Status Explain(const absl::Status& error) const {
     return error;
   }

@@ -279,6 +279,12 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.judge = [this, raw = reading.get(), range](const Answer& answer) {
     return protocol_->Judge(raw->request, range, answer);
   };
+  call.follow = [this](const Answer& answer) {
+    return protocol_->Follow(answer);
+  };
+  call.fault = [this](const Answer& answer) {
+    return protocol_->Fault(answer);
+  };
   call.done = [this, part](const absl::StatusOr<Answer>& answer) {
     OnPart(part, answer);
   };

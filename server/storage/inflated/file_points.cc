@@ -21,8 +21,12 @@ absl::Status Damaged(std::string_view what, std::uint64_t number) {
 }
 
 // Whether `point` can be the next one behind `last`.
-bool Follows(const AccessPoint& last, const AccessPoint& point) {
-  return point.offset > last.offset && point.bit > last.bit;
+bool Follows(Packing packing, const AccessPoint& last,
+             const AccessPoint& point) {
+  if (point.offset <= last.offset) return false;
+  // A decoder takes a block before it gives out the bytes of two pieces.
+  if (packing == Packing::kZstd && point.bit == last.bit) return true;
+  return point.bit > last.bit;
 }
 
 }  // namespace
@@ -56,20 +60,28 @@ absl::Status FilePoints::Check() const {
     const PackedFile& file = files[i];
     if (file.name_offset > names ||
         file.name_length > names - file.name_offset ||
-        (file.packing != Packing::kGzip && file.packing != Packing::kZlib))
+        file.packing > Packing::kZstd)
       return Damaged("file", i);
     if (file.first_point >= EndOf(i) || EndOf(i) > parts_.points.size())
       return Damaged("the first point of file", i);
     const auto points = PointsOf(file);
+    // Frames that are skipped may lie before the first one; the last piece may
+    // lie behind all that is compressed.
+    const bool is_zstd = file.packing == Packing::kZstd;
     // So that a bit's number does not overflow, either.
     if (file.packed_size > UINT64_MAX / 16 || points.front().offset != 0 ||
-        points.front().bit != 0 || points.back().offset > file.size ||
-        points.back().bit >= file.packed_size * 8)
+        (points.front().bit != 0 && !is_zstd) ||
+        points.back().offset > file.size ||
+        points.back().bit > file.packed_size * 8 ||
+        (points.back().bit == file.packed_size * 8 && !is_zstd))
       return Damaged("the size of file", i);
     for (std::size_t k = 0; k < points.size(); ++k) {
       const AccessPoint& point = points[k];
       const std::uint64_t windows = parts_.windows->size();
-      if ((k > 0 && !Follows(points[k - 1], point)) ||
+      const std::uint64_t next =
+          k + 1 < points.size() ? points[k + 1].offset : file.size;
+      if ((k > 0 && !Follows(file.packing, points[k - 1], point)) ||
+          (HasPiece(file.packing, point) && next - point.offset > kMostApart) ||
           (point.window_bytes == 0 && point.bit % 8 != 0) ||
           point.window_offset > windows ||
           point.window_bytes > windows - point.window_offset)

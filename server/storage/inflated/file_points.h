@@ -43,7 +43,7 @@ struct FilePointsParts {
 
 // The access points of all compressed files of a dataset: 32 bytes for a
 // megabyte of inflated bytes, besides the windows. Holds a reservation for
-// them. Immutable and thread-safe. Only WindowOf blocks.
+// them. Immutable and thread-safe. WindowOf and PieceOf block.
 class FilePoints {
  public:
   using Digest = std::array<std::uint64_t, 2>;
@@ -60,6 +60,11 @@ class FilePoints {
   // Errors: those of Windows.
   absl::StatusOr<std::string> WindowOf(const AccessPoint& point) const {
     return parts_.windows->Find(point);
+  }
+  // Of a point that has one of that length.
+  absl::StatusOr<std::string> PieceOf(const AccessPoint& point,
+                                      std::uint64_t length) const {
+    return parts_.windows->FindPiece(point, length);
   }
 
   // Tells apart points of other files, or of files that were compressed anew.

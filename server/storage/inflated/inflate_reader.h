@@ -4,25 +4,19 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/storage/inflated/access_point.h"
+#include "server/storage/inflated/packed_reader.h"
 #include "server/storage/inflated/packing.h"
 
 namespace forebay::storage::inflated {
 
-// Inflates a part of a file, from an access point on, as its bytes come.
-//
-// Not thread-safe. Owns about 80 KiB, and not what it writes into. Never
-// blocks. Errors end it, and give the reason alone: DATA_LOSS: the file is
-// damaged, or ends too early.
-class InflateReader {
+// The reader of a file that is compressed by deflate. As PackedReader says.
+class InflateReader final : public PackedReader {
  public:
   // Memory of one.
   static constexpr std::uint64_t kBytes = std::uint64_t{128} << 10;
-  // Bytes that one call makes at most.
-  static constexpr std::uint64_t kMostAtOnce = std::uint64_t{4} << 20;
 
   // `window` is that of `point`. The part begins at `offset`, not before the
   // point, and is as long as `out`, which outlives the reader.
@@ -31,19 +25,12 @@ class InflateReader {
       Packing packing, const AccessPoint& point,
       absl::Span<const std::uint8_t> window, std::uint64_t offset,
       absl::Span<std::uint8_t> out);
-  ~InflateReader();
+  ~InflateReader() override;
 
-  // The first byte of the file that it wants to see.
-  static std::uint64_t BeginOf(const AccessPoint& point) {
-    return point.bit / 8;
-  }
-
-  // Takes the next bytes. Returns how many of them; the others are to be given
-  // again unless it is done. There may be none while it is pending.
-  absl::StatusOr<std::uint64_t> Take(absl::Span<const std::uint8_t> packed);
-  // Whether it can make more of the bytes that it took.
-  bool pending() const { return is_pending_; }
-  bool done() const { return filled_ == out_.size(); }
+  absl::StatusOr<std::uint64_t> Take(
+      absl::Span<const std::uint8_t> packed) override;
+  bool pending() const override { return is_pending_; }
+  bool done() const override { return filled_ == out_.size(); }
 
  private:
   struct State;

@@ -69,19 +69,21 @@ struct InflateScan::State {
 };
 
 absl::StatusOr<std::unique_ptr<InflateScan>> InflateScan::Create(
-    Packing packing) {
-  auto state = std::make_unique<State>();
+    Packing packing, base::WorkingMemory* memory) {
+  FOREBAY_RETURN_IF_ERROR(memory->Grow(kBytes));
+  std::unique_ptr<InflateScan> scan(
+      new InflateScan(packing, std::make_unique<State>(), memory));
   const int code = inflateInit2(
-      &state->stream, packing == Packing::kGzip ? kGzipBits : kZlibBits);
+      &scan->state_->stream, packing == Packing::kGzip ? kGzipBits : kZlibBits);
   if (code != Z_OK) return Damaged(code, nullptr);
-  return std::unique_ptr<InflateScan>(
-      new InflateScan(packing, std::move(state)));
+  return scan;
 }
 
-InflateScan::InflateScan(Packing packing, std::unique_ptr<State> state)
-    : packing_(packing), state_(std::move(state)) {}
+InflateScan::InflateScan(Packing packing, std::unique_ptr<State> state,
+                         base::WorkingMemory* memory)
+    : packing_(packing), memory_(memory), state_(std::move(state)) {}
 
-InflateScan::~InflateScan() = default;
+InflateScan::~InflateScan() { memory_->Shrink(kBytes); }
 
 absl::Status InflateScan::Take(absl::Span<const std::uint8_t> packed, Out out,
                                Found found) {
@@ -182,10 +184,11 @@ absl::Status InflateScan::TellPoint(Found found) {
   last_point_ = candidate.offset;
   return found({candidate.offset,
                 candidate.bit,
-                {candidate.window.data(), candidate.window_bytes}});
+                {candidate.window.data(), candidate.window_bytes},
+                {}});
 }
 
-absl::Status InflateScan::Finish() const {
+absl::Status InflateScan::Finish(Found) {
   if (place_ == Place::kInMember)
     return absl::DataLossError("is truncated in its compressed data");
   if (!any_member_) return absl::DataLossError("is empty");

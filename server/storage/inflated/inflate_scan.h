@@ -4,59 +4,42 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/working_memory.h"
+#include "server/storage/inflated/packed_scan.h"
 #include "server/storage/inflated/packing.h"
 
 namespace forebay::storage::inflated {
 
-// An access point whose window is not kept yet.
-struct FoundPoint {
-  std::uint64_t offset = 0;  // as AccessPoint's
-  std::uint64_t bit = 0;
-  absl::Span<const std::uint8_t> window;  // at most kWindowBytes
-};
-
-// Inflates a whole file, piece by piece, and finds its access points: one where
-// it begins, and the last block before the next is too far off. Takes gzip
+// The scan of a file that is compressed by deflate: one access point where it
+// begins, and one at the last block before the next is too far off. Takes gzip
 // members one behind the other, and zeros behind the last one, as gzip does.
-// Checks all that zlib checks: the checksums and lengths.
-//
-// Not thread-safe. Owns about 150 KiB. Never blocks. Errors end it, and give
-// the reason alone: DATA_LOSS: the file is damaged or truncated, or has
-// something behind its end; those of the callbacks.
-class InflateScan {
+// As PackedScan says.
+class InflateScan final : public PackedScan {
  public:
   // Memory of one.
   static constexpr std::uint64_t kBytes = std::uint64_t{192} << 10;
 
-  // Called for inflated bytes, in their order, at most 64 KiB at a time.
-  using Out =
-      absl::FunctionRef<absl::Status(absl::Span<const std::uint8_t> bytes)>;
-  // Called for points, in their order, each before kMostApart bytes behind it
-  // were inflated, or when it turns out that a block is longer.
-  using Found = absl::FunctionRef<absl::Status(const FoundPoint& point)>;
+  // `memory` outlives the scan.
+  static absl::StatusOr<std::unique_ptr<InflateScan>> Create(
+      Packing packing, base::WorkingMemory* memory);
+  ~InflateScan() override;
 
-  // RESOURCE_EXHAUSTED: there is no memory for zlib's state.
-  static absl::StatusOr<std::unique_ptr<InflateScan>> Create(Packing packing);
-  ~InflateScan();
-
-  // Takes the file's next bytes, and holds back nothing that they inflate to.
   absl::Status Take(absl::Span<const std::uint8_t> packed, Out out,
-                    Found found);
-  // To be called when all were taken.
-  absl::Status Finish() const;
+                    Found found) override;
+  absl::Status Finish(Found found) override;
 
-  std::uint64_t taken() const { return in_; }      // compressed bytes
-  std::uint64_t inflated() const { return out_; }  // bytes
+  std::uint64_t taken() const override { return in_; }
+  std::uint64_t inflated() const override { return out_; }
 
  private:
   struct State;
   enum class Place { kBetweenMembers, kInMember, kBehindAll };
 
-  InflateScan(Packing packing, std::unique_ptr<State> state);
+  InflateScan(Packing packing, std::unique_ptr<State> state,
+              base::WorkingMemory* memory);
 
   absl::Status BeginMember(absl::Span<const std::uint8_t> rest);
   // Returns how many of `rest` it took. If a block that is not the last one
@@ -68,6 +51,7 @@ class InflateScan {
   absl::Status TellPoint(Found found);
 
   const Packing packing_;
+  base::WorkingMemory* const memory_;
   const std::unique_ptr<State> state_;
   Place place_ = Place::kBetweenMembers;
   bool any_member_ = false;

@@ -11,6 +11,8 @@
 #include "server/base/status.h"
 #include "server/storage/inflated/file_points.h"
 #include "server/storage/inflated/inflated_root.h"
+#include "server/storage/inflated/packed_reader.h"
+#include "server/storage/inflated/range_part.h"
 
 // An inflation is a chain: a read, a task that inflates what it gave, the next
 // read, until the range is full. Whatever runs next owns it. If that is
@@ -21,24 +23,7 @@ namespace {
 
 // Of a byte that is inflated, by guess.
 constexpr std::int64_t kNanosOfByte = 3;
-// A first read is so much longer than its part of the compressed bytes between
-// two points: some of them are packed more tightly.
-constexpr std::uint64_t kMoreBytes = std::uint64_t{16} << 10;
-
-constexpr std::uint64_t EndByte(const AccessPoint& point) {
-  return (point.bit + 7) / 8;
-}
-
-// Returns the last point that is not behind `offset`.
-const AccessPoint& PointBefore(absl::Span<const AccessPoint> points,
-                               std::uint64_t offset) {
-  const auto after =
-      std::upper_bound(points.begin(), points.end(), offset,
-                       [](std::uint64_t wanted, const AccessPoint& point) {
-                         return wanted < point.offset;
-                       });
-  return *(after - 1);
-}
+constexpr std::int64_t kZstdNanosOfByte = 1;
 
 absl::Status Leaving(const std::string& object) {
   return absl::CancelledError(
@@ -75,24 +60,32 @@ class InflatedSource::Inflation
   const InflatedRoot& root() const {
     return static_cast<const InflatedRoot&>(*request_.root);
   }
+  bool is_zstd() const { return file_->packing == Packing::kZstd; }
+  std::uint64_t end() const { return request_.offset + request_.length; }
+  absl::Span<std::uint8_t> out() const {
+    return {buffer_.get() + (part_.begin - request_.offset),
+            part_.end - part_.begin};
+  }
+
+  void BeginPart(std::uint64_t offset);
   void Take(absl::StatusOr<ReadResult> result);
   void SubmitTask();
   // Inflates what was read; goes on, or finishes.
   void Inflate();
-  absl::Status Begin();
+  absl::Status MakeReader();
+  absl::Status CopyPiece();
+  // Goes on behind the part.
+  void EndPart();
   void ReadOn();
   void Finish(absl::StatusOr<ReadResult> result);
 
   InflatedSource* const source_;
   ReadRequest request_;  // its `done` is null once it was called
   const PackedFile* const file_;
-  const AccessPoint point_;
-  std::uint64_t next_ = 0;        // byte of the file to be read
-  std::uint64_t first_read_ = 0;  // bytes
-  std::uint64_t end_ = 0;         // behind the last byte that can be needed
-  std::uint64_t to_inflate_ = 0;  // bytes, by guess
   std::shared_ptr<std::uint8_t> buffer_;
-  std::unique_ptr<InflateReader> reader_;
+  RangePart part_;          // that is being made
+  std::uint64_t next_ = 0;  // byte of the file to be read
+  std::unique_ptr<PackedReader> reader_;
   ReadResult read_;  // that came last
   absl::Span<const std::uint8_t> unseen_;
 
@@ -103,28 +96,13 @@ class InflatedSource::Inflation
 InflatedSource::Inflation::Inflation(InflatedSource* source,
                                      ReadRequest request,
                                      const PackedFile* file)
-    : source_(source),
-      request_(std::move(request)),
-      file_(file),
-      point_(PointBefore(root().points().PointsOf(*file), request_.offset)) {
-  const auto points = root().points().PointsOf(*file);
-  const std::uint64_t end = request_.offset + request_.length;
-  const auto behind =
-      std::lower_bound(points.begin(), points.end(), end,
-                       [](const AccessPoint& point, std::uint64_t wanted) {
-                         return point.offset < wanted;
-                       });
-  const bool is_last = behind == points.end();
-  next_ = InflateReader::BeginOf(point_);
-  end_ = std::max(next_, is_last ? file->packed_size : EndByte(*behind));
-  to_inflate_ = end - point_.offset;
-  const std::uint64_t between =
-      std::max<std::uint64_t>(1, (is_last ? file->size : behind->offset) -
-                                     std::min(file->size, point_.offset));
-  const double part = static_cast<double>(to_inflate_) /
-                      static_cast<double>(between) *
-                      static_cast<double>(end_ - next_);
-  first_read_ = static_cast<std::uint64_t>(part) + kMoreBytes;
+    : source_(source), request_(std::move(request)), file_(file) {
+  BeginPart(request_.offset);
+}
+
+void InflatedSource::Inflation::BeginPart(std::uint64_t offset) {
+  part_ = FirstPart(root().points(), *file_, offset, end());
+  next_ = part_.first_byte;
 }
 
 InflatedSource::Inflation::~Inflation() {
@@ -142,14 +120,18 @@ ReadRequest InflatedSource::Inflation::NextRead() {
   read.version = root().PackedVersion(request_.object, request_.version);
   read.layout = request_.layout;
   read.uncached = request_.uncached;
-  if (reader_ == nullptr) read.unless = request_.unless;
+  if (buffer_ == nullptr) read.unless = request_.unless;
   read.purpose = request_.purpose;
   read.sample = request_.sample;
   read.ticket = request_.ticket;
   read.offset = next_;
-  const std::uint64_t most =
-      reader_ == nullptr ? std::min(first_read_, kMostRead) : kMostRead;
-  read.length = request_.length == 0 ? 0 : std::min(most, end_ - next_);
+  std::uint64_t most =
+      reader_ == nullptr ? std::min(part_.first_read, kMostRead) : kMostRead;
+  most = std::min(most, part_.end_byte - next_);
+  // Whether the file is the same is all that there is to know. If the caller
+  // has the bytes, the first one tells whether it needs others.
+  if (part_.piece_bytes > 0) most = read.unless.has_value() ? 1 : 0;
+  read.length = request_.length == 0 ? 0 : most;
   next_ += read.length;
   read.done = [self = shared_from_this()](absl::StatusOr<ReadResult> result) {
     self->Take(std::move(result));
@@ -191,53 +173,84 @@ void InflatedSource::Inflation::SubmitTask() {
           std::make_shared<const std::vector<std::uint64_t>>(std::move(payers));
     }
   }
-  const std::uint64_t bytes = std::min(to_inflate_, InflateReader::kMostAtOnce);
-  source_->run_(purpose, static_cast<std::int64_t>(bytes) * kNanosOfByte,
+  const std::uint64_t bytes =
+      std::min(part_.end - part_.point.offset, PackedReader::kMostAtOnce);
+  source_->run_(purpose,
+                static_cast<std::int64_t>(bytes) *
+                    (is_zstd() ? kZstdNanosOfByte : kNanosOfByte),
                 [self = shared_from_this()] { self->Inflate(); });
 }
 
 void InflatedSource::Inflation::Inflate() {
+  if (buffer_ == nullptr) {
+    buffer_ = source_->buffers_->Take(request_.length);
+    if (buffer_ == nullptr) {
+      return Finish(absl::ResourceExhaustedError(
+          absl::StrCat(request_.object, ": there is no memory for ",
+                       request_.length, " bytes")));
+    }
+  }
   if (reader_ == nullptr) {
-    const absl::Status begun = Begin();
+    const bool is_kept = part_.piece_bytes > 0;
+    const absl::Status begun = is_kept ? CopyPiece() : MakeReader();
     if (!begun.ok()) return Finish(base::Annotate(begun, request_.object));
+    if (is_kept) return EndPart();
   }
   const auto took = reader_->Take(unseen_);
   if (!took.ok()) {
-    return Finish(base::Annotate(took.status(),
-                                 absl::StrCat(request_.object, ": behind byte ",
-                                              InflateReader::BeginOf(point_))));
+    return Finish(base::Annotate(
+        took.status(),
+        absl::StrCat(request_.object, ": behind byte ", part_.first_byte)));
   }
   unseen_.remove_prefix(*took);
-  if (reader_->done()) {
+  if (reader_->done()) return EndPart();
+  if (!unseen_.empty() || reader_->pending()) return SubmitTask();
+  ReadOn();
+}
+
+absl::Status InflatedSource::Inflation::MakeReader() {
+  if (is_zstd()) {
+    reader_ = std::make_unique<ZstdReader>(
+        source_->decoders_, part_.begin - part_.point.offset, out());
+    return absl::OkStatus();
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const std::string window,
+                           root().points().WindowOf(part_.point));
+  FOREBAY_ASSIGN_OR_RETURN(
+      reader_,
+      InflateReader::Create(
+          file_->packing, part_.point,
+          {reinterpret_cast<const std::uint8_t*>(window.data()), window.size()},
+          part_.begin, out()));
+  return absl::OkStatus();
+}
+
+absl::Status InflatedSource::Inflation::CopyPiece() {
+  FOREBAY_ASSIGN_OR_RETURN(
+      const std::string piece,
+      root().points().PieceOf(part_.point, part_.piece_bytes));
+  std::copy_n(piece.data() + (part_.begin - part_.point.offset), out().size(),
+              out().data());
+  return absl::OkStatus();
+}
+
+void InflatedSource::Inflation::EndPart() {
+  reader_.reset();
+  if (part_.end == end()) {
     ReadResult result;
     result.origin = read_.origin;
     result.revision = read_.revision;
     result.bytes = base::Bytes(buffer_, {buffer_.get(), request_.length});
     return Finish(std::move(result));
   }
-  if (!unseen_.empty() || reader_->pending()) return SubmitTask();
+  BeginPart(part_.end);
+  // The file was the same when the part before was made.
+  if (part_.piece_bytes > 0) return SubmitTask();
   ReadOn();
 }
 
-absl::Status InflatedSource::Inflation::Begin() {
-  FOREBAY_ASSIGN_OR_RETURN(const std::string window,
-                           root().points().WindowOf(point_));
-  buffer_ = source_->buffers_->Take(request_.length);
-  if (buffer_ == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("there is no memory for ", request_.length, " bytes"));
-  }
-  FOREBAY_ASSIGN_OR_RETURN(
-      reader_,
-      InflateReader::Create(
-          file_->packing, point_,
-          {reinterpret_cast<const std::uint8_t*>(window.data()), window.size()},
-          request_.offset, {buffer_.get(), request_.length}));
-  return absl::OkStatus();
-}
-
 void InflatedSource::Inflation::ReadOn() {
-  if (next_ >= end_) {
+  if (next_ >= part_.end_byte) {
     return Finish(absl::DataLossError(
         absl::StrCat(request_.object,
                      ": its compressed data ends too early, at byte ", next_)));
@@ -267,6 +280,14 @@ void InflatedSource::Inflation::Finish(absl::StatusOr<ReadResult> result) {
 
 bool InflatedSource::Leads(const Root& root) {
   return dynamic_cast<const InflatedRoot*>(&root) != nullptr;
+}
+
+bool InflatedSource::IsOfZstd(const ReadRequest& request) {
+  const auto* const root =
+      dynamic_cast<const InflatedRoot*>(request.root.get());
+  if (root == nullptr) return false;
+  const PackedFile* const file = root->points().Find(request.object);
+  return file != nullptr && file->packing == Packing::kZstd;
 }
 
 InflatedSource::InflatedSource(ByteSource* below, RunTask run,

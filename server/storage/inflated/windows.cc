@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <utility>
 
@@ -12,12 +13,14 @@
 namespace forebay::storage::inflated {
 namespace {
 
-// The first byte of a kept window.
+// The first byte of a kept window or piece.
 constexpr char kStored = 0;
-constexpr char kDeflated = 1;
+constexpr char kPacked = 1;
 
-// Deflated windows are at least so much shorter.
+// Packed ones are at least so much shorter.
 constexpr std::size_t kWorthPart = 8;
+
+constexpr int kPieceLevel = 1;
 
 absl::Status Damaged() {
   return absl::DataLossError(
@@ -33,45 +36,62 @@ absl::StatusOr<std::string> Checked(std::string window,
   return window;
 }
 
+// `packed` has room for that byte and `length` more.
+std::string WorthIt(std::string packed, std::size_t length,
+                    absl::Span<const std::uint8_t> bytes) {
+  if (length + bytes.size() / kWorthPart <= bytes.size()) {
+    packed.resize(1 + length);
+    return packed;
+  }
+  packed.assign(1, kStored);
+  packed.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return packed;
+}
+
 }  // namespace
 
 std::string PackWindow(absl::Span<const std::uint8_t> window) {
-  std::string kept(1 + compressBound(window.size()), kDeflated);
-  uLongf length = kept.size() - 1;
-  const int code = compress2(reinterpret_cast<Bytef*>(&kept[1]), &length,
+  std::string packed(1 + compressBound(window.size()), kPacked);
+  uLongf length = packed.size() - 1;
+  const int code = compress2(reinterpret_cast<Bytef*>(&packed[1]), &length,
                              window.data(), window.size(), Z_BEST_SPEED);
-  if (code == Z_OK && length + window.size() / kWorthPart <= window.size()) {
-    kept.resize(1 + length);
-    return kept;
+  return WorthIt(std::move(packed), code == Z_OK ? length : window.size(),
+                 window);
+}
+
+std::string PackPiece(absl::Span<const std::uint8_t> piece) {
+  std::string packed(1 + ZSTD_compressBound(piece.size()), kPacked);
+  const std::size_t length = ZSTD_compress(
+      &packed[1], packed.size() - 1, piece.data(), piece.size(), kPieceLevel);
+  return WorthIt(std::move(packed),
+                 ZSTD_isError(length) == 0 ? length : piece.size(), piece);
+}
+
+absl::StatusOr<std::string> Windows::Read(const AccessPoint& point,
+                                          std::uint64_t most) const {
+  if (point.window_offset > size_ ||
+      point.window_bytes > size_ - point.window_offset ||
+      point.window_bytes > most + 1)
+    return Damaged();
+  if (!file_) return bytes_.substr(point.window_offset, point.window_bytes);
+  std::string kept(point.window_bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < kept.size()) {
+    const ssize_t got =
+        pread(file_.get(), &kept[filled], kept.size() - filled,
+              static_cast<off_t>(offset_ + point.window_offset + filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::ErrnoStatus(errno, "its access points");
+    if (got == 0) return Damaged();
+    filled += static_cast<std::size_t>(got);
   }
-  kept.assign(1, kStored);
-  kept.append(reinterpret_cast<const char*>(window.data()), window.size());
   return kept;
 }
 
 absl::StatusOr<std::string> Windows::Find(const AccessPoint& point) const {
-  if (point.window_offset > size_ ||
-      point.window_bytes > size_ - point.window_offset ||
-      point.window_bytes > kWindowBytes + 1)
-    return Damaged();
   if (point.window_bytes == 0) return std::string();
-  std::string kept;
-  if (file_) {
-    kept.resize(point.window_bytes);
-    std::size_t filled = 0;
-    while (filled < kept.size()) {
-      const ssize_t got =
-          pread(file_.get(), &kept[filled], kept.size() - filled,
-                static_cast<off_t>(offset_ + point.window_offset + filled));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return base::ErrnoStatus(errno, "its access points");
-      if (got == 0) return Damaged();
-      filled += static_cast<std::size_t>(got);
-    }
-  } else {
-    kept = bytes_.substr(point.window_offset, point.window_bytes);
-  }
-  if (kept.front() == kStored) {
+  FOREBAY_ASSIGN_OR_RETURN(std::string kept, Read(point, kWindowBytes));
+  if (kept[0] == kStored) {
     kept.erase(0, 1);
     return Checked(std::move(kept), point);
   }
@@ -83,6 +103,25 @@ absl::StatusOr<std::string> Windows::Find(const AccessPoint& point) const {
     return Damaged();
   window.resize(length);
   return Checked(std::move(window), point);
+}
+
+absl::StatusOr<std::string> Windows::FindPiece(const AccessPoint& point,
+                                               std::uint64_t length) const {
+  if (point.window_bytes == 0 || length > kMostApart) return Damaged();
+  FOREBAY_ASSIGN_OR_RETURN(std::string kept, Read(point, kMostApart));
+  std::string piece;
+  if (kept[0] == kStored) {
+    piece = std::move(kept);
+    piece.erase(0, 1);
+  } else {
+    piece.resize(length);
+    // An error is a number that no length can be.
+    if (ZSTD_decompress(piece.data(), piece.size(), &kept[1],
+                        kept.size() - 1) != length)
+      return Damaged();
+  }
+  if (piece.size() != length) return Damaged();
+  return Checked(std::move(piece), point);
 }
 
 }  // namespace forebay::storage::inflated

@@ -15,12 +15,14 @@ namespace forebay::storage::inflated {
 // Returns a window as it is kept: deflated, if that is worth it. Thread-safe;
 // never blocks; has no errors.
 std::string PackWindow(absl::Span<const std::uint8_t> window);
+// So a piece, by zstd.
+std::string PackPiece(absl::Span<const std::uint8_t> piece);
 
-// The kept windows of many access points, one behind the other: in memory, or
-// in a file of the daemon's own, of which memory has nothing.
+// The kept windows and pieces of many access points, one behind the other: in
+// memory, or in a file of the daemon's own, of which memory has nothing.
 //
 // Immutable and thread-safe. Owns the file's descriptor, so that the file may
-// be replaced. Find blocks for the disk. Errors give the reason alone.
+// be replaced. Finding blocks for the disk. Errors give the reason alone.
 class Windows {
  public:
   explicit Windows(std::string bytes)
@@ -35,8 +37,16 @@ class Windows {
   // Returns the window of a point, which is empty if it has none. DATA_LOSS:
   // the file has not what was kept there. Others: the disk's.
   absl::StatusOr<std::string> Find(const AccessPoint& point) const;
+  // Returns the piece of a point that has one of `length` bytes, at most
+  // kMostApart. Errors as above.
+  absl::StatusOr<std::string> FindPiece(const AccessPoint& point,
+                                        std::uint64_t length) const;
 
  private:
+  // Returns what was kept, at most `most` bytes and one.
+  absl::StatusOr<std::string> Read(const AccessPoint& point,
+                                   std::uint64_t most) const;
+
   const base::Fd file_;
   const std::string bytes_;
   const std::uint64_t offset_ = 0;

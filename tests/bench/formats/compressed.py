@@ -5,6 +5,7 @@ import gzip
 import io
 import random
 import struct
+import subprocess
 import tarfile
 
 from containers import masked, once
@@ -21,20 +22,38 @@ def _samples():
         yield b"".join(words)[:SAMPLE_BYTES].ljust(SAMPLE_BYTES)
 
 
-def _write_tar(place):
-    with gzip.open(place / "a.tar.gz", "wb", 6) as packed, \
-            tarfile.open(fileobj=packed, mode="w") as tar:
+def _put_members(file):
+    with tarfile.open(fileobj=file, mode="w") as tar:
         for number, content in enumerate(_samples()):
             info = tarfile.TarInfo(f"{number:06}.bin")
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
 
 
+_MEMBERS = [(number * (512 + 100_352) + 512, SAMPLE_BYTES)
+            for number in range(SAMPLES)]
+
+
+def _write_tar(place):
+    with gzip.open(place / "a.tar.gz", "wb", 6) as packed:
+        _put_members(packed)
+
+
 def tar():
     """The path of a .tar.gz, and the offset and length of each member's data."""
-    path = once("tar_gz", _write_tar) / "a.tar.gz"
-    return str(path), [(number * (512 + 100_352) + 512, SAMPLE_BYTES)
-                       for number in range(SAMPLES)]
+    return str(once("tar_gz", _write_tar) / "a.tar.gz"), list(_MEMBERS)
+
+
+def _write_zstd_tar(place):
+    with open(place / "a.tar", "wb") as file:
+        _put_members(file)
+    subprocess.run(["pzstd", "-q", "--rm", place / "a.tar", "-o",
+                    place / "a.tar.zst"], check=True)
+
+
+def zstd_tar():
+    """So, of a .tar.zst: in frames of 8 MiB."""
+    return str(once("tar_zst", _write_zstd_tar) / "a.tar.zst"), list(_MEMBERS)
 
 
 def _write_tfrecord(place):

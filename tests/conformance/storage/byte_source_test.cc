@@ -20,6 +20,7 @@
 #include "server/storage/gcs/gcs_root.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
+#include "server/storage/http/entity_tags.h"
 #include "server/storage/http/http_protocol.h"
 #include "server/storage/http/http_root.h"
 #include "server/storage/http/ranged_source.h"
@@ -28,13 +29,20 @@
 #include "server/storage/local/local_source.h"
 #include "server/storage/local/ring.h"
 #include "server/storage/local/uring_source.h"
+#include "server/storage/s3/s3_protocol.h"
+#include "server/storage/s3/s3_root.h"
 #include "server/storage/scheduled_source.h"
+#include "server/storage/webhdfs/hdfs_root.h"
+#include "server/storage/webhdfs/versioned_source.h"
+#include "server/storage/webhdfs/webhdfs_protocol.h"
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 #include "tests/unit/server/storage/http/object_server.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
+#include "tests/unit/server/storage/s3/s3_server.h"
+#include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
 namespace forebay::storage {
 namespace {
@@ -266,6 +274,78 @@ class GcsHarness final : public ByteSourceHarness {
   std::optional<http::RangedSource> source_;
 };
 
+// The same of S3.
+class S3Harness final : public ByteSourceHarness {
+ public:
+  S3Harness()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), http::RetryOptions(), 1),
+        root_(*s3::S3Root::Create("s3://bucket/p", server_.endpoint())),
+        source_(std::in_place, &client_, &protocol_, nullptr,
+                http::RangedSourceOptions{.concurrency = 8,
+                                          .part_bytes = 1 << 20}) {}
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override { source_.reset(); }
+  std::shared_ptr<const Root> root() override { return root_; }
+
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return {content.size(), server_.Put("p/" + object, content)};
+  }
+  void Remove(const std::string& object) override {
+    server_.Remove("p/" + object);
+  }
+
+ private:
+  s3::S3Server server_;
+  http::EntityTags tags_;
+  const s3::S3Protocol protocol_{&tags_};
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  const std::shared_ptr<const s3::S3Root> root_;
+  std::optional<http::RangedSource> source_;
+};
+
+// A cluster of HDFS.
+class WebHdfsHarness final : public ByteSourceHarness {
+ public:
+  WebHdfsHarness()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), http::RetryOptions(), 1),
+        root_(*webhdfs::HdfsRoot::Create(
+            "webhdfs://" + server_.authority() + "/p", {})),
+        ranged_(
+            std::in_place, &client_, &protocol_, nullptr,
+            http::RangedSourceOptions{.concurrency = 8, .part_bytes = 1 << 20}),
+        source_(std::in_place, &client_, &*ranged_) {}
+  ~WebHdfsHarness() override { DestroySource(); }
+
+  ByteSource& source() override { return *source_; }
+  void DestroySource() override {
+    ranged_.reset();
+    source_.reset();
+  }
+  std::shared_ptr<const Root> root() override { return root_; }
+
+  ObjectVersion Put(const std::string& object,
+                    const std::string& content) override {
+    return server_.Put("/p/" + object, content);
+  }
+  void Remove(const std::string& object) override {
+    server_.Remove("/p/" + object);
+  }
+
+ private:
+  webhdfs::HdfsServer server_;
+  const webhdfs::WebHdfsProtocol protocol_;
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  const std::shared_ptr<const webhdfs::HdfsRoot> root_;
+  std::optional<http::RangedSource> ranged_;
+  std::optional<webhdfs::VersionedSource> source_;
+};
+
 template <typename Harness>
 std::unique_ptr<ByteSourceHarness> Make() {
   return std::make_unique<Harness>();
@@ -285,6 +365,10 @@ INSTANTIATE_TEST_SUITE_P(Http, ByteSourceConformanceTest,
                          ::testing::Values(&Make<HttpHarness>));
 INSTANTIATE_TEST_SUITE_P(Gcs, ByteSourceConformanceTest,
                          ::testing::Values(&Make<GcsHarness>));
+INSTANTIATE_TEST_SUITE_P(S3, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<S3Harness>));
+INSTANTIATE_TEST_SUITE_P(WebHdfs, ByteSourceConformanceTest,
+                         ::testing::Values(&Make<WebHdfsHarness>));
 INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
                          ::testing::Values(&Make<FaultyHarness>));
 INSTANTIATE_TEST_SUITE_P(Cache, ByteSourceConformanceTest,

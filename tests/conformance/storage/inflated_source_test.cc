@@ -12,6 +12,7 @@
 #include <string>
 
 #include "server/storage/inflated/inflated_root.h"
+#include "server/storage/inflated/packing.h"
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
@@ -19,11 +20,16 @@
 namespace forebay::storage {
 namespace {
 
-// Compresses what is put.
+using inflated::Packing;
+
+// Compresses what is put: so, and by zstd with a window that is too long to be
+// read from its begin on, if `is_wide`.
 class InflatedHarness final : public ByteSourceHarness {
  public:
-  InflatedHarness()
-      : source_(
+  explicit InflatedHarness(Packing packing, bool is_wide = false)
+      : packing_(packing),
+        is_wide_(is_wide),
+        source_(
             std::in_place, &inner_,
             [](const ReadPurpose&, std::int64_t,
                const std::function<void()>& task) { task(); },
@@ -33,12 +39,15 @@ class InflatedHarness final : public ByteSourceHarness {
   void DestroySource() override { source_.reset(); }
   std::shared_ptr<const Root> root() override {
     return inflated::WithPoints(inner_.root(),
-                                inflated::PointsOfFiles(packed_));
+                                inflated::PointsOfFiles(packed_, packing_));
   }
 
   ObjectVersion Put(const std::string& object,
                     const std::string& content) override {
-    packed_[object] = inflated::Gzip(content);
+    packed_[object] =
+        is_wide_
+            ? inflated::Zstd(content, {.window_log = 24, .tells_size = false})
+            : inflated::Pack(content, packing_);
     ObjectVersion version = inner_.Put(object, packed_[object]);
     version.size = content.size();
     return version;
@@ -46,16 +55,22 @@ class InflatedHarness final : public ByteSourceHarness {
   void Remove(const std::string& object) override { inner_.Remove(object); }
 
  private:
+  const Packing packing_;
+  const bool is_wide_;
   MemorySource inner_;
   std::map<std::string, std::string> packed_;
   std::optional<inflated::InflatedSource> source_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Inflated, ByteSourceConformanceTest,
-    ::testing::Values([]() -> std::unique_ptr<ByteSourceHarness> {
-      return std::make_unique<InflatedHarness>();
-    }));
+template <Packing packing, bool is_wide>
+std::unique_ptr<ByteSourceHarness> MakeHarness() {
+  return std::make_unique<InflatedHarness>(packing, is_wide);
+}
+
+INSTANTIATE_TEST_SUITE_P(Inflated, ByteSourceConformanceTest,
+                         ::testing::Values(&MakeHarness<Packing::kGzip, false>,
+                                           &MakeHarness<Packing::kZstd, false>,
+                                           &MakeHarness<Packing::kZstd, true>));
 
 }  // namespace
 }  // namespace forebay::storage

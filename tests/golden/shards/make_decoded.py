@@ -1,11 +1,13 @@
 #!/usr/bin/python3
-"""Makes decoded.tar, and decoded.json: what webdataset decodes it to.
+"""Makes decoded.tar and gzipped.tar, and decoded.json and gzipped.json: what
+webdataset decodes them to.
 
-Run it as make_golden.py beside it. decoded.json is a list of samples, each a
+Run it as make_golden.py beside it. The .json are lists of samples, each a
 dict of the fields' values; of arrays the dtype, the shape and the items, of
 bytes the hexadecimal digits, of images as of arrays.
 """
 
+import gzip
 import json
 import pathlib
 
@@ -32,6 +34,23 @@ def samples():
             "left.index": i}
 
 
+GZIPPED = ("txt.gz", "left.json.gz", "npy.gz", "cls.gz", "bin.gz", "gz", "cls")
+
+
+def gzipped_samples():
+    """Fields that the writer compresses, and one of no kind."""
+    for i in range(5):
+        yield {
+            "__key__": f"train/{i:03}",
+            "txt.gz": "\u00e9\n" * i * 100 + "text",
+            "left.json.gz": {"box": [0.5, i, None]},
+            "npy.gz": (np.arange(600, dtype=np.float32) // 7 - i).reshape(20, 30),
+            "cls.gz": 3 - 2 * i,
+            "bin.gz": bytes(range(17 * i)),
+            "gz": gzip.compress(b"of no kind" * i, mtime=0),
+            "cls": i}
+
+
 def plain(value):
     if isinstance(value, np.ndarray):
         return {"dtype": value.dtype.str, "shape": value.shape,
@@ -39,16 +58,21 @@ def plain(value):
     return value.hex() if isinstance(value, bytes) else value
 
 
-def main():
-    path = str(HERE / "decoded.tar")
+def write(name, samples, fields):
+    path = str(HERE / f"{name}.tar")
     with webdataset.TarWriter(path, mtime=TIME) as sink:
-        for sample in samples():
+        for sample in samples:
             sink.write({key: sample[key] if key != "left.index" else
                         str(sample[key]).encode() for key in sample})
     decoded = webdataset.WebDataset(path).decode("rgb8", partial=True)
-    found = [{key: plain(sample[key]) for key in FIELDS} for sample in decoded]
+    found = [{key: plain(sample[key]) for key in fields} for sample in decoded]
     lines = ",\n".join(json.dumps(sample) for sample in found)
-    (HERE / "decoded.json").write_text(f"[\n{lines}\n]\n")
+    (HERE / f"{name}.json").write_text(f"[\n{lines}\n]\n")
+
+
+def main():
+    write("decoded", samples(), FIELDS)
+    write("gzipped", gzipped_samples(), GZIPPED)
 
 
 if __name__ == "__main__":

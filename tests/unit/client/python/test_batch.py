@@ -260,7 +260,7 @@ def test_reads_nothing_outside_the_batch(monkeypatch, span):
 
 def test_a_forked_child_has_sample_ids_whatever_threads_were_in():
     """A lock that another thread held is locked for ever in a child."""
-    batch_type = _batch._tuple_type(("image",), 0)
+    batch_type = _batch._tuple_type(("image",), (0,))
     begun, may_end = threading.Event(), threading.Event()
 
     def slow(content, offset):
@@ -285,7 +285,7 @@ def test_a_forked_child_has_sample_ids_whatever_threads_were_in():
 
 
 def test_fields_are_named_like_no_attribute():
-    assert _batch._identifiers(["image_place", "with_values", "sample_ids", "count",
-                                "class", "a/b", "a_b"]) == (
-        "f_image_place", "f_with_values", "f_sample_ids", "count", "f_class", "a_b",
-        "f_a_b")
+    assert _batch._identifiers(["image_places", "place_of", "with_values",
+                                "sample_ids", "count", "class", "a/b", "a_b"]) == (
+        "f_image_places", "f_place_of", "f_with_values", "f_sample_ids", "count",
+        "f_class", "a_b", "f_a_b")

@@ -1,4 +1,4 @@
-"""The ctypes structs of _native.py are those of the C headers."""
+"""The ctypes structs of _native.py and _native_audio.py are those of the C headers."""
 
 import ctypes
 import json
@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 
-from forebay import _native
+from forebay import _native, _native_audio
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 HEADERS = ["client/forebay.h", "client/forebay_dataset.h",
@@ -60,7 +60,7 @@ def python_layouts():
                    {field: [getattr(struct, field).offset,
                             getattr(struct, field).size]
                     for field, _ in struct._fields_}]
-            for name, struct in vars(_native).items()
+            for name, struct in {**vars(_native), **vars(_native_audio)}.items()
             if isinstance(struct, type) and issubclass(struct, ctypes.Structure)}
 
 

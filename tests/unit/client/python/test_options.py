@@ -2,7 +2,7 @@
 
 import pytest
 
-from forebay import _native, _options, _tokens, errors
+from forebay import _audio_folder, _native, _options, _tokens, errors
 
 
 @pytest.mark.parametrize("name", [
@@ -21,6 +21,14 @@ def test_names_of_others(name):
     with pytest.raises(errors.InvalidArgument, match="fields must say"):
         _options.dataset_options(name, None)
     assert _options.dataset_options(name, ("npy",))["format"] == (
+        _native.WEBDATASET)
+
+
+@pytest.mark.parametrize("name", [
+    "/data/a.tar", "/data/a.tar.gz", "/data/a.tgz", "/data/a.tar.zst",
+    "gs://bucket/a.tzst"])
+def test_names_of_shards(name):
+    assert _options.dataset_options(name, ("npy.gz",))["format"] == (
         _native.WEBDATASET)
 
 
@@ -80,6 +88,28 @@ def test_folders_of_arrays(tmp_path):
     named = _options.dataset_options(tmp_path, ("x", "y"))
     assert named["fields"] == [b"x", b"y"]
     assert named["columns"] == [b"files", b"files"]
+
+
+def test_folders_of_audio(tmp_path):
+    def options(dataset=tmp_path):
+        return _options.dataset_options(dataset, None)
+
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "1.WAV").touch()
+    wanted = {"format": _native.IMAGE_FOLDER, "uri": bytes(tmp_path), "columns": [],
+              "fields": [b"audio", b"label"]}
+    assert options() == wanted
+    (tmp_path / "b" / "1.jpg").touch()
+    assert options()["fields"] == []
+    assert options(_audio_folder.audio_folder(tmp_path)) == wanted
+    (tmp_path / "b" / "1.jpg").unlink()
+    (tmp_path / "1.mp3").touch()
+    assert options() == {**wanted, "fields": [b"audio"]}
+    remote = options(_audio_folder.audio_folder("gs://bucket/clips", labels=False))
+    assert remote["uri"] == b"gs://bucket/clips" and remote["fields"] == [b"audio"]
+    packed = options(_audio_folder.audio_folder("gs://b/all.zip/train"))
+    assert packed["format"] == _native.ZIP and packed["folder"] == b"train"
+    assert packed["fields"] == [b"audio", b"label"]
 
 
 @pytest.mark.parametrize("name", ["/data/a.npz", "/data/*.npz", "gs://b/{a,b}.npz"])

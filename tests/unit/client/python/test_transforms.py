@@ -99,3 +99,9 @@ def test_representation_shows_the_arguments():
     assert repr(T.Compose([T.CenterCrop(3), T.ToDtype("uint8")])) == (
         "Compose(\n      CenterCrop(size=(3, 3))"
         "\n      ToDtype(dtype='uint8', scale=False)\n)")
+
+
+def test_how_images_are_decoded_is_shown():
+    assert repr(T.Compose([T.Decode(scaled=True), T.ExifTranspose()])) == (
+        "Compose(\n      Decode(scaled=True)\n      ExifTranspose()\n)")
+    assert T.Decode().scaled is False

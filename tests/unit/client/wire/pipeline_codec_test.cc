@@ -160,6 +160,19 @@ TEST(PipelineCodecTest, OpsOfArraysArrive) {
   EXPECT_THAT(ops.ops(5).normalize().mean(), ElementsAre(1, 2));
 }
 
+TEST(PipelineCodecTest, HowImagesAreDecodedArrives) {
+  PipelineEncoder encoder;
+  encoder.AddDecode(true);
+  encoder.AddExifTranspose();
+  encoder.AddDecode(false);
+  const proto::PipelineSpec spec = Parse(encoder);
+  ASSERT_EQ(spec.ops_size(), 3);
+  EXPECT_TRUE(spec.ops(0).decode().scaled());
+  EXPECT_TRUE(spec.ops(1).has_exif_transpose());
+  EXPECT_TRUE(spec.ops(2).has_decode());
+  EXPECT_FALSE(spec.ops(2).decode().scaled());
+}
+
 TEST(PipelineCodecTest, RefusesWhatItCannotWrite) {
   PipelineEncoder encoder;
   const double one = 1;

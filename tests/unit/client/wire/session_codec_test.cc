@@ -41,6 +41,20 @@ TEST(SessionCodecTest, HelloArrives) {
   EXPECT_EQ(message.hello().job().weight(), 2.5);
 }
 
+TEST(SessionCodecTest, WarningsOfAReaderArrive) {
+  proto::DaemonMessage message;
+  message.set_request_id(3);
+  proto::ReaderOpened& opened = *message.mutable_reader_opened();
+  opened.set_reader_id(1);
+  opened.add_fields("image");
+  opened.add_warnings("a.h5: leaves out x");
+  opened.add_warnings("caf\xe9");
+  const Answer answer = Decode(message);
+  const auto& arrived = std::get<ReaderOpened>(answer.kind);
+  EXPECT_THAT(arrived.fields, ElementsAre("image"));
+  EXPECT_THAT(arrived.warnings, ElementsAre("a.h5: leaves out x", "caf\xe9"));
+}
+
 TEST(SessionCodecTest, ShardsAndManifestsArrive) {
   const char* const fields[] = {"image", "label"};
   const char* const columns[] = {"path", "class"};

@@ -114,6 +114,14 @@ TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
             "f.toml: cuda.plugin must be \"auto\", \"none\" or an absolute "
             "path, not \"libforebay_cuda.so\" (line 2)");
   EXPECT_EQ(Refusal("cuda.plugin = 'none'"), "accepted");
+  EXPECT_EQ(Refusal("s3.addressing = 'virtual'"), "accepted");
+  EXPECT_EQ(Refusal("s3.addressing = 'dns'"),
+            "f.toml: s3.addressing must be \"auto\", \"path\" or \"virtual\", "
+            "not \"dns\" (line 1)");
+  EXPECT_EQ(Refusal("s3.credentials = '/etc/forebay/s3'"), "accepted");
+  EXPECT_EQ(Refusal("s3.credentials = 'AKIA1'"),
+            "f.toml: s3.credentials must be \"auto\", \"none\" or an absolute "
+            "path, not \"AKIA1\" (line 1)");
   EXPECT_EQ(Refusal("cuda.plugin = '/opt/x.so'"), "accepted");
   EXPECT_EQ(Refusal("[index]\ndirectory = 'here'"),
             "f.toml: index.directory must be an absolute path, not \"here\" "

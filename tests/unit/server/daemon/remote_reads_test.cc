@@ -22,6 +22,8 @@
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 #include "tests/unit/server/storage/http/http_server.h"
 #include "tests/unit/server/storage/http/object_server.h"
+#include "tests/unit/server/storage/s3/s3_server.h"
+#include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
 namespace forebay::daemon {
 namespace {
@@ -47,6 +49,8 @@ class RemoteReadsTest : public ::testing::Test {
   RemoteEnvironment Environment() const {
     RemoteEnvironment environment;
     environment.emulator_host = bucket_.url();
+    environment.s3.settings.endpoint = s3_.endpoint().url;
+    environment.hdfs.endpoint = hdfs_.url();
     return environment;
   }
 
@@ -78,6 +82,8 @@ class RemoteReadsTest : public ::testing::Test {
 
   storage::gcs::GcsServer bucket_;
   storage::http::ObjectServer web_;
+  storage::s3::S3Server s3_;
+  storage::webhdfs::HdfsServer hdfs_;
   storage::MemorySource local_;
   storage::RoutedSource routes_;
   storage::AllJobShares shares_;
@@ -99,8 +105,12 @@ TEST_F(RemoteReadsTest, NothingIsThereBeforeItIsNeeded) {
 TEST_F(RemoteReadsTest, EachPlaceIsReadInItsOwnWay) {
   bucket_.Put("p/a b", "in a bucket");
   web_.Put("x", "on the web");
+  s3_.Put("p/a b", "in another bucket");
+  hdfs_.Put("/p/a b", "in a cluster");
   EXPECT_EQ(*Read(Open("gs://bucket/p"), "a b"), "in a bucket");
   EXPECT_EQ(*Read(Open(web_.url()), "x"), "on the web");
+  EXPECT_EQ(*Read(Open("s3://bucket/p"), "a b"), "in another bucket");
+  EXPECT_EQ(*Read(Open("hdfs://anybody/p"), "a b"), "in a cluster");
   int listed = 0;
   EXPECT_TRUE(reads_
                   .List(*Open("gs://bucket/p"),
@@ -114,14 +124,18 @@ TEST_F(RemoteReadsTest, CapsHoldUpTheReadsOfEachPlace) {
   bucket_.Put("p/a", "in a bucket");
   web_.Put("a", "on the web");
   shares_.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
-  const std::vector<std::string> uris = {"gs://bucket/p", web_.url()};
+  s3_.Put("p/a", "in another bucket");
+  const std::vector<std::string> uris = {"gs://bucket/p", web_.url(),
+                                         "s3://bucket/p", "hdfs:///p"};
+  hdfs_.Put("/p/a", "in a cluster");
   for (std::size_t i = 0; i < uris.size(); ++i) {
     const auto root = Open(uris[i]);
     EXPECT_TRUE(Read(root, "a").ok());
     std::thread held([&] { EXPECT_TRUE(Read(root, "a").ok()); });
     while (reads_.States()[i].second.waiting == 0) std::this_thread::yield();
     EXPECT_EQ(reads_.States()[i].second.in_flight, 0);
-    EXPECT_EQ(reads_.States()[i].first, i == 0 ? "buckets" : "web");
+    EXPECT_EQ(reads_.States()[i].first,
+              std::vector<std::string>({"buckets", "web", "s3", "hdfs"})[i]);
     shares_.SetCap(/*job=*/0, std::numeric_limits<double>::infinity());
     held.join();
     shares_.SetCap(/*job=*/0, 1e-3);
@@ -130,8 +144,9 @@ TEST_F(RemoteReadsTest, CapsHoldUpTheReadsOfEachPlace) {
 
 TEST_F(RemoteReadsTest, OtherPlacesAreRefused) {
   for (const char* uri :
-       {"s3://bucket/x", "ftp://host/x", "gs://", "gs://a/", "http://",
-        "http://u:p@host/", "http://host/?a", "http://169.254.169.254/x"}) {
+       {"s3://b/x", "s3://", "s3://a_b_/x", "hdfs://host/../x", "webhdfs://",
+        "ftp://host/x", "gs://", "gs://a/", "http://", "http://u:p@host/",
+        "http://host/?a", "http://169.254.169.254/x"}) {
     const absl::Status status = reads_.Open(uri, {}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << uri;
     EXPECT_THAT(std::string(status.message()), HasSubstr(uri));
@@ -189,6 +204,20 @@ TEST_F(RemoteReadsTest, WhereThereWereNoCredentialsTheyAreLookedForAgain) {
   EXPECT_THAT(reads.credentials(), HasSubstr("metadata server"));
 }
 
+TEST_F(RemoteReadsTest, ATokenIsReadWhereADatasetIsOpened) {
+  hdfs_.Put("/p/a", "for members");
+  hdfs_.SetToken("token 1");
+  RemoteEnvironment environment = Environment();
+  environment.hdfs.token_file = ::testing::TempDir() + "/hdfs_token";
+  std::filesystem::remove(environment.hdfs.token_file);
+  RemoteReads reads(environment, &routes_, &shares_);
+  EXPECT_EQ(reads.Open("hdfs:///p", {}).status(),
+            absl::NotFoundError("hdfs:///p: " + environment.hdfs.token_file +
+                                ": No such file or directory"));
+  std::ofstream(environment.hdfs.token_file) << "token 1\n";
+  EXPECT_TRUE(reads.Stat(**reads.Open("hdfs:///p", {}), "a", {}).ok());
+}
+
 TEST_F(RemoteReadsTest, UnusableCredentialsAreTold) {
   RemoteEnvironment environment = Environment();
   environment.credentials.key_file = "/nowhere/key.json";
@@ -196,6 +225,33 @@ TEST_F(RemoteReadsTest, UnusableCredentialsAreTold) {
   EXPECT_EQ(reads.Open("gs://bucket/p", {}).status(),
             absl::NotFoundError("gs://bucket/p: /nowhere/key.json: No such "
                                 "file or directory"));
+}
+
+TEST_F(RemoteReadsTest, BucketsOfS3AreReadWithTheCredentialsOfTheMoment) {
+  s3_.Put("a", "for members");
+  s3_.SetKeys({"AKIA1", "secret", "token"});
+  RemoteEnvironment environment = Environment();
+  const std::string file = ::testing::TempDir() + "/s3_credentials";
+  std::filesystem::remove(file);
+  environment.s3.environment.credentials_file = file;
+  RemoteReads reads(environment, &routes_, &shares_);
+  const auto find = [&reads] {
+    const auto root = reads.Open("s3://bucket", {});
+    return root.ok() ? reads.Stat(**root, "a", {}).status() : root.status();
+  };
+  EXPECT_THAT(std::string(find().message()), HasSubstr("no credentials"));
+  std::ofstream(file) << "[default]\naws_access_key_id = AKIA1\n"
+                         "aws_secret_access_key = s\n"
+                         "aws_session_token = token\n";
+  EXPECT_TRUE(find().ok()) << find();
+  EXPECT_EQ(reads.credentials(), "the profile [default] of " + file);
+  std::ofstream(file) << "[default]\n";
+  EXPECT_EQ(find().code(), absl::StatusCode::kInvalidArgument);
+  environment.s3.settings.region = "No region";
+  RemoteReads broken(environment, &routes_, &shares_);
+  EXPECT_EQ(broken.Open("s3://bucket", {}).status(),
+            absl::InvalidArgumentError(
+                "s3://bucket: no region is called \"No region\""));
 }
 
 }  // namespace

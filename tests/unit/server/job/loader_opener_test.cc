@@ -54,7 +54,8 @@ class LoaderOpenerTest : public testing::Test {
   }
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const proto::LoaderSpec& spec, bool decode) {
-    return opener_.OpenReader(job_, spec, Folder(), decode, stop_.get_token());
+    return opener_.OpenReader(job_, spec, Folder(), decode, &warnings_,
+                              stop_.get_token());
   }
   dataset::composed::DatasetInputs Folder() const {
     return {.root = tree_.Root()};
@@ -73,6 +74,7 @@ class LoaderOpenerTest : public testing::Test {
                              .budget = base::AmpleBudget()}};
   LoaderOpener opener_{&catalog_, production_.deps()};
   Job job_{/*id=*/1, kUid, "key"};
+  std::vector<std::string> warnings_;  // of readers
   std::stop_source stop_;
 };
 
@@ -131,6 +133,28 @@ TEST_F(LoaderOpenerTest, ATransformNeedsAnImage) {
       << refused;
   spec.clear_pipeline();
   EXPECT_EQ((*open())->samples_per_epoch(), 3);
+}
+
+TEST_F(LoaderOpenerTest, AReaderTellsTheWarningsOfItsDataset) {
+  tree_.Write("table.csv", "image,label\nclass/0.jpg,1\nclass/1.jpg,2\n");
+  const auto table = Spec([](auto& spec) {
+    spec.clear_pipeline();
+    proto::DatasetSpec& dataset = *spec.mutable_dataset();
+    dataset.set_format(proto::DatasetSpec::MANIFEST);
+    dataset.set_manifest("table.csv");
+    for (const char* name : {"image", "label"}) {
+      dataset.add_fields(name);
+      dataset.add_columns(name);
+    }
+  });
+  ASSERT_TRUE(OpenReader(table, /*decode=*/false).ok());
+  ASSERT_EQ(warnings_.size(), 1);
+  EXPECT_NE(warnings_[0].find("names of classes are numbers"),
+            std::string::npos);
+  EXPECT_EQ(opener_.Warnings(), warnings_);
+  const auto folder = Spec([](auto& spec) { spec.clear_pipeline(); });
+  ASSERT_TRUE(OpenReader(folder, /*decode=*/false).ok());
+  EXPECT_TRUE(warnings_.empty());
 }
 
 TEST_F(LoaderOpenerTest, AReaderTransformsOnlyWhatItDecodes) {

@@ -197,6 +197,67 @@ TEST(ArrayPipelineTest, WindowsPadWithZeros) {
       "has length 2, less than a RandomWindow of 3: set pad_if_needed");
 }
 
+// A part of an array makes what all of it does.
+TEST(ArrayPipelineTest, WhatItLooksAtIsEnough) {
+  const Numbers<std::int16_t> numbers({50, 2});
+  const TensorType& type = numbers.array.type;
+  const Spec specs[] = {
+      Spec(),
+      Spec().Slice(7, 30),
+      Spec().Slice(-9, std::nullopt),
+      Spec().Slice(60, 70),
+      Spec().Window(8),
+      Spec().Window(64, 0, true),
+      Spec().Slice(5, 40).Window(6).Slice(1, 5),
+      Spec().Window(8).Transpose({1, 0}),
+      Spec().Transpose({1, 0}).Window(8, 1),
+      Spec().Slice(20, 25).ToDtype(proto::FLOAT32).Normalize({1}, {2})};
+  for (const Spec& spec : specs) {
+    const auto pipeline = Made(spec, type, 4000);
+    const SampleKey key{.seed = 3, .epoch = 1, .sample = 5};
+    const auto part = pipeline->PartFor(numbers.array, key);
+    ASSERT_TRUE(part.ok()) << part.status();
+    ASSERT_LE(part->begin + part->length, 50u);
+    Array some = numbers.array;
+    some.first = part->begin;
+    some.items = some.items.subspan(part->begin * 4, part->length * 4);
+    std::vector<std::uint8_t> whole(1000);
+    std::vector<std::uint8_t> made(1000);
+    const auto bytes = pipeline->Run(numbers.array, key, absl::MakeSpan(whole));
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_EQ(*pipeline->Run(some, key, absl::MakeSpan(made)), *bytes);
+    EXPECT_EQ(made, whole);
+    if (pipeline->TakesPartAlone(*part)) {
+      ASSERT_EQ(*bytes, some.items.size());
+      EXPECT_TRUE(
+          std::equal(some.items.begin(), some.items.end(), whole.begin()));
+    }
+  }
+}
+
+TEST(ArrayPipelineTest, APartAloneIsNoMoreThanThat) {
+  const Numbers<std::int16_t> numbers({50, 2});
+  const auto alone = [&](const Spec& spec) {
+    const auto pipeline = Made(spec, numbers.array.type, 4000);
+    return pipeline->TakesPartAlone(*pipeline->PartFor(numbers.array, {}));
+  };
+  EXPECT_TRUE(alone(Spec()));
+  EXPECT_TRUE(alone(Spec().Slice(1, 9).Window(3)));
+  EXPECT_FALSE(alone(Spec().Window(64, 0, true)));
+  EXPECT_FALSE(alone(Spec().Window(8).Transpose({1, 0})));
+  EXPECT_FALSE(alone(Spec().ToDtype(proto::FLOAT32)));
+}
+
+TEST(ArrayPipelineTest, NamesTheChannelsOfClipsThatDiffer) {
+  Numbers<float> stereo({9, 2});
+  const Numbers<float> mono({9, 1});
+  const auto pipeline = Made(Spec(), mono.array.type, 4000);
+  stereo.array.sample_rate = 8000;
+  EXPECT_EQ(pipeline->PartFor(stereo.array, {}).status().message(),
+            "has 2 channels, but sample 0 has 1, as all must: make them one by "
+            "ToMono");
+}
+
 TEST(ArrayPipelineTest, TheRaggedAxisMayBeAny) {
   const Numbers<std::int16_t> short_one({2, 3});
   const Numbers<std::int16_t> long_one({2, 40});

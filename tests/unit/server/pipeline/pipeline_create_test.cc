@@ -94,6 +94,23 @@ TEST(PipelineCreateTest, FlipsAndCropsMayFollowTheConversion) {
             "accepted");
 }
 
+TEST(PipelineCreateTest, HowImagesAreDecodedComesFirst) {
+  const std::string crop = kCrop, decode = "ops { decode { scaled: true } } ",
+                    turn = "ops { exif_transpose {} } ";
+  EXPECT_EQ(Refusal(decode + crop), "accepted");
+  EXPECT_EQ(Refusal(turn + crop), "accepted");
+  EXPECT_EQ(Refusal(decode + turn + crop), "accepted");
+  EXPECT_EQ(Refusal(crop + decode), "transform 2 (Decode): must come first");
+  EXPECT_EQ(Refusal(decode + decode + crop),
+            "transform 2 (Decode): must come first");
+  EXPECT_EQ(Refusal(turn + decode + crop),
+            "transform 2 (Decode): must come first");
+  const std::string late =
+      " (ExifTranspose): must come first, or right behind Decode";
+  EXPECT_EQ(Refusal(crop + turn), "transform 2" + late);
+  EXPECT_EQ(Refusal(decode + turn + turn + crop), "transform 3" + late);
+}
+
 TEST(PipelineCreateTest, RefusesParametersOutOfRange) {
   for (const char* op :
        {"", "resize {}", "resize { height: 65536 width: 1 }",

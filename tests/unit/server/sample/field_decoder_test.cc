@@ -48,6 +48,11 @@ class Notes final : public FieldTarget {
                                  TextOf(array.items)));
     return absl::OkStatus();
   }
+  absl::Status SetAudio(std::size_t field,
+                        absl::Span<const std::uint8_t> file) override {
+    taken.push_back(absl::StrCat(field, " audio ", TextOf(file)));
+    return absl::OkStatus();
+  }
   absl::Status SetImage(std::size_t field, const FieldValue& image) override {
     if (const auto* const range = std::get_if<FieldRange>(&image)) {
       taken.push_back(
@@ -239,7 +244,7 @@ TEST(MadeValuesTest, UnpackedSamplesLieInItsRoom) {
   EXPECT_EQ(other.bytes(), 3);
 }
 
-TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndNothingElseIsPacked) {
+TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndClipsAloneAreUnpackedForIt) {
   Notes notes;
   dataset::MadeValues made;
   EXPECT_TRUE(
@@ -248,6 +253,13 @@ TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndNothingElseIsPacked) {
   EXPECT_EQ(
       DecodeFields(PackedTable(FieldKind::kBytes), 0, {}, made, notes).code(),
       absl::StatusCode::kInternal);
+  const std::string read = "kitten";
+  const absl::Status unpacked = DecodeFields(
+      PackedTable(FieldKind::kAudio), 0,
+      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, made,
+      notes);
+  EXPECT_TRUE(unpacked.ok()) << unpacked;
+  EXPECT_EQ(notes.taken.back().substr(0, 7), "0 audio");
 }
 
 }  // namespace

@@ -122,5 +122,88 @@ TEST(FieldTypeTest, ArraysWithoutElementsToCountAreOfOneShape) {
   if (types.ok()) EXPECT_FALSE(types->front().varies());
 }
 
+// Audio files, of which the first is a WAV file of 8 bits.
+class Clips final : public dataset::FakeDataset {
+ public:
+  Clips(std::uint8_t frames, std::uint64_t longest, std::uint8_t channels = 1)
+      : FakeDataset({.size = 2,
+                     .fields = {{.name = "audio",
+                                 .kind = FieldKind::kAudio,
+                                 .longest = longest}}}) {
+    const auto bytes = static_cast<char>(frames * channels);
+    const auto count = static_cast<char>(channels);
+    first_ = std::string("RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\1\0", 22);
+    first_ += count + std::string("\0\x40\x1f\0\0\x40\x1f\0\0", 9) + count;
+    first_ += std::string("\0\x08\0data", 7) + bytes;
+    first_ += std::string(3, '\0') + std::string(frames * channels, '\x90');
+  }
+
+  dataset::Sample At(std::uint64_t) const override { return {}; }
+  void ValuesOf(std::uint64_t,
+                absl::Span<dataset::FieldValue> values) const override {
+    values[0] = dataset::FieldRange{0, first_.size()};
+  }
+  absl::StatusOr<std::vector<FieldType>> Types(
+      const FieldPipelines& pipelines) const {
+    return TypesOf(
+        *this, {}, pipelines,
+        {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()});
+  }
+
+ private:
+  std::string first_;
+};
+
+FieldPipelines SliceOf(std::int64_t start, std::int64_t stop) {
+  FieldPipelines pipelines;
+  proto::FieldPipeline* const pipeline = pipelines.Add();
+  pipeline->set_field("audio");
+  proto::Slice* const slice = pipeline->add_ops()->mutable_slice();
+  slice->set_start(start);
+  slice->set_stop(stop);
+  return pipelines;
+}
+
+TEST(FieldTypeTest, ClipsAreArraysOfFramesAndChannels) {
+  const Clips clips(100, 1000, 2);
+  EXPECT_TRUE(NeedsFirstSample(clips));
+  const auto types = clips.Types({});
+  ASSERT_TRUE(types.ok()) << types.status();
+  const FieldType& type = types->front();
+  EXPECT_TRUE(type.is_clip());
+  EXPECT_EQ(type.kind, FieldKind::kArray);
+  EXPECT_TRUE(type.ragged);
+  EXPECT_EQ(type.value.dtype, proto::DType::kFloat32);
+  EXPECT_EQ(type.value.shape, (Shape{2000, 2}));
+  EXPECT_EQ(type.ElementsIn(300, 0), 600u);
+  EXPECT_EQ(type.ElementsIn(~std::uint64_t{0}, 0), 2000u);
+}
+
+TEST(FieldTypeTest, AWindowOfClipsIsOfOneShape) {
+  const auto types = Clips(100, 1000).Types(WindowOf("audio", 70));
+  ASSERT_TRUE(types.ok()) << types.status();
+  EXPECT_FALSE(types->front().varies());
+  EXPECT_EQ(types->front().value.shape, (Shape{70, 1}));
+}
+
+// However few bytes a clip has, it may be of silence and long.
+TEST(FieldTypeTest, ASliceBoundsClips) {
+  const auto types = Clips(100, 1000).Types(SliceOf(10, 50010));
+  ASSERT_TRUE(types.ok()) << types.status();
+  EXPECT_TRUE(types->front().ragged);
+  EXPECT_EQ(types->front().value.shape, (Shape{50000, 1}));
+  EXPECT_EQ(types->front().ElementsIn(1, 0), 50000u);
+}
+
+TEST(FieldTypeTest, RefusesWhatIsNoClip) {
+  const auto types = Clips(0, 1000, 0).Types({});
+  EXPECT_TRUE(absl::IsDataLoss(types.status())) << types.status();
+  EXPECT_EQ(types.status().message().substr(0, 17), "sample 0: audio: ");
+  FieldPipelines channels = WindowOf("audio", 1);
+  channels[0].mutable_ops(0)->mutable_random_window()->set_axis(1);
+  const auto refused = Clips(100, 1000).Types(channels);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+}
+
 }  // namespace
 }  // namespace forebay::stream

@@ -63,7 +63,7 @@ class RoomSurveyTest : public testing::TestWithParam<std::uint64_t> {
 
 TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSoManySamples) {
   constexpr std::uint32_t kBatch = 32;
-  const std::vector<std::uint64_t> room = survey_.BytesFor(kBatch, 0);
+  const std::vector<std::uint64_t> room = survey_.BytesFor(kBatch, 0, false);
   ASSERT_EQ(room.size(), 3u);
   EXPECT_EQ(room[1], 0u);
   EXPECT_LT(room[0], 32 * 400'000u);
@@ -81,7 +81,7 @@ TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSuchALength) {
   constexpr std::uint64_t kMost = 100'000;
   const auto samples =
       static_cast<std::uint32_t>(survey_.lengths().MostWithin(kMost));
-  const std::vector<std::uint64_t> room = survey_.BytesFor(samples, kMost);
+  const std::vector<std::uint64_t> room = survey_.BytesFor(samples, kMost, false);
   EXPECT_LE(room[0], kMost * 4 + samples * 64);
   for (int i = 0; i < 100; ++i) {
     std::uint64_t length = 0;
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RoomSurveyTest,
 TEST(RoomSurveyTest, ABatchOfAFewSamplesTakesNoMoreThanTheLongest) {
   RoomSurvey survey(Types());
   survey.Add(std::vector<std::uint64_t>{400'000, 0, 90'000}, 100'000);
-  EXPECT_EQ(survey.BytesFor(8, 0),
+  EXPECT_EQ(survey.BytesFor(8, 0, false),
             (std::vector<std::uint64_t>{400'000, 0, 90'000}));
 }
 

@@ -24,7 +24,8 @@ using tfrecord::RecordFields;
 class Indexed {
  public:
   Indexed(RecordFields fields, std::vector<std::string> files)
-      : format_(std::move(fields)), files_(std::move(files)) {
+      : format_(std::move(fields), base::AmpleBudget()),
+        files_(std::move(files)) {
     base::WorkingMemory memory(base::AmpleBudget(), "a test");
     std::vector<storage::ListedObject> listed;
     std::vector<records::FileRecords> found;
@@ -162,19 +163,21 @@ TEST(ArrayRecordFormatTest, TellsOfAListThatSaysOtherThings) {
 }
 
 TEST(ArrayRecordFormatTest, TextsMakeThemAgain) {
-  const ArrayRecordFormat whole(Whole("image"));
-  const ArrayRecordFormat features(Features({"a", "b"}, {"int64[n]", "image"}));
+  const ArrayRecordFormat whole(Whole("image"), nullptr);
+  const ArrayRecordFormat features(Features({"a", "b"}, {"int64[n]", "image"}),
+                                   nullptr);
   EXPECT_NE(whole.text(), features.text());
   for (const ArrayRecordFormat* const format : {&whole, &features}) {
-    const auto again = ArrayRecordFormat::Parse(format->text());
+    const auto again = ArrayRecordFormat::Parse(format->text(), nullptr);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ((*again)->text(), format->text());
-    EXPECT_EQ(
-        ArrayRecordFormat::Parse(format->text().substr(1)).status().code(),
-        absl::StatusCode::kDataLoss);
+    EXPECT_EQ(ArrayRecordFormat::Parse(format->text().substr(1), nullptr)
+                  .status()
+                  .code(),
+              absl::StatusCode::kDataLoss);
   }
-  EXPECT_FALSE(ArrayRecordFormat::Parse("array_record nothing").ok());
-  EXPECT_FALSE(ArrayRecordFormat::Parse("").ok());
+  EXPECT_FALSE(ArrayRecordFormat::Parse("array_record nothing", nullptr).ok());
+  EXPECT_FALSE(ArrayRecordFormat::Parse("", nullptr).ok());
 }
 
 TEST(ArrayRecordFilesTest, RefusesWhatIsNoField) {

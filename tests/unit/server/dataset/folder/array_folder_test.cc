@@ -1,4 +1,4 @@
-// Folders of .npy files.
+// Folders of .npy files and of audio files.
 
 #include <filesystem>
 #include <memory>
@@ -190,6 +190,49 @@ TEST_F(ArrayFolderTest, TheCatalogMakesItsFields) {
   EXPECT_EQ(folders.Open(lister_.root(), spec, &warnings, {}).status().code(),
             absl::StatusCode::kNotFound);
   spec.add_fields("image");
+  EXPECT_EQ(folders.Open(lister_.root(), spec, &warnings, {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ArrayFolderTest, AudioFilesLieInClassFoldersOrRightInTheRoot) {
+  for (const char* const name :
+       {"a/1.wav", "a/2.FLAC", "b/1.ogg", "b/c/1.opus", "b/2.npy", "b/2.jpg"})
+    Write(name);
+  const IndexOr classes = Find(FolderKind::kClassAudio);
+  ASSERT_TRUE(classes.ok()) << classes.status();
+  EXPECT_THAT(Names(**classes),
+              ElementsAre("a/1.wav", "a/2.FLAC", "b/1.ogg", "b/c/1.opus"));
+  EXPECT_EQ(Refusal(FolderKind::kFlatAudio, absl::StatusCode::kNotFound),
+            "found no audio file in it");
+  Write("z.mp3");
+  const IndexOr flat = Find(FolderKind::kFlatAudio);
+  ASSERT_TRUE(flat.ok()) << flat.status();
+  EXPECT_THAT(Names(**flat), ElementsAre("z.mp3"));
+  EXPECT_TRUE((*flat)->is_flat());
+}
+
+TEST_F(ArrayFolderTest, TheCatalogTellsAudioFromImages) {
+  Write("a/1.wav", "four");
+  Write("b/1.flac", "threes");
+  CatalogOptions options;
+  options.lister = &lister_;
+  options.wall_clock = [] { return std::int64_t{0}; };
+  options.budget = base::AmpleBudget();
+  FolderCatalog folders(options);
+  proto::DatasetSpec spec;
+  spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+  std::vector<std::string> warnings;
+  EXPECT_EQ(folders.Open(lister_.root(), spec, &warnings, {}).status().code(),
+            absl::StatusCode::kNotFound);
+  spec.add_fields("audio");
+  spec.add_fields("label");
+  const auto dataset = folders.Open(lister_.root(), spec, &warnings, {});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  ASSERT_EQ((*dataset)->fields().size(), 2);
+  EXPECT_EQ((*dataset)->fields()[0].name, "audio");
+  EXPECT_EQ((*dataset)->fields()[0].kind, proto::FieldKind::kAudio);
+  EXPECT_EQ((*dataset)->fields()[0].longest, 6);
+  spec.set_fields(1, "class");
   EXPECT_EQ(folders.Open(lister_.root(), spec, &warnings, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -14,9 +14,11 @@ namespace {
 
 using storage::inflated::AsBytes;
 using storage::inflated::Gzip;
+using storage::inflated::ManyZstd;
 using storage::inflated::Noise;
 using storage::inflated::Packing;
 using storage::inflated::Prose;
+using storage::inflated::Zstd;
 
 // Wants to see `seen` bytes of each `step`, in pieces of at least that many.
 class Sampler final : public ObjectParser {
@@ -151,6 +153,53 @@ TEST(InflatingParserTest, CountsWhatItKeeps) {
     if (!status.ok()) break;
   }
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(InflatingParserTest, FindsTheSameInZstdFrames) {
+  const std::string text = Prose(10'000'000, 1) + Noise(2'000'000, 2);
+  std::string expected;
+  for (std::size_t at = 0; at < text.size(); at += 700)
+    expected += text.substr(at, 12);
+  for (const std::string& packed :
+       {ManyZstd(text, 900'000), Zstd(text),
+        Zstd(text, {.window_log = 24, .tells_size = false})}) {
+    const Parsed parsed = Parse(packed, {4096, 1 << 18}, 12, 700, 512);
+    ASSERT_TRUE(parsed.status.ok()) << parsed.status;
+    EXPECT_TRUE(parsed.text == expected);
+    ASSERT_TRUE(parsed.file.has_value());
+    EXPECT_EQ(parsed.file->packing, Packing::kZstd);
+    EXPECT_EQ(parsed.file->size, text.size());
+    EXPECT_GE(parsed.file->points.size(), 4);
+  }
+}
+
+TEST(InflatingParserTest, SaysHowToDoWithoutPieces) {
+  base::MemoryBudget budget(std::uint64_t{24} << 20);
+  base::WorkingMemory memory(&budget, "a file");
+  PointFileWriter writer("", &memory);
+  std::optional<Sampler> sampler;
+  const std::string packed = Zstd(Noise(40'000'000, 1));
+  const auto parser = InflatingParser::Create(
+      {"a", {.size = packed.size()}},
+      {.packing_of = storage::inflated::PackingOf,
+       .make = [&](std::uint64_t size,
+                   const ReadSizes&) -> absl::StatusOr<ObjectParser*> {
+         return &sampler.emplace(size, 1, 1 << 20, 512);
+       }},
+      {}, &writer, &memory);
+  ASSERT_TRUE(parser.ok());
+  absl::Status status;
+  while (const auto next = (*parser)->next_read()) {
+    status =
+        (*parser)->Take(AsBytes(packed).subspan(next->offset, next->length));
+    if (!status.ok()) break;
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_TRUE(std::string(status.message())
+                  .starts_with("a: has a long zstd frame, and what that "
+                               "inflates to could not be kept; "
+                               "pzstd makes short ones: "))
+      << status;
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "server/dataset/records/packed_keys.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -39,8 +42,36 @@ TEST_F(PackedKeysTest, KeysAreReadFromTheirBlock) {
       EXPECT_EQ(reader.key(), keys[i]);
     }
     EXPECT_FALSE(reader.Next());
-    EXPECT_EQ(reader.left(), 0u);
   }
+}
+
+TEST_F(PackedKeysTest, ABlockIsMeasured) {
+  std::vector<std::string> keys = {"", std::string(300, 'k')};
+  for (int i = 0; i < 40; ++i) keys.push_back(absl::StrCat("key-", 1000 + i));
+  const PackedKeys packed = Pack(keys);
+  const std::string_view bytes = packed.bytes;
+  std::uint64_t longest = 7;
+  EXPECT_EQ(MeasureBlock(bytes, kKeysTogether, &longest), packed.blocks[1]);
+  EXPECT_EQ(longest, 300u);
+  EXPECT_EQ(MeasureBlock(bytes, 0, &longest), 0u);
+  longest = 7;
+  EXPECT_EQ(MeasureBlock(bytes.substr(packed.blocks[1]), 10, &longest),
+            bytes.size() - packed.blocks[1]);
+  EXPECT_EQ(longest, 8u);
+}
+
+TEST_F(PackedKeysTest, AMalformedBlockIsNotMeasured) {
+  const PackedKeys packed = Pack({"one", "only"});
+  std::uint64_t longest = 0;
+  EXPECT_EQ(MeasureBlock(packed.bytes, 3, &longest), std::nullopt);
+  for (std::size_t size = 0; size < packed.bytes.size(); ++size) {
+    EXPECT_EQ(MeasureBlock(packed.bytes.substr(0, size), 2, &longest),
+              std::nullopt);
+  }
+  // The first key shares with none; numbers have three bytes at most.
+  EXPECT_EQ(MeasureBlock("\x01\x01x", 1, &longest), std::nullopt);
+  EXPECT_EQ(MeasureBlock(std::string("\0\x81\x80\x80\0x", 6), 1, &longest),
+            std::nullopt);
 }
 
 TEST_F(PackedKeysTest, NeighboursTakeWhatTheyDifferIn) {

@@ -62,7 +62,7 @@ class RecordCatalogTest : public testing::Test {
     const auto choice = tfrecord::ExampleChoice::Create(names, types);
     EXPECT_TRUE(choice.ok()) << choice.status();
     warnings_.clear();
-    choice->Complete(tfrecord::TfrecordFiles(), &request, &warnings_);
+    choice->Complete(tfrecord::TfrecordFiles(), nullptr, &request, &warnings_);
     return catalog_->Open(request, &warnings_, {});
   }
 

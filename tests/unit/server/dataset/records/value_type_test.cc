@@ -9,23 +9,17 @@ using proto::DType;
 using proto::FieldKind;
 
 TEST(ValueTypeTest, ReadsEachKind) {
-  for (const auto& [text, kind] : {std::pair{"jpg", FieldKind::kImage},
-                                   {"png", FieldKind::kImage},
-                                   {"jpeg", FieldKind::kImage},
-                                   {"image", FieldKind::kImage},
-                                   {"webp", FieldKind::kImage},
-                                   {"gif", FieldKind::kImage},
-                                   {"bmp", FieldKind::kImage},
-                                   {"tif", FieldKind::kImage},
-                                   {"tiff", FieldKind::kImage},
-                                   {"int64", FieldKind::kLabel},
-                                   {"cls", FieldKind::kLabel},
-                                   {"label", FieldKind::kLabel},
-                                   {"text", FieldKind::kText},
-                                   {"txt", FieldKind::kText},
-                                   {"json", FieldKind::kJson},
-                                   {"bytes", FieldKind::kBytes},
-                                   {"npy", FieldKind::kArray}}) {
+  for (const auto& [text, kind] :
+       {std::pair{"jpg", FieldKind::kImage}, {"png", FieldKind::kImage},
+        {"jpeg", FieldKind::kImage},         {"image", FieldKind::kImage},
+        {"webp", FieldKind::kImage},         {"gif", FieldKind::kImage},
+        {"bmp", FieldKind::kImage},          {"tif", FieldKind::kImage},
+        {"tiff", FieldKind::kImage},         {"int64", FieldKind::kLabel},
+        {"cls", FieldKind::kLabel},          {"label", FieldKind::kLabel},
+        {"text", FieldKind::kText},          {"txt", FieldKind::kText},
+        {"json", FieldKind::kJson},          {"bytes", FieldKind::kBytes},
+        {"npy", FieldKind::kArray},          {"audio", FieldKind::kAudio},
+        {"wav", FieldKind::kAudio},          {"mp3", FieldKind::kAudio}}) {
     const auto type = ParseValueType(text);
     ASSERT_TRUE(type.ok()) << text;
     EXPECT_EQ(*type, ValueType{.kind = kind}) << text;
@@ -46,7 +40,7 @@ TEST(ValueTypeTest, ReadsArrays) {
 
 TEST(ValueTypeTest, ATypesTextMakesItAgain) {
   for (const char* const text :
-       {"image", "int64", "text", "json", "bytes", "npy", "float32",
+       {"image", "int64", "text", "json", "bytes", "npy", "audio", "float32",
         "float16[3]", "float64[2,3,4,5,6]", "uint16[n]", "int8[n,1,2]"}) {
     const auto type = ParseValueType(text);
     ASSERT_TRUE(type.ok()) << text;

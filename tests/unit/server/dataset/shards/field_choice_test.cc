@@ -88,5 +88,22 @@ TEST(FieldChoiceTest, RefusesMalformedFields) {
   }
 }
 
+TEST(FieldChoiceTest, MembersMayBeCompressed) {
+  const auto choice =
+      FieldChoice::Create({"npy;npy.gz", "cls", "json.gz", "gz"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_TRUE(choice->any_gzipped());
+  EXPECT_EQ(choice->kind(0), proto::FieldKind::kArray);
+  EXPECT_EQ(choice->kind(3), proto::FieldKind::kBytes);
+  EXPECT_TRUE(choice->MayBeGzipped(0));
+  EXPECT_FALSE(choice->IsGzipped(0, 0));
+  EXPECT_TRUE(choice->IsGzipped(0, 1));
+  EXPECT_FALSE(choice->MayBeGzipped(1));
+  EXPECT_FALSE(FieldChoice::Create({"jpg", "cls"})->any_gzipped());
+  EXPECT_TRUE(FieldChoice::Create({"jpg.gz", "cls.gz"}).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      FieldChoice::Create({"jpg", "mask.png.gz"}).status()));
+}
+
 }  // namespace
 }  // namespace forebay::dataset::shards

@@ -47,14 +47,40 @@ TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ((*index)->KeyOf(1), "x");
 }
 
+TEST(ShardIndexFormatTest, KeepsWhatMembersInflateTo) {
+  ShardIndexParts parts;
+  parts.fields = {"npy;npy.gz", "cls", "txt.gz"};
+  parts.names = "a.tar";
+  parts.shards = {{0, 5, 0, 0, 10240, 7, 11, 12}};
+  parts.keys = std::string("\0\2k1\0\1x", 7);
+  parts.members = {{1, 100}, {3, 1}, {5, 20}, {7, 50}, {9, 2}, {11, 30}};
+  parts.alternatives = {0, 1};
+  parts.inflated = {100, 400, 500, 60};
+  ShardIndexParts other = parts;
+  const auto index = ShardIndex::Create(std::move(parts));
+  ASSERT_TRUE(index.ok()) << index.status();
+  const std::string bytes = EncodeShardIndex(**index);
+  const auto decoded = Decode(AsBytes(bytes));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(EncodeShardIndex(**decoded), bytes);
+  EXPECT_EQ((*decoded)->BytesOf(0, 0), 100);
+  EXPECT_EQ((*decoded)->BytesOf(0, 1), 1);
+  EXPECT_EQ((*decoded)->BytesOf(0, 2), 400);
+  EXPECT_EQ((*decoded)->BytesOf(1, 0), 500);
+  EXPECT_EQ((*decoded)->LongestOf(0), 500);
+  EXPECT_EQ((*decoded)->ShortestOf(2), 60);
+  other.inflated.pop_back();
+  EXPECT_TRUE(absl::IsDataLoss(ShardIndex::Create(std::move(other)).status()));
+}
+
 TEST(ShardIndexFormatTest, LayoutIsAsDocumented) {
   const std::string bytes = Encoded();
-  EXPECT_EQ(bytes.size(), 64 + 2 * 64 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
+  EXPECT_EQ(bytes.size(), 72 + 2 * 64 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
   EXPECT_EQ(bytes.substr(0, 8), "FBYSHARD");
   EXPECT_EQ(bytes.substr(8, 16),
-            std::string("\3\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
-  EXPECT_EQ(bytes.substr(64 + 2 * 64, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(64 + 2 * 64 + 4 * 8 + 2, 28),
+            std::string("\4\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(bytes.substr(72 + 2 * 64, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(72 + 2 * 64 + 4 * 8 + 2, 28),
             std::string("a.tarb.tar\0\2k1\0\1xjpg;png cls", 28));
 }
 

@@ -185,6 +185,37 @@ TEST_F(ShardScanTest, FindsTheSameInCompressedShards) {
   EXPECT_EQ(Scan({plain})->get()->points(), nullptr);
 }
 
+// Their ends lie right before the next header, and cost no read.
+TEST_F(ShardScanTest, LooksIntoMembersThatAreCompressed) {
+  const std::string text = storage::inflated::Prose(30'000, 1);
+  const std::string packed = storage::inflated::Gzip(text);
+  const std::string archive = Member("1.TXT.GZ", packed) +
+                              Member("1.cls", "1") + Member("2.txt", text) +
+                              Member("2.cls", "2") + Member("3.cls", "3") +
+                              Member("3.txt.gz", packed + "\xff\xff\xff\xff") +
+                              Member("4.cls", "4") + Member("4.txt.gz", "abc") +
+                              Member("5.cls", "5") + Member("5.txt.gz", packed);
+  for (const std::string& content : {archive, archive + std::string(1024, 0)}) {
+    for (const bool compressed : {false, true}) {
+      const std::string name = compressed ? "0.tar.gz" : "0.tar";
+      source_.reads = 0;
+      const auto index = Scan(
+          {Put(name, compressed ? storage::inflated::Gzip(content) : content)},
+          {"txt;txt.gz", "cls"}, {.read_sizes = {512, 512}});
+      ASSERT_TRUE(index.ok()) << index.status();
+      ASSERT_EQ((*index)->size(), 5);
+      EXPECT_EQ((*index)->BytesOf(0, 0), text.size());
+      EXPECT_EQ((*index)->BytesOf(1, 0), text.size());
+      // Neither can be what the member inflates to.
+      EXPECT_EQ((*index)->BytesOf(2, 0), 0);
+      EXPECT_EQ((*index)->BytesOf(3, 0), 0);
+      EXPECT_EQ((*index)->BytesOf(4, 0), text.size());
+      EXPECT_EQ((*index)->BytesOf(4, 1), 1);
+      if (!compressed) EXPECT_LE(source_.reads, 24);
+    }
+  }
+}
+
 TEST_F(ShardScanTest, NoShardsMakeNoSamples) {
   const auto index = Scan({});
   ASSERT_TRUE(index.ok()) << index.status();

@@ -391,9 +391,9 @@ TEST_F(ZipCatalogTest, AnIndexNeedsRoomInTheBudget) {
   ZipCatalog catalog("", &ample);
   const auto dataset = Open(catalog);
   EXPECT_EQ(dataset->size(), 10'000);
-  // 28 bytes a sample, and its name.
-  EXPECT_LE(ample.used(), 10'000 * (28 + 8) + 4096);
-  EXPECT_GE(ample.used(), 10'000 * (28 + 5));
+  // 24 bytes a sample, and its name.
+  EXPECT_LE(ample.used(), 10'000 * (24 + 8) + 4096);
+  EXPECT_GE(ample.used(), 10'000 * (24 + 5));
 }
 
 }  // namespace

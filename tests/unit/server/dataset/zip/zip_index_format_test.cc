@@ -74,7 +74,7 @@ template <typename Number>
 std::string Changed(std::size_t offset, Number number) {
   std::string bytes = EncodeZipIndex(*Index());
   bytes.resize(bytes.size() - kIndexFileChecksumBytes);
-  std::memcpy(bytes.data() + 56 + offset, &number, sizeof(number));
+  std::memcpy(bytes.data() + 72 + offset, &number, sizeof(number));
   SealIndexFile(bytes);
   return std::string(Decode(bytes).status().message());
 }
@@ -87,10 +87,13 @@ TEST(ZipIndexFormatTest, PartsThatDoNotFitAreNoticed) {
   EXPECT_THAT(Changed(16, u64(1)), HasSubstr("position of archive 0"));
   EXPECT_THAT(Changed(24, ~u64(0)), HasSubstr("position of archive 0"));
   EXPECT_THAT(Changed(24, u64(10)), HasSubstr("position of archive 1"));
-  EXPECT_THAT(Changed(2 * kArchive, ~u64(0)), HasSubstr("extent of image 0"));
+  // The group of both.
+  EXPECT_THAT(Changed(2 * kArchive, ~u64(0)), HasSubstr("place of image 0"));
+  EXPECT_THAT(Changed(2 * kArchive, u64(1) << 40),
+              HasSubstr("extent of image 0"));
   // The first image, stored, as if it were deflated, and the second likewise.
-  EXPECT_THAT(Changed(2 * kArchive, u64(0x10000)), testing::IsEmpty());
-  EXPECT_THAT(Changed(2 * kArchive + 8, u64(0)),
+  EXPECT_THAT(Changed(2 * kArchive + 8, std::uint32_t{1}), testing::IsEmpty());
+  EXPECT_THAT(Changed(2 * kArchive + 12, std::uint32_t{0}),
               HasSubstr("length of image 1"));
 }
 

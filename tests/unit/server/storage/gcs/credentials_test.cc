@@ -289,9 +289,9 @@ TEST(KeptTokenTest, FetchesBeforeTheTokenExpires) {
   KeptToken kept(&source, &wall);
   std::vector<std::string> got;
   const auto ask = [&] {
-    kept.Authorize([&](const absl::StatusOr<std::string>& header) {
-      got.push_back(header.ok() ? *header
-                                : std::string(header.status().message()));
+    kept.Authorize({}, [&](const absl::StatusOr<KeptToken::Headers>& headers) {
+      got.push_back(headers.ok() ? headers->at(0)
+                                 : std::string(headers.status().message()));
     });
   };
   ask();
@@ -325,16 +325,21 @@ TEST(KeptTokenTest, ARefusedTokenIsGivenToNobody) {
   KeptToken kept(&source, &wall);
   std::string got;
   const auto ask = [&] {
-    kept.Authorize([&](const absl::StatusOr<std::string>& header) {
-      got = header.ok() ? *header : std::string(header.status().message());
+    kept.Authorize({}, [&](const absl::StatusOr<KeptToken::Headers>& headers) {
+      got = headers.ok() ? headers->at(0)
+                         : std::string(headers.status().message());
     });
   };
   ask();
   source.Answer(Token{"a", 3600 * kSecond});
-  kept.Refused("Authorization: Bearer older");
+  http::Answer refusal;
+  refusal.status = 403;
+  EXPECT_FALSE(kept.Refused({"Authorization: Bearer a"}, refusal));
+  refusal.status = 401;
+  EXPECT_TRUE(kept.Refused({"Authorization: Bearer older"}, refusal));
   ask();
   EXPECT_EQ(source.fetches, 1);
-  kept.Refused("Authorization: Bearer a");
+  EXPECT_TRUE(kept.Refused({"Authorization: Bearer a"}, refusal));
   ask();
   EXPECT_EQ(source.fetches, 2);
   source.Answer(absl::PermissionDeniedError("no more"));

@@ -1,54 +1,20 @@
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 
-#include <isa-l/crc.h>
-
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "tests/unit/server/storage/http/object_server.h"
+#include "tests/unit/server/storage/http/request_target.h"
 
 namespace forebay::storage::gcs {
 namespace {
 
 constexpr std::string_view kObjects = "/storage/v1/b/bucket/o";
 
-std::string Unescape(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size()) {
-      plain += absl::HexStringToBytes({text.data() + i + 1, 2});
-      i += 2;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
-std::map<std::string, std::string> ParseQuery(std::string_view text) {
-  std::map<std::string, std::string> query;
-  for (const absl::string_view field :
-       absl::StrSplit(absl::string_view(text.data(), text.size()), '&')) {
-    const std::pair<std::string, std::string> entry =
-        absl::StrSplit(field, absl::MaxSplits('=', 1));
-    query[entry.first] = Unescape(entry.second);
-  }
-  return query;
-}
-
 std::string HashHeader(const std::string& content) {
-  auto* const data =
-      reinterpret_cast<unsigned char*>(const_cast<char*>(content.data()));
-  const std::uint32_t crc =
-      ~crc32_iscsi(data, static_cast<int>(content.size()), ~0U);
-  std::string raw;
-  for (int shift = 24; shift >= 0; shift -= 8)
-    raw += static_cast<char>(crc >> shift);
-  return absl::StrCat("x-goog-hash: crc32c=", absl::Base64Escape(raw),
+  return absl::StrCat("x-goog-hash: crc32c=", http::Crc32cInBase64(content),
                       ",md5=AAAA\r\n");
 }
 
@@ -96,15 +62,12 @@ http::Reply GcsServer::ReplyTo(const Asked& asked) {
   if (!token_.empty() &&
       (badge == asked.headers.end() || badge->second != "Bearer " + token_))
     return {401, "", "{\"error\": {\"message\": \"Invalid Credentials\"}}"};
-  std::string_view target = asked.target;
-  const std::size_t mark = target.find('?');
-  const auto query =
-      ParseQuery(target.substr(std::min(mark + 1, target.size())));
-  target = target.substr(0, mark);
-  if (target == kObjects) return List(query);
-  if (!target.starts_with(kObjects)) return {404, "", "no such bucket"};
-  const std::string name = Unescape(target.substr(kObjects.size() + 1));
-  return query.count("alt") ? Media(asked, name, query) : Tell(name);
+  const http::RequestTarget target = http::ParseTarget(asked.target);
+  if (target.path == kObjects) return List(target.query);
+  if (!std::string_view(target.path).starts_with(kObjects))
+    return {404, "", "no such bucket"};
+  const std::string name = target.path.substr(kObjects.size() + 1);
+  return target.Has("alt") ? Media(asked, name, target.query) : Tell(name);
 }
 
 http::Reply GcsServer::Tell(const std::string& name) {

@@ -167,18 +167,25 @@ TEST_F(ClientTest, ErrorsThatLastAreNotTriedAgain) {
 
 class Badges final : public Authorizer {
  public:
-  void Authorize(
-      std::function<void(absl::StatusOr<std::string>)> ready) override {
+  void Authorize(const Request&,
+                 std::function<void(absl::StatusOr<Headers>)> ready) override {
     ++asked;
     if (!error.ok()) return ready(error);
-    ready("Authorization: Bearer " + std::to_string(badge));
+    ready(Now());
   }
-  void Refused(const std::string& header) override {
-    if (header == "Authorization: Bearer " + std::to_string(badge)) ++badge;
+  bool Refused(const Headers& headers, const Answer& answer) override {
+    if (answer.status != 401) return false;
+    if (headers == Now()) ++badge;
+    return true;
   }
   int asked = 0;
   int badge = 1;
   absl::Status error;
+
+ private:
+  Headers Now() const {
+    return {"Authorization: Bearer " + std::to_string(badge)};
+  }
 };
 
 TEST_F(ClientTest, ShowsAnotherBadgeWhenOneIsRefused) {

@@ -7,6 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/working_memory.h"
+#include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::storage::inflated {
@@ -32,7 +34,8 @@ std::string ErrorOf(const std::string& packed,
 
 // Returns the bytes that the scan gives of the beginning of a file.
 std::string StartOf(std::string_view packed, std::size_t piece) {
-  const auto scan = InflateScan::Create(Packing::kGzip);
+  base::WorkingMemory memory(base::AmpleBudget(), "a scan");
+  const auto scan = InflateScan::Create(Packing::kGzip, &memory);
   EXPECT_TRUE(scan.ok());
   std::string text;
   for (std::size_t at = 0; at < packed.size(); at += piece) {
@@ -155,7 +158,8 @@ TEST(InflateScanTest, InflatesZerosToAThousandTimesTheirSize) {
 }
 
 TEST(InflateScanTest, EndsWithTheErrorOfACallback) {
-  const auto scan = InflateScan::Create(Packing::kGzip);
+  base::WorkingMemory memory(base::AmpleBudget(), "a scan");
+  const auto scan = InflateScan::Create(Packing::kGzip, &memory);
   ASSERT_TRUE(scan.ok());
   const std::string packed = Gzip(Prose(500'000, 1));
   int calls = 0;

@@ -173,6 +173,136 @@ TEST_F(InflatedSourceTest, CancelsWhatIsDroppedOrComesTooLate) {
   EXPECT_TRUE(absl::IsCancelled(ReadText(source_, Request(0, 10)).status()));
 }
 
+// The files of zstd whose reads differ: of short frames, of one that is too
+// long to be read from its begin on, and of one that needs too much memory for
+// that.
+class ZstdSourceTest : public testing::Test {
+ protected:
+  struct File {
+    std::string text;
+    std::string packed;
+    ObjectVersion version = {};
+  };
+  using Files = std::map<std::string, File>;
+
+  ZstdSourceTest() {
+    for (auto& [name, file] : files_)
+      file.version = memory_.Put(name, file.packed);
+    root_ = WithPoints(memory_.root(), Points());
+  }
+
+  // Made once, as the points are.
+  static const Files& AllFiles() {
+    static const Files files = [] {
+      const std::string text =
+          Prose(9'000'000, 1) + Noise(1'500'000, 2) + Prose(2'000'000, 3);
+      const std::string one = Zstd(text);
+      return Files{
+          {"frames", {text, ManyZstd(text, 700'000)}},
+          {"one", {text, one}},
+          {"wide", {text, Zstd(text, {.window_log = 24})}},
+          {"mixed",
+           {text + text + text,
+            one + Zstd(text.substr(0, 5'000'000)) +
+                Zstd(text.substr(5'000'000), {.window_log = 25}) + one}}};
+    }();
+    return files;
+  }
+  static std::shared_ptr<const FilePoints> Points() {
+    static const auto points = [] {
+      std::map<std::string, std::string> packed;
+      for (const auto& [name, file] : AllFiles()) packed[name] = file.packed;
+      return PointsOfFiles(packed, Packing::kZstd);
+    }();
+    return points;
+  }
+
+  ReadRequest Request(const std::string& name, std::uint64_t offset,
+                      std::uint64_t length) {
+    ReadRequest request;
+    request.root = root_;
+    request.object = name;
+    request.version = files_[name].version;
+    request.version.size = files_[name].text.size();
+    request.offset = offset;
+    request.length = length;
+    return request;
+  }
+
+  Files files_ = AllFiles();
+  MemorySource memory_;
+  NotingSource below_{&memory_};
+  std::shared_ptr<const Root> root_;
+  InflatedSource source_{&below_,
+                         [](const ReadPurpose&, std::int64_t,
+                            const std::function<void()>& task) { task(); },
+                         0};
+};
+
+TEST_F(ZstdSourceTest, GivesTheInflatedBytes) {
+  std::mt19937 random(1);
+  for (const auto& [name, file] : files_) {
+    const std::uint64_t size = file.text.size();
+    for (int i = 0; i < 40; ++i) {
+      const std::uint64_t offset = random() % (size + 1);
+      const std::uint64_t length = std::min<std::uint64_t>(
+          i % 10 == 0 ? 4'000'000 : random() % 200'000, size - offset);
+      const auto read = ReadText(source_, Request(name, offset, length));
+      ASSERT_TRUE(read.ok()) << read.status();
+      ASSERT_TRUE(*read == file.text.substr(offset, length))
+          << name << ' ' << offset << '+' << length;
+    }
+    const auto all = ReadText(source_, Request(name, 0, size));
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_TRUE(*all == file.text) << name;
+  }
+}
+
+TEST_F(ZstdSourceTest, ReadsNoMoreThanItNeeds) {
+  for (const std::uint64_t offset : {0, 100'000, 7'500'000, 12'400'000}) {
+    const std::size_t before = below_.noted().size();
+    ASSERT_TRUE(ReadText(source_, Request("frames", offset, 1000)).ok());
+    std::uint64_t bytes = 0;
+    for (std::size_t i = before; i < below_.noted().size(); ++i)
+      bytes += below_.noted()[i].length;
+    EXPECT_LE(bytes, 3 << 20);
+    EXPECT_LE(below_.noted().size() - before, 3);
+  }
+}
+
+TEST_F(ZstdSourceTest, AsksWhetherTheFileOfAPieceIsTheSame) {
+  ASSERT_TRUE(ReadText(source_, Request("one", 11'000'000, 1000)).ok());
+  ASSERT_EQ(below_.noted().size(), 1);
+  EXPECT_EQ(below_.noted()[0].length, 0);
+  memory_.Put("one", files_["one"].packed);  // with another stamp
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      ReadText(source_, Request("one", 11'000'000, 1000)).status()));
+}
+
+TEST_F(ZstdSourceTest, GivesNothingOfAPieceToWhoHasTheBytes) {
+  const Revision revision = {.inode = 5, .ctime_nanos = 7};
+  memory_.Rewrite("wide", files_["wide"].packed, revision);
+  ReadRequest request = Request("wide", 1000, 10);
+  request.unless = revision;
+  Revision seen;
+  EXPECT_EQ(*ReadText(source_, std::move(request), &seen), "");
+  EXPECT_EQ(seen, revision);
+  request = Request("wide", 1000, 10);
+  request.unless = Revision{.inode = 6};
+  EXPECT_EQ(*ReadText(source_, std::move(request), &seen),
+            files_["wide"].text.substr(1000, 10));
+  EXPECT_EQ(seen, revision);
+}
+
+TEST_F(ZstdSourceTest, KnowsItsReads) {
+  EXPECT_TRUE(InflatedSource::IsOfZstd(Request("one", 0, 1)));
+  ReadRequest request = Request("one", 0, 1);
+  request.object = "another";
+  EXPECT_FALSE(InflatedSource::IsOfZstd(request));
+  request.root = memory_.root();
+  EXPECT_FALSE(InflatedSource::IsOfZstd(request));
+}
+
 TEST_F(InflatedSourceTest, HasARootOfItsOwn) {
   EXPECT_TRUE(InflatedSource::Leads(*root_));
   EXPECT_FALSE(InflatedSource::Leads(*memory_.root()));

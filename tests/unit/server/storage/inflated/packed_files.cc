@@ -1,6 +1,7 @@
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 #include <zlib.h>
+#include <zstd.h>
 
 #include <random>
 #include <utility>
@@ -8,8 +9,11 @@
 #include "server/base/check.h"
 #include "server/base/crc32c.h"
 #include "server/base/status.h"
-#include "server/storage/inflated/inflate_scan.h"
+#include "server/base/working_memory.h"
+#include "server/storage/inflated/packed_scan.h"
+#include "server/storage/inflated/scan_of.h"
 #include "server/storage/inflated/windows.h"
+#include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::storage::inflated {
 namespace {
@@ -40,6 +44,56 @@ std::string Zlib(std::string_view text, int level) {
   return Deflated(text, level, MAX_WBITS);
 }
 
+std::string Zstd(std::string_view text, const ZstdOptions& options) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  const auto set = [&](ZSTD_cParameter parameter, int value) {
+    FOREBAY_CHECK(
+        ZSTD_isError(ZSTD_CCtx_setParameter(context, parameter, value)) == 0);
+  };
+  set(ZSTD_c_compressionLevel, options.level);
+  set(ZSTD_c_windowLog, options.window_log);
+  set(ZSTD_c_checksumFlag, 1);
+  std::string packed(ZSTD_compressBound(text.size()) + 64, '\0');
+  if (options.tells_size) ZSTD_CCtx_setPledgedSrcSize(context, text.size());
+  ZSTD_inBuffer in = {text.data(), text.size(), 0};
+  ZSTD_outBuffer out = {packed.data(), packed.size(), 0};
+  // Continues first: a frame that is made at once always has its size.
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue);
+  FOREBAY_CHECK(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end) == 0);
+  ZSTD_freeCCtx(context);
+  packed.resize(out.pos);
+  return packed;
+}
+
+std::string SkippedFrame(std::string_view content) {
+  std::string frame = "\x50\x2a\x4d\x18";
+  for (int shift = 0; shift < 32; shift += 8)
+    frame += static_cast<char>(content.size() >> shift);
+  frame += content;
+  return frame;
+}
+
+std::string ManyZstd(std::string_view text, std::size_t each) {
+  std::string packed;
+  for (std::size_t at = 0; at < text.size(); at += each) {
+    packed += SkippedFrame("size");
+    packed += Zstd(text.substr(at, each));
+  }
+  return packed;
+}
+
+std::string Pack(std::string_view text, Packing packing) {
+  switch (packing) {
+    case Packing::kGzip:
+      return Gzip(text);
+    case Packing::kZlib:
+      return Zlib(text);
+    case Packing::kZstd:
+      break;
+  }
+  return Zstd(text);
+}
+
 std::string Noise(std::size_t bytes, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::string text(bytes, '\0');
@@ -60,9 +114,24 @@ std::string Prose(std::size_t bytes, std::uint32_t seed) {
 
 absl::StatusOr<Scanned> ScanFile(std::string_view packed, Packing packing,
                                  std::size_t piece, std::string* windows) {
-  FOREBAY_ASSIGN_OR_RETURN(const auto scan, InflateScan::Create(packing));
+  base::WorkingMemory memory(base::AmpleBudget(), "a scan");
+  FOREBAY_ASSIGN_OR_RETURN(const auto scan, ScanOf(packing, &memory));
   Scanned scanned;
   scanned.file.packing = packing;
+  const auto keep = [&](const FoundPoint& found) {
+    AccessPoint point = {.offset = found.offset, .bit = found.bit};
+    const auto content = found.piece.empty() ? found.window : found.piece;
+    if (!content.empty()) {
+      const std::string kept =
+          found.piece.empty() ? PackWindow(content) : PackPiece(content);
+      point.window_offset = windows->size();
+      point.window_bytes = static_cast<std::uint32_t>(kept.size());
+      point.window_crc32c = base::Crc32c(content);
+      *windows += kept;
+    }
+    scanned.file.points.push_back(point);
+    return absl::OkStatus();
+  };
   while (!packed.empty()) {
     const std::string_view next = packed.substr(0, piece);
     packed.remove_prefix(next.size());
@@ -72,20 +141,9 @@ absl::StatusOr<Scanned> ScanFile(std::string_view packed, Packing packing,
           scanned.text.append(bytes.begin(), bytes.end());
           return absl::OkStatus();
         },
-        [&](const FoundPoint& found) {
-          AccessPoint point = {.offset = found.offset, .bit = found.bit};
-          if (!found.window.empty()) {
-            const std::string window = PackWindow(found.window);
-            point.window_offset = windows->size();
-            point.window_bytes = static_cast<std::uint32_t>(window.size());
-            point.window_crc32c = base::Crc32c(found.window);
-            *windows += window;
-          }
-          scanned.file.points.push_back(point);
-          return absl::OkStatus();
-        }));
+        keep));
   }
-  FOREBAY_RETURN_IF_ERROR(scan->Finish());
+  FOREBAY_RETURN_IF_ERROR(scan->Finish(keep));
   scanned.file.size = scan->inflated();
   return scanned;
 }

@@ -1,0 +1,271 @@
+"""Transforms of audio, with torchaudio.transforms' names, defaults and numerics.
+
+Each takes arrays of float32 whose first axis is the time: clips (frames) or (frames,
+channels), and what spectrograms make of them.
+"""
+
+from __future__ import annotations
+
+import ctypes as _c
+from typing import Any, Mapping, Optional, Union
+
+from . import _native_audio as _native, _transform_values as _values
+from ._transform import Transform
+
+_METHODS = {"sinc_interpolation": 1, "sinc_interp_hann": 1, "kaiser_window": 2,
+            "sinc_interp_kaiser": 2}
+_GAIN_TYPES = {"amplitude": 1, "power": 2, "db": 3}
+_WINDOWS = {"hann": 1, "hamming": 2, "blackman": 3, "bartlett": 4, "rectangular": 5,
+            "ones": 5}
+_NORMALIZED = {False: 1, True: 2, "window": 2, "frame_length": 3}
+_PAD_MODES = {"constant": _native.CONSTANT, "reflect": _native.REFLECT}
+_MEL_SCALES = {"htk": 1, "slaney": 2}
+_STYPES = {"power": 1, "magnitude": 2}
+
+
+class AudioTransform(Transform):
+    """One that is of audio."""
+
+
+def _choice(value: Any, choices: Mapping[Any, int], name: str) -> Any:
+    if not isinstance(value, (str, bool)) or value not in choices:
+        shown = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} should be one of {shown}, not {value!r}")
+    return value
+
+
+def _count(value: Any, name: str, smallest: int = 1) -> int:
+    number = _values.index(value, name)
+    if not smallest <= number < 1 << 32:
+        raise ValueError(f"{name} should be at least {smallest}, and fit in 32 bits, "
+                         f"not {value!r}")
+    return number
+
+
+def _or_none(value: Any, name: str) -> Optional[int]:
+    return None if value is None else _count(value, name)
+
+
+def _real(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} should be a number, not {value!r}") from None
+
+
+def _pointer(value: Optional[float]) -> Any:
+    return None if value is None else _c.pointer(_c.c_double(value))
+
+
+def _window(window_fn: Any) -> str:
+    """ "hann" for "hann", torch.hann_window and the like."""
+    name = getattr(window_fn, "__name__", window_fn)
+    if isinstance(name, str) and name.endswith("_window"):
+        name = name[:-len("_window")]
+    return _choice(name, _WINDOWS, "window_fn")
+
+
+class Resample(AudioTransform):
+    """Changes the sample rate of clips, by windowed sinc interpolation.
+
+    Without orig_freq it is each clip's own, which audio files tell. Room is planned
+    for clips of the first one's rate: where there are lower ones, and no RandomWindow
+    comes behind, lowest_freq says the least.
+    """
+
+    def __init__(self, orig_freq: Optional[int] = None, new_freq: int = 16000,
+                 resampling_method: str = "sinc_interpolation",
+                 lowpass_filter_width: int = 6, rolloff: float = 0.99,
+                 beta: Optional[float] = None, *,
+                 lowest_freq: Optional[int] = None) -> None:
+        self.orig_freq = _or_none(orig_freq, "orig_freq")
+        self.new_freq = _count(new_freq, "new_freq")
+        self.resampling_method = _choice(resampling_method, _METHODS,
+                                         "resampling_method")
+        self.lowpass_filter_width = _count(lowpass_filter_width,
+                                           "lowpass_filter_width")
+        self.rolloff = _real(rolloff, "rolloff")
+        if not 0 < self.rolloff <= 1:
+            raise ValueError("rolloff should be above 0 and at most 1, not "
+                             f"{rolloff!r}")
+        self.beta = None if beta is None else _real(beta, "beta")
+        self.lowest_freq = _or_none(lowest_freq, "lowest_freq")
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_resample(pipeline, _c.byref(_native.Resampling(
+            self.orig_freq or 0, self.new_freq, _METHODS[self.resampling_method],
+            self.lowpass_filter_width, self.rolloff, _pointer(self.beta),
+            self.lowest_freq or 0)))
+
+
+class ToMono(AudioTransform):
+    """Takes the mean of a clip's channels: (frames, channels) becomes (frames)."""
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_to_mono(pipeline)
+
+
+class Vol(AudioTransform):
+    """Multiplies by a gain, and clamps to -1 to 1."""
+
+    def __init__(self, gain: float, gain_type: str = "amplitude") -> None:
+        self.gain = _real(gain, "gain")
+        self.gain_type = _choice(gain_type, _GAIN_TYPES, "gain_type")
+        if gain_type != "db" and not self.gain >= 0:
+            raise ValueError("If gain_type = amplitude or power, gain must be "
+                             "positive.")
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_vol(pipeline, self.gain,
+                                            _GAIN_TYPES[self.gain_type])
+
+
+class Spectrogram(AudioTransform):
+    """Computes clips' short-time Fourier transform, its powers or magnitudes.
+
+    (frames) becomes (times, n_fft // 2 + 1), and (frames, channels) becomes
+    (times, channels, n_fft // 2 + 1). window_fn is "hann", "hamming", "blackman",
+    "bartlett", "rectangular", or torch's function of that name.
+    """
+
+    def __init__(self, n_fft: int = 400, win_length: Optional[int] = None,
+                 hop_length: Optional[int] = None, pad: int = 0,
+                 window_fn: Any = "hann", power: float = 2.0,
+                 normalized: Union[bool, str] = False,
+                 wkwargs: Optional[Mapping[str, Any]] = None, center: bool = True,
+                 pad_mode: str = "reflect", onesided: Optional[bool] = None) -> None:
+        self.n_fft = _count(n_fft, "n_fft")
+        self.win_length = _or_none(win_length, "win_length")
+        self.hop_length = _or_none(hop_length, "hop_length")
+        self.pad = _count(pad, "pad", 0)
+        self.window_fn = _window(window_fn)
+        if power not in (1, 2):
+            raise ValueError(f"power should be 1 or 2, not {power!r}")
+        self.power = int(power)
+        self.normalized = _choice(normalized, _NORMALIZED, "normalized")
+        if wkwargs:
+            raise ValueError(f"wkwargs should be empty, not {wkwargs!r}: windows have "
+                             "torch's own defaults")
+        self.center = bool(center)
+        self.pad_mode = _choice(pad_mode, _PAD_MODES, "pad_mode")
+        if onesided not in (None, True):
+            raise ValueError("onesided should be True: of clips, which are real, the "
+                             "other side is the same")
+
+    def _native(self) -> _native.Spectrogram:
+        return _native.Spectrogram(
+            self.n_fft, self.win_length or 0, self.hop_length or 0, self.pad,
+            _WINDOWS[self.window_fn], self.power, _NORMALIZED[self.normalized],
+            self.center, _PAD_MODES[self.pad_mode])
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_spectrogram(pipeline, _c.byref(self._native()))
+
+
+class MelSpectrogram(AudioTransform):
+    """Computes a Spectrogram in n_mels bands: (times, n_mels) of (frames), and
+    (times, channels, n_mels) of (frames, channels).
+
+    The other arguments are Spectrogram's. norm is None or "slaney".
+    """
+
+    def __init__(self, sample_rate: int = 16000, n_fft: int = 400,
+                 win_length: Optional[int] = None, hop_length: Optional[int] = None,
+                 f_min: float = 0.0, f_max: Optional[float] = None, pad: int = 0,
+                 n_mels: int = 128, window_fn: Any = "hann", power: float = 2.0,
+                 normalized: Union[bool, str] = False,
+                 wkwargs: Optional[Mapping[str, Any]] = None, center: bool = True,
+                 pad_mode: str = "reflect", onesided: Optional[bool] = None,
+                 norm: Optional[str] = None, mel_scale: str = "htk") -> None:
+        self.sample_rate = _count(sample_rate, "sample_rate")
+        self.spectrogram = Spectrogram(
+            n_fft, win_length, hop_length, pad, window_fn, power, normalized, wkwargs,
+            center, pad_mode, onesided)
+        self.n_mels = _count(n_mels, "n_mels")
+        self.f_min = _real(f_min, "f_min")
+        self.f_max = None if f_max is None else _real(f_max, "f_max")
+        if norm not in (None, "slaney"):
+            raise ValueError(f'norm must be one of None or "slaney", not {norm!r}')
+        self.norm = norm
+        self.mel_scale = _choice(mel_scale, _MEL_SCALES, "mel_scale")
+
+    def _native(self) -> _native.MelSpectrogram:
+        return _native.MelSpectrogram(
+            self.spectrogram._native(), self.sample_rate, self.n_mels, self.f_min,
+            _pointer(self.f_max), _MEL_SCALES[self.mel_scale], self.norm is not None)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_mel_spectrogram(
+            pipeline, _c.byref(self._native()))
+
+
+class AmplitudeToDB(AudioTransform):
+    """Converts powers or magnitudes to decibels; top_db bounds how far the least is
+    below the sample's greatest."""
+
+    def __init__(self, stype: str = "power", top_db: Optional[float] = None) -> None:
+        self.stype = _choice(stype, _STYPES, "stype")
+        self.top_db = None if top_db is None else _real(top_db, "top_db")
+        if self.top_db is not None and not self.top_db >= 0:
+            raise ValueError("top_db must be positive value")
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_amplitude_to_db(
+            pipeline, _STYPES[self.stype], _pointer(self.top_db))
+
+
+class MFCC(AudioTransform):
+    """Computes mel-frequency cepstral coefficients: (times, n_mfcc) of (frames), and
+    (times, channels, n_mfcc) of (frames, channels).
+
+    melkwargs are arguments of MelSpectrogram. norm is "ortho" or None.
+    """
+
+    def __init__(self, sample_rate: int = 16000, n_mfcc: int = 40, dct_type: int = 2,
+                 norm: Optional[str] = "ortho", log_mels: bool = False,
+                 melkwargs: Optional[Mapping[str, Any]] = None) -> None:
+        if dct_type != 2:
+            raise ValueError(f"DCT type not supported: {dct_type!r}")
+        if norm not in (None, "ortho"):
+            raise ValueError(f'norm must be either "ortho" or None, not {norm!r}')
+        self.mel = MelSpectrogram(sample_rate, **(melkwargs or {}))
+        self.n_mfcc = _count(n_mfcc, "n_mfcc")
+        if self.n_mfcc > self.mel.n_mels:
+            raise ValueError("Cannot select more MFCC coefficients than # mel bins")
+        self.norm = norm
+        self.log_mels = bool(log_mels)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_mfcc(
+            pipeline, _c.byref(self.mel._native()), self.n_mfcc,
+            self.norm is not None, self.log_mels)
+
+
+class TimeMasking(AudioTransform):
+    """Sets fewer than time_mask_param successive times, and no larger part of them
+    than p, to 0, at a random place; one place for all channels."""
+
+    def __init__(self, time_mask_param: int, iid_masks: bool = False,
+                 p: float = 1.0) -> None:
+        del iid_masks  # each sample has masks of its own anyway
+        self.time_mask_param = _count(time_mask_param, "time_mask_param", 0)
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"The value of p must be between 0.0 and 1.0 ({p} given).")
+        self.p = float(p)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_time_masking(
+            pipeline, self.time_mask_param, self.p)
+
+
+class FrequencyMasking(AudioTransform):
+    """Sets fewer than freq_mask_param successive elements of the last axis to 0, at a
+    random place; one place for all channels."""
+
+    def __init__(self, freq_mask_param: int, iid_masks: bool = False) -> None:
+        del iid_masks  # as TimeMasking's
+        self.freq_mask_param = _count(freq_mask_param, "freq_mask_param", 0)
+
+    def _append(self, lib: Any, pipeline: Any) -> int:
+        return lib.forebay_pipeline_add_frequency_masking(
+            pipeline, self.freq_mask_param)

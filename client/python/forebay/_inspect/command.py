@@ -1,0 +1,82 @@
+"""The command `inspect`, of forebayctl and of `python -m forebay`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import List
+
+from .. import errors
+from .inspection import inspect
+
+_OK, _FAILED, _NO_DAEMON, _INTERRUPTED = 0, 1, 3, 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="inspect", description="Says what is in a dataset, and how to read it.",
+        epilog="Exit code: 0 done, 1 failed or broken samples, 2 bad command line, "
+               "3 no daemon, 130 interrupted.")
+    parser.add_argument("uri", metavar="URI", help="a folder, a file, or several by "
+                        "braces and wildcards; on this host, gs:// or https://")
+    parser.add_argument("--fields", metavar="A,B", help="the fields to look at, of "
+                        "formats that have a choice; guessed if not given")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--verify", action="store_true",
+                        help="read every sample, and list what is broken")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="a PNG file to write: a contact sheet of samples")
+    parser.add_argument("--show", type=int, default=20, metavar="N",
+                        help="broken samples to list at most; default 20")
+    return parser
+
+
+def main(arguments: List[str], program: str = "inspect") -> int:
+    """Runs the command; returns the exit code.
+
+    Args:
+      program: is named before a complaint.
+    """
+    args = _parser().parse_args(arguments)
+    try:
+        return _run(args)
+    except errors.ForebayError as error:
+        print(f"{program}: {_printable(str(error))}", file=sys.stderr)
+        return _NO_DAEMON if isinstance(error, errors.DaemonUnavailable) else _FAILED
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # Python would complain again when it ends
+        return _FAILED
+
+
+def _run(args) -> int:
+    fields = None if args.fields is None else args.fields.split(",")
+    found = inspect(args.uri, fields=fields, verify=args.verify,
+                    most_failures=max(args.show, 0))
+    if args.output:
+        try:
+            found.save(args.output)
+        except (OSError, ValueError) as error:
+            raise errors.ForebayError(
+                f"{args.output} cannot be written: {error}") from None
+    if args.json:
+        print(json.dumps(found.to_dict(), indent=2))
+    else:
+        print(_printable(str(found)))
+        if args.output:
+            print(f"\n{args.output}: a contact sheet")
+    sys.stdout.flush()
+    verified = found.verification
+    if verified is None or verified.is_complete and not verified.broken:
+        return _OK
+    return _FAILED if verified.is_complete else _INTERRUPTED
+
+
+def _printable(text: str) -> str:
+    """Replaces what would move the cursor, and what the terminal cannot show."""
+    safe = "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
+    encoding = sys.stdout.encoding or "ascii"
+    return safe.encode(encoding, "replace").decode(encoding)

@@ -1,0 +1,174 @@
+"""Fields of tar shards, members of zip archives, and arrays of NumPy's files. Nothing
+is read but headers and directories."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import tarfile
+import zipfile
+import zlib
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .. import errors
+from .._torch_data import IMAGE_EXTENSIONS
+from . import files
+
+_MOST_MEMBERS = 512  # that are looked at in a shard
+_MOST_BYTES = 64 << 20  # of a compressed shard
+_MOST_DIRECTORY = 1 << 20  # bytes of a zip archive's directory that are looked at
+_MOST_FIELDS = 15
+_HEADER = 64 << 10  # bytes that are enough for that of a .npy file
+IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {"gif"}
+_LABELS = ("cls", "cls2", "class", "count", "index", "inx", "id")
+_ORDER = (*_LABELS, "txt", "text", "transcript", "json", "jsn", "npy")
+
+
+class Shard(NamedTuple):
+    """The start of a tar shard.
+
+    Attributes:
+      fields: tuple of str, those that all samples have, images first.
+      folders: list of str, the names of the folders that its members lie in.
+    """
+
+    fields: Tuple[str, ...]
+    folders: List[str]
+
+
+def shard_of(path: str) -> Shard:
+    """
+
+    Raises:
+      errors.InvalidArgument: there are none.
+    """
+    samples: Dict[str, List[str]] = {}
+    mode: Any = "r:gz" if files.head_of(path)[:2] == b"\x1f\x8b" else "r:"
+    try:
+        with files.open_file(path) as file, tarfile.open(
+                fileobj=file, mode=mode) as shard:
+            for number, member in enumerate(shard):
+                folder, _, name = member.name.rpartition("/")
+                stem, _, extension = name.partition(".")
+                if member.isfile() and stem and extension:
+                    samples.setdefault(f"{folder}/{stem}", []).append(
+                        extension.lower())
+                if (number + 1 >= _MOST_MEMBERS or
+                        member.offset_data + member.size > _MOST_BYTES and
+                        len(samples) > 1):
+                    break
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        if not samples:
+            raise errors.InvalidArgument(
+                f"{path}: is no tar file that can be read: {error}") from None
+    # The last may go on behind those looked at.
+    whole = list(samples.values())[:-1] or list(samples.values())
+    fields = common_fields(whole)
+    if not fields:
+        raise errors.InvalidArgument(
+            f"{path}: its members have no extensions, which fields are named by")
+    return Shard(fields, sorted({name.rpartition("/")[0].rpartition("/")[2]
+                                 for name in samples}))
+
+
+def common_fields(samples: Sequence[Sequence[str]]) -> Tuple[str, ...]:
+    """The extensions that all samples have, images first, then labels. Where samples
+    have an image of one extension or another, alternatives are one field."""
+    if not samples:
+        return ()
+    shared = [name for name in samples[0]
+              if all(name in sample for sample in samples)]
+    images = [name for name in shared if name.rpartition(".")[2] in IMAGES]
+    if not images:
+        found = sorted({name for sample in samples for name in sample
+                        if name in IMAGES})
+        if found and all(set(found) & set(sample) for sample in samples):
+            images = [";".join(found)]
+    others = [name for name in shared if name not in images]
+
+    def place(name):
+        kind = name.rpartition(".")[2]
+        return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+
+    return tuple([*images, *sorted(others, key=place)][:_MOST_FIELDS])
+
+
+def zip_names(path: str) -> List[str]:
+    """The names of a zip archive's first members, those of folders left out.
+
+    Raises:
+      errors.InvalidArgument: it has no directory.
+    """
+    with files.open_file(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - (66 << 10), 0))
+        tail = file.read()
+        at = tail.rfind(b"PK\5\6")
+        if at < 0 or len(tail) < at + 22:
+            raise errors.InvalidArgument(f"{path}: is a zip archive without its end")
+        length, offset = struct.unpack_from("<II", tail, at + 12)
+        large = tail.rfind(b"PK\6\6", 0, at)  # zip64's
+        if 0xffffffff in (length, offset) and 0 <= large <= len(tail) - 56:
+            length, offset = struct.unpack_from("<QQ", tail, large + 40)
+        file.seek(offset)
+        directory = file.read(min(length, _MOST_DIRECTORY))
+    names, at = [], 0
+    while directory[at:at + 4] == b"PK\1\2" and len(directory) >= at + 46:
+        name, extra, comment = struct.unpack_from("<HHH", directory, at + 28)
+        names.append(directory[at + 46:at + 46 + name].decode(
+            "utf-8", "surrogateescape"))
+        at += 46 + name + extra + comment
+    return [name for name in names if not name.endswith("/")]
+
+
+class Header(NamedTuple):
+    """Says what a .npy file has.
+
+    Attributes:
+      dtype: numpy.dtype.
+      shape: tuple of int.
+    """
+
+    dtype: Any
+    shape: Tuple[int, ...]
+
+
+def npy_header(path: str) -> Optional[Header]:
+    """None if it is none."""
+    with files.open_file(path) as file:
+        return _header(file.read(_HEADER))
+
+
+def _header(content: bytes) -> Optional[Header]:
+    import numpy
+    file = io.BytesIO(content)
+    try:
+        version = numpy.lib.format.read_magic(file)
+        read = (numpy.lib.format.read_array_header_1_0 if version == (1, 0) else
+                numpy.lib.format.read_array_header_2_0)
+        shape, _, dtype = read(file)
+    except Exception:  # of damaged headers NumPy raises anything, TokenError too
+        return None
+    return Header(dtype, shape)
+
+
+def npz_groups(path: str) -> List[List[str]]:
+    """The arrays of a .npz file that have equally many rows, together; the group that
+    one trains on first."""
+    groups: Dict[int, List[str]] = {}
+    try:
+        with files.open_file(path) as file, zipfile.ZipFile(file) as archive:
+            for name in archive.namelist()[:_MOST_MEMBERS]:
+                with archive.open(name) as member:
+                    header = _header(member.read(_HEADER))
+                if (header is not None and header.shape and
+                        header.dtype.kind in "biuf"):
+                    groups.setdefault(header.shape[0], []).append(
+                        name[:-len(".npy")])
+    except errors.ForebayError:
+        raise
+    except Exception as error:  # zipfile's, NotImplementedError among them
+        raise errors.InvalidArgument(f"{path}: is no .npz file: {error}") from None
+    return sorted(groups.values(), key=lambda names: (
+        not any("train" in name for name in names), -len(names)))

@@ -1,0 +1,172 @@
+"""Files and folders of a dataset, as the user who asks may see them."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import itertools
+import os
+import re
+from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
+
+from .. import _paths, errors
+from .._open import open as open_by_daemon
+from . import magic
+
+MOST = 2000  # entries that are looked at in a folder
+_MOST_EXPANDED = 10_000  # paths of a pattern
+_MOST_LISTED = 32  # names in braces
+_MOST_FILES = 20_000  # whose sizes are asked for
+
+
+class Listing(NamedTuple):
+    """The entries of a folder.
+
+    Attributes:
+      folders, files: lists of str, sorted names without hidden ones.
+    """
+
+    folders: List[str]
+    files: List[str]
+
+
+def listing(folder: str, most: int = MOST) -> Listing:
+    """The entries of a local folder, at most `most`.
+
+    Raises:
+      errors.PermissionDenied, errors.NotFound: it cannot be listed.
+    """
+    folders: List[str] = []
+    files: List[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in itertools.islice(entries, most):
+                if not entry.name.startswith("."):
+                    (folders if entry.is_dir() else files).append(entry.name)
+    except PermissionError:
+        raise errors.PermissionDenied(f"{folder}: may not be listed") from None
+    except OSError as error:
+        raise errors.NotFound(f"{folder}: {error.strerror}") from None
+    return Listing(sorted(folders), sorted(files))
+
+
+def is_pattern(path: str) -> bool:
+    return any(c in path for c in "{*?[") and not os.path.exists(path)
+
+
+def braces_expanded(pattern: str) -> Iterator[str]:
+    """The paths, perhaps with wildcards, that a pattern with braces stands for."""
+    found = re.search(r"\{([^{}]*)\}", pattern)
+    if not found:
+        yield pattern
+        return
+    inner = found.group(1)
+    numbers = re.fullmatch(r"(\d+)\.\.(\d+)", inner)
+    if numbers:
+        low, high = numbers.groups()
+        width = len(low) if low.startswith("0") else 0
+        parts: Any = (f"{n:0{width}d}" for n in range(int(low), int(high) + 1))
+    elif "," in inner:
+        parts = inner.split(",")
+    else:
+        yield pattern
+        return
+    for part in parts:
+        yield from braces_expanded(
+            pattern[:found.start()] + part + pattern[found.end():])
+
+
+def expanded(pattern: str) -> List[str]:
+    """The local files that a pattern stands for, or all URIs of one at a URI, as far
+    as no wildcards are in it."""
+    found: List[str] = []
+    for path in itertools.islice(braces_expanded(pattern), _MOST_EXPANDED):
+        if _paths.is_remote(path):
+            if not any(c in path for c in "*?["):
+                found.append(path)
+        elif any(c in path for c in "*?["):
+            found += sorted(glob.iglob(path))
+        elif os.path.exists(path):
+            found.append(path)
+    return found
+
+
+def open_file(path: str) -> Any:
+    """A file for reading: a local one by this process, else by the daemon."""
+    if _paths.is_remote(path):
+        return open_by_daemon(path)
+    try:
+        return open(path, "rb")
+    except PermissionError:
+        raise errors.PermissionDenied(f"{path}: may not be read") from None
+    except OSError as error:
+        raise errors.NotFound(f"{path}: {error.strerror}") from None
+
+
+def head_of(path: str) -> bytes:
+    with open_file(path) as file:
+        return file.read(magic.HEAD)
+
+
+def kind_of(path: str) -> Optional[str]:
+    """The kind of a file, by its bytes and, where these say nothing, its name."""
+    name = path.lower()
+    if name.endswith(".mds"):
+        return "mds"
+    kind = magic.kind_of(head_of(path))
+    if kind is None and name.endswith(".bin"):
+        return "bin"
+    # An archive of the oldest tar has no magic number.
+    if kind is None and name.endswith(".tar"):
+        return "tar"
+    return kind
+
+
+def selected(names: List[str], wanted: List[str]) -> str:
+    """A pattern for some of a folder's names and for no other: one with "*", or a list
+    in braces. If there is none, and they are many, one that stands for others, too."""
+    if len(wanted) == 1:
+        return wanted[0]
+    start = os.path.commonprefix(wanted).rstrip("0123456789")
+    ending = _ending(wanted[0])
+    end = os.path.commonprefix([name[::-1] for name in wanted])[::-1]
+    candidates = [f"*{ending}", f"{start}*{ending}", f"{start}*",
+                  f"*{end.lstrip('0123456789')}"]
+    for pattern in candidates:
+        if fnmatch.filter(names, pattern) == wanted:
+            return pattern
+    if len(wanted) > _MOST_LISTED:
+        return candidates[1]
+    return "{" + ",".join(wanted) + "}"
+
+
+def _ending(name: str) -> str:
+    found = re.search(r"(\.[A-Za-z_]\w*)+$", name)
+    return found.group(0) if found else ""
+
+
+def size_of(path: str) -> int:
+    """The bytes of a local file; 0 if it is gone."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def total(paths: List[str]) -> Optional[Tuple[int, int]]:
+    """How many files there are, those of folders included but for hidden ones, and
+    their bytes; None if they are so many that it would take long to say."""
+    count = size = 0
+    for path in paths:
+        if not os.path.isdir(path):
+            count += 1
+            size += size_of(path)
+            continue
+        for folder, _, names in os.walk(path):
+            for name in names:
+                if not name.startswith("."):
+                    size += size_of(os.path.join(folder, name))
+                    count += 1
+            if count > _MOST_FILES:
+                return None
+    return count, size

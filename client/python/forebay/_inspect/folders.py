@@ -1,0 +1,317 @@
+"""Readings of a local folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Dict, List, NamedTuple, Tuple
+
+from .. import _npy_folder, _paths, errors
+from . import contents, files, singles, tables
+from .contents import IMAGES
+from .readings import Reading
+
+_DEEPEST = 5  # folders in folders
+_FOLDERS = 64  # that are looked into
+_GLANCE = 200  # entries of a folder, where images are looked for
+_GROUPS = 24  # of like names, of which a file is looked at
+_PARTS = {"images", "image", "img", "imgs", "masks", "mask", "annotations", "labels",
+          "depth", "segmentation"}
+_CONTAINERS = ("tfrecord", "tfrecord.gz", "array_record", "tar", "tar.gz", "hdf5",
+               "mds", "zip", "lmdb", "npy", "npz", "bin")
+
+
+class Found(NamedTuple):
+    """The readings of a folder, the likeliest first, and what is odd in it."""
+
+    readings: List[Reading]
+    notes: List[str]
+
+
+def found_in(folder: str, depth: int = 0) -> Found:
+    """
+    Raises:
+      errors.ForebayError: there is no way to read it; says what could be meant.
+    """
+    entries = files.listing(folder)
+    if "data.mdb" in entries.files:
+        return Found([Reading("lmdb", folder, "lmdb")], [])
+    if "index.json" in entries.files and _paths.is_mds(folder):
+        return Found([Reading("mds", folder)], [])
+    if not entries.folders and not entries.files:
+        raise errors.InvalidArgument(f"{folder}: is empty")
+    kinds = _kinds(folder, entries.files)
+    classes = _image_folders(folder, entries.folders)
+    readings: List[Reading] = []
+    notes: List[str] = []
+    problems: List[errors.ForebayError] = []
+    table = _table(folder, kinds)
+    if classes:
+        readings += _class_folders(folder, classes, notes)
+    if classes and "image" in kinds and table is None:
+        notes.append(f"images right in the folder, such as {kinds['image'][0]}, are in "
+                     "no class folder, and are left out")
+    if table is not None:
+        readings.insert(0 if len(classes) < 2 else len(readings), table)
+    containers = _containers(folder, kinds)
+    if len(containers) + bool(classes) > 1:
+        notes.append("files of several formats lie here: name those that are meant")
+    for kind, names in containers:
+        try:
+            readings += _files(folder, entries.files, kind, names, notes)
+        except errors.ForebayError as error:
+            problems.append(error)
+    if not readings:
+        readings = _inner(folder, entries.folders, depth, notes, problems)
+    if not readings:
+        raise _unreadable(folder, entries, kinds, problems)
+    return Found(readings, notes)
+
+
+def _ending(name: str) -> str:
+    found = re.search(r"(\.tar)?\.[A-Za-z]\w*$", name.lower())
+    return found.group(0) if found else re.sub(r"\d+", "#", name)
+
+
+def _first_of(folder: str, names: List[str]) -> str:
+    """The path of the first file that is not empty, or of the first."""
+    paths = [os.path.join(folder, name) for name in names]
+    return next(filter(files.size_of, paths), paths[0])
+
+
+def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
+    """The names of files by their kind."""
+    groups: Dict[str, List[str]] = {}
+    for name in names:
+        groups.setdefault(_ending(name), []).append(name)
+    largest = sorted(groups.items(), key=lambda group: -len(group[1]))
+    kinds: Dict[str, List[str]] = {}
+    for ending, group in largest[:_GROUPS]:
+        kind = "image" if ending[1:] in IMAGES else None
+        try:
+            kind = kind or files.kind_of(_first_of(folder, group))
+        except (errors.ForebayError, OSError):
+            kind = None
+        if kind == "zip" and ending == ".npz":
+            kind = "npz"
+        if kind is not None:
+            kinds.setdefault(kind, []).extend(group)
+    return {kind: sorted(group) for kind, group in kinds.items()}
+
+
+def _has_images(folder: str, depth: int = 2) -> bool:
+    try:
+        entries = files.listing(folder, _GLANCE)
+    except errors.ForebayError:
+        return False
+    if any(name.rpartition(".")[2].lower() in IMAGES for name in entries.files):
+        return True
+    return depth > 0 and any(_has_images(os.path.join(folder, name), depth - 1)
+                             for name in entries.folders[:_FOLDERS])
+
+
+def _image_folders(folder: str, names: List[str]) -> List[str]:
+    return [name for name in names[:_FOLDERS]
+            if _has_images(os.path.join(folder, name))]
+
+
+def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Reading]:
+    """Readings of a folder some of whose folders have images."""
+    parts = [name for name in classes if _part_of(name)]
+    if len(parts) == len(classes):
+        nested = [name for name in parts if _image_folders(
+            os.path.join(folder, name),
+            files.listing(os.path.join(folder, name)).folders)]
+        if nested:
+            return [Reading("image_folder", os.path.join(folder, name),
+                            why=f"the part {name} is meant")
+                    for name in sorted(nested, key=_place_of)]
+        notes.append(f"the folders {', '.join(parts[:4])} look like parts of a "
+                     "dataset, not like classes, and have no folders in them: name "
+                     "their images in a table for forebay.manifest")
+    if len(classes) == 1:
+        inner = os.path.join(folder, classes[0])
+        below = _image_folders(inner, files.listing(inner).folders)
+        if below:
+            return _class_folders(inner, below, notes)
+        notes.append(f"all images lie below one folder, {classes[0]}: there is one "
+                     "class")
+    elif not parts and set(name.lower() for name in classes) <= _PARTS:
+        notes.append(f"the folders {' and '.join(classes[:4])} look like parts of the "
+                     "samples, not like classes: put both into tar shards, or name "
+                     "them in a table for forebay.manifest")
+    return [Reading("image_folder", folder, why="its folders are classes of images")]
+
+
+def _part_of(name: str) -> str:
+    """The part of a dataset that a folder's name tells, such as "train" of
+    "train2017", or ""."""
+    found = re.sub(r"[\d_-]+$", "", name.lower())
+    return found if found in singles.SPLITS else ""
+
+
+def _place_of(name: str) -> Tuple[int, str]:
+    """Sorts folders: the part to train on comes first."""
+    part = _part_of(name)
+    return (singles.SPLITS.index(part) if part else len(singles.SPLITS), name)
+
+
+def _table(folder, kinds):
+    """The reading of a table in a folder that names images."""
+    for name in kinds.get("text", []):
+        if name.endswith(tables.ENDINGS):
+            path = os.path.join(folder, name)
+            try:
+                columns = tables.columns_of(path)
+            except errors.ForebayError:
+                continue  # it may not be read
+            if columns is not None:
+                return Reading("manifest", path, "manifest", columns,
+                               why=f"the table {name} says which images there are")
+    return None
+
+
+def _containers(folder: str, kinds: Dict[str, List[str]]):
+    """Kinds of files that have samples, with their names, most bytes first."""
+    found = [(kind, names) for kind, names in kinds.items() if kind in _CONTAINERS]
+    if "megatron_index" in kinds and "bin" not in kinds:
+        found.append(("megatron_index", kinds["megatron_index"]))
+    return sorted(found, key=lambda item: -sum(
+        files.size_of(os.path.join(folder, name)) for name in item[1]))
+
+
+def _files(folder, all_names, kind, names, notes) -> List[Reading]:
+    """Readings of the files of one kind in a folder."""
+    if kind == "npy" and len(names) > 1:
+        return _npy_files(folder, names, notes)
+    if kind == "npz" and len(names) > 1:
+        call = "" if _npy_folder.ending_in(folder) == ".npz" else "npz"
+        return [Reading("npz_files", folder, call, why="each .npz file is a sample"),
+                *singles.npz_rows(os.path.join(folder, "*.npz"),
+                                  _first_of(folder, names))[:1]]
+    found: List[Reading] = []
+    parts = singles.split_of(names)
+    for part, chosen in parts if len(parts) > 1 else [("", names)]:
+        pattern = files.selected(all_names, chosen)
+        read = singles.of_kind(kind, os.path.join(folder, pattern),
+                               _first_of(folder, chosen))
+        why = f"the part {part} is" if part else f"the files {pattern} are"
+        if found:
+            read = read[:1]
+        found += [read[0]._replace(why=f"{why} meant"), *read[1:]]
+    return found
+
+
+def _npy_files(folder, names, notes) -> List[Reading]:
+    """Samples of one kind, or arrays of whole datasets."""
+    headers = {name: contents.npy_header(os.path.join(folder, name))
+               for name in names[:8]}
+    known = {name: header for name, header in headers.items() if header is not None}
+    is_whole = _npy_folder.ending_in(folder) == ".npy"
+    each = Reading("npy_folder", folder, "" if is_whole else "npy_folder",
+                   why="each .npy file is a sample")
+    rows = Reading("npy", os.path.join(folder, "*.npy"),
+                   why="the rows of all .npy files are the samples")
+    if len({(str(header.dtype), header.shape[1:]) for header in known.values()}) < 2:
+        return [each, rows]
+    largest = max(known, key=lambda name: files.size_of(os.path.join(folder, name)))
+    notes.append(f"its .npy files have different types or shapes ({', '.join(known)}): "
+                 "if row i of each belongs together, save them in one file by "
+                 "numpy.savez, which gives each a field")
+    return [Reading("npy", os.path.join(folder, largest)), each]
+
+
+def _inner(folder, names, depth, notes, problems) -> List[Reading]:
+    """Readings of what lies in a folder's folders."""
+    if depth >= _DEEPEST:
+        return []
+    found: List[Tuple[str, Found]] = []
+    for name in names[:_FOLDERS]:
+        try:
+            found.append((name, found_in(os.path.join(folder, name), depth + 1)))
+        except errors.ForebayError as error:
+            problems.append(error)
+    if not found:
+        return []
+    together = _together(folder, found)
+    if together:
+        return together
+
+    found.sort(key=lambda item: _place_of(item[0]))
+    notes += found[0][1].notes
+    return [*found[0][1].readings,
+            *(inner.readings[0]._replace(why=f"the part {name} is meant")
+              for name, inner in found[1:])]
+
+
+def _together(folder, found) -> List[Reading]:
+    """The reading of all inner folders as one dataset, if they are no parts for
+    different purposes."""
+    names = [name for name, _ in found]
+    formats = {inner.readings[0].format for _, inner in found}
+    if any(map(_part_of, names)) or len(formats) > 1 or (
+            len(found) < 2):
+        return []
+    if formats == {"npy_folder"} or formats == {"npy"}:
+        return [Reading("npy_folder", folder, "npy_folder", {"labels": True},
+                        why="its folders are classes of .npy files")]
+    if formats == {"lmdb"}:
+        return _environments(folder, names)
+    endings = {os.path.basename(inner.readings[0].path) for _, inner in found}
+    first = found[0][1].readings[0]
+    if formats <= {"webdataset", "tfrecord", "array_record", "hdf5"} and (
+            len(endings) == 1):
+        return [first._replace(path=os.path.join(folder, "*", endings.pop()),
+                               why="the files of all its folders are meant")]
+    return []
+
+
+def _environments(folder, names) -> List[Reading]:
+    """Several LMDB environments; those of LSUN are classes."""
+    all_names = files.listing(folder).folders
+    found = []
+    for part, chosen in singles.split_of(names) or [("", names)]:
+        path = os.path.join(folder, files.selected(all_names, chosen))
+        is_lsun = part and all(name.endswith(f"_{part}_lmdb") for name in chosen)
+        found.append(Reading("lmdb", path, "lmdb", {"fields": "lsun"} if is_lsun else
+                             {}, why=f"the part {part} is meant" if part else ""))
+    return found
+
+
+def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
+    """The error of a folder that nothing reads."""
+    if "image" in kinds:
+        return errors.InvalidArgument(
+            f"{folder}: has images, but no class folders: {_class_hint(folder)}")
+    found = [*_refusals(folder, kinds, lambda kind: kind != "text"), *problems,
+             *_refusals(folder, kinds, lambda kind: kind == "text")]
+    if found:
+        return found[0]
+    shown = ", ".join((entries.files or entries.folders)[:4])
+    return errors.Unsupported(f"{folder}: has nothing that is read, but {shown}; read "
+                              f"are {singles.READ}")
+
+
+def _class_hint(folder) -> str:
+    """A clause: how images of a folder become a dataset."""
+    parent = os.path.dirname(folder.rstrip("/"))
+    try:
+        siblings = _image_folders(parent, files.listing(parent).folders)
+    except errors.ForebayError:
+        siblings = []
+    if len(siblings) > 1:
+        return (f"is {parent} meant, whose folders are classes "
+                f"({', '.join(siblings[:4])})?")
+    return ("move them into one for each class, or name them in a table for "
+            "forebay.manifest")
+
+
+def _refusals(folder, kinds, is_wanted):
+    """Why files of some kinds are not read."""
+    for kind, names in kinds.items():
+        path = _first_of(folder, names)
+        try:
+            if is_wanted(kind):
+                singles.of_kind(kind, path, path)
+        except errors.ForebayError as error:
+            yield error

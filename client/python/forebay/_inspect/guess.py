@@ -1,0 +1,74 @@
+"""Says how a path or a URI can be read as a dataset."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Any, List
+
+from .. import _archives, _paths, errors
+from . import files, folders, remote, singles
+from .folders import Found
+from .readings import Reading
+
+
+def found_at(given: Any, autostart: bool = True) -> Found:
+    """
+    Args:
+      given: a path or a URI.
+      autostart: see forebay.inspect.
+
+    Raises:
+      errors.ForebayError: nothing can be read there; says what could be meant.
+    """
+    path = os.fsdecode(_paths.path_of(given))
+    if _paths.is_remote(path):
+        return remote.found_at(path, autostart)
+    inner = _archives.split(path, remote=False)
+    if inner is not None and inner[1]:
+        return Found([Reading("zip", path)], [])
+    if files.is_pattern(path):
+        return _pattern(path)
+    if os.path.isdir(path):
+        return folders.found_in(path)
+    if os.path.isfile(path):
+        return Found(singles.readings_of(path, path), [])
+    if os.path.exists(path):
+        raise errors.Unsupported(f"{path}: is neither a file nor a folder")
+    if os.path.isfile(path + ".bin"):
+        return Found(singles.readings_of(path + ".bin", path + ".bin"), [])
+    raise errors.NotFound(f"{path}: does not exist{_hint(path)}")
+
+
+def _pattern(path: str) -> Found:
+    matches = files.expanded(path)
+    if not matches:
+        raise errors.NotFound(f"{path}: stands for no file{_hint(path)}")
+    first = matches[0]
+    if not os.path.isdir(first):
+        return Found(singles.readings_of(path, first), [])
+    readings: List[Reading] = folders.found_in(first).readings
+    if readings[0].format == "lmdb":
+        return Found([Reading("lmdb", path, "lmdb")], [])
+    raise errors.InvalidArgument(
+        f"{path}: stands for folders, such as {first}: name one of them, or the files "
+        "in them")
+
+
+def _hint(path: str) -> str:
+    """A clause about paths that are there and could be meant."""
+    folder, name = os.path.split(path.rstrip("/"))
+    while folder != "/" and not os.path.isdir(folder):
+        folder, name = os.path.split(folder)
+    try:
+        entries = files.listing(folder)
+    except errors.ForebayError:
+        return f"; {folder} may not be listed"
+    there = sorted(entries.folders + entries.files)
+    near = difflib.get_close_matches(name, there, 3, 0.5)
+    if near:
+        return "; is " + " or ".join(os.path.join(folder, n) for n in near) + " meant?"
+    if not there:
+        return f"; {folder} is empty"
+    more = f" and {len(there) - 4} more" if len(there) > 4 else ""
+    return f"; {folder} has {', '.join(there[:4])}{more}"

@@ -1,0 +1,235 @@
+"""The description of a dataset: forebay.inspect."""
+
+from __future__ import annotations
+
+import html
+import os
+from typing import Any, Dict, List, Optional, Sequence
+
+from .. import _archives, _paths, errors
+from . import look, text
+from .readings import TITLES, Reading, code_of, quoted
+from .samples import Samples
+from .verify import Verification, try_some
+from .verify import verify as verify_all
+
+_TINY, _MANY = 16 << 10, 20_000  # bytes of a sample, and samples
+
+
+class Inspection:
+    """A dataset's description, and how to read it.
+
+    Attributes:
+      uri: str, the dataset's path or URI: that of the part that is meant.
+      format: str, such as "image_folder" or "tfrecord".
+      title: str, the same for people.
+      samples: int.
+      files: int, or None where it is unknown, as in a bucket.
+      bytes: int, of all files, or None.
+      sample_bytes: dict, of the samples looked at: {"min", "median", "max",
+        "histogram"}, or None if none could be read.
+      fields: list of dicts: name, kind ("image", "label", "text", "json", "bytes",
+        "array"), dtype, shape (None where it differs), and what was seen: bytes,
+        lengths, labels, images. Numbers are described as those of sample_bytes.
+      classes: list of str, in label order.
+      looked_at: int, how many samples that was.
+      code: str, Python that reads batches of it.
+      alternatives: list of dicts: other ways to read it (format, code, why).
+      warnings: list of str, sentences on what is odd.
+      verification: None, or what came of verify=True: `read`, `broken` (numbers of
+        samples), `failures` (of (sample, message)) and `is_complete`.
+    """
+
+    def __init__(self, reading: Reading, others: List[Reading], samples: Samples,
+                 seen: look.Look, failures: List[Any], notes: List[str],
+                 verification: Optional[Verification], autostart: bool):
+        self._reading = reading
+        self._autostart = autostart
+        self.uri = reading.path
+        self.format = reading.format
+        self.title = TITLES[reading.format]
+        self.samples = samples.size
+        self.classes = samples.classes
+        self.files, self.bytes = _extent(reading)
+        self.looked_at = len(seen.sizes.values)
+        self.sample_bytes = (_numbers(seen.sizes) if seen.sizes.values else None)
+        self.fields = [_field(field, self.classes) for field in seen.fields]
+        self.code = code_of(reading, self.fields, self.samples)
+        self.alternatives = [
+            {"format": other.format, "uri": other.path, "why": other.why,
+             "code": _code_of_other(other)} for other in others]
+        self.verification = verification
+        self.warnings = [*filter(None, [*notes, reading.note]), *samples.warnings,
+                         *self._oddities(failures)]
+
+    def _oddities(self, failures) -> List[str]:
+        found = []
+        if failures and self.verification is None:
+            found.append(f"{_counted(len(failures), 'sample')} of those that were "
+                         f"looked at cannot be used: {failures[0].message}; --verify "
+                         "finds all")
+        if (self.format in ("image_folder", "npy_folder", "npz_files") and
+                self.samples >= _MANY and self.sample_bytes is not None and
+                self.sample_bytes["median"] < _TINY):
+            found.append(f"it is {self.samples:,} small files: tar shards, MDS or "
+                         "TFRecord files would be read faster where nothing is cached")
+        if len(self.classes) == 1:
+            found.append(f"all samples have one class, {self.classes[0]}")
+        return list(dict.fromkeys(found))
+
+    def contact_sheet(self, rows: int = 5, columns: int = 5) -> Any:
+        """A PIL.Image of some samples, drawn at random, with their labels.
+
+        Needs Pillow.
+        """
+        from . import sheet
+        return sheet.draw(self._reading, self.classes, rows, columns, self._autostart)
+
+    def save(self, path: Any, rows: int = 5, columns: int = 5) -> None:
+        """Writes the contact sheet, as PNG if the name has no other ending."""
+        ending = os.path.splitext(os.fspath(path))[1]
+        self.contact_sheet(rows, columns).save(path, None if ending else "PNG")
+
+    def to_dict(self) -> Dict[str, Any]:
+        """All of it, for JSON."""
+        verified = self.verification
+        return {
+            "uri": self.uri, "format": self.format, "title": self.title,
+            "samples": self.samples, "files": self.files, "bytes": self.bytes,
+            "looked_at": self.looked_at, "sample_bytes": self.sample_bytes,
+            "fields": self.fields, "classes": self.classes, "code": self.code,
+            "alternatives": self.alternatives, "warnings": self.warnings,
+            "verification": None if verified is None else {
+                "read": verified.read, "broken": verified.broken,
+                "is_complete": verified.is_complete,
+                "failures": [failure._asdict() for failure in verified.failures]}}
+
+    def __str__(self) -> str:
+        return text.of(self)
+
+    def __repr__(self) -> str:
+        return (f"<Inspection of {self.uri!r}: {self.title}, {self.samples} samples; "
+                "print it>")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
+            verify: bool = False, most_failures: int = 20, progress: bool = True,
+            autostart: bool = True) -> Inspection:
+    """Says what is in a dataset, and how to read it: print what it returns.
+
+    The format is told by the files' first bytes and names. Some samples are looked at
+    (the same each time), as many as 64 MiB have, at most 512.
+
+    Args:
+      uri: a folder, a file, or several by braces and wildcards; a path, or a URI that
+        the daemon reads itself ("gs://", "https://"). Or a forebay.tfrecord, lmdb and
+        the like: then nothing is guessed.
+      fields: the fields to look at, of formats that have a choice; None: guessed.
+      verify: whether to read and decode every sample, and list what is broken.
+        Ctrl-C ends that with what was found so far.
+      most_failures: broken samples that are listed; all are counted.
+      progress: whether to show on a terminal how far that is.
+      autostart: whether to start a daemon for this user if none listens.
+
+    Returns:
+      An Inspection.
+
+    Raises:
+      errors.ForebayError: it cannot be read as a dataset; says what could be meant.
+    """
+    from . import given, guess  # it would take long to import them with this package
+    chosen = given.reading_of(uri)
+    found = (guess.found_at(uri, autostart) if chosen is None else
+             guess.Found([chosen], []))
+    if fields is not None:
+        found = guess.Found([given.with_fields(found.readings[0], fields)], found.notes)
+    reading, samples, others, notes = _opened(found, autostart)
+    if samples.size == 0:
+        raise errors.InvalidArgument(f"{reading.path}: has no samples")
+    seen, failures = look.look_at(samples)
+    verification = None
+    if verify:
+        verification = _verified(reading, seen, most_failures, autostart, progress)
+    elif not failures:
+        failures = try_some(reading, seen, autostart)
+    return Inspection(reading, others, samples, seen, failures, notes, verification,
+                      autostart)
+
+
+def _verified(reading, seen, most, autostart, progress) -> Verification:
+    done = verify_all(reading, seen, most=most, autostart=autostart, progress=progress)
+    seen.refine(done.look)
+    return done
+
+
+def _opened(found, autostart):
+    """The first reading that the daemon agrees to, opened; the other ones; notes."""
+    refused: List[errors.ForebayError] = []
+    for at, reading in enumerate(found.readings):
+        try:
+            samples = Samples(reading, autostart=autostart)
+        except (errors.InvalidArgument, errors.Unsupported, errors.DataError,
+                errors.NotFound) as error:
+            refused.append(error)
+            continue
+        others = found.readings[at + 1:]
+        return reading, samples, others, found.notes + [
+            f"is not read as {TITLES[other.format]}: {error}"
+            for other, error in zip(found.readings, refused)]
+    raise refused[0]
+
+
+def _extent(reading: Reading):
+    """How many files there are, and their bytes; None where that is unknown."""
+    from . import files, remote
+    path = reading.path
+    if reading.format == "manifest":
+        return None, None  # its images are anywhere
+    if _paths.is_remote(path):
+        sizes = remote.sizes(path)
+        return (len(sizes), sum(sizes)) if sizes else (None, None)
+    if reading.format == "zip":
+        archives = _archives.split(path, remote=False)
+        path = archives[0] if archives else path
+    found = files.total(files.expanded(path) if files.is_pattern(path) else [path])
+    return found if found is not None else (None, None)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _code_of_other(reading: Reading) -> str:
+    given = "" if reading.fields is None else f", fields={quoted(reading.fields)}"
+    return f"forebay.DataLoader({reading.expression()}{given}, ...)"
+
+
+def _numbers(numbers: look.Numbers) -> Dict[str, Any]:
+    return {**numbers.summary(), "histogram": numbers.histogram()}
+
+
+def _field(field: look.FieldLook, classes: List[str]) -> Dict[str, Any]:
+    """A field as data."""
+    found: Dict[str, Any] = {
+        "name": field.name, "kind": field.kind, "dtype": field.dtype,
+        "shape": field.shape if field.kind == "array" else None,
+        "seen": field.seen}
+    if field.kind in ("image", "text", "json", "bytes") and field.sizes.values:
+        found["bytes"] = _numbers(field.sizes)
+    if field.kind == "array" and field.is_ragged() and field.lengths.values:
+        found["lengths"] = _numbers(field.lengths)
+    if field.kind == "label":
+        found["labels"] = [
+            {"label": label, "count": count,
+             **({"name": classes[label]} if 0 <= label < len(classes) else {})}
+            for label, count in sorted(field.labels.items())]
+    if field.kind == "image":
+        found["images"] = {
+            "formats": [{"format": name, "mode": mode, "count": count}
+                        for (name, mode), count in field.formats.most_common()],
+            "width": field.widths.summary() if field.widths.values else None,
+            "height": field.heights.summary() if field.heights.values else None}
+    return found

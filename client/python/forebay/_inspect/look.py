@@ -1,0 +1,213 @@
+"""A look at samples of a dataset: sizes, shapes, labels, images."""
+
+from __future__ import annotations
+
+import array
+import collections
+import io
+import random
+import struct
+import warnings
+from typing import Any, Counter, Dict, List, Optional, Sequence, Tuple
+
+from .. import _native
+from . import magic
+from .samples import Value
+
+KINDS = {_native.IMAGE: "image", _native.LABEL: "label", _native.SAMPLE_ID: "label",
+         _native.TEXT: "text", _native.JSON: "json", _native.BYTES: "bytes",
+         _native.ARRAY: "array"}
+MOST = 512  # samples
+_STEPS = (1, 16, MOST)  # the first samples tell how many are not too much to read
+_MOST_BYTES = 64 << 20
+_MOST_LABELS = 10_000  # different ones that are counted
+_BARS = 10
+
+
+def chosen(size: int, count: int, seed: int = 0) -> List[int]:
+    """Samples, drawn at random, in their order."""
+    if count >= size:
+        return list(range(size))
+    return sorted(random.Random(seed).sample(range(size), count))
+
+
+def affordable(sizes: Sequence[int]) -> int:
+    """How many samples of such sizes are not too much to read."""
+    mean = max(sum(sizes) / max(len(sizes), 1), 1)
+    return int(_MOST_BYTES / mean)
+
+
+class Numbers:
+    """Sizes or lengths, of which the least, the middle and the largest matter.
+
+    Attributes:
+      values: array of int.
+    """
+
+    def __init__(self):
+        self.values = array.array("q")
+
+    def summary(self) -> Dict[str, int]:
+        import numpy
+        ordered = numpy.sort(numpy.asarray(self.values))
+        return {"min": int(ordered[0]), "median": int(ordered[len(ordered) // 2]),
+                "max": int(ordered[-1])}
+
+    def histogram(self) -> List[Tuple[int, int, int]]:
+        """Buckets: (least value, the next one's, how many lie between); none if all
+        values are equal."""
+        import numpy
+        low, high = min(self.values), max(self.values)
+        if low == high:
+            return []
+        edges = _edges(low, high)
+        places = numpy.searchsorted(edges, numpy.asarray(self.values), "right")
+        counts = numpy.bincount(places, minlength=len(edges))[1:]
+        return [(edges[i], edges[i + 1], int(counts[i]))
+                for i in range(len(edges) - 1)]
+
+
+def _edges(low: int, high: int) -> List[int]:
+    """Round bounds of buckets of one width or, where the values differ by far, of
+    bounds that grow."""
+    if low > 0 and high / low > 20:
+        edges = [number * 10 ** power for power in range(19) for number in (1, 2, 5)]
+    else:
+        step = next(number * 10 ** power for power in range(19) for number in (1, 2, 5)
+                    if high - low < number * 10 ** power * _BARS)
+        edges = list(range(low // step * step, high + step + 1, step))
+    first = max(at for at, edge in enumerate(edges) if edge <= low)
+    last = min(at for at, edge in enumerate(edges) if edge > high)
+    return edges[first:last + 1]
+
+
+class FieldLook:
+    """The values of one field, as far as they were looked at.
+
+    Attributes:
+      name: str.
+      kind: str, one of KINDS.
+      dtype: str, NumPy's name.
+      seen: int, samples.
+      sizes: Numbers, bytes.
+      lengths: Numbers, of an array's first axis.
+      shape: list of int, None where it differs; None if ranks do, or of no array.
+      labels: Counter of int.
+      formats: Counter of (format, mode), of images.
+      widths, heights: Numbers, of images.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.kind = "bytes"
+        self.dtype = "uint8"
+        self.seen = 0
+        self.sizes, self.lengths = Numbers(), Numbers()
+        self.shape: Optional[List[Optional[int]]] = None
+        self.labels: Counter[int] = collections.Counter()
+        self.formats: Counter[Tuple[str, str]] = collections.Counter()
+        self.widths, self.heights = Numbers(), Numbers()
+
+    def add(self, value: Value, is_stored: bool) -> None:
+        self.seen += 1
+        self.kind = KINDS.get(value.kind, "array")
+        self.dtype = value.dtype
+        if self.kind == "image" and not is_stored:
+            return
+        self.sizes.values.append(value.size)
+        if self.kind == "label":
+            label = value.number()
+            if label in self.labels or len(self.labels) < _MOST_LABELS:
+                self.labels[label] += 1
+        elif self.kind == "image":
+            self._add_image(value)
+        elif self.kind == "array":
+            self._add_shape(value.shape)
+            if value.shape:
+                self.lengths.values.append(value.shape[0])
+
+    def _add_image(self, value):
+        found = _image_of(value)
+        if found is None:
+            return
+        name, mode, width, height = found
+        self.formats[name, mode] += 1
+        if width:
+            self.widths.values.append(width)
+            self.heights.values.append(height)
+
+    def _add_shape(self, shape):
+        if self.seen == 1:
+            self.shape = list(shape)
+        elif self.shape is not None and len(self.shape) == len(shape):
+            self.shape = [one if one == other else None
+                          for one, other in zip(self.shape, shape)]
+        else:
+            self.shape = None
+
+    def is_ragged(self) -> bool:
+        return self.shape is None or self.shape[:1] == [None]
+
+
+def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
+    """An image's format, mode, width and height; 0 where nobody knows them."""
+    name = magic.image_format(value.content(16))
+    if name == "pixels":
+        width, height, channels = struct.unpack_from("<III", value.content(16), 4)
+        return name, "L" if channels == 1 else "RGB", width, height
+    if name is None and value.size > 1 << 20:
+        return None
+    try:
+        import PIL.Image
+    except ImportError:
+        return (name, "", 0, 0) if name else None
+    try:
+        with warnings.catch_warnings(record=True), PIL.Image.open(
+                io.BytesIO(value.content())) as image:
+            return (image.format or name or "", image.mode, image.width,
+                    image.height)
+    except Exception:  # Pillow's parsers raise anything; the daemon is who decodes
+        return (name, "", 0, 0) if name else None
+
+
+class Look:
+    """The samples of a dataset, as far as they were looked at.
+
+    Attributes:
+      fields: list of FieldLook.
+      sizes: Numbers, bytes of a whole sample.
+    """
+
+    def __init__(self, names: List[str], is_stored: bool = True):
+        """`is_stored`: whether images come as they are stored, and not decoded."""
+        self.fields = [FieldLook(name) for name in names]
+        self.sizes = Numbers()
+        self._is_stored = is_stored
+
+    def add(self, number: int, values: List[Value]) -> None:
+        """For Samples.visit."""
+        for field, value in zip(self.fields, values):
+            field.add(value, self._is_stored)
+        if self._is_stored:
+            self.sizes.values.append(sum(value.size for value in values))
+
+    def refine(self, whole: "Look") -> None:
+        """Takes from a look at all samples what that knows better."""
+        for at, field in enumerate(whole.fields):
+            if field.seen and self.fields[at].kind != "image":
+                self.fields[at] = field
+
+
+def look_at(samples: Any) -> Tuple[Look, List[Any]]:
+    """Looks at some samples of a Samples; returns those that failed, too."""
+    look = Look(samples.names)
+    numbers = chosen(samples.size, MOST)
+    random.Random(1).shuffle(numbers)
+    failures: List[Any] = []
+    done = 0
+    for step in _STEPS:
+        count = min(step, max(affordable(look.sizes.values), 1)) if done else step
+        if count > done:
+            failures += samples.visit(sorted(numbers[done:count]), look.add)
+            done = count
+    return look, failures

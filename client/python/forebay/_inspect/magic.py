@@ -1,0 +1,112 @@
+"""The kind of a file, by the bytes that it begins with. Pure."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Optional
+
+HEAD = 16 << 10  # bytes that are enough of any file
+_RIEGELI = bytes.fromhex("83af70d10d884a3f")
+_LMDB = 0xBEEFC0DE
+# HDF5 files may have a block of the user's before their own start.
+_HDF5, _HDF5_OFFSETS = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048, 4096, 8192)
+_IMAGES = {
+    b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF",
+    b"BM": "BMP", b"II*\0": "TIFF", b"MM\0*": "TIFF", b"II+\0": "TIFF",
+    b"MM\0+": "TIFF", b"\x8fRAW": "pixels"}
+_STARTS = {
+    b"\x93NUMPY": "npy", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip",
+    b"MMIDIDX\0\0": "megatron_index", _RIEGELI: "array_record",
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow",
+    b"SQLite format 3\0": "sqlite", b"\x28\xb5\x2f\xfd": "zstd",
+    b"\0\0\x08\x03": "idx", b"\0\0\x08\x01": "idx",  # MNIST's
+    b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7z",
+    b"Rar!": "rar", b"fLaC": "audio", b"OggS": "audio", b"ID3": "audio"}
+
+
+def image_format(head: bytes) -> Optional[str]:
+    """The name of an image format, as Pillow has it; None if there is none."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "AVIF"
+    return next((name for start, name in _IMAGES.items()
+                 if head.startswith(start)), None)
+
+
+def kind_of(head: bytes) -> Optional[str]:
+    """The kind of a file: "tar", "npy", "tfrecord", "image", "text" and so on, with
+    ".gz" behind it if gzip or zlib has compressed it. None: nothing that is known.
+
+    Args:
+      head: its first HEAD bytes, or all if it has fewer.
+    """
+    if head[:2] == b"\x1f\x8b":
+        return _inflated_kind(head, 31)
+    kind = _plain_kind(head)
+    if kind is None and head[:1] == b"\x78" and _inflated_kind(head, 15) == (
+            "tfrecord.gz"):
+        return "tfrecord.gz"
+    return kind
+
+
+def _plain_kind(head):
+    if head[257:262] == b"ustar":
+        return "tar"
+    for start, kind in _STARTS.items():
+        if head.startswith(start):
+            return kind
+    if any(head[at:at + 8] == _HDF5 for at in _HDF5_OFFSETS):
+        return "hdf5"
+    if image_format(head):
+        return "image"
+    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
+        return "audio"
+    if len(head) >= 20 and struct.unpack_from("<I", head, 16)[0] == _LMDB:
+        return "lmdb"
+    if _begins_with_record(head):
+        return "tfrecord"
+    if head[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
+        return "pickle"
+    return "text" if _is_text(head) else None
+
+
+def _inflated_kind(head, window_bits):
+    try:
+        inflated = zlib.decompressobj(window_bits).decompress(head, HEAD)
+    except zlib.error:
+        return "gzip"
+    kind = _plain_kind(inflated)
+    return "gzip" if kind is None else kind + ".gz"
+
+
+def _begins_with_record(head):
+    """Whether a TFRecord's length and the checksum of that come first."""
+    if len(head) < 12:
+        return False
+    said = struct.unpack_from("<I", head, 8)[0]
+    return said == _masked(_crc32c(head[:8]))
+
+
+def _crc32c(content):
+    crc = 0xffffffff
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def _masked(crc):
+    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
+def _is_text(head):
+    if not head or b"\0" in head:
+        return False
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.start > 0 and error.reason == "unexpected end of data"
+    return True

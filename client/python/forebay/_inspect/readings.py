@@ -1,0 +1,143 @@
+"""The ways in which a path can be read as a dataset."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .._batch import _identifiers
+
+# Formats, and how people know them.
+TITLES = {
+    "array_record": "ArrayRecord files",
+    "hdf5": "HDF5 files",
+    "image_folder": "class folders of images, as torchvision's ImageFolder",
+    "lmdb": "an LMDB environment",
+    "manifest": "a table that names images",
+    "mds": "MDS shards, as MosaicML's streaming writes them",
+    "npy": "rows of NumPy's .npy files",
+    "npy_folder": "a folder of .npy files, each a sample",
+    "npz": "rows of NumPy's .npz files",
+    "npz_files": "NumPy's .npz files, each a sample",
+    "tfrecord": "TFRecord files",
+    "tokens": "files of tokens, in windows",
+    "webdataset": "tar shards, as WebDataset's",
+    "zip": "class folders of images in zip archives",
+}
+_BATCH = 32
+_NAMED_FIELDS = 4
+_TAKEN = {"T", "dataset", "forebay", "loader"}  # by the code itself
+_CAST = ("uint16", "uint32", "uint64")
+
+
+class Reading(NamedTuple):
+    """A way to read a path.
+
+    Attributes:
+      format: str, one of TITLES.
+      path: str, of the dataset.
+      call: str, the function of this package that describes it; "" if the path does.
+      arguments: dict of str, that function's.
+      fields: tuple of str, DataLoader's argument, or None.
+      why: str, a clause: when it is meant.
+      note: str, a sentence on what is odd if it is read so, or "".
+    """
+
+    format: str
+    path: str
+    call: str = ""
+    arguments: Dict[str, Any] = {}
+    fields: Optional[Tuple[str, ...]] = None
+    why: str = ""
+    note: str = ""
+
+    def dataset(self) -> Any:
+        """The first argument of DataLoader and Dataset."""
+        import forebay
+        if not self.call:
+            return self.path
+        return getattr(forebay, self.call)(self.path, **self.arguments)
+
+    def expression(self) -> str:
+        """The same as Python's code."""
+        if not self.call:
+            return quoted(self.path)
+        given = ", ".join([quoted(self.path), *_named(self.arguments)])
+        return f"forebay.{self.call}({given})"
+
+
+def quoted(value: Any) -> str:
+    """Python's code of a plain value, with double quotes."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(quoted, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, str) and value.isprintable():
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
+
+
+def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
+            samples: int) -> str:
+    """The Python code that reads batches.
+
+    Args:
+      fields: those of an Inspection.
+      samples: of the dataset.
+    """
+    transform = _transform(fields)
+    lines = ["import forebay"]
+    if transform:
+        lines.append("from forebay import transforms as T")
+    lines.append("")
+    if reading.call:
+        lines += _call(f"dataset = forebay.{reading.call}(",
+                       [quoted(reading.path), *_named(reading.arguments)])
+    given = ["dataset" if reading.call else quoted(reading.path)]
+    if reading.fields is not None:
+        given.append(f"fields={quoted(reading.fields)}")
+    given += [f"batch_size={max(min(_BATCH, samples), 1)}", "shuffle=True"]
+    given += transform
+    lines += [*_call("loader = forebay.DataLoader(", given),
+              f"for {_targets([field['name'] for field in fields])} in loader:",
+              "    ..."]
+    return "\n".join(lines)
+
+
+def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
+    """The code of an argument, in parts: a transform that makes images of one size, and
+    integers of a type that torch computes with. None if there are neither."""
+    crop, cast = "T.RandomResizedCrop(224)", 'T.ToDtype("int64")'
+    images = {field["name"]: crop for field in fields if field["kind"] == "image"}
+    casts = {field["name"]: cast for field in fields
+             if field["kind"] == "array" and field["dtype"] in _CAST}
+    if not casts:
+        return [f"transform={crop}"] if images else []
+    parts = [f"{quoted(name)}: {op}" for name, op in {**images, **casts}.items()]
+    start, last = "transform={", len(parts) - 1
+    return [(" " * len(start) if at else start) + part + ("}" if at == last else "")
+            for at, part in enumerate(parts)]
+
+
+def _named(arguments: Dict[str, Any]) -> List[str]:
+    return [f"{name}={quoted(value)}" for name, value in arguments.items()]
+
+
+def _call(start: str, given: List[str]) -> List[str]:
+    """A call, in lines of 88 characters as far as its arguments allow. Spaces before
+    one indent it where it begins a line."""
+    lines, line = [], start
+    for number, argument in enumerate(given):
+        piece = argument + (")" if number == len(given) - 1 else ",")
+        if number and len(line) + 1 + len(piece.lstrip()) > 88:
+            lines.append(line)
+            line = " " * len(start) + piece
+        else:
+            line += (" " if number else "") + piece.lstrip()
+    return [*lines, line]
+
+
+def _targets(names: Sequence[str]) -> str:
+    """The variables of a loop over batches."""
+    found = _identifiers(names)
+    if len(found) > _NAMED_FIELDS or _TAKEN & set(found):
+        return "batch"
+    return f"({found[0]},)" if len(found) == 1 else ", ".join(found)

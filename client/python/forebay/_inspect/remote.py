@@ -1,0 +1,150 @@
+"""Readings of URIs. Nobody lists buckets or web servers for this process, so that
+folders and wildcards are found by opening what they could be."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import List, Optional
+
+from .. import _archives, _paths, errors
+from . import contents, files, samples, singles
+from .folders import Found
+from .readings import Reading
+
+# Files that a folder may have, and the kind that they then are.
+_PATTERNS = (
+    ("tar", "*.tar"), ("tar", "*.tar.gz"), ("tfrecord", "*.tfrecord*"),
+    ("mds", "*.mds"), ("array_record", "*.array_record*"), ("hdf5", "*.h5"),
+    ("zip", "*.zip"), ("tfrecord", "train-*"), ("npy_folder", ""), ("npz_files", ""))
+_BY_ENDING = (
+    (".tar", "tar"), (".tar.gz", "tar"), (".tgz", "tar"), (".mds", "mds"),
+    (".h5", "hdf5"), (".hdf5", "hdf5"), (".zip", "zip"), (".npy", "npy"),
+    (".npz", "npz"))
+_IMAGE = "jpg;jpeg;png;webp"
+
+
+def found_at(uri: str, autostart: bool) -> Found:
+    inner = _archives.split(uri, remote=True)
+    if inner is not None and inner[1]:
+        return Found([Reading("zip", uri)], [])
+    if any(c in uri for c in "{*?["):
+        first = next(iter(files.expanded(uri)), None)
+        if first is not None:
+            return Found(singles.readings_of(uri, first), [])
+        return Found([_wildcards(uri, autostart)], [])
+    is_folder = uri.endswith("/")
+    if not is_folder:
+        try:
+            return Found(singles.readings_of(uri, uri), [])
+        except errors.NotFound as error:
+            if not uri.startswith("gs://"):
+                raise error  # a web server lists nothing
+        except errors.IsADirectory:
+            pass
+    return _folder(uri.rstrip("/"), autostart)
+
+
+def _exists(uri: str) -> bool:
+    try:
+        files.head_of(uri)
+    except (errors.NotFound, errors.IsADirectory):
+        return False
+    return True
+
+
+def _folder(uri: str, autostart: bool) -> Found:
+    if not uri.startswith("gs://"):
+        raise errors.Unsupported(
+            f"{uri}: web servers list no folders: name the files, such as "
+            f"{uri}/{{00..12}}.tar")
+    if _exists(uri + "/data.mdb"):
+        return Found([Reading("lmdb", uri, "lmdb")], [])
+    images = Reading("image_folder", uri)
+    reason = _refusal(images, autostart)
+    if reason is None:
+        return Found([images], [])
+    for kind, pattern in _PATTERNS:
+        reading = _of(kind, f"{uri}/{pattern}" if pattern else uri, autostart)
+        if reading is not None:
+            return Found([reading], [])
+    names = ", ".join(pattern for _, pattern in _PATTERNS if pattern)
+    raise type(reason)(
+        f"{uri}: has neither class folders of images nor files of known names "
+        f"({names}): name the files that are meant; read are {singles.READ}")
+
+
+def _wildcards(uri: str, autostart: bool) -> Reading:
+    kinds = [kind for ending, kind in _BY_ENDING if _paths.are_files(uri, (ending,))]
+    if _paths.is_array_record(uri):
+        kinds = ["array_record"]
+    elif _paths.is_tfrecord(uri):
+        kinds = ["tfrecord"]
+    for kind in kinds or ["tfrecord", "array_record", "tar", "hdf5"]:
+        reading = _of(kind, uri, autostart)
+        if reading is not None:
+            return reading
+    raise errors.Unsupported(
+        f"{uri}: stands for no files that are read as {' or '.join(kinds)}" if kinds
+        else f"{uri}: stands for no files of a known format; read are {singles.READ}")
+
+
+def _of(kind: str, path: str, autostart: bool) -> Optional[Reading]:
+    """The reading of files as of a kind, if they are."""
+    if kind == "tar":
+        return _shards(path, autostart)
+    if kind == "npy_folder":
+        reading = Reading("npy_folder", path, "npy_folder")
+    elif kind == "npz_files":
+        reading = Reading("npz_files", path + "/", "npz")
+    elif kind == "npz":
+        reading = Reading("npz", path)
+    elif kind == "zip":
+        reading = Reading("zip", path)
+    else:
+        reading = singles.of_kind(kind, path, path)[0]
+    return reading if _refusal(reading, autostart) is None else None
+
+
+def _refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]:
+    """Says why the daemon does not open it; None if it does, and there are samples."""
+    try:
+        opened = samples.Samples(reading, autostart=autostart)
+    except (errors.InvalidArgument, errors.NotFound, errors.Unsupported,
+            errors.DataError) as error:
+        return error
+    if opened.size == 0:
+        return errors.InvalidArgument(f"{reading.path}: has no samples")
+    return None
+
+
+def _shards(path: str, autostart: bool) -> Optional[Reading]:
+    """The daemon's refusal tells what a sample has."""
+    likely = Reading("webdataset", path, fields=(_IMAGE, "cls"))
+    refusal = _refusal(likely, autostart)
+    if refusal is None:
+        return likely
+    said = re.search(r"; it has (.+)$", str(refusal))
+    if said is None:
+        return None
+    has = [name for name in re.split(r",\s*| and ", said.group(1)) if name]
+    for fields in (contents.common_fields([has]), (_IMAGE,)):
+        reading = likely._replace(fields=fields)
+        if fields and _refusal(reading, autostart) is None:
+            return reading
+    return None
+
+
+def sizes(uri: str) -> List[int]:
+    """The bytes of the objects that a URI with braces names; none where it takes a
+    list of objects to know."""
+    if any(c in uri for c in "*?["):
+        return []
+    found = []
+    for one in files.expanded(uri)[:64]:
+        try:
+            with files.open_file(one) as file:
+                found.append(file.seek(0, os.SEEK_END))
+        except errors.ForebayError:
+            return []
+    return found

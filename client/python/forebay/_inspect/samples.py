@@ -1,0 +1,210 @@
+"""Samples of a dataset, looked at where the daemon has put them."""
+
+from __future__ import annotations
+
+import ctypes as c
+import functools
+import os
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+
+from .. import _daemon, _native, _options, _reader, _retry, errors
+from .readings import Reading
+
+
+def _warning_function():
+    function = _native.lib["forebay_reader_warning"]
+    function.restype = c.c_int
+    function.argtypes = [c.c_void_p, c.c_uint32, c.POINTER(c.c_char_p)]
+    return function
+
+
+_warning = _warning_function()
+_ABSENT = 5  # FOREBAY_NOT_FOUND
+
+
+class Failure(NamedTuple):
+    """A sample that cannot be read.
+
+    Attributes:
+      sample: int, its number.
+      message: str, the error; "" if it was not asked for.
+    """
+
+    sample: int
+    message: str
+
+
+class Value:
+    """A field of a sample. It lies in the reader's memory, until the next samples
+    come.
+
+    Attributes:
+      kind: of _native.
+      dtype: str, NumPy's name.
+      shape: tuple of int.
+      size: bytes.
+    """
+
+    def __init__(self, field):
+        self._data = field.data
+        self.kind = field.kind
+        self.dtype = _native.DTYPE_NAMES.get(field.dtype, "uint8")
+        self.shape = tuple(field.shape[:field.rank])
+        self.size = field.bytes
+
+    def content(self, most: Optional[int] = None) -> bytes:
+        """Its bytes, or the first ones."""
+        return c.string_at(self._data, self.size if most is None else
+                           min(self.size, most))
+
+    def number(self) -> int:
+        """A label."""
+        return c.c_int64.from_address(self._data).value
+
+    def array(self) -> Any:
+        """A copy, as an array."""
+        import numpy
+        made = numpy.empty(self.shape, self.dtype.replace("bfloat16", "uint16"))
+        c.memmove(made.ctypes.data, self._data, self.size)
+        return made
+
+
+class _LookingReader(_reader.Reader):
+    """A native reader that says which samples failed, and shows the others."""
+
+    def look(self, numbers, visit) -> List[Failure]:
+        """Calls `visit(number, values)` for each sample that there is, and returns
+        those that failed; if it is a single one, with the reason."""
+        error = self.error_of(numbers)
+        failures = []
+        for at, number in enumerate(numbers):
+            values = self._values(at, error)
+            if values is None:
+                failures.append(Failure(number, ""))
+            else:
+                visit(number, values)
+        if len(failures) == 1:
+            return [failures[0]._replace(message=str(error))]
+        return failures
+
+    def error_of(self, numbers) -> Optional[errors.ForebayError]:
+        """Asks for samples; returns why one of them failed, or None."""
+        try:
+            self._ask(numbers)
+        except errors.PASSING:
+            raise
+        except errors.ForebayError as error:
+            return error
+        return None
+
+    def _values(self, at, error) -> Optional[List[Value]]:
+        values, field = [], _native.Field()
+        for index in self._fields:
+            status = self._lib.forebay_reader_field(self._handle, at, index,
+                                                    c.byref(field))
+            if error is not None and status == _ABSENT:
+                return None
+            if error is not None and status != _native.OK:
+                raise error  # of the request itself
+            _native.check(status)
+            values.append(Value(field))
+        return values
+
+    def names(self) -> List[str]:
+        name = c.c_char_p()
+        found: List[str] = []
+        for index in self._fields:
+            _native.check(self._lib.forebay_reader_field_name(
+                self._handle, index, c.byref(name)))
+            found.append(os.fsdecode(name.value or b""))
+        return found
+
+    def warnings(self) -> List[str]:
+        text = c.c_char_p()
+        found: List[str] = []
+        while _warning(self._handle, len(found), c.byref(text)) == _native.OK:
+            found.append((text.value or b"").decode(errors="replace"))
+        return found
+
+
+class Samples:
+    """A dataset's samples by number. Used by one thread at a time.
+
+    Waits for a daemon that restarts, as Dataset does.
+
+    Attributes:
+      uri: str, for messages.
+      size: int.
+      names: list of str, of the fields.
+      classes: list of str.
+      warnings: list of str, what the daemon says of the dataset.
+    """
+
+    def __init__(self, reading: Reading, *, decode: bool = False,
+                 transform: Any = None, autostart: bool = True):
+        self._options = _options.build(
+            reading.dataset(), fields=reading.fields, batch_size=1, shuffle=False,
+            seed=0, drop_last=False, transform=transform, rank=0, world_size=1,
+            pad="wrap", on_error="raise", sharing="off", weight=1.0, name=None,
+            depth=None, extra_roots=())
+        directory = _native.runtime_dir()
+        self._options["runtime_dir"] = os.fsencode(directory)
+        self._start_daemon = (functools.partial(_daemon.ensure_running, directory)
+                              if autostart else None)
+        self._transform = transform
+        self._decode = decode
+        self.uri = os.fsdecode(self._options["uri"])
+        self._reader = self._open()
+        self.size = self._reader.dataset_size
+        self.names = self._reader.names()
+        self.classes = self._reader.classes
+        self.warnings = self._reader.warnings()
+
+    def _open(self) -> _LookingReader:
+        if self._start_daemon is not None:
+            self._start_daemon()
+        return _LookingReader(self._options, self._transform, self._decode)
+
+    def visit(self, numbers: Sequence[int],
+              visit: Callable[[int, List[Value]], None],
+              wanted: int = 1) -> List[Failure]:
+        """Calls `visit(number, values)` for each sample, and returns those that
+        failed. Of at most `wanted`, says why."""
+        failures: List[Failure] = []
+        for begin in range(0, len(numbers), _reader.MAX_FETCH):
+            part = numbers[begin:begin + _reader.MAX_FETCH]
+            failures += self._until_available(
+                functools.partial(self._look, part, visit))
+        return [self._explained(failure) if at < wanted else failure
+                for at, failure in enumerate(failures)]
+
+    def _until_available(self, attempt: Callable[[], Any]) -> Any:
+        def attempt_here():
+            if not self._reader.is_usable():
+                again = self._open()
+                if again.dataset_version != self._reader.dataset_version:
+                    raise errors.StateError(
+                        f"{self.uri}: the dataset has changed meanwhile")
+                self._reader = again
+            return attempt()
+
+        return _retry.until_available(self.uri, attempt_here, self._start_daemon)
+
+    def _look(self, numbers, visit):
+        try:
+            return self._reader.look(numbers, visit)
+        except errors.ResourceExhausted:
+            if len(numbers) < 2:
+                raise
+        half = len(numbers) // 2
+        return self._look(numbers[:half], visit) + self._look(numbers[half:], visit)
+
+    def _explained(self, failure: Failure) -> Failure:
+        if failure.message:
+            return failure
+        error = self._until_available(
+            lambda: self._reader.error_of([failure.sample]))
+        return failure._replace(
+            message=str(error) if error is not None else
+            f"sample {failure.sample} of {self.uri}: failed, but not when it was read "
+            "again")

@@ -1,0 +1,188 @@
+"""Reads every sample of a dataset, and says which cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Callable, List, Optional, TextIO
+
+from .. import transforms
+from .look import KINDS, Look, affordable, chosen
+from .readings import Reading
+from .samples import Failure, Samples
+
+_MOST_AT_ONCE = 1024  # samples
+_ENOUGH = 32  # for all cores
+_BYTES_AT_ONCE = 64 << 20
+_SIDE = 8  # pixels of an image that is decoded as a whole and then thrown away
+_BAR = 20
+_TRIED = 64  # samples
+_SECONDS = 0.1  # between two pictures of the bar
+
+
+class Verification:
+    """The outcome of reading all samples.
+
+    Attributes:
+      samples: int, of the dataset.
+      read: int, how many were read; fewer if it was interrupted.
+      broken: int, how many of them cannot be used.
+      failures: list of Failure, the first of the broken ones.
+      look: Look, at all that can be read.
+    """
+
+    def __init__(self, samples: int, look: Look):
+        self.samples = samples
+        self.read = 0
+        self.broken = 0
+        self.failures: List[Failure] = []
+        self.look = look
+
+    @property
+    def is_complete(self) -> bool:
+        return self.read == self.samples
+
+    def add(self, failures: List[Failure], most: int) -> None:
+        self.broken += len(failures)
+        self.failures += [failure for failure in failures if failure.message][
+            :most - len(self.failures)]
+
+
+class Progress:
+    """A line on a terminal: samples, rate, time left."""
+
+    def __init__(self, samples: int, stream: Optional[TextIO] = None,
+                 clock: Callable[[], float] = time.monotonic):
+        self._samples = samples
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._begin = clock()
+        self._next = self._begin
+        self._is_shown = self._stream.isatty()
+
+    def show(self, read: int, broken: int) -> None:
+        now = self._clock()
+        if not self._is_shown or now < self._next and read < self._samples:
+            return
+        self._next = now + _SECONDS
+        line = self.line(read, broken, now - self._begin)
+        self._stream.write("\r" + line[:self._columns() - 1] + "\x1b[K")
+        self._stream.flush()
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
+
+    def line(self, read: int, broken: int, seconds: float) -> str:
+        part = read / self._samples
+        full = int(part * _BAR)
+        text = (f"[{'#' * full}{'.' * (_BAR - full)}] {read:,} of {self._samples:,} "
+                "samples")
+        if seconds > 0 and read:
+            rate = read / seconds
+            text += f", {rate:,.0f}/s, {_duration((self._samples - read) / rate)} left"
+        return text + (f", {broken:,} broken" if broken else "")
+
+    def end(self) -> None:
+        if self._is_shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds + 0.5)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+def verify(reading: Reading, stored: Look, *, most: int = 20,
+           autostart: bool = True, progress: bool = True) -> Verification:
+    """Reads and decodes all samples. Ctrl-C ends it with what was found so far.
+
+    Args:
+      stored: a look at some samples as they are stored.
+      most: failures that are listed.
+      progress: whether to show it on standard error, if that is a terminal.
+    """
+    samples = _decoded(reading, stored, autostart)
+    found = Verification(samples.size, Look(samples.names, is_stored=False))
+    at_once = _at_once(stored)
+    bar = Progress(samples.size) if progress else None
+    try:
+        for begin in range(0, samples.size, at_once):
+            numbers = range(begin, min(begin + at_once, samples.size))
+            _read(samples, numbers, found, most)
+            if bar is not None:
+                bar.show(found.read, found.broken)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if bar is not None:
+            bar.end()
+    return found
+
+
+def _decoded(reading: Reading, stored: Look, autostart: bool) -> Samples:
+    """The samples, with images that are decoded as a whole, but not kept."""
+    has_images = any(field.kind == "image" for field in stored.fields)
+    return Samples(reading, decode=has_images, autostart=autostart,
+                   transform=transforms.Resize((_SIDE, _SIDE)) if has_images else None)
+
+
+def try_some(reading: Reading, stored: Look, autostart: bool) -> List[Failure]:
+    """Decodes some samples; returns those that are broken."""
+    samples = _decoded(reading, stored, autostart)
+    found = Verification(samples.size, Look(samples.names, is_stored=False))
+    count = max(min(_TRIED, affordable(stored.sizes.values)), 1)
+    _read(samples, chosen(samples.size, count), found, most=count)
+    return found.failures
+
+
+def _read(samples, numbers, found, most):
+    """Reads some samples."""
+    failures: List[Failure] = []
+
+    def visit(number: int, values: List[Any]) -> None:
+        for name, value in zip(samples.names, values):
+            reason = _fault_of(value)
+            if reason is not None:
+                failures.append(Failure(
+                    number, f"sample {number} of {samples.uri}: {name}: {reason}"))
+                return
+        found.look.add(number, values)
+
+    wanted = most - len(found.failures)
+    failures += samples.visit(numbers, visit, wanted)
+    found.add(sorted(failures), most)
+    found.read += len(numbers)
+
+
+def _fault_of(value) -> Optional[str]:
+    """Says why a text or JSON that could be read cannot be used."""
+    kind = KINDS.get(value.kind)
+    if kind not in ("text", "json"):
+        return None
+    try:
+        content = value.content().decode()
+    except UnicodeDecodeError as error:
+        return f"is no UTF-8 from byte {error.start} on"
+    if kind == "json":
+        try:
+            json.loads(content)
+        except (ValueError, RecursionError) as error:
+            return f"is no JSON: {error}"
+    return None
+
+
+def _at_once(stored: Look) -> int:
+    sizes = stored.sizes.values
+    mean = max(sum(sizes) / max(len(sizes), 1), 1)
+    fitting = int(_BYTES_AT_ONCE / mean)
+    return max(1, min(_ENOUGH, 4 * fitting), min(_MOST_AT_ONCE, fitting))

@@ -1,0 +1,35 @@
+#include "server/audio/any_clip_decoder.h"
+
+#include "server/audio/audio_format.h"
+
+namespace forebay::audio {
+
+absl::StatusOr<ClipInfo> AnyClipDecoder::Open(
+    absl::Span<const std::uint8_t> file) {
+  opened_ = nullptr;
+  ClipDecoder* decoder = &sndfile_;
+  switch (FormatOf(file)) {
+    case AudioFormat::kWav:
+    case AudioFormat::kFlac:
+    case AudioFormat::kOgg:
+      break;
+    case AudioFormat::kMp3:
+      decoder = &mp3_;
+      break;
+    case AudioFormat::kOther:
+      return absl::DataLossError(file.empty()
+                                     ? "is an empty file"
+                                     : "is no WAV, FLAC, Ogg or MP3 file");
+  }
+  auto info = decoder->Open(file);
+  if (info.ok()) opened_ = decoder;
+  return info;
+}
+
+absl::Status AnyClipDecoder::Decode(std::uint64_t begin,
+                                    absl::Span<float> out) {
+  if (opened_ == nullptr) return absl::FailedPreconditionError("is not open");
+  return opened_->Decode(begin, out);
+}
+
+}  // namespace forebay::audio

@@ -1,0 +1,32 @@
+#ifndef FOREBAY_SERVER_AUDIO_ANY_CLIP_DECODER_H_
+#define FOREBAY_SERVER_AUDIO_ANY_CLIP_DECODER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/audio/clip_decoder.h"
+#include "server/audio/mp3_decoder.h"
+#include "server/audio/sndfile_decoder.h"
+
+namespace forebay::audio {
+
+// Decodes the format that the first bytes of a file show, whatever its name.
+// Threads, ownership, blocking and errors are as ClipDecoder says.
+class AnyClipDecoder final : public ClipDecoder {
+ public:
+  AnyClipDecoder() = default;
+
+  absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
+  absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
+
+ private:
+  SndfileDecoder sndfile_;
+  Mp3Decoder mp3_;
+  ClipDecoder* opened_ = nullptr;
+};
+
+}  // namespace forebay::audio
+
+#endif  // FOREBAY_SERVER_AUDIO_ANY_CLIP_DECODER_H_

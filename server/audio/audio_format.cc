@@ -1,0 +1,86 @@
+#include "server/audio/audio_format.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace forebay::audio {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+bool HasAt(Bytes bytes, std::size_t offset, std::string_view text) {
+  return bytes.size() >= offset && bytes.size() - offset >= text.size() &&
+         std::equal(text.begin(), text.end(), bytes.begin() + offset,
+                    [](char a, std::uint8_t b) {
+                      return static_cast<std::uint8_t>(a) == b;
+                    });
+}
+
+// Whether an MPEG frame of layer II or III begins there. Texts in UTF-16 begin
+// as one of layer I.
+bool IsMpegFrame(Bytes bytes) {
+  constexpr std::size_t kHeader = 4;
+  if (bytes.size() < kHeader || bytes[0] != 0xFF || (bytes[1] & 0xE0) != 0xE0)
+    return false;
+  const int version = bytes[1] >> 3 & 3;
+  const int layer = bytes[1] >> 1 & 3;
+  const int bitrate = bytes[2] >> 4;
+  const int rate = bytes[2] >> 2 & 3;
+  return version != 1 && (layer == 1 || layer == 2) && bitrate != 15 &&
+         rate != 3;
+}
+
+// Bytes of the ID3v2 tag that the file begins with.
+std::size_t TagBytes(Bytes bytes) {
+  constexpr std::size_t kHeader = 10;
+  if (bytes.size() < kHeader || !HasAt(bytes, 0, "ID3")) return 0;
+  std::size_t length = 0;
+  for (std::size_t i = 6; i < kHeader; ++i)
+    length = length << 7 | (bytes[i] & 0x7F);
+  return kHeader + length;
+}
+
+}  // namespace
+
+AudioFormat FormatOf(Bytes file) {
+  constexpr std::size_t kRiffHeader = 8;  // before the kind of file
+  if ((HasAt(file, 0, "RIFF") || HasAt(file, 0, "RF64")) &&
+      HasAt(file, kRiffHeader, "WAVE"))
+    return AudioFormat::kWav;
+  if (HasAt(file, TagBytes(file), "fLaC")) return AudioFormat::kFlac;
+  if (HasAt(file, 0, "OggS")) return AudioFormat::kOgg;
+  if (HasAt(file, 0, "ID3") || IsMpegFrame(file)) return AudioFormat::kMp3;
+  return AudioFormat::kOther;
+}
+
+std::string_view NameOf(AudioFormat format) {
+  switch (format) {
+    case AudioFormat::kWav:
+      return "WAV";
+    case AudioFormat::kFlac:
+      return "FLAC";
+    case AudioFormat::kOgg:
+      return "Ogg";
+    case AudioFormat::kMp3:
+      return "MP3";
+    case AudioFormat::kOther:
+      break;
+  }
+  return "audio";
+}
+
+std::uint64_t UsualFramesPerByte(AudioFormat format) {
+  switch (format) {
+    case AudioFormat::kWav:
+    case AudioFormat::kFlac:
+      return 2;  // 4 bits each
+    case AudioFormat::kMp3:
+      return 16;  // 22.05 kHz at 11 kbit/s
+    case AudioFormat::kOgg:
+    case AudioFormat::kOther:
+      break;
+  }
+  return 64;  // Opus: 48 kHz at 6 kbit/s
+}
+
+}  // namespace forebay::audio

@@ -1,0 +1,163 @@
+#include "server/audio/mp3_decoder.h"
+
+#include <mpg123.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::audio {
+namespace {
+
+// A frame of layer III needs up to so many bytes of the frames before it.
+constexpr int kReservoir = 511;
+// Bytes of a frame that are no part of that: its header, checksum and side
+// information.
+constexpr int kFrameOverhead = 38;
+// Further frames before the first one that is wanted: each one overlaps with
+// the next, and the filter has a memory.
+constexpr int kOverlap = 2;
+constexpr int kMostPreframes = 64;
+
+// Frames to be decoded before the first one that is wanted.
+int PreframesFor(const mpg123_frameinfo& frame) {
+  int bytes = frame.framesize - kFrameOverhead;
+  // Each may be of another size, down to this.
+  constexpr int kLeastOfVariable = 60;
+  if (frame.vbr != MPG123_CBR) bytes = std::min(bytes, kLeastOfVariable);
+  const int full = bytes > 0 ? (kReservoir + bytes - 1) / bytes : kReservoir;
+  return std::min(full + kOverlap, kMostPreframes);
+}
+
+absl::Status Damaged(const char* why) {
+  return absl::DataLossError(absl::StrCat("is a damaged MP3 file: ", why));
+}
+
+}  // namespace
+
+void Mp3Decoder::Delete::operator()(mpg123_handle_struct* handle) const {
+  mpg123_delete(handle);
+}
+
+absl::StatusOr<Mp3Decoder::Handle> Mp3Decoder::MakeHandle() {
+  static const int initialized = mpg123_init();
+  int error = initialized;
+  Handle handle(error == MPG123_OK ? mpg123_new("generic", &error) : nullptr);
+  if (handle == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot be decoded: ", mpg123_plain_strerror(error)));
+  }
+  // As libsndfile does, but that tags are skipped and nothing is printed.
+  mpg123_param(handle.get(), MPG123_REMOVE_FLAGS, MPG123_AUTO_RESAMPLE, 0);
+  mpg123_param(handle.get(), MPG123_ADD_FLAGS,
+               MPG123_FORCE_FLOAT | MPG123_GAPLESS | MPG123_NO_FRANKENSTEIN |
+                   MPG123_QUIET | MPG123_SKIP_ID3V2,
+               0);
+  const auto read = [](void* self, void* out, std::size_t count) {
+    auto& memory = *static_cast<Memory*>(self);
+    const std::size_t bytes = std::min(count, memory.bytes.size() - memory.at);
+    if (bytes > 0) std::memcpy(out, memory.bytes.data() + memory.at, bytes);
+    memory.at += bytes;
+    return static_cast<ssize_t>(bytes);
+  };
+  const auto seek = [](void* self, off_t offset, int whence) {
+    auto& memory = *static_cast<Memory*>(self);
+    const auto size = static_cast<off_t>(memory.bytes.size());
+    off_t to = 0;
+    if (whence == SEEK_CUR) to = static_cast<off_t>(memory.at);
+    if (whence == SEEK_END) to = size;
+    if (__builtin_add_overflow(to, offset, &to) || to < 0) return off_t{-1};
+    memory.at = static_cast<std::size_t>(std::min(to, size));
+    return static_cast<off_t>(memory.at);
+  };
+  mpg123_replace_reader_handle(handle.get(), read, seek, nullptr);
+  return handle;
+}
+
+absl::StatusOr<ClipInfo> Mp3Decoder::Open(absl::Span<const std::uint8_t> file) {
+  handle_.reset();
+  FOREBAY_ASSIGN_OR_RETURN(handle_, MakeHandle());
+  memory_ = {.bytes = file};
+  auto info = ReadHeader();
+  if (!info.ok()) handle_.reset();
+  return info;
+}
+
+absl::StatusOr<ClipInfo> Mp3Decoder::ReadHeader() {
+  if (mpg123_open_handle(handle_.get(), &memory_) != MPG123_OK)
+    return Damaged(mpg123_strerror(handle_.get()));
+  long rate = 0;  // NOLINT(google-runtime-int): mpg123's
+  int channels = 0;
+  int encoding = 0;
+  mpg123_frameinfo frame = {};
+  if (mpg123_getformat(handle_.get(), &rate, &channels, &encoding) !=
+          MPG123_OK ||
+      mpg123_info(handle_.get(), &frame) != MPG123_OK) {
+    return Damaged(mpg123_strerror(handle_.get()));
+  }
+  if (encoding != MPG123_ENC_FLOAT_32)
+    return absl::InternalError("cannot be decoded to float32");
+  const std::int64_t frames = Length();
+  FOREBAY_RETURN_IF_ERROR(CheckClip("MP3", frames, channels, rate));
+  mpg123_param(handle_.get(), MPG123_PREFRAMES, PreframesFor(frame), 0);
+  info_ = {.frames = static_cast<std::uint64_t>(frames),
+           .channels = static_cast<std::uint32_t>(channels),
+           .sample_rate = static_cast<std::uint32_t>(rate)};
+  return info_;
+}
+
+// If the encoder did not say how many there are, mpg123 first gives an
+// estimate, which bounds what libsndfile reads. A scan then counts them.
+std::int64_t Mp3Decoder::Length() {
+  const off_t told = mpg123_length(handle_.get());
+  long delay = -1;  // NOLINT(google-runtime-int): mpg123's
+  mpg123_getstate(handle_.get(), MPG123_ENC_DELAY, &delay, nullptr);
+  if (delay >= 0 && told > 0) return told;
+  if (mpg123_scan(handle_.get()) != MPG123_OK) return told;
+  const off_t found = mpg123_length(handle_.get());
+  return told > 0 ? std::min(told, found) : found;
+}
+
+absl::Status Mp3Decoder::SeekTo(std::uint64_t begin) {
+  const auto wanted = static_cast<off_t>(begin);
+  if (mpg123_tell(handle_.get()) == wanted) return absl::OkStatus();
+  if (mpg123_seek(handle_.get(), wanted, SEEK_SET) == wanted)
+    return absl::OkStatus();
+  return Damaged("there is no way to the frames that are wanted");
+}
+
+absl::Status Mp3Decoder::Decode(std::uint64_t begin, absl::Span<float> out) {
+  if (handle_ == nullptr) return absl::FailedPreconditionError("is not open");
+  const std::uint64_t frames = out.size() / info_.channels;
+  FOREBAY_CHECK(begin <= info_.frames && frames <= info_.frames - begin);
+  if (frames == 0) return absl::OkStatus();
+  FOREBAY_RETURN_IF_ERROR(SeekTo(begin));
+  auto* const bytes = reinterpret_cast<unsigned char*>(out.data());
+  const std::size_t wanted = out.size() * sizeof(float);
+  std::size_t done = 0;
+  while (done < wanted) {
+    std::size_t got = 0;
+    const int result =
+        mpg123_read(handle_.get(), bytes + done, wanted - done, &got);
+    done += got;
+    if (done == wanted) break;
+    if (result == MPG123_NEW_FORMAT)
+      return Damaged("it changes its channels or sample rate");
+    if (result == MPG123_OK && got > 0) continue;
+    if (result != MPG123_OK && result != MPG123_DONE)
+      return Damaged(mpg123_strerror(handle_.get()));
+    return absl::DataLossError(
+        absl::StrCat("is a truncated MP3 file: it has ",
+                     begin + done / sizeof(float) / info_.channels, " of ",
+                     info_.frames, " frames"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::audio

@@ -1,0 +1,49 @@
+#include "server/audio/ogg_tail.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+// A page begins with "OggS", its version and flags, and says in eight bytes,
+// little-endian, which place its last complete packet ends at; -1 if it has
+// none.
+
+namespace forebay::audio {
+namespace {
+
+constexpr std::string_view kPage = "OggS";
+constexpr std::size_t kPlaceAt = 6;
+constexpr std::size_t kHeader = 27;
+// Bytes of the largest page, three times: one may end no packet.
+constexpr std::size_t kSearched = 3 * 65307;
+
+std::uint64_t PlaceOf(std::string_view page) {
+  std::uint64_t place = 0;
+  for (std::size_t i = 8; i-- > 0;)
+    place = place << 8 | static_cast<std::uint8_t>(page[kPlaceAt + i]);
+  return place;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> OggTail(absl::Span<const std::uint8_t> file) {
+  const std::size_t searched = std::min(file.size(), kSearched);
+  const std::string_view end(
+      reinterpret_cast<const char*>(file.data() + (file.size() - searched)),
+      searched);
+  std::optional<std::uint64_t> last;
+  std::size_t at = end.rfind(kPage);
+  while (at != end.npos) {
+    if (end.size() - at >= kHeader) {
+      const std::uint64_t place = PlaceOf(end.substr(at));
+      const bool is_known = place != ~std::uint64_t{0};
+      if (is_known && last.has_value() && place <= *last) return *last - place;
+      if (is_known) last = place;
+    }
+    if (at == 0) break;
+    at = end.rfind(kPage, at - 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace forebay::audio

@@ -1,0 +1,170 @@
+#include "server/audio/sndfile_decoder.h"
+
+#include <sndfile.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/audio/ogg_tail.h"
+#include "server/audio/vorbis_headers.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::audio {
+namespace {
+
+constexpr std::uint64_t kOpusRate = 48000;  // of the places in Ogg files
+// Frames on the way to others are decoded in pieces of so many numbers.
+constexpr std::size_t kSkipped = 4096;
+
+// libsndfile takes the place where the last page ends for its length, and is
+// wrong about what lies in it by what the encoder cut off. Returns the first
+// frame of that page, or less.
+std::uint64_t StartOfLastPage(absl::Span<const std::uint8_t> file,
+                              const ClipInfo& info, bool is_opus) {
+  const auto tail = OggTail(file);
+  if (!tail.has_value()) return 0;
+  std::uint64_t frames = *tail;
+  if (is_opus) {
+    if (frames > kOpusRate * info.frames) return 0;
+    frames = (frames * info.sample_rate) / kOpusRate + 1;
+  }
+  return info.frames > frames ? info.frames - frames : 0;
+}
+
+}  // namespace
+
+class SndfileDecoder::Memory {
+ public:
+  explicit Memory(absl::Span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+  static SF_VIRTUAL_IO Callbacks() {
+    return {.get_filelen = Length,
+            .seek = Seek,
+            .read = Read,
+            .write = Write,
+            .tell = Tell};
+  }
+
+ private:
+  static Memory* Self(void* self) { return static_cast<Memory*>(self); }
+  static sf_count_t Length(void* self) {
+    return static_cast<sf_count_t>(Self(self)->bytes_.size());
+  }
+  static sf_count_t Tell(void* self) {
+    return static_cast<sf_count_t>(Self(self)->at_);
+  }
+  static sf_count_t Write(const void*, sf_count_t, void*) { return 0; }
+
+  // Stays where it is if that is no place in the file.
+  static sf_count_t Seek(sf_count_t offset, int whence, void* self) {
+    sf_count_t from = 0;
+    if (whence == SEEK_CUR) from = Tell(self);
+    if (whence == SEEK_END) from = Length(self);
+    sf_count_t to = 0;
+    if (__builtin_add_overflow(from, offset, &to) || to < 0) return -1;
+    Self(self)->at_ = static_cast<std::size_t>(std::min(to, Length(self)));
+    return Tell(self);
+  }
+
+  static sf_count_t Read(void* out, sf_count_t count, void* self) {
+    if (count <= 0) return 0;
+    Memory& memory = *Self(self);
+    const std::size_t bytes = std::min(static_cast<std::size_t>(count),
+                                       memory.bytes_.size() - memory.at_);
+    if (bytes > 0) std::memcpy(out, memory.bytes_.data() + memory.at_, bytes);
+    memory.at_ += bytes;
+    return static_cast<sf_count_t>(bytes);
+  }
+
+  const absl::Span<const std::uint8_t> bytes_;
+  std::size_t at_ = 0;
+};
+
+SndfileDecoder::SndfileDecoder() = default;
+
+SndfileDecoder::~SndfileDecoder() = default;
+
+void SndfileDecoder::Close::operator()(sf_private_tag* file) const {
+  sf_close(file);
+}
+
+absl::Status SndfileDecoder::Damaged(std::string_view how) const {
+  return absl::DataLossError(absl::StrCat("is a damaged ",
+                                          std::string(NameOf(format_)), " file",
+                                          std::string(how)));
+}
+
+absl::StatusOr<ClipInfo> SndfileDecoder::Open(
+    absl::Span<const std::uint8_t> file) {
+  file_.reset();
+  format_ = FormatOf(file);
+  if (format_ == AudioFormat::kOgg)
+    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file));
+  memory_ = std::make_unique<Memory>(file);
+  SF_VIRTUAL_IO callbacks = Memory::Callbacks();
+  SF_INFO info = {};
+  file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
+  if (file_ == nullptr)
+    return Damaged(absl::StrCat(": ", sf_strerror(nullptr)));
+  const absl::Status is_clip =
+      CheckClip(NameOf(format_), info.frames, info.channels, info.samplerate);
+  if (!is_clip.ok()) {
+    file_.reset();
+    return is_clip;
+  }
+  info_ = {.frames = static_cast<std::uint64_t>(info.frames),
+           .channels = static_cast<std::uint32_t>(info.channels),
+           .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
+  const bool is_opus = (info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+  seekable_ = format_ == AudioFormat::kOgg
+                  ? StartOfLastPage(file, info_, is_opus)
+                  : info_.frames;
+  // The result of Opus depends on the frames before, the less the longer ago.
+  preroll_ = is_opus ? info_.sample_rate : 0;
+  return info_;
+}
+
+absl::Status SndfileDecoder::SeekTo(std::uint64_t begin) {
+  const auto at = static_cast<std::uint64_t>(
+      std::max<sf_count_t>(sf_seek(file_.get(), 0, SEEK_CUR), 0));
+  if (at == begin) return absl::OkStatus();
+  std::uint64_t next = begin - std::min(begin, preroll_);
+  if (next >= seekable_) next = seekable_ == 0 ? 0 : seekable_ - 1;
+  const auto place = static_cast<sf_count_t>(next);
+  if (sf_seek(file_.get(), place, SEEK_SET) != place)
+    return Damaged(absl::StrCat(": there is no way to its frame ", begin));
+  std::array<float, kSkipped> skipped;
+  const std::uint64_t most = skipped.size() / info_.channels;
+  while (next < begin) {
+    const auto step = static_cast<sf_count_t>(std::min(begin - next, most));
+    if (sf_readf_float(file_.get(), skipped.data(), step) != step)
+      return Damaged(absl::StrCat(": it ends before its frame ", begin));
+    next += static_cast<std::uint64_t>(step);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SndfileDecoder::Decode(std::uint64_t begin,
+                                    absl::Span<float> out) {
+  if (file_ == nullptr) return absl::FailedPreconditionError("is not open");
+  const std::uint64_t frames = out.size() / info_.channels;
+  FOREBAY_CHECK(begin <= info_.frames && frames <= info_.frames - begin);
+  if (frames == 0) return absl::OkStatus();
+  FOREBAY_RETURN_IF_ERROR(SeekTo(begin));
+  const auto wanted = static_cast<sf_count_t>(frames);
+  const sf_count_t there = sf_readf_float(file_.get(), out.data(), wanted);
+  if (sf_error(file_.get()) != SF_ERR_NO_ERROR)
+    return Damaged(absl::StrCat(": ", sf_strerror(file_.get())));
+  if (there == wanted) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "is a truncated ", std::string(NameOf(format_)), " file: it has ",
+      begin + static_cast<std::uint64_t>(std::max<sf_count_t>(there, 0)),
+      " of ", info_.frames, " frames"));
+}
+
+}  // namespace forebay::audio

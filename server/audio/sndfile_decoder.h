@@ -1,0 +1,52 @@
+#ifndef FOREBAY_SERVER_AUDIO_SNDFILE_DECODER_H_
+#define FOREBAY_SERVER_AUDIO_SNDFILE_DECODER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/audio/audio_format.h"
+#include "server/audio/clip_decoder.h"
+
+// libsndfile's; its header is not for others.
+struct sf_private_tag;
+
+namespace forebay::audio {
+
+// Decodes WAV, FLAC, and Vorbis and Opus in Ogg files, by libsndfile. Threads,
+// ownership, blocking and errors are as ClipDecoder says.
+class SndfileDecoder final : public ClipDecoder {
+ public:
+  SndfileDecoder();
+  ~SndfileDecoder() override;
+
+  absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
+  absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
+
+ private:
+  // The file, as libsndfile reads it.
+  class Memory;
+  struct Close {
+    void operator()(sf_private_tag* file) const;
+  };
+
+  absl::Status Damaged(std::string_view how) const;
+  // Takes the file to the frame `begin`.
+  absl::Status SeekTo(std::uint64_t begin);
+
+  AudioFormat format_ = AudioFormat::kOther;
+  ClipInfo info_;
+  // Seeking to these frames is exact; further on, it is only from there.
+  std::uint64_t seekable_ = 0;
+  std::uint64_t preroll_ = 0;  // frames to be decoded before others
+  // Outlives the file, which reads from it.
+  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<sf_private_tag, Close> file_;  // null if nothing is open
+};
+
+}  // namespace forebay::audio
+
+#endif  // FOREBAY_SERVER_AUDIO_SNDFILE_DECODER_H_

@@ -1,0 +1,119 @@
+#include "server/audio/vorbis_headers.h"
+
+#include <ogg/ogg.h>
+#include <vorbis/codec.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace forebay::audio {
+namespace {
+
+constexpr std::string_view kFirstHeader = "\x01vorbis";
+constexpr int kHeaders = 3;
+constexpr std::size_t kFed = 8192;  // bytes that libogg gets at a time
+
+absl::Status Damaged() {
+  return absl::DataLossError("is an Ogg file with damaged Vorbis headers");
+}
+
+// Packets of the stream that a file begins with.
+class Packets {
+ public:
+  explicit Packets(absl::Span<const std::uint8_t> file) : left_(file) {
+    ogg_sync_init(&sync_);
+  }
+  ~Packets() {
+    if (has_stream_) ogg_stream_clear(&stream_);
+    ogg_sync_clear(&sync_);
+  }
+  Packets(const Packets&) = delete;
+  Packets& operator=(const Packets&) = delete;
+
+  // Returns the next packet, which is there until the next call. Nothing if
+  // there is none, or one is missing.
+  std::optional<ogg_packet> Next() {
+    ogg_packet packet = {};
+    while (true) {
+      const int got = has_stream_ ? ogg_stream_packetout(&stream_, &packet) : 0;
+      if (got > 0) return packet;
+      if (got < 0 || !TakePage()) return std::nullopt;
+    }
+  }
+  // Whether the page that the last packet came from has another one.
+  bool HasMoreInPage() { return ogg_stream_packetpeek(&stream_, nullptr) != 0; }
+
+ private:
+  bool TakePage() {
+    ogg_page page = {};
+    while (ogg_sync_pageout(&sync_, &page) <= 0) {
+      if (left_.empty()) return false;
+      const auto bytes =
+          static_cast<std::int64_t>(std::min(left_.size(), kFed));
+      char* const buffer = ogg_sync_buffer(&sync_, bytes);
+      if (buffer == nullptr) return false;
+      std::copy_n(left_.begin(), bytes, buffer);
+      ogg_sync_wrote(&sync_, bytes);
+      left_.remove_prefix(static_cast<std::size_t>(bytes));
+    }
+    if (!has_stream_) {
+      has_stream_ = ogg_stream_init(&stream_, ogg_page_serialno(&page)) == 0;
+      if (!has_stream_) return false;
+    }
+    // Pages of other streams are none of this one's.
+    ogg_stream_pagein(&stream_, &page);
+    return true;
+  }
+
+  absl::Span<const std::uint8_t> left_;
+  ogg_sync_state sync_ = {};
+  ogg_stream_state stream_ = {};
+  bool has_stream_ = false;
+};
+
+// The headers, as libvorbis keeps them.
+struct Headers {
+  Headers() {
+    vorbis_info_init(&info);
+    vorbis_comment_init(&comment);
+  }
+  ~Headers() {
+    vorbis_comment_clear(&comment);
+    vorbis_info_clear(&info);
+  }
+  Headers(const Headers&) = delete;
+  Headers& operator=(const Headers&) = delete;
+
+  vorbis_info info = {};
+  vorbis_comment comment = {};
+};
+
+bool IsFirstHeader(const ogg_packet& packet) {
+  return packet.bytes >= static_cast<std::int64_t>(kFirstHeader.size()) &&
+         std::memcmp(packet.packet, kFirstHeader.data(), kFirstHeader.size()) ==
+             0;
+}
+
+}  // namespace
+
+absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file) {
+  Packets packets(file);
+  std::optional<ogg_packet> packet = packets.Next();
+  if (!packet.has_value() || !IsFirstHeader(*packet)) return absl::OkStatus();
+  if (packets.HasMoreInPage()) return Damaged();
+  Headers headers;
+  for (int i = 0; i < kHeaders; ++i) {
+    if (i > 0) packet = packets.Next();
+    if (!packet.has_value() ||
+        vorbis_synthesis_headerin(&headers.info, &headers.comment, &*packet) !=
+            0) {
+      return Damaged();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::audio

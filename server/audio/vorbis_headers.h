@@ -1,0 +1,19 @@
+#ifndef FOREBAY_SERVER_AUDIO_VORBIS_HEADERS_H_
+#define FOREBAY_SERVER_AUDIO_VORBIS_HEADERS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace forebay::audio {
+
+// Checks the three headers of a Vorbis stream that an Ogg file begins with:
+// libsndfile loses some memory whenever these are damaged. Other streams are
+// not looked at. DATA_LOSS: one is damaged or missing. Thread-safe; never
+// blocks.
+absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file);
+
+}  // namespace forebay::audio
+
+#endif  // FOREBAY_SERVER_AUDIO_VORBIS_HEADERS_H_

@@ -1,0 +1,79 @@
+#include "server/dataset/shards/gzip_member.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+constexpr int kGzipBits = MAX_WBITS + 16;
+// Deflate has two bits at least for 258 bytes.
+constexpr std::uint64_t kMostInflated = 1032;
+
+// zlib counts in 32 bits, as do members of shards.
+static_assert(sizeof(uInt) == sizeof(std::uint32_t));
+
+absl::Status Damaged(std::string_view reason) {
+  return absl::DataLossError(
+      absl::StrCat("its gzip data is damaged: ", std::string(reason)));
+}
+
+// `code` is what zlib said last.
+absl::Status NotInflated(int code, const z_stream& stream) {
+  if (code == Z_MEM_ERROR)
+    return absl::ResourceExhaustedError("there is no memory to inflate with");
+  if (code == Z_BUF_ERROR || code == Z_OK) {
+    return Damaged(stream.avail_in == 0
+                       ? "it has no end"
+                       : "it gives more bytes than its end says");
+  }
+  return Damaged(stream.msg == nullptr ? "it is none" : stream.msg);
+}
+
+}  // namespace
+
+bool IsGzipped(std::string_view extension) {
+  return extension == "gz" || extension.ends_with(".gz");
+}
+
+std::uint32_t InflatedBytes(absl::Span<const std::uint8_t> end,
+                            std::uint64_t length) {
+  FOREBAY_CHECK(end.size() == kGzipEndBytes);
+  std::uint32_t bytes = 0;
+  for (std::size_t i = end.size(); i > 0; --i) bytes = bytes << 8 | end[i - 1];
+  return bytes / kMostInflated > length ? 0 : bytes;
+}
+
+absl::Status Gunzip(absl::Span<const std::uint8_t> packed,
+                    absl::Span<std::uint8_t> out) {
+  FOREBAY_CHECK(packed.size() <= UINT32_MAX && out.size() <= UINT32_MAX);
+  z_stream stream = {};
+  if (inflateInit2(&stream, kGzipBits) != Z_OK)
+    return NotInflated(Z_MEM_ERROR, stream);
+  const absl::Cleanup end = [&stream] { inflateEnd(&stream); };
+  std::uint8_t nowhere = 0;  // zlib takes no null pointer
+  // zlib reads there alone; its type is older than const.
+  stream.next_in = const_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = out.empty() ? &nowhere : out.data();
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int code = inflate(&stream, Z_FINISH);
+  if (code != Z_STREAM_END) return NotInflated(code, stream);
+  if (stream.avail_out > 0) {
+    return Damaged(absl::StrCat("it gives ", stream.avail_out,
+                                " bytes less than its end says"));
+  }
+  const auto rest = packed.last(stream.avail_in);
+  if (std::any_of(rest.begin(), rest.end(),
+                  [](std::uint8_t byte) { return byte != 0; }))
+    return Damaged("something lies behind its end");
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::dataset::shards

@@ -1,0 +1,44 @@
+#include "server/dataset/unpacked_cache.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "server/base/check.h"
+#include "server/base/working_memory.h"
+
+namespace forebay::dataset {
+
+std::shared_ptr<const std::string> UnpackedCache::Find(const Version& digest) {
+  base::MutexLock lock(&mutex_);
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(),
+                   [&](const Entry& one) { return one.digest == digest; });
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return found->unpacked;
+}
+
+void UnpackedCache::Keep(
+    const Version& digest, std::uint64_t bytes,
+    absl::FunctionRef<std::shared_ptr<const std::string>()> make) {
+  if (budget_ == nullptr || bytes > most_bytes_) return;
+  auto reservation = budget_->ReserveSpare(base::HeapBytes(bytes));
+  std::shared_ptr<const std::string> unpacked;
+  if (reservation.has_value()) unpacked = make();
+  std::list<Entry> gone;
+  base::MutexLock lock(&mutex_);
+  while (!entries_.empty() &&
+         (!reservation.has_value() || bytes_ > most_bytes_ - bytes)) {
+    bytes_ -= entries_.back().unpacked->size();
+    gone.splice(gone.begin(), entries_, std::prev(entries_.end()));
+    // Others need the room.
+    if (!reservation.has_value()) return;
+  }
+  if (!reservation.has_value()) return;
+  FOREBAY_CHECK(unpacked->size() == bytes);
+  entries_.push_front({digest, std::move(unpacked), *std::move(reservation)});
+  bytes_ += bytes;
+}
+
+}  // namespace forebay::dataset

@@ -1,0 +1,271 @@
+#include "server/pipeline/array_transform.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/pipeline/audio/op_reader.h"
+#include "server/pipeline/op_title.h"
+#include "server/pipeline/transform/draws.h"
+#include "server/pipeline/workspace_parts.h"
+
+namespace forebay::pipeline {
+namespace {
+
+// Each has tables of some megabytes.
+constexpr int kMaxResamples = 4;
+// The draws of the first random op of audio. Neither images' ops nor windows
+// have them.
+constexpr std::uint16_t kAudioDraws = 0xFE00;
+
+// Sets what a type counts from its shape. False: nobody can count it.
+bool CountBytes(TensorType* type) {
+  type->bytes = proto::SizeOf(type->dtype);
+  for (const std::uint64_t length : type->shape) {
+    if (__builtin_mul_overflow(type->bytes, length, &type->bytes)) return false;
+  }
+  return true;
+}
+
+bool IsAligned(const std::uint8_t* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0;
+}
+
+absl::Status CheckNumbers(const ArrayTransform::Ops& ops) {
+  if (ops.size() > ArrayPipeline::kMaxOps) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the pipeline has ", ops.size(), " transforms, more than ",
+                     ArrayPipeline::kMaxOps));
+  }
+  const auto resamples =
+      std::count_if(ops.begin(), ops.end(),
+                    [](const proto::Op& op) { return op.has_resample(); });
+  if (resamples <= kMaxResamples) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the pipeline has ", resamples,
+                                                 " times Resample, more than ",
+                                                 kMaxResamples));
+}
+
+}  // namespace
+
+// Follows types through the ops.
+class ArrayTransform::Builder {
+ public:
+  Builder(const TensorType& first, std::optional<std::uint64_t> longest,
+          std::uint32_t first_rate)
+      : first_(first), longest_(longest), made_(new ArrayTransform) {
+    made_->first_rate_ = first_rate;
+    signal_.rate = first_rate;
+  }
+
+  absl::StatusOr<std::unique_ptr<const ArrayTransform>> Build(const Ops& ops);
+
+ private:
+  // Ends the part of the ops that are gathered, of which the last is number
+  // `end` - 1. `behind` is the op of audio that comes then, if any.
+  absl::Status EndPart(int end, const proto::Op* behind);
+  absl::Status AddStage(const proto::Op& op);
+
+  const TensorType first_;
+  const std::optional<std::uint64_t> longest_;
+  std::unique_ptr<ArrayTransform> made_;
+  Ops part_;
+  std::uint16_t windows_ = 0;
+  std::uint16_t draws_ = 0;
+  audio::Signal signal_;  // the longest, after the stages so far
+  bool is_ragged_ = false;
+};
+
+absl::StatusOr<std::unique_ptr<const ArrayTransform>>
+ArrayTransform::Builder::Build(const Ops& ops) {
+  FOREBAY_RETURN_IF_ERROR(CheckNumbers(ops));
+  for (int i = 0; i < ops.size(); ++i) {
+    if (!audio::IsAudioOp(ops[i])) {
+      *part_.Add() = ops[i];
+      continue;
+    }
+    FOREBAY_RETURN_IF_ERROR(EndPart(i, &ops[i]));
+    if (absl::Status status = AddStage(ops[i]); !status.ok())
+      return base::Annotate(status, OpTitle(i, ops[i]));
+  }
+  FOREBAY_RETURN_IF_ERROR(EndPart(ops.size(), nullptr));
+  return std::move(made_);
+}
+
+absl::Status ArrayTransform::Builder::EndPart(int end,
+                                              const proto::Op* behind) {
+  OpPlace place{.first_op = end - part_.size(), .first_window = windows_};
+  if (made_->parts_.empty()) {
+    // Of audio files, which are planned by their frames.
+    place.any_channels =
+        made_->first_rate_ > 0 && behind != nullptr && behind->has_to_mono();
+    FOREBAY_ASSIGN_OR_RETURN(
+        auto first, ArrayPipeline::Create(part_, first_, longest_, place));
+    made_->parts_.push_back(std::move(first));
+  } else {
+    ArrayType input{.tensor = made_->stages_.back().output};
+    if (is_ragged_) input.ragged_axis = 0;
+    FOREBAY_ASSIGN_OR_RETURN(auto next,
+                             ArrayPipeline::Create(part_, input, place));
+    made_->parts_.push_back(std::move(next));
+  }
+  windows_ += made_->parts_.back()->windows();
+  part_.Clear();
+  return absl::OkStatus();
+}
+
+absl::Status ArrayTransform::Builder::AddStage(const proto::Op& op) {
+  const ArrayType& input = made_->parts_.back()->output();
+  if (input.tensor.dtype != proto::DType::kFloat32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("takes float32, not ", Describe(input.tensor),
+                     ": put ToDtype(\"float32\") before it"));
+  }
+  const std::vector<std::uint64_t>& shape = input.tensor.shape;
+  if (shape.empty())
+    return absl::InvalidArgumentError("takes arrays, not single numbers");
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto made,
+      audio::ReadOp(op, {.frame_shape = {shape.begin() + 1, shape.end()},
+                         .rate = signal_.rate}));
+  signal_.frames = shape.front();
+  FOREBAY_ASSIGN_OR_RETURN(signal_, made->LongestOf(signal_));
+  Stage stage;
+  stage.op = std::move(made);
+  if (stage.op->is_random())
+    stage.draws = static_cast<std::uint16_t>(kAudioDraws + draws_++);
+  TensorType& output = stage.output;
+  output = {.dtype = proto::DType::kFloat32, .shape = stage.op->frame_shape()};
+  if (!CountBytes(&output))
+    return absl::InvalidArgumentError("makes larger arrays than there can be");
+  stage.each = output.bytes / sizeof(float);
+  output.shape.insert(output.shape.begin(), signal_.frames);
+  if (!CountBytes(&output))
+    return absl::InvalidArgumentError("makes larger arrays than there can be");
+  is_ragged_ = input.ragged_axis.has_value();
+  made_->stages_.push_back(std::move(stage));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<const ArrayTransform>> ArrayTransform::Create(
+    const Ops& ops, const TensorType& first,
+    std::optional<std::uint64_t> longest, std::uint32_t first_rate) {
+  return Builder(first, longest, first_rate).Build(ops);
+}
+
+std::uint64_t ArrayTransform::LongestFrom(std::uint64_t length) const {
+  audio::Signal signal{.frames = length, .rate = first_rate_};
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const std::vector<std::uint64_t>& most = parts_[i]->output().tensor.shape;
+    signal.frames = std::min(signal.frames, most.front());
+    const auto made = stages_[i].op->LongestOf(signal);
+    // Nothing becomes of an array that is too short.
+    if (!made.ok()) return 0;
+    signal = *made;
+  }
+  return std::min(signal.frames, output().tensor.shape.front());
+}
+
+// One array on its way through the stages.
+class ArrayTransform::Work {
+ public:
+  Work(const Array& array, const SampleKey& key, transform::Scratch& scratch,
+       absl::Span<std::uint8_t> out)
+      : key_(key), scratch_(scratch), out_(out), array_(array) {}
+
+  // Takes the array through a part and the stage behind it. `is_last`: what
+  // comes of it is the result.
+  absl::Status Run(const ArrayPipeline& part, const Stage& stage, bool is_last);
+  const Array& array() const { return array_; }
+
+ private:
+  // The view's elements as they come in its order. They are the array's own
+  // where these come so.
+  absl::StatusOr<const float*> Gather(const ArrayPipeline& part,
+                                      const ArrayView& view);
+
+  const SampleKey& key_;
+  transform::Scratch& scratch_;
+  const absl::Span<std::uint8_t> out_;
+  Array array_;
+  float* own_ = nullptr;  // of the scratch, if the array lies there
+};
+
+absl::StatusOr<const float*> ArrayTransform::Work::Gather(
+    const ArrayPipeline& part, const ArrayView& view) {
+  ArrayView merged = view;
+  merged.Merge();
+  const absl::Span<const ArrayView::Axis> axes = merged.axes();
+  const bool is_whole = axes.size() == 1 && axes[0].present == axes[0].length &&
+                        axes[0].stride == sizeof(float);
+  if (part.copies() && is_whole && view.elements() > 0 &&
+      IsAligned(view.data()))
+    return reinterpret_cast<const float*>(view.data());
+  FOREBAY_ASSIGN_OR_RETURN(
+      own_, scratch_.Allocate<float>(view.elements(), "an array between ops"));
+  part.Write(view, reinterpret_cast<std::uint8_t*>(own_));
+  return own_;
+}
+
+absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
+                                       const Stage& stage, bool is_last) {
+  FOREBAY_ASSIGN_OR_RETURN(const ArrayView view, part.ViewOf(array_, key_));
+  FOREBAY_ASSIGN_OR_RETURN(const float* const in, Gather(part, view));
+  audio::Signal signal{.frames = view.axes()[0].length,
+                       .rate = array_.sample_rate};
+  if (part.input().any_channels) signal.each = view.axes()[1].length;
+  FOREBAY_ASSIGN_OR_RETURN(const audio::Signal made,
+                           stage.op->OutputOf(signal));
+  std::uint64_t elements = 0;
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(made.frames, stage.each, &elements) ||
+      __builtin_mul_overflow(elements, sizeof(float), &bytes))
+    return absl::InvalidArgumentError("is too long");
+  float* to = nullptr;
+  if (is_last && bytes <= out_.size() && IsAligned(out_.data())) {
+    to = reinterpret_cast<float*>(out_.data());
+  } else if (stage.op->in_place() && in == own_ && own_ != nullptr) {
+    to = own_;
+  } else {
+    FOREBAY_ASSIGN_OR_RETURN(
+        to, scratch_.Allocate<float>(elements, "an array between ops"));
+  }
+  transform::PhiloxDraws draws(key_.seed, key_.epoch, key_.sample, stage.draws);
+  FOREBAY_RETURN_IF_ERROR(stage.op->Run(in, signal, draws, scratch_, to));
+  own_ = to;
+  array_ = {.type = stage.output,
+            .items = {reinterpret_cast<const std::uint8_t*>(to), bytes},
+            .sample_rate = made.rate};
+  array_.type.shape.front() = made.frames;
+  array_.type.bytes = bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::uint64_t> ArrayTransform::Run(
+    const Array& array, const SampleKey& key, Workspace& workspace,
+    absl::Span<std::uint8_t> out) const {
+  if (stages_.empty()) return parts_.back()->Run(array, key, out);
+  transform::Scratch& scratch = workspace.parts().scratch;
+  scratch.ResetBehind(array.items);
+  Work work(array, key, scratch, out);
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const bool is_last = i + 1 == stages_.size() && parts_.back()->is_empty();
+    FOREBAY_RETURN_IF_ERROR(work.Run(*parts_[i], stages_[i], is_last));
+  }
+  if (work.array().items.data() == out.data()) {
+    FOREBAY_RETURN_IF_ERROR(parts_.back()->ViewOf(work.array(), key).status());
+    return work.array().type.bytes;
+  }
+  auto bytes = parts_.back()->Run(work.array(), key, out);
+  if (absl::IsDataLoss(bytes.status()) && array.sample_rate < first_rate_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "has a sample rate of ", array.sample_rate,
+        " Hz, less than sample 0, and so becomes too long: give Resample the "
+        "least rate as lowest_freq"));
+  }
+  return bytes;
+}
+
+}  // namespace forebay::pipeline

@@ -1,0 +1,90 @@
+#include "server/pipeline/audio/decibels.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+namespace forebay::pipeline::audio {
+namespace {
+
+constexpr float kLn2 = 0.693147180559945F;
+constexpr float kInverseLn10 = 0.434294481903252F;
+// torchaudio's amin.
+constexpr float kLeast = 1e-10F;
+
+// The natural logarithm of a normal number above 0; what is no number, or
+// infinite, stays so. The error is below 3e-7 of the result or 1e-7, whichever
+// is more. Has no branches, so that several are done at a time.
+inline float Log(float x) {
+  // The exponent is that of a mantissa from 2/3 to 4/3.
+  constexpr std::uint32_t kTwoThirds = 0x3F2AAAAB;
+  constexpr std::uint32_t kMantissa = 0x007FFFFF;
+  const std::uint32_t above = std::bit_cast<std::uint32_t>(x) - kTwoThirds;
+  const auto exponent =
+      static_cast<float>(static_cast<std::int32_t>(above) >> 23);
+  const float m = std::bit_cast<float>((above & kMantissa) + kTwoThirds);
+  // 2 artanh((m - 1) / (m + 1)).
+  const float s = (m - 1) / (m + 1);
+  const float square = s * s;
+  const float sum =
+      1 + square * (1.0F / 3 +
+                    square * (1.0F / 5 + square * (1.0F / 7 + square / 9)));
+  const float log = exponent * kLn2 + 2 * s * sum;
+  return x <= std::numeric_limits<float>::max() ? log : x;
+}
+
+// Applies `function` to each number. They are taken in blocks, as `out` may be
+// `in` and the compiler cannot know that this does not matter.
+template <typename Function>
+void EachBlock(const float* in, std::uint64_t count, float* out,
+               const Function& function) {
+  constexpr std::uint64_t kBlock = 256;
+  std::array<float, kBlock> block;
+  for (std::uint64_t done = 0; done < count; done += kBlock) {
+    const std::uint64_t some = std::min(kBlock, count - done);
+    std::copy(in + done, in + done + some, block.begin());
+    for (std::uint64_t i = 0; i < some; ++i) block[i] = function(block[i]);
+    std::copy(block.begin(), block.begin() + some, out + done);
+  }
+}
+
+}  // namespace
+
+void ToDecibels(const DecibelOptions& options, const float* in,
+                std::uint64_t count, float* out) {
+  const float factor = (options.magnitudes ? 20.0F : 10.0F) * kInverseLn10;
+  EachBlock(in, count, out, [factor](float value) {
+    return factor * Log(value < kLeast ? kLeast : value);
+  });
+  if (!options.top_db.has_value()) return;
+  float greatest = -std::numeric_limits<float>::infinity();
+  for (std::uint64_t i = 0; i < count; ++i)
+    greatest = out[i] > greatest ? out[i] : greatest;
+  const float least = greatest - *options.top_db;
+  for (std::uint64_t i = 0; i < count; ++i)
+    out[i] = out[i] < least ? least : out[i];
+}
+
+void ToLogs(const float* in, std::uint64_t count, float* out) {
+  EachBlock(in, count, out, [](float value) { return Log(value + 1e-6F); });
+}
+
+AmplitudeToDb::AmplitudeToDb(const DecibelOptions& options,
+                             std::vector<std::uint64_t> frame_shape)
+    : options_(options), shape_(std::move(frame_shape)) {}
+
+absl::Status AmplitudeToDb::Run(const float* in, const Signal& signal,
+                                transform::Draws& /*draws*/,
+                                transform::Scratch& /*scratch*/,
+                                float* out) const {
+  const std::uint64_t count =
+      std::accumulate(shape_.begin(), shape_.end(), signal.frames,
+                      std::multiplies<std::uint64_t>());
+  ToDecibels(options_, in, count, out);
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::pipeline::audio

@@ -1,0 +1,145 @@
+// New frame j * next + i is the sum of old ones around j * orig + i * orig /
+// next, each times the filter's value at its distance. So there are `next`
+// filters, and each goes on by `orig` frames from one use to the next.
+
+#include "server/pipeline/audio/resample_kernel.h"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/pipeline/audio/op.h"
+#include "server/pipeline/transform/exact_math.h"
+
+namespace forebay::pipeline::audio {
+namespace {
+
+using transform::ExactCosPi;
+using transform::ExactSinPi;
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kMaxElements = 1 << 20;  // of all filters
+// So many products are summed apart, in an order that is the same everywhere.
+constexpr std::size_t kLanes = 8;
+
+// The modified Bessel function of order 0; |x| at most 100.
+double BesselI0(double x) {
+  const double quarter = x * x / 4;
+  double term = 1;
+  double sum = 1;
+  for (int k = 1; k < 300 && term > sum * 1e-18; ++k) {
+    term *= quarter / (static_cast<double>(k) * k);
+    sum += term;
+  }
+  return sum;
+}
+
+double WindowAt(const ResampleOptions& options, double t) {
+  const double part = t / options.lowpass_filter_width;
+  if (options.kaiser) {
+    return BesselI0(options.beta * std::sqrt(1 - part * part)) /
+           BesselI0(options.beta);
+  }
+  const double cosine = ExactCosPi(part / 2);
+  return cosine * cosine;
+}
+
+float Dot(const float* a, const float* b, std::size_t count) {
+  std::array<float, kLanes> sums{};
+  for (std::size_t i = 0; i < count; i += kLanes) {
+    for (std::size_t k = 0; k < kLanes; ++k) sums[k] += a[i + k] * b[i + k];
+  }
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  }
+  return sums[0];
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const ResampleKernel>> ResampleKernel::Create(
+    std::uint32_t orig_freq, std::uint32_t new_freq,
+    const ResampleOptions& options) {
+  const std::uint32_t divisor = std::gcd(orig_freq, new_freq);
+  std::unique_ptr<ResampleKernel> kernel(
+      new ResampleKernel(orig_freq / divisor, new_freq / divisor));
+  const auto orig = static_cast<double>(kernel->orig_);
+  const auto next = static_cast<double>(kernel->next_);
+  const double base = std::fmin(orig, next) * options.rolloff;
+  // How far from its middle a filter has elements.
+  const double reach = options.lowpass_filter_width * orig / base;
+  const double taps = 2 * reach + 2 + kLanes;
+  if (!(taps * next <= kMaxElements)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "from ", orig_freq, " to ", new_freq,
+        " Hz needs too large a table: take rates with a greater common "
+        "divisor, a smaller lowpass_filter_width or a greater rolloff"));
+  }
+  kernel->Fill(options, base, reach);
+  return kernel;
+}
+
+void ResampleKernel::Fill(const ResampleOptions& options, double base,
+                          double reach) {
+  const auto orig = static_cast<double>(orig_);
+  const auto next = static_cast<double>(next_);
+  width_ = static_cast<std::uint64_t>(std::ceil(reach));
+  const auto span = static_cast<std::size_t>(2 * reach) + 2;
+  taps_ = (span + kLanes - 1) / kLanes * kLanes;
+  first_.resize(next_);
+  weights_.resize(next_ * taps_);
+  const auto crossings = static_cast<double>(options.lowpass_filter_width);
+  for (std::uint64_t i = 0; i < next_; ++i) {
+    const double middle =
+        static_cast<double>(width_) + static_cast<double>(i) * orig / next;
+    const double first = std::floor(middle - reach);
+    first_[i] = first > 0 ? static_cast<std::uint64_t>(first) : 0;
+    // torchaudio has this in float32.
+    const auto shift =
+        static_cast<double>(static_cast<float>(i) / static_cast<float>(next_));
+    for (std::size_t k = 0; k < taps_; ++k) {
+      const double place =
+          static_cast<double>(first_[i] + k) - static_cast<double>(width_);
+      const double t = (place / orig - shift) * base;
+      if (!(std::fabs(t) < crossings)) continue;
+      const double sinc = t == 0 ? 1 : ExactSinPi(t) / (kPi * t);
+      weights_[i * taps_ + k] =
+          static_cast<float>(sinc * WindowAt(options, t) * (base / orig));
+    }
+  }
+}
+
+absl::StatusOr<std::uint64_t> ResampleKernel::FramesOf(
+    std::uint64_t frames) const {
+  std::uint64_t scaled = 0;
+  if (__builtin_mul_overflow(frames, next_, &scaled) ||
+      scaled / orig_ >= kMaxFrames)
+    return absl::InvalidArgumentError("is too long");
+  return scaled / orig_ + (scaled % orig_ != 0 ? 1 : 0);
+}
+
+ResampleKernel::Room ResampleKernel::RoomFor(std::uint64_t frames) const {
+  // The last filter ends less than `orig` frames behind where the last new
+  // frame lies.
+  return {.before = width_,
+          .elements = frames + 2 * width_ + 2 * orig_ + taps_};
+}
+
+void ResampleKernel::Run(const float* room, std::uint64_t frames, float* out,
+                         std::size_t stride) const {
+  const std::uint64_t scaled = frames * next_;
+  const std::uint64_t count = scaled / orig_ + (scaled % orig_ != 0 ? 1 : 0);
+  std::uint64_t filter = 0;
+  for (std::uint64_t n = 0; n < count; ++n) {
+    out[n * stride] =
+        Dot(weights_.data() + filter * taps_, room + first_[filter], taps_);
+    if (++filter == next_) {
+      filter = 0;
+      room += orig_;
+    }
+  }
+}
+
+}  // namespace forebay::pipeline::audio

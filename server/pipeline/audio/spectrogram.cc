@@ -1,0 +1,51 @@
+#include "server/pipeline/audio/spectrogram.h"
+
+#include <utility>
+
+#include "server/base/status.h"
+
+namespace forebay::pipeline::audio {
+
+Spectrogram::Spectrogram(const StftOptions& options,
+                         std::optional<MelScale> mel,
+                         std::vector<std::uint64_t> clip_shape)
+    : stft_(options),
+      mel_(std::move(mel)),
+      clip_shape_(std::move(clip_shape)) {}
+
+std::vector<std::uint64_t> Spectrogram::frame_shape() const {
+  std::vector<std::uint64_t> shape = clip_shape_;
+  shape.push_back(row_elements());
+  return shape;
+}
+
+absl::StatusOr<Signal> Spectrogram::OutputOf(const Signal& signal) const {
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t times,
+                           stft_.TimesOf(signal.frames));
+  return Signal{.frames = times};
+}
+
+absl::Status Spectrogram::Run(const float* in, const Signal& signal,
+                              transform::Draws& /*draws*/,
+                              transform::Scratch& scratch, float* out) const {
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t times,
+                           stft_.TimesOf(signal.frames));
+  FOREBAY_ASSIGN_OR_RETURN(
+      float* const work,
+      scratch.Allocate<float>(stft_.work_elements() + stft_.bins(),
+                              "a spectrum"));
+  float* const bins = work + stft_.work_elements();
+  const std::size_t channels = clip_shape_.empty() ? 1 : clip_shape_.front();
+  for (std::uint64_t time = 0; time < times; ++time) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const Channel channel{
+          .first = in + c, .frames = signal.frames, .stride = channels};
+      stft_.Row(channel, time, work, mel_.has_value() ? bins : out);
+      if (mel_.has_value()) mel_->Apply(bins, out);
+      out += row_elements();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::pipeline::audio

@@ -1,0 +1,41 @@
+#ifndef FOREBAY_SERVER_PIPELINE_AUDIO_SPECTROGRAM_H_
+#define FOREBAY_SERVER_PIPELINE_AUDIO_SPECTROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "server/pipeline/audio/mel_scale.h"
+#include "server/pipeline/audio/op.h"
+#include "server/pipeline/audio/stft.h"
+
+namespace forebay::pipeline::audio {
+
+// A clip's spectrum at each of its times, or the bands of it: (frames) becomes
+// (times, bins), and (frames, channels) becomes (times, channels, bins).
+class Spectrogram final : public Op {
+ public:
+  // `clip_shape` is that of a frame of the clip: empty, or the channels.
+  Spectrogram(const StftOptions& options, std::optional<MelScale> mel,
+              std::vector<std::uint64_t> clip_shape);
+
+  std::vector<std::uint64_t> frame_shape() const override;
+  absl::StatusOr<Signal> OutputOf(const Signal& signal) const override;
+  absl::Status Run(const float* in, const Signal& signal,
+                   transform::Draws& draws, transform::Scratch& scratch,
+                   float* out) const override;
+
+ private:
+  std::size_t row_elements() const {
+    return mel_.has_value() ? mel_->bands() : stft_.bins();
+  }
+
+  const Stft stft_;
+  const std::optional<MelScale> mel_;
+  const std::vector<std::uint64_t> clip_shape_;
+};
+
+}  // namespace forebay::pipeline::audio
+
+#endif  // FOREBAY_SERVER_PIPELINE_AUDIO_SPECTROGRAM_H_

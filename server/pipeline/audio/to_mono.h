@@ -1,0 +1,33 @@
+#ifndef FOREBAY_SERVER_PIPELINE_AUDIO_TO_MONO_H_
+#define FOREBAY_SERVER_PIPELINE_AUDIO_TO_MONO_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "server/pipeline/audio/op.h"
+
+namespace forebay::pipeline::audio {
+
+// The mean of a clip's channels: (frames, channels) becomes (frames). Clips may
+// differ in their number of channels.
+class ToMono final : public Op {
+ public:
+  // `channels` are those of most clips, at least 1.
+  explicit ToMono(std::uint64_t channels) : channels_(channels) {}
+
+  std::vector<std::uint64_t> frame_shape() const override { return {}; }
+  absl::StatusOr<Signal> OutputOf(const Signal& signal) const override {
+    return Signal{.frames = signal.frames, .rate = signal.rate};
+  }
+  bool in_place() const override { return true; }
+  absl::Status Run(const float* in, const Signal& signal,
+                   transform::Draws& draws, transform::Scratch& scratch,
+                   float* out) const override;
+
+ private:
+  const std::uint64_t channels_;
+};
+
+}  // namespace forebay::pipeline::audio
+
+#endif  // FOREBAY_SERVER_PIPELINE_AUDIO_TO_MONO_H_

@@ -1,0 +1,32 @@
+#ifndef FOREBAY_SERVER_PIPELINE_AUDIO_VOLUME_H_
+#define FOREBAY_SERVER_PIPELINE_AUDIO_VOLUME_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "server/pipeline/audio/op.h"
+
+namespace forebay::pipeline::audio {
+
+// Multiplies by a factor, and clamps to -1 to 1.
+class Volume final : public Op {
+ public:
+  Volume(float factor, std::vector<std::uint64_t> frame_shape);
+
+  std::vector<std::uint64_t> frame_shape() const override { return shape_; }
+  absl::StatusOr<Signal> OutputOf(const Signal& signal) const override {
+    return signal;
+  }
+  bool in_place() const override { return true; }
+  absl::Status Run(const float* in, const Signal& signal,
+                   transform::Draws& draws, transform::Scratch& scratch,
+                   float* out) const override;
+
+ private:
+  const float factor_;
+  const std::vector<std::uint64_t> shape_;
+};
+
+}  // namespace forebay::pipeline::audio
+
+#endif  // FOREBAY_SERVER_PIPELINE_AUDIO_VOLUME_H_

@@ -1,0 +1,51 @@
+#ifndef FOREBAY_SERVER_STORAGE_S3_S3_LISTER_H_
+#define FOREBAY_SERVER_STORAGE_S3_S3_LISTER_H_
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "server/storage/http/authorizer.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/entity_tags.h"
+#include "server/storage/object_lister.h"
+#include "server/storage/s3/s3_root.h"
+
+namespace forebay::storage::s3 {
+
+// Lists objects below S3Roots. Lists the folders right below a root side by
+// side, on threads that end before List returns; a page has 1,000 objects.
+//
+// `client`, `tags` and `authorizer` (which may be null) must outlive it. Errors
+// as ObjectLister says; PERMISSION_DENIED names the credentials that were used.
+class S3Lister final : public ObjectLister {
+ public:
+  // `credentials` names those of the requests, for people.
+  S3Lister(http::Client* client, http::Authorizer* authorizer,
+           http::EntityTags* tags, std::function<std::string()> credentials)
+      : client_(client),
+        authorizer_(authorizer),
+        tags_(tags),
+        credentials_(std::move(credentials)) {}
+
+  absl::Status List(const Root& root,
+                    const std::function<void(ListedObject)>& each,
+                    const std::stop_token& stop) override;
+  absl::StatusOr<ObjectVersion> Stat(const Root& root, std::string_view object,
+                                     const std::stop_token& stop) override;
+
+ private:
+  absl::Status Explained(const absl::Status& error) const;
+
+  http::Client* const client_;
+  http::Authorizer* const authorizer_;
+  http::EntityTags* const tags_;
+  const std::function<std::string()> credentials_;
+};
+
+}  // namespace forebay::storage::s3
+
+#endif  // FOREBAY_SERVER_STORAGE_S3_S3_LISTER_H_

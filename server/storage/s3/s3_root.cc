@@ -1,0 +1,107 @@
+#include "server/storage/s3/s3_root.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "server/storage/http/url.h"
+
+namespace forebay::storage::s3 {
+namespace {
+
+// Source: "General purpose bucket naming rules" and "Naming Amazon S3 objects"
+// in the S3 User Guide. Other servers take underscores, too.
+constexpr std::size_t kMinBucketBytes = 3;
+constexpr std::size_t kMaxBucketBytes = 63;
+constexpr std::size_t kMaxKeyBytes = 1024;
+
+// A bucket's name may become part of a host's.
+bool IsBucketName(std::string_view name) {
+  return name.size() >= kMinBucketBytes && name.size() <= kMaxBucketBytes &&
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) {
+                       return absl::ascii_islower(c) ||
+                              absl::ascii_isdigit(c) || c == '-' || c == '_' ||
+                              c == '.';
+                     }) &&
+         absl::ascii_isalnum(static_cast<unsigned char>(name.front())) &&
+         absl::ascii_isalnum(static_cast<unsigned char>(name.back())) &&
+         name.find("..") == name.npos;
+}
+
+// Whether a part of the key between slashes is "." or "..": some servers, and
+// proxies before them, take such parts out, and so read elsewhere.
+bool HasDots(std::string_view key) {
+  for (;;) {
+    const std::size_t slash = key.find('/');
+    const std::string_view part = key.substr(0, slash);
+    if (part == "." || part == "..") return true;
+    if (slash == key.npos) return false;
+    key.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace
+
+S3Root::S3Root(std::string uri, std::string bucket, std::string bucket_url,
+               std::string prefix, std::string_view reader)
+    : uri_(std::move(uri)),
+      bucket_(std::move(bucket)),
+      bucket_url_(std::move(bucket_url)),
+      prefix_(std::move(prefix)),
+      identity_(std::make_shared<const std::string>(
+          absl::StrCat(bucket_url_, "/", prefix_) + '\0' +
+          std::string(reader))) {}
+
+absl::StatusOr<std::shared_ptr<const S3Root>> S3Root::Create(
+    std::string_view uri, const Endpoint& endpoint, std::string_view reader) {
+  constexpr std::string_view kScheme = "s3://";
+  std::string name(uri);
+  if (!uri.starts_with(kScheme))
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": is no URI s3://bucket/prefix"));
+  std::string_view rest = uri.substr(kScheme.size());
+  const std::string_view bucket = rest.substr(0, rest.find('/'));
+  rest.remove_prefix(bucket.size());
+  if (!IsBucketName(bucket))
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": no bucket can have that name"));
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  std::string prefix;
+  if (!rest.empty()) prefix = absl::StrCat(std::string(rest.substr(1)), "/");
+  if (prefix.size() > kMaxKeyBytes || prefix.find('\0') != prefix.npos)
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": no object's key can begin so"));
+  return std::shared_ptr<const S3Root>(
+      new S3Root(std::move(name), std::string(bucket), endpoint.UrlOf(bucket),
+                 std::move(prefix), reader));
+}
+
+absl::StatusOr<std::string> S3Root::UrlOf(std::string_view object) const {
+  const std::string key = prefix_ + std::string(object);
+  if (object.empty() || key.size() > kMaxKeyBytes || key.find('\0') != key.npos)
+    return absl::InvalidArgumentError("is not the key of an object");
+  if (HasDots(key))
+    return absl::InvalidArgumentError(
+        "has \".\" or \"..\" between slashes, and is not asked for: servers "
+        "read such keys differently");
+  return absl::StrCat(bucket_url_, "/", http::EscapePath(key));
+}
+
+std::string S3Root::ListUrl(std::string_view folder, bool one_level,
+                            std::string_view page_token) const {
+  return absl::StrCat(
+      bucket_url_, "/?",
+      page_token.empty()
+          ? ""
+          : absl::StrCat(
+                "continuation-token=", http::EscapeComponent(page_token), "&"),
+      one_level ? "delimiter=%2F&" : "",
+      "encoding-type=url&list-type=2&max-keys=1000&prefix=",
+      http::EscapeComponent(prefix_ + std::string(folder)));
+}
+
+}  // namespace forebay::storage::s3

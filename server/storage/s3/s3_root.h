@@ -1,0 +1,61 @@
+#ifndef FOREBAY_SERVER_STORAGE_S3_S3_ROOT_H_
+#define FOREBAY_SERVER_STORAGE_S3_S3_ROOT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/s3/settings.h"
+
+namespace forebay::storage::s3 {
+
+// The objects of a bucket whose keys begin with a prefix. Thread-safe and
+// immutable. Never blocks.
+class S3Root final : public Root {
+ public:
+  // "s3://bucket" or "s3://bucket/prefix"; a prefix is a folder: a slash
+  // follows it in objects' keys. `reader` names the credentials of the reads.
+  // INVALID_ARGUMENT names the URI.
+  static absl::StatusOr<std::shared_ptr<const S3Root>> Create(
+      std::string_view uri, const Endpoint& endpoint,
+      std::string_view reader = "");
+
+  const std::string& uri() const override { return uri_; }
+  // Equal for equal places that are read with the same credentials: others
+  // might have no access.
+  std::shared_ptr<const std::string> identity() const override {
+    return identity_;
+  }
+  // URLs last.
+  std::shared_ptr<const std::string> lasting_identity() const override {
+    return identity();
+  }
+  const std::string& bucket() const { return bucket_; }
+  // Returns the begin of all objects' keys below it: "", or up to a slash.
+  const std::string& prefix() const { return prefix_; }
+
+  // Returns the URL of an object. INVALID_ARGUMENT gives the reason only: no
+  // object can have that name.
+  absl::StatusOr<std::string> UrlOf(std::string_view object) const;
+  // Returns the URL of a page of the list of objects below a folder of the root
+  // ("", or a name that ends with a slash). The token "" names the first page.
+  // If `one_level`, the list has only the names of the folders right below it.
+  std::string ListUrl(std::string_view folder, bool one_level,
+                      std::string_view page_token) const;
+
+ private:
+  S3Root(std::string uri, std::string bucket, std::string bucket_url,
+         std::string prefix, std::string_view reader);
+
+  const std::string uri_;
+  const std::string bucket_;
+  const std::string bucket_url_;
+  const std::string prefix_;
+  const std::shared_ptr<const std::string> identity_;
+};
+
+}  // namespace forebay::storage::s3
+
+#endif  // FOREBAY_SERVER_STORAGE_S3_S3_ROOT_H_

@@ -1,0 +1,139 @@
+#include "server/storage/s3/settings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/http/url.h"
+#include "server/storage/small_file.h"
+
+namespace forebay::storage::s3 {
+namespace {
+
+constexpr char kDefaultRegion[] = "us-east-1";
+
+std::string FromEnvironment(const char* name, const char* otherwise = nullptr) {
+  const char* value = std::getenv(name);
+  if ((value == nullptr || *value == '\0') && otherwise != nullptr)
+    value = std::getenv(otherwise);
+  return value == nullptr ? "" : value;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const absl::string_view trimmed =
+      absl::StripAsciiWhitespace({text.data(), text.size()});
+  return std::string_view(trimmed.data(), trimmed.size());
+}
+
+// A region becomes part of a host's name.
+bool IsRegion(std::string_view name) {
+  return !name.empty() && name.size() <= 63 &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
+         });
+}
+
+absl::StatusOr<std::string> FindRegion(const Settings& settings,
+                                       const Environment& environment) {
+  if (!settings.region.empty()) return settings.region;
+  if (!environment.region.empty()) return environment.region;
+  if (environment.config_file.empty()) return std::string(kDefaultRegion);
+  const auto text = ReadSmallFile(environment.config_file);
+  if (absl::IsNotFound(text.status())) return std::string(kDefaultRegion);
+  if (!text.ok()) return text.status();
+  std::string profile = settings.profile;
+  if (profile.empty()) profile = environment.profile;
+  const auto found = FindProfile(*text, profile.empty() || profile == "default"
+                                            ? "default"
+                                            : "profile " + profile);
+  if (!found.has_value() || found->count("region") == 0)
+    return std::string(kDefaultRegion);
+  return found->at("region");
+}
+
+Endpoint::Style StyleOf(const std::string& addressing, bool is_amazons) {
+  if (addressing == "path") return Endpoint::Style::kPath;
+  if (addressing == "virtual") return Endpoint::Style::kVirtual;
+  return is_amazons ? Endpoint::Style::kPathIfDot : Endpoint::Style::kPath;
+}
+
+}  // namespace
+
+Environment Environment::OfProcess() {
+  Environment environment;
+  environment.region = FromEnvironment("AWS_REGION", "AWS_DEFAULT_REGION");
+  environment.endpoint =
+      FromEnvironment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+  environment.key_id = FromEnvironment("AWS_ACCESS_KEY_ID");
+  environment.secret = FromEnvironment("AWS_SECRET_ACCESS_KEY");
+  environment.token = FromEnvironment("AWS_SESSION_TOKEN");
+  environment.credentials_file = FromEnvironment("AWS_SHARED_CREDENTIALS_FILE");
+  environment.config_file = FromEnvironment("AWS_CONFIG_FILE");
+  environment.profile = FromEnvironment("AWS_PROFILE");
+  const std::string home = FromEnvironment("HOME");
+  if (home.empty()) return environment;
+  if (environment.credentials_file.empty())
+    environment.credentials_file = home + "/.aws/credentials";
+  if (environment.config_file.empty())
+    environment.config_file = home + "/.aws/config";
+  return environment;
+}
+
+std::string Endpoint::UrlOf(std::string_view bucket) const {
+  const std::string name(bucket);
+  if (style == Style::kPath ||
+      (style == Style::kPathIfDot && name.find('.') != name.npos))
+    return absl::StrCat(url, "/", name);
+  const std::size_t host = url.find("://") + 3;
+  return absl::StrCat(url.substr(0, host), name, ".", url.substr(host));
+}
+
+absl::StatusOr<Endpoint> FindEndpoint(const Settings& settings,
+                                      const Environment& environment) {
+  Endpoint endpoint;
+  FOREBAY_ASSIGN_OR_RETURN(endpoint.region, FindRegion(settings, environment));
+  if (!IsRegion(endpoint.region))
+    return absl::InvalidArgumentError(
+        absl::StrCat("no region is called \"", endpoint.region, "\""));
+  const std::string& named =
+      settings.endpoint.empty() ? environment.endpoint : settings.endpoint;
+  endpoint.style = StyleOf(settings.addressing, named.empty());
+  if (!named.empty()) {
+    FOREBAY_ASSIGN_OR_RETURN(endpoint.url, http::ParseBaseUrl(named));
+    return endpoint;
+  }
+  endpoint.url = absl::StrCat("https://s3.", endpoint.region, ".amazonaws.com",
+                              endpoint.region.starts_with("cn-") ? ".cn" : "");
+  return endpoint;
+}
+
+std::optional<Profile> FindProfile(std::string_view text,
+                                   std::string_view section) {
+  std::optional<Profile> found;
+  bool inside = false;
+  while (!text.empty()) {
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    const std::string_view line = Trimmed(row);
+    if (line.empty() || line.front() == '#' || line.front() == ';') continue;
+    if (line.front() == '[') {
+      inside = line.ends_with(']') &&
+               Trimmed(line.substr(1, line.size() - 2)) == section;
+      if (inside && !found.has_value()) found.emplace();
+      continue;
+    }
+    const std::size_t equals = line.find('=');
+    // Indented lines belong to a key that has keys of its own.
+    if (!inside || equals == line.npos || row.front() == ' ' ||
+        row.front() == '\t')
+      continue;
+    (*found)[std::string(Trimmed(line.substr(0, equals)))] =
+        std::string(Trimmed(line.substr(equals + 1)));
+  }
+  return found;
+}
+
+}  // namespace forebay::storage::s3

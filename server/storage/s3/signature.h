@@ -1,0 +1,65 @@
+#ifndef FOREBAY_SERVER_STORAGE_S3_SIGNATURE_H_
+#define FOREBAY_SERVER_STORAGE_S3_SIGNATURE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace forebay::storage::s3 {
+
+// The secrets that requests are signed with.
+struct Keys {
+  std::string id;      // of the access key
+  std::string secret;  // of the access key
+  std::string token;   // of the session, for keys that expire; else ""
+
+  bool operator==(const Keys&) const = default;
+};
+
+// The parts of a request that are signed.
+struct RequestToSign {
+  std::string method;
+  std::string path;   // as it stands in the URL, from its slash on
+  std::string query;  // as it stands in the URL, after the question mark
+  // Names in lower case. "host" and "x-amz-date" must be among them.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body_sha256;  // in hex
+};
+
+// The SHA-256 of no bytes, in hex.
+inline constexpr char kEmptySha256[] =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+// Returns a time as the header x-amz-date has it: "20150830T123600Z".
+std::string SigningTime(std::int64_t unix_seconds);
+
+// Returns the text that stands for a request in its signature.
+std::string CanonicalRequest(const RequestToSign& request);
+
+// Signs requests by AWS's Signature Version 4. Source: "AWS Signature Version 4
+// for API requests" in the IAM User Guide.
+//
+// Not thread-safe: keeps the key of the last day. Never blocks. No errors.
+class Signer {
+ public:
+  Signer(Keys keys, std::string region, std::string service = "s3");
+
+  const Keys& keys() const { return keys_; }
+  // Returns the value of the header Authorization, for a request at the time
+  // that its x-amz-date says.
+  std::string Authorization(const RequestToSign& request,
+                            std::string_view signing_time);
+
+ private:
+  const Keys keys_;
+  const std::string region_;
+  const std::string service_;
+  std::string day_;
+  std::string key_;  // of that day
+};
+
+}  // namespace forebay::storage::s3
+
+#endif  // FOREBAY_SERVER_STORAGE_S3_SIGNATURE_H_

@@ -1,0 +1,55 @@
+#include "server/storage/webhdfs/webhdfs_protocol.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
+#include "server/storage/webhdfs/file_status.h"
+#include "server/storage/webhdfs/hdfs_root.h"
+
+namespace forebay::storage::webhdfs {
+
+absl::StatusOr<http::Request> WebHdfsProtocol::Ask(
+    const ReadRequest& read, const http::ByteRange& range) const {
+  const auto* const root = dynamic_cast<const HdfsRoot*>(read.root.get());
+  if (root == nullptr) return absl::InvalidArgumentError("lies in no HDFS");
+  http::Request request;
+  FOREBAY_ASSIGN_OR_RETURN(
+      request.url, root->OpenUrl(read.object, range.offset, range.length));
+  // Name nodes lead to hosts of their own choice.
+  request.refuse_link_local = true;
+  return request;
+}
+
+absl::Status WebHdfsProtocol::Judge(const ReadRequest&,
+                                    const http::ByteRange& range,
+                                    const http::Answer& answer) const {
+  if (answer.status != 200)
+    return absl::UnavailableError(
+        absl::StrCat("the server answers ", answer.status, " to OPEN"));
+  const bool is_longer = answer.failure == http::Failure::kTooLong;
+  if (!is_longer && answer.filled == range.length) return absl::OkStatus();
+  // A file that has become shorter is told by its version.
+  return absl::DataLossError(
+      absl::StrCat("the server sends ", is_longer ? "more" : "less",
+                   " than the ", range.length, " bytes of its answer"));
+}
+
+absl::StatusOr<std::string> WebHdfsProtocol::Follow(
+    const http::Answer& answer) const {
+  const std::string* const place = answer.Header("location");
+  if (answer.status != 307 || place == nullptr) return Fault(answer);
+  if (!place->starts_with("http://") && !place->starts_with("https://"))
+    return absl::InvalidArgumentError(
+        "the name node leads to a place that is no http or https URL");
+  return *place;
+}
+
+absl::Status WebHdfsProtocol::Fault(const http::Answer& answer) const {
+  return FaultOf(answer);
+}
+
+absl::Status WebHdfsProtocol::Explain(const absl::Status& error) const {
+  if (!absl::IsNotFound(error)) return error;
+  return absl::NotFoundError("was deleted since the dataset was indexed");
+}
+
+}  // namespace forebay::storage::webhdfs

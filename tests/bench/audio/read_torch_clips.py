@@ -1,0 +1,46 @@
+"""Reads epochs of windows of audio files as a trainer without Forebay does: torch's
+DataLoader over soundfile, which reads just the window."""
+
+import json
+import pathlib
+import sys
+import time
+
+import soundfile
+import torch
+
+
+class Windows(torch.utils.data.Dataset):
+    def __init__(self, path, frames, epochs):
+        self._files = sorted(pathlib.Path(path).iterdir()) * epochs
+        self._frames = frames
+
+    def __len__(self):
+        return len(self._files)
+
+    def __getitem__(self, number):
+        with soundfile.SoundFile(self._files[number]) as file:
+            most = file.frames - self._frames
+            file.seek(int(torch.randint(most + 1, ())))
+            return torch.from_numpy(file.read(self._frames, dtype="float32"))
+
+
+def measure(path, frames, epochs, workers, batch_size=8):
+    """Reads shuffled epochs as one, so that workers start once.
+
+    Returns:
+      A dict of samples and seconds (from the first batch to the last).
+    """
+    loader = torch.utils.data.DataLoader(
+        Windows(path, frames, epochs), batch_size=batch_size, shuffle=True,
+        num_workers=workers)
+    batches = iter(loader)
+    next(batches)
+    samples, begin = 0, time.monotonic()
+    for batch in batches:
+        samples += len(batch)
+    return {"samples": samples, "seconds": time.monotonic() - begin}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(**json.loads(sys.argv[1]))))

@@ -1,0 +1,62 @@
+"""Indexes of ten million small samples: bytes on disk, and how long a dataset takes
+to open that was opened before, by this daemon or by one that has ended since."""
+
+import pathlib
+import sys
+import tempfile
+
+from daemon import daemon
+from figures import in_turns, row
+from readers import call
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "formats"
+COUNT = 10_000_000
+MOST_BYTES = 24  # a sample
+MOST_SECONDS = 0.3
+ROUNDS = 3
+
+
+def _measure(name, path, key_bytes):
+    options = {"lmdb": {"function": "lmdb"}, "zip": {"images": True}}.get(name, {})
+
+    def open_with(server):
+        environment = dict(server.environment, PYTHONPATH=(
+            f"{server.environment['PYTHONPATH']}:{FOLDER}"))
+        found = call("formats/open_container.py", environment, path=path, **options)
+        assert found["samples"] == COUNT, found
+        return found["seconds"]
+
+    with tempfile.TemporaryDirectory() as folder:
+        with daemon(index=folder) as server:
+            cold = open_with(server)
+            warm, = in_turns(ROUNDS, lambda: open_with(server))
+        size = sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*")
+                   if file.is_file())
+
+        def restarted():
+            with daemon(index=folder) as server:
+                return open_with(server)
+
+        kept, = in_turns(ROUNDS, restarted)
+    what = f"{name}, ten million samples"
+    return [
+        row("index", f"{what}: opened again / bar", warm, MOST_SECONDS, "s"),
+        row("index", f"{what}: by another daemon / bar", kept, MOST_SECONDS, "s"),
+        row("index", f"{what}: index / bar", size / COUNT,
+            MOST_BYTES + key_bytes, "bytes a sample"),
+        row("index", f"{what}: opened first / again", cold, warm, "s"),
+    ]
+
+
+def run():
+    """Rows: the slowest to open again, then each container."""
+    sys.path.insert(0, str(FOLDER))
+    import many_samples
+    rows = []
+    for name in many_samples.NAMES:
+        path = many_samples.path(name, COUNT)
+        if path is not None:
+            key = len(many_samples.NAME % 0) if name == "zip" else 0
+            rows += _measure(name, path, key)
+    worst = max(rows[::4], key=lambda one: one["ratio"])
+    return [dict(worst, metric=f"the slowest: {worst['metric']}"), *rows]

@@ -1,0 +1,126 @@
+"""Buckets behind a slow link: ours, and libcurl alone.
+
+Between a server and the readers is a link that adds 30 ms to each request and
+carries 100 MB/s. Ours finds out by itself how many requests at once are best,
+and is measured after 10 s; libcurl alone reads with the best of many numbers of
+connections. Then 1 % of all requests stall for 5 s. The link and the server must
+not be what limits it: their CPU time is among the rows.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from figures import CORES, in_turns, row
+from readers import program
+
+ROUNDS = 3
+OBJECTS, OBJECT_BYTES = 512, 100_000
+DELAY_MS, MEGABYTES = 30, 100
+STALLED, STALL_SECONDS = 0.01, 5
+FOUND_SECONDS, SECONDS = 10, 5
+CONNECTIONS = (8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256)
+
+
+@contextlib.contextmanager
+def link(port, *options):
+    """A running link to a port of this host: its URL, and its process's number."""
+    with subprocess.Popen(
+            [program("buckets/slow_link"), str(port), "--delay-ms",
+             str(DELAY_MS), "--megabytes", str(MEGABYTES), *options],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            yield (f"http://127.0.0.1:{int(process.stdout.readline())}",
+                   process.pid)
+        finally:
+            process.stdin.close()
+
+
+def _measure(command):
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    found = json.loads(done.stdout)
+    if found["failures"]:
+        raise RuntimeError(f"{found['failures']} requests failed")
+    found["rate"] = found["bytes"] / found["seconds"] / 1e6
+    return found
+
+
+def _ours(url, uri, options):
+    return _measure([program("buckets/read_objects"), url, uri, "--warm",
+                     str(FOUND_SECONDS), "--seconds", str(SECONDS), *options])
+
+
+def _bare(base, connections, seconds):
+    return _measure([program("buckets/bare_http"), base, "--objects",
+                     str(OBJECTS), "--connections", str(connections),
+                     "--seconds", str(seconds)])["rate"]
+
+
+def _cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+    user, system = fields.split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+class _Watch:
+    """Records the share of time that other processes were busy during a
+    measurement."""
+
+    def __init__(self, server, link):
+        self._pids = {"server": server, "link": link}
+        self.busiest = {"server": 0.0, "link": 0.0}
+
+    def around(self, measure):
+        begin = time.monotonic()
+        before = {name: _cpu_seconds(pid) for name, pid in self._pids.items()}
+        found = measure()
+        wall = time.monotonic() - begin
+        for name, pid in self._pids.items():
+            share = (_cpu_seconds(pid) - before[name]) / wall
+            self.busiest[name] = max(self.busiest[name], share)
+        return found
+
+
+def measure(name, port, pid, uri, path, options=()):
+    """Rows: bytes a second, then with stalls, then what it took.
+
+    Args:
+      name: the bench's.
+      port, pid: of a server on this host.
+      uri: the bucket's; it holds OBJECTS of OBJECT_BYTES, called 0, 1, ...
+      path: what their URLs have before these names.
+      options: of our reader.
+    """
+    with link(port) as (url, link_pid), \
+            link(port, "--stalled", str(STALLED), "--stall-seconds",
+                 str(STALL_SECONDS)) as (stalling_url, _):
+        best = max(CONNECTIONS, key=lambda count: _bare(url + path, count, 2))
+        watch, found = _Watch(pid, link_pid), []
+
+        def ours(address):
+            found.append(watch.around(lambda: _ours(address, uri, options)))
+            return found[-1]["rate"]
+
+        calm, bare, stalling = in_turns(
+            ROUNDS, lambda: ours(url), lambda: _bare(url + path, best, SECONDS),
+            lambda: ours(stalling_url))
+    tuned = sorted(one["concurrency"] for one in found[0::2])[ROUNDS // 2]
+    hedges = sum(one["hedges"] for one in found[1::2])
+    requests = sum(one["requests"] for one in found[1::2])
+    return [
+        row(name, f"ours / libcurl alone, {best} connections", calm, bare,
+            "MB/s"),
+        row(name, f"{STALLED:.0%} stalled for {STALL_SECONDS} s / none",
+            stalling, calm, "MB/s"),
+        row(name, "requests at once, found / best of bare", tuned, best,
+            "requests"),
+        row(name, "requests made twice / stalled", hedges,
+            requests * STALLED, "requests"),
+        row(name, "the link's CPU / a core", watch.busiest["link"], 1,
+            "cores"),
+        row(name, "the server's CPU / all cores", watch.busiest["server"],
+            CORES, "cores"),
+    ]

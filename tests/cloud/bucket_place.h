@@ -1,0 +1,65 @@
+#ifndef FOREBAY_TESTS_CLOUD_BUCKET_PLACE_H_
+#define FOREBAY_TESTS_CLOUD_BUCKET_PLACE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/gcs/kept_token.h"
+#include "server/storage/gcs/token_source.h"
+#include "server/storage/http/authorizer.h"
+#include "server/storage/http/client.h"
+#include "server/storage/http/entity_tags.h"
+#include "server/storage/http/object_list.h"
+#include "server/storage/http/protocol.h"
+#include "server/storage/object_lister.h"
+#include "server/storage/s3/kept_credentials.h"
+
+namespace forebay::tests {
+
+// The credentials that a bucket is read with; what is "" is not used.
+struct BucketReader {
+  std::string metadata_host;  // gs://: HOST:PORT of a metadata server
+  std::string credentials;    // s3://: a file of credentials
+};
+
+// A bucket of Cloud Storage or of S3, and what the daemon reads it with. Must
+// outlive the client that it is opened with, and its calls, and not the engine.
+// Open and List block.
+class BucketPlace {
+ public:
+  // `uri` is gs://BUCKET/PREFIX or s3://BUCKET/PREFIX.
+  static absl::StatusOr<std::unique_ptr<BucketPlace>> Open(
+      const std::string& endpoint, const std::string& uri,
+      const BucketReader& reader, storage::http::Client* client);
+
+  absl::StatusOr<std::vector<storage::ListedObject>> List(
+      storage::http::Client* client) const;
+
+  const std::shared_ptr<const storage::Root>& root() const { return root_; }
+  const storage::http::Protocol* protocol() const { return protocol_.get(); }
+  storage::http::Authorizer* authorizer() const { return authorizer_; }
+
+ private:
+  absl::Status OpenGcs(const std::string& endpoint, const std::string& uri,
+                       const BucketReader& reader,
+                       storage::http::Client* client);
+  absl::Status OpenS3(const std::string& endpoint, const std::string& uri,
+                      const BucketReader& reader,
+                      storage::http::Client* client);
+
+  std::unique_ptr<storage::gcs::TokenSource> tokens_;
+  std::unique_ptr<storage::gcs::KeptToken> token_;
+  std::unique_ptr<storage::s3::KeptCredentials> credentials_;
+  storage::http::Authorizer* authorizer_ = nullptr;
+  storage::http::EntityTags tags_;
+  std::shared_ptr<const storage::Root> root_;
+  std::unique_ptr<const storage::http::Protocol> protocol_;
+  storage::http::PagedPlace lists_;
+};
+
+}  // namespace forebay::tests
+
+#endif  // FOREBAY_TESTS_CLOUD_BUCKET_PLACE_H_

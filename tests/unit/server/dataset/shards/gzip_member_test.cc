@@ -1,0 +1,88 @@
+#include "server/dataset/shards/gzip_member.h"
+
+#include <string>
+#include <string_view>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/storage/inflated/packed_files.h"
+
+namespace forebay::dataset::shards {
+namespace {
+
+using storage::inflated::AsBytes;
+using storage::inflated::Gzip;
+using storage::inflated::Noise;
+using storage::inflated::Prose;
+using testing::HasSubstr;
+
+// Inflates into memory of that length, and checks that the bytes behind stay.
+absl::StatusOr<std::string> Inflated(std::string_view packed,
+                                     std::size_t length) {
+  std::string out(length + 8, '#');
+  const absl::Status status = Gunzip(
+      AsBytes(packed),
+      absl::MakeSpan(reinterpret_cast<std::uint8_t*>(out.data()), length));
+  EXPECT_EQ(out.substr(length), "########");
+  if (!status.ok()) return status;
+  return out.substr(0, length);
+}
+
+void ExpectDamaged(std::string_view packed, std::size_t length,
+                   std::string_view reason) {
+  const absl::Status status = Inflated(packed, length).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr(std::string(reason)));
+}
+
+TEST(GzipMemberTest, IsKnownByItsName) {
+  EXPECT_TRUE(IsGzipped("npy.gz"));
+  EXPECT_TRUE(IsGzipped("left.npy.gz"));
+  EXPECT_TRUE(IsGzipped("gz"));
+  EXPECT_FALSE(IsGzipped("npy"));
+  EXPECT_FALSE(IsGzipped("gz.npy"));
+  EXPECT_FALSE(IsGzipped("tgz"));
+  EXPECT_FALSE(IsGzipped(""));
+}
+
+TEST(GzipMemberTest, InflatesWhatItsEndSays) {
+  for (const std::string& text :
+       {std::string(), std::string("abc"), Prose(3'000'000, 1),
+        Noise(100'000, 2), std::string(5'000'000, 'x')}) {
+    const std::string packed = Gzip(text);
+    const std::uint32_t bytes =
+        InflatedBytes(AsBytes(packed).last(kGzipEndBytes), packed.size());
+    EXPECT_EQ(bytes, text.size());
+    const auto inflated = Inflated(packed, bytes);
+    ASSERT_TRUE(inflated.ok()) << inflated.status();
+    EXPECT_TRUE(*inflated == text);
+    // As `tar` and tapes pad.
+    EXPECT_TRUE(Inflated(packed + std::string(100, '\0'), bytes).ok());
+  }
+}
+
+TEST(GzipMemberTest, ItsEndSaysNothingImpossible) {
+  EXPECT_EQ(InflatedBytes(AsBytes("\xff\xff\xff\xff"), 1000), 0);
+  EXPECT_EQ(InflatedBytes(AsBytes("\xff\xff\xff\xff"), UINT32_MAX), UINT32_MAX);
+  EXPECT_EQ(InflatedBytes(AsBytes(std::string_view("\0\1\0\0", 4)), 1), 256);
+}
+
+TEST(GzipMemberTest, TellsOfDamage) {
+  const std::string text = Prose(5000, 1);
+  const std::string packed = Gzip(text);
+  ExpectDamaged(packed, text.size() - 1, "more bytes than its end says");
+  ExpectDamaged(packed, text.size() + 1, "1 bytes less than its end says");
+  ExpectDamaged(packed, 0, "more bytes than its end says");
+  ExpectDamaged(packed + "x", text.size(), "something lies behind its end");
+  ExpectDamaged(packed + packed, text.size(), "something lies behind its end");
+  ExpectDamaged("abcdefghijklmnopqrs", 10, "incorrect header check");
+  ExpectDamaged("", 0, "it has no end");
+  for (std::size_t size = 0; size < packed.size(); ++size)
+    ExpectDamaged(packed.substr(0, size), text.size(), "it has no end");
+  std::string wrong = packed;
+  wrong[wrong.size() - 6] ^= 1;
+  ExpectDamaged(wrong, text.size(), "incorrect data check");
+}
+
+}  // namespace
+}  // namespace forebay::dataset::shards

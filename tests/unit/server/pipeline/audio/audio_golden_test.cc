@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "server/pipeline/audio/masking.h"
+#include "server/pipeline/transform/scratch.h"
+#include "tests/unit/server/pipeline/audio/golden.h"
+
+namespace forebay::pipeline::audio {
+namespace {
+
+float GreatestOf(const std::vector<float>& values) {
+  float greatest = 0;
+  for (const float value : values)
+    greatest = std::max(greatest, std::fabs(value));
+  return greatest;
+}
+
+std::size_t CountOf(const std::string& shape) {
+  std::istringstream text(shape);
+  std::size_t count = 1;
+  for (std::string length; std::getline(text, length, 'x');)
+    count *= std::stoul(length);
+  return count;
+}
+
+TEST(AudioGoldenTest, OpsAreTorchaudios) {
+  std::istringstream lines(GoldenText("golden.txt"));
+  const std::vector<float> all = GoldenFloats("golden.bin");
+  std::size_t at = 0;
+  for (std::string line; std::getline(lines, line);) {
+    SCOPED_TRACE(line);
+    std::istringstream words(line);
+    std::string clip, tolerance, shape, ops;
+    words >> clip >> tolerance >> shape;
+    std::getline(words, ops);
+    shape.pop_back();
+    const std::size_t count = CountOf(shape);
+    const std::vector<float> wanted(all.begin() + at, all.begin() + at + count);
+    at += count;
+    const std::vector<float> made = Transformed(ops, GoldenClip(clip).array);
+    ASSERT_EQ(made.size(), count);
+    const bool is_db = tolerance.ends_with("dB");
+    const float allowed = std::strtof(tolerance.c_str(), nullptr) *
+                          (is_db ? 1 : GreatestOf(wanted));
+    float worst = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      worst = std::max(worst, std::fabs(made[i] - wanted[i]));
+    EXPECT_LE(worst, allowed);
+  }
+  EXPECT_EQ(at, all.size());
+}
+
+// Gives two numbers, and counts.
+class FixedDraws final : public transform::Draws {
+ public:
+  FixedDraws(float first, float second) : values_{first, second} {}
+  float Unit() override { return values_[drawn_++ % 2]; }
+  std::uint64_t Below(std::uint64_t) override { return 0; }
+  int drawn() const { return drawn_; }
+
+ private:
+  float values_[2];
+  int drawn_ = 0;
+};
+
+TEST(AudioGoldenTest, MasksAreTorchaudios) {
+  std::istringstream lines(GoldenText("masks.txt"));
+  transform::Scratch scratch(0);
+  std::uint64_t length = 0;
+  MaskOptions options;
+  float first = 0;
+  float second = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  int count = 0;
+  while (lines >> length >> options.most >> options.part >> first >> second >>
+         begin >> end) {
+    SCOPED_TRACE(count++);
+    FixedDraws draws(first, second);
+    std::vector<float> times(2 * length, 1);
+    ASSERT_TRUE(
+        Masking(options, {2})
+            .Run(times.data(), {.frames = length}, draws, scratch, times.data())
+            .ok());
+    for (std::uint64_t i = 0; i < 2 * length; ++i)
+      ASSERT_EQ(times[i], i / 2 < begin || i / 2 >= end ? 1 : 0) << i;
+    EXPECT_LE(draws.drawn(), 2);
+    MaskOptions of_bins = options;
+    of_bins.of_times = false;
+    const std::vector<float> ones(3 * length, 1);
+    std::vector<float> bins(3 * length);
+    ASSERT_TRUE(
+        Masking(of_bins, {length})
+            .Run(ones.data(), {.frames = 3}, draws, scratch, bins.data())
+            .ok());
+    for (std::uint64_t i = 0; i < 3 * length; ++i)
+      ASSERT_EQ(bins[i], i % length < begin || i % length >= end ? 1 : 0) << i;
+  }
+  EXPECT_EQ(count, 60);
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::audio

@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "server/pipeline/audio/mel_scale.h"
+#include "server/pipeline/audio/real_fft.h"
+#include "server/pipeline/audio/resample_kernel.h"
+#include "server/pipeline/transform/exact_math.h"
+
+namespace forebay::pipeline::audio {
+namespace {
+
+TEST(ExactMathTest, SinesAndCosinesAreExact) {
+  const long double pi = std::acos(-1.0L);
+  for (int i = -5000; i <= 5000; ++i) {
+    const double x = i / 787.0;
+    ASSERT_NEAR(transform::ExactSinPi(x), static_cast<double>(std::sin(pi * x)),
+                1e-15);
+    ASSERT_NEAR(transform::ExactCosPi(x), static_cast<double>(std::cos(pi * x)),
+                1e-15);
+  }
+  EXPECT_EQ(transform::ExactCosPi(0.5), 0);
+  EXPECT_EQ(transform::ExactSinPi(1e9), 0);
+}
+
+TEST(RealFftTest, PowersAreThoseOfTheSum) {
+  std::minstd_rand random(3);
+  for (const std::uint32_t size : {2u, 3u, 4u, 5u, 7u, 8u, 30u, 49u, 128u}) {
+    SCOPED_TRACE(size);
+    const RealFft fft(size);
+    std::vector<float> work(fft.work_elements());
+    std::vector<float> numbers(size);
+    for (float& number : numbers)
+      number = static_cast<float>(random() % 2001) / 1000 - 1;
+    std::copy(numbers.begin(), numbers.end(), work.begin());
+    std::vector<float> powers(fft.bins());
+    fft.Powers(work.data(), 0.5F, powers.data());
+    for (std::size_t k = 0; k < powers.size(); ++k) {
+      double real = 0;
+      double imaginary = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        const double angle = 2.0 * static_cast<double>(i * k) / size;
+        real += numbers[i] * transform::ExactCosPi(angle);
+        imaginary -= numbers[i] * transform::ExactSinPi(angle);
+      }
+      ASSERT_NEAR(powers[k], (real * real + imaginary * imaginary) / 2,
+                  1e-5 * size);
+    }
+  }
+}
+
+TEST(MelScaleTest, BandsCoverTheirBinsAlone) {
+  const MelScale scale({.n_mels = 10, .bins = 201, .f_min = 1000});
+  std::vector<float> bands(scale.bands());
+  std::vector<float> spectrum(201, 0);
+  for (std::size_t k = 0; k <= 25; ++k) spectrum[k] = 1e9F;
+  scale.Apply(spectrum.data(), bands.data());
+  for (const float band : bands) EXPECT_EQ(band, 0);
+  // Between the middles of the first band and the last, bands sum up to 1.
+  spectrum.assign(201, 0);
+  spectrum[100] = 3;
+  scale.Apply(spectrum.data(), bands.data());
+  float sum = 0;
+  for (const float band : bands) sum += band;
+  EXPECT_NEAR(sum, 3, 1e-5);
+}
+
+TEST(ResampleKernelTest, LengthsAndRoomFit) {
+  const std::uint32_t rates[] = {1, 2, 3, 147, 160, 8000, 11025, 16000};
+  for (const std::uint32_t from : rates) {
+    for (const std::uint32_t to : rates) {
+      if (from / to > 200) continue;
+      const auto kernel = ResampleKernel::Create(from, to, {});
+      ASSERT_TRUE(kernel.ok()) << from << " " << to << kernel.status();
+      std::uint64_t before = 0;
+      for (std::uint64_t frames = 0; frames < 60; ++frames) {
+        const auto made = (*kernel)->FramesOf(frames);
+        ASSERT_TRUE(made.ok());
+        EXPECT_EQ(*made, (frames * to + from - 1) / from);
+        EXPECT_GE(*made, before);
+        before = *made;
+        if (*made > 4000) continue;
+        // Of exactly the size that is asked for, for the sanitizers.
+        const ResampleKernel::Room room = (*kernel)->RoomFor(frames);
+        std::vector<float> clip(room.elements);
+        std::vector<float> out(*made);
+        (*kernel)->Run(clip.data(), frames, out.data(), 1);
+      }
+    }
+  }
+}
+
+TEST(ResampleKernelTest, ConstantsStay) {
+  const auto kernel = ResampleKernel::Create(44100, 16000, {});
+  ASSERT_TRUE(kernel.ok());
+  const ResampleKernel::Room room = (*kernel)->RoomFor(5000);
+  std::vector<float> clip(room.elements);
+  for (std::size_t i = 0; i < 5000; ++i) clip[room.before + i] = 0.5F;
+  std::vector<float> out(*(*kernel)->FramesOf(5000));
+  (*kernel)->Run(clip.data(), 5000, out.data(), 1);
+  for (std::size_t i = 20; i + 20 < out.size(); ++i)
+    ASSERT_NEAR(out[i], 0.5F, 2e-3) << i;
+}
+
+TEST(ResampleKernelTest, LargeTablesAreRefused) {
+  const auto refusal = [](std::uint32_t from, std::uint32_t to,
+                          const ResampleOptions& options = {}) {
+    return std::string(
+        ResampleKernel::Create(from, to, options).status().message());
+  };
+  EXPECT_EQ(refusal(1 << 24, 1),
+            "from 16777216 to 1 Hz needs too large a table: take rates with a "
+            "greater common divisor, a smaller lowpass_filter_width or a "
+            "greater rolloff");
+  EXPECT_NE(refusal(1, 1 << 24), "");
+  EXPECT_NE(refusal(96000, 95999), "");
+  EXPECT_NE(refusal(16000, 8000, {.rolloff = 1e-6}), "");
+  EXPECT_EQ(refusal(1 << 24, 1 << 24), "");
+  EXPECT_EQ(refusal(1 << 24, 1 << 20), "");
+}
+
+TEST(ResampleKernelTest, LongClipsAreRefused) {
+  const auto kernel = ResampleKernel::Create(1, 3, {});
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ((*kernel)->FramesOf(~std::uint64_t{0}).status().message(),
+            "is too long");
+  EXPECT_EQ((*kernel)->FramesOf(std::uint64_t{1} << 40).status().message(),
+            "is too long");
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::audio

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/pipeline/audio/op_reader.h"
+#include "tests/unit/server/pipeline/spec.h"
+
+namespace forebay::pipeline::audio {
+namespace {
+
+std::string Refusal(const std::string& op, const Input& input = {}) {
+  return std::string(
+      ReadOp(Spec("ops { " + op + " }").ops(0), input).status().message());
+}
+
+TEST(AudioRefusalsTest, OfResample) {
+  EXPECT_EQ(Refusal("resample { orig_freq: 1 }"),
+            "new_freq is 0, not 1 to 16777216");
+  EXPECT_EQ(Refusal("resample { orig_freq: 16777217 new_freq: 1 }"),
+            "orig_freq is 16777217, not 0 to 16777216");
+  EXPECT_EQ(Refusal("resample { new_freq: 1 lowest_freq: 99999999 }"),
+            "lowest_freq is 99999999, not 0 to 16777216");
+  EXPECT_EQ(Refusal("resample { new_freq: 1 }"),
+            "the array does not tell its sample rate: give orig_freq");
+  EXPECT_EQ(Refusal("resample { new_freq: 1 }", {.rate = 8}), "");
+  EXPECT_EQ(Refusal("resample { new_freq: 1 }", {.rate = 1U << 25}),
+            "the clip has a sample rate of 33554432 Hz, not 1 to 16777216");
+  const std::string both = "resample { orig_freq: 2 new_freq: 1 ";
+  EXPECT_EQ(Refusal(both + "lowpass_filter_width: 1025 }"),
+            "lowpass_filter_width is 1025, not 1 to 1024");
+  for (const char* const value : {"nan", "-1", "1.1", "inf"}) {
+    EXPECT_NE(Refusal(both + "rolloff: " + value + " }"), "");
+    EXPECT_NE(Refusal(both + "beta: " + value + " }") == "",
+              std::string(value) != "1.1");
+  }
+  EXPECT_EQ(Refusal(both + "method: 3 }"),
+            "resampling_method is 3, which this "
+            "daemon does not know");
+}
+
+TEST(AudioRefusalsTest, OfVol) {
+  EXPECT_EQ(Refusal("vol { gain: -1 }"), "gain is -1, not 0 to 1e+06");
+  EXPECT_EQ(Refusal("vol { gain: nan }"), "gain is nan, not 0 to 1e+06");
+  EXPECT_EQ(Refusal("vol { gain: 0 gain_type: POWER }"),
+            "gain is 0, not 1e-12 to 1e+12");
+  EXPECT_EQ(Refusal("vol { gain: 300 gain_type: DB }"),
+            "gain is 300, not -240 to 120");
+  EXPECT_EQ(Refusal("vol { gain_type: 7 }"),
+            "gain_type is 7, which this daemon does not know");
+}
+
+TEST(AudioRefusalsTest, OfSpectrogram) {
+  const auto refusal = [](const std::string& parameters) {
+    return Refusal("spectrogram { " + parameters + " }");
+  };
+  EXPECT_EQ(refusal("n_fft: 1"), "n_fft is 1, not 2 to 65536");
+  EXPECT_EQ(refusal("n_fft: 65537"), "n_fft is 65537, not 2 to 65536");
+  EXPECT_EQ(refusal("n_fft: 65521"),
+            "n_fft is 65521, whose prime factor 65521 makes it slow: take a "
+            "number of smaller factors");
+  EXPECT_EQ(refusal("n_fft: 4093"), "");
+  EXPECT_EQ(refusal("win_length: 401"), "win_length is 401, not 1 to 400");
+  EXPECT_EQ(refusal("win_length: 1"), "hop_length is 0, not 1 to 16777216");
+  EXPECT_EQ(refusal("hop_length: 4000000000"),
+            "hop_length is 4000000000, not 1 to 16777216");
+  EXPECT_EQ(refusal("pad: 4000000000"), "pad is 4000000000, not 0 to 16777216");
+  EXPECT_EQ(refusal("power: 3"), "power is 3, not 1 to 2");
+  EXPECT_EQ(refusal("window: 9"),
+            "window is 9, which this daemon does not know");
+  EXPECT_EQ(refusal("normalized: 9"),
+            "normalized is 9, which this daemon does not know");
+  EXPECT_EQ(refusal("pad_mode: 2"),
+            "pad_mode is neither reflect nor constant");
+  EXPECT_EQ(Refusal("spectrogram {}", {.frame_shape = {2, 3}}),
+            "takes clips of 1 or 2 axes, (frames) or (frames, channels), not "
+            "arrays of 3");
+}
+
+TEST(AudioRefusalsTest, OfMelSpectrogram) {
+  const auto refusal = [](const std::string& parameters) {
+    return Refusal("mel_spectrogram { " + parameters + " }");
+  };
+  EXPECT_EQ(refusal("spectrogram { n_fft: 1 }"), "n_fft is 1, not 2 to 65536");
+  EXPECT_EQ(refusal("sample_rate: 1"), "sample_rate is 1, not 2 to 16777216");
+  EXPECT_EQ(refusal("sample_rate: 4294967295"),
+            "sample_rate is 4294967295, not 2 to 16777216");
+  EXPECT_EQ(refusal("n_mels: 4097"), "n_mels is 4097, not 1 to 4096");
+  EXPECT_EQ(refusal("f_min: -1"), "f_min is -1, not 0 to 1.67772e+07");
+  EXPECT_EQ(refusal("f_min: nan"), "f_min is nan, not 0 to 1.67772e+07");
+  EXPECT_EQ(refusal("f_min: 9000"), "f_max is 8000, not 9001 to 1.67772e+07");
+  EXPECT_EQ(refusal("f_max: 0"), "f_max is 0, not 1 to 1.67772e+07");
+  EXPECT_EQ(refusal("f_max: inf"), "f_max is inf, not 1 to 1.67772e+07");
+  EXPECT_EQ(refusal("mel_scale: 9"),
+            "mel_scale is 9, which this daemon does not know");
+}
+
+TEST(AudioRefusalsTest, OfTheRest) {
+  EXPECT_EQ(Refusal("amplitude_to_db { stype: 9 }"),
+            "stype is 9, which this daemon does not know");
+  EXPECT_EQ(Refusal("amplitude_to_db { top_db: -1 }"),
+            "top_db is -1, not 0 to 1e+06");
+  EXPECT_EQ(Refusal("amplitude_to_db { top_db: nan }"),
+            "top_db is nan, not 0 to 1e+06");
+  EXPECT_EQ(Refusal("mfcc { n_mfcc: 129 }"), "n_mfcc is 129, not 1 to 128");
+  EXPECT_EQ(Refusal("mfcc { mel { n_mels: 30 } }"),
+            "n_mfcc is 40, not 1 to 30");
+  const Input bins{.frame_shape = {5}};
+  EXPECT_EQ(Refusal("time_masking { p: 1.5 }", bins), "p is 1.5, not 0 to 1");
+  EXPECT_EQ(Refusal("time_masking { p: nan }", bins), "p is nan, not 0 to 1");
+  EXPECT_EQ(Refusal("time_masking { time_mask_param: 4294967295 }", bins),
+            "time_mask_param is 4294967295, not 0 to 16777216");
+  EXPECT_EQ(Refusal("frequency_masking { freq_mask_param: 16777217 }", bins),
+            "freq_mask_param is 16777217, not 0 to 16777216");
+  EXPECT_EQ(Refusal("grayscale {}"), "is not for arrays");
+  EXPECT_FALSE(IsAudioOp(Spec("ops { grayscale {} }").ops(0)));
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::audio

@@ -1,0 +1,93 @@
+#include "server/storage/s3/fault.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/server/storage/s3/s3_server.h"
+
+namespace forebay::storage::s3 {
+namespace {
+
+using ::testing::HasSubstr;
+
+http::Answer AnswerOf(int status, std::string body) {
+  http::Answer answer;
+  answer.status = status;
+  answer.body = std::move(body);
+  return answer;
+}
+
+TEST(FaultTest, HasTheServersWords) {
+  const struct {
+    int status;
+    std::string body;
+    absl::StatusCode code;
+    std::string words;
+  } cases[] = {
+      {403, ErrorXml("AccessDenied", "Access\nDenied"),
+       absl::StatusCode::kPermissionDenied,
+       "reading it is denied: the server answers 403 (AccessDenied: Access "
+       "Denied)"},
+      {403, ErrorXml("SignatureDoesNotMatch", "Check your key"),
+       absl::StatusCode::kPermissionDenied, "SignatureDoesNotMatch"},
+      {403, ErrorXml("RequestTimeTooSkewed", "x"),
+       absl::StatusCode::kPermissionDenied, "this host's clock differs"},
+      {400, ErrorXml("ExpiredToken", "x"), absl::StatusCode::kPermissionDenied,
+       "the daemon's credentials have expired"},
+      {400, ErrorXml("InvalidArgument", "x"),
+       absl::StatusCode::kInvalidArgument, "InvalidArgument: x"},
+      {404, ErrorXml("NoSuchBucket", "x"), absl::StatusCode::kNotFound,
+       "there is no such bucket"},
+      {404, ErrorXml("NoSuchKey", "x"), absl::StatusCode::kNotFound,
+       "there is no such object"},
+      {412, ErrorXml("PreconditionFailed", "x"),
+       absl::StatusCode::kFailedPrecondition, "was replaced or changed"},
+      {503, ErrorXml("SlowDown", "x"), absl::StatusCode::kUnavailable,
+       "SlowDown: x"},
+      {400, ErrorXml("RequestTimeout", "x"), absl::StatusCode::kUnavailable,
+       "RequestTimeout"},
+      {500, ErrorXml("InternalError", "x"), absl::StatusCode::kUnavailable,
+       "InternalError"},
+      {502, "<html>no gateway", absl::StatusCode::kUnavailable,
+       "<html>no gateway"},
+      {403, "", absl::StatusCode::kPermissionDenied, "answers 403"},
+  };
+  for (const auto& one : cases) {
+    const absl::Status status = FaultOf(AnswerOf(one.status, one.body));
+    EXPECT_EQ(status.code(), one.code) << one.body;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(one.words));
+  }
+}
+
+TEST(FaultTest, NamesTheRegionOfABucketThatLiesElsewhere) {
+  const std::string remedy =
+      "the bucket lies in the region eu-west-1: set s3.region = \"eu-west-1\"";
+  http::Answer answer =
+      AnswerOf(301, ErrorXml("PermanentRedirect", "Use another endpoint"));
+  answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
+  for (const int status : {301, 307}) {
+    answer.status = status;
+    EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(FaultOf(answer).message()), HasSubstr(remedy));
+  }
+  // As of HEAD, which has no body, and of a request with another signature.
+  answer.body = "";
+  EXPECT_THAT(std::string(FaultOf(answer).message()), HasSubstr(remedy));
+  answer = AnswerOf(400, ErrorXml("AuthorizationHeaderMalformed", "x",
+                                  "<Region>eu-west-1</Region>"));
+  EXPECT_THAT(std::string(FaultOf(answer).message()), HasSubstr(remedy));
+  // Other answers tell the region, too.
+  answer = AnswerOf(404, ErrorXml("NoSuchKey"));
+  answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
+  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kNotFound);
+  answer = AnswerOf(400, ErrorXml("ExpiredToken"));
+  answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
+  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kPermissionDenied);
+}
+
+}  // namespace
+}  // namespace forebay::storage::s3

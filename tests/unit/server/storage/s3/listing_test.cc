@@ -1,0 +1,126 @@
+#include "server/storage/s3/listing.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/storage/s3/xml.h"
+
+namespace forebay::storage::s3 {
+namespace {
+
+std::string Page(const std::string& content) {
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+         "<ListBucketResult "
+         "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" +
+         content + "</ListBucketResult>";
+}
+
+class ParseListPageTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<http::ListPage> Parse(const std::string& xml) {
+    return ParseListPage(xml, "p/", &tags_);
+  }
+
+  http::EntityTags tags_;
+};
+
+TEST_F(ParseListPageTest, ReadsAPage) {
+  const auto page = Parse(Page(
+      "<Name>bucket</Name><Prefix>p/</Prefix><KeyCount>5</KeyCount>"
+      "<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+      "<NextContinuationToken>1/a+b=</NextContinuationToken>"
+      "<Contents><Key>p/</Key><ETag>\"e\"</ETag><Size>0</Size></Contents>"
+      "<Contents><Key>p/x</Key><LastModified>2024-01-01T00:00:00.000Z"
+      "</LastModified><ETag>&quot;abc-2&quot;</ETag>"
+      "<Size>18446744073709551615</Size>"
+      "<StorageClass>STANDARD</StorageClass></Contents>"
+      "<Contents><Key>p/f/</Key><ETag>\"e\"</ETag><Size>0</Size></Contents>"
+      "<Contents><Key>p/%C3%BC+y%2B%26%0A</Key><ETag>bare</ETag>"
+      "<Size>3</Size></Contents>"
+      "<CommonPrefixes><Prefix>p/g%20h/</Prefix></CommonPrefixes>"));
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->next_token, "1/a+b=");
+  ASSERT_EQ(page->objects.size(), 2);
+  EXPECT_EQ(page->objects[0].name, "x");
+  EXPECT_EQ(page->objects[0].version.size, UINT64_MAX);
+  EXPECT_EQ(page->objects[0].version.stamp, http::StampOfTag("abc-2"));
+  EXPECT_EQ(tags_.Find(page->objects[0].version.stamp), "abc-2");
+  EXPECT_EQ(page->objects[1].name, "ü y+&\n");
+  EXPECT_EQ(page->objects[1].version.stamp, http::StampOfTag("bare"));
+  ASSERT_EQ(page->folders.size(), 1);
+  EXPECT_EQ(page->folders[0], "g h/");
+}
+
+TEST_F(ParseListPageTest, NamesMayStandAsTheyAre) {
+  const auto page =
+      Parse(Page("<Contents><Key>p/a%20+&amp;&#65;</Key><ETag>e</ETag>"
+                 "<Size>1</Size></Contents>"));
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->objects.at(0).name, "a%20+&A");
+  EXPECT_EQ(page->next_token, "");
+}
+
+TEST_F(ParseListPageTest, ChecksEveryField) {
+  const auto item = [](const std::string& fields) {
+    return Page("<EncodingType>url</EncodingType><Contents>" + fields +
+                "</Contents>");
+  };
+  const std::string key = "<Key>p/a</Key>";
+  const std::string tag = "<ETag>e</ETag>";
+  const std::string size = "<Size>1</Size>";
+  EXPECT_TRUE(Parse(item(key + tag + size)).ok());
+  for (const std::string& xml :
+       {std::string(),
+        std::string("no XML"),
+        std::string("<a>"),
+        std::string("<Error><Code>x</Code></Error>"),
+        item(""),
+        item(tag + size),
+        item(key + tag),
+        item(key + size),
+        item("<Key>q/a</Key>" + tag + size),
+        item("<Key>p/%4</Key>" + tag + size),
+        item("<Key>p/%zz</Key>" + tag + size),
+        item("<Key>p/%00</Key>" + tag + size),
+        item(key + tag + "<Size>-1</Size>"),
+        item(key + tag + "<Size>18446744073709551616</Size>"),
+        item(key + "<ETag>\"a b\"</ETag>" + size),
+        item(key + "<ETag>" + std::string(129, 'e') + "</ETag>" + size),
+        Page("<IsTruncated>true</IsTruncated>"),
+        Page("<CommonPrefixes><Prefix>p/a</Prefix></CommonPrefixes>"),
+        Page("<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>"),
+        Page("<Contents>").substr(0, 120)})
+    EXPECT_EQ(Parse(xml).status().code(), absl::StatusCode::kDataLoss) << xml;
+}
+
+TEST_F(ParseListPageTest, EntitiesAndDocumentTypesMakeNothing) {
+  const std::string bomb =
+      "<!DOCTYPE x [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">"
+      "<!ENTITY f SYSTEM \"file:///etc/passwd\">]>" +
+      Page(
+          "<Contents><Key>p/&b;&f;</Key><ETag>e</ETag><Size>1</Size>"
+          "</Contents>");
+  const auto page = Parse(bomb);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->objects.at(0).name, "&b;&f;");
+}
+
+TEST(ParseXmlTest, RefusesMoreElementsThanAPageHas) {
+  pugi::xml_document document;
+  const auto elements = [](int count) {
+    std::string xml = "<r>";
+    for (int i = 0; i < count; ++i) xml += "<a/>";
+    return xml + "</r>";
+  };
+  EXPECT_TRUE(ParseXml(elements(40'000), &document));
+  EXPECT_FALSE(ParseXml(elements(60'000), &document));
+  std::string deep;
+  for (int i = 0; i < 25'000; ++i) deep += "<a>";
+  EXPECT_FALSE(ParseXml(deep, &document));
+  for (int i = 0; i < 24'000; ++i) deep += "</a>";
+  EXPECT_FALSE(ParseXml(deep, &document));
+}
+
+}  // namespace
+}  // namespace forebay::storage::s3

@@ -1,0 +1,161 @@
+#include "server/storage/s3/s3_lister.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/storage/http/engine.h"
+#include "tests/unit/server/storage/s3/s3_server.h"
+
+namespace forebay::storage::s3 {
+namespace {
+
+using ::testing::HasSubstr;
+
+class S3ListerTest : public ::testing::Test {
+ protected:
+  S3ListerTest()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), Options(), 1),
+        lister_(&client_, nullptr, &tags_,
+                [] { return std::string("no credentials"); }),
+        root_(*S3Root::Create("s3://bucket/p", server_.endpoint())) {}
+
+  static http::RetryOptions Options() {
+    http::RetryOptions options;
+    options.first_delay_nanos = 0;
+    options.max_asked_nanos = 0;
+    return options;
+  }
+
+  // Lists names by folder, in the order in which they came.
+  absl::StatusOr<std::map<std::string, std::vector<std::string>>> List(
+      const Root& root, const std::stop_token& stop = {}) {
+    base::Mutex mutex;
+    std::map<std::string, std::vector<std::string>> names;
+    const absl::Status status = lister_.List(
+        root,
+        [&](ListedObject object) {
+          base::MutexLock lock(&mutex);
+          const std::size_t slash = object.name.find('/');
+          const std::string folder =
+              slash == object.name.npos ? "" : object.name.substr(0, slash);
+          names[folder].push_back(std::move(object.name));
+        },
+        stop);
+    if (!status.ok()) return status;
+    return names;
+  }
+
+  S3Server server_{3};
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  http::EntityTags tags_;
+  S3Lister lister_;
+  const std::shared_ptr<const S3Root> root_;
+};
+
+TEST_F(S3ListerTest, ListsFoldersSideBySide) {
+  std::map<std::string, std::vector<std::string>> expected;
+  const auto put = [&](const std::string& folder, const std::string& name) {
+    expected[folder].push_back(name);
+    server_.Put("p/" + name, "x");
+  };
+  for (int folder = 0; folder < 40; ++folder) {
+    const std::string name = "f" + std::to_string(folder);
+    for (int i = 0; i < 7; ++i)
+      put(name, name + "/" + (i % 2 ? "sub/" : "") + std::to_string(i));
+  }
+  for (int i = 0; i < 5; ++i) put("", "object" + std::to_string(i));
+  for (auto& [folder, names] : expected) std::sort(names.begin(), names.end());
+  server_.Put("other/f1/1", "x");
+  server_.Put("p/f1/", "");
+
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names, expected);
+}
+
+TEST_F(S3ListerTest, AFlakyServerChangesNothing) {
+  for (int folder = 0; folder < 10; ++folder)
+    for (int i = 0; i < 9; ++i)
+      server_.Put("p/" + std::to_string(folder) + "/" + std::to_string(i), "x");
+  const auto expected = List(*root_);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  std::atomic<unsigned> asked = 0;
+  const auto faults = server_.SetFaults([&asked](const S3Server::Asked&) {
+    constexpr http::Fault kFaults[] = {http::Fault::kNone, http::Fault::k503,
+                                       http::Fault::kNone,
+                                       http::Fault::kTruncate};
+    return kFaults[asked++ % 4];
+  });
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names, *expected);
+}
+
+TEST_F(S3ListerTest, AnEmptyPlaceHasNoObjects) {
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_TRUE(names->empty());
+}
+
+TEST_F(S3ListerTest, TellsOfOneObject) {
+  const std::int64_t stamp = server_.Put("p/a b", "four");
+  const auto version = lister_.Stat(*root_, "a b", {});
+  ASSERT_TRUE(version.ok()) << version.status();
+  EXPECT_EQ(version->size, 4);
+  EXPECT_EQ(version->stamp, stamp);
+  EXPECT_EQ(lister_.Stat(*root_, "c", {}).status(),
+            absl::NotFoundError("c: there is no such object"));
+  EXPECT_EQ(lister_.Stat(*root_, "", {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(S3ListerTest, SaysWhatIsWrong) {
+  server_.Put("p/a/1", "x");
+  const auto missing = *S3Root::Create("s3://nowhere/p", server_.endpoint());
+  EXPECT_EQ(List(*missing).status(),
+            absl::NotFoundError("there is no bucket called nowhere"));
+  server_.SetKeys({"id", "secret", ""});
+  for (const absl::Status& denied :
+       {List(*root_).status(), lister_.Stat(*root_, "a/1", {}).status()}) {
+    EXPECT_EQ(denied.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(denied.message()),
+                HasSubstr("; asked with no credentials"));
+  }
+}
+
+TEST_F(S3ListerTest, StopsWhileItWaits) {
+  server_.Put("p/a/1", "x");
+  std::latch asked(1);
+  std::latch over(1);
+  const auto faults = server_.SetFaults([&](const S3Server::Asked&) {
+    asked.count_down();
+    over.wait();
+    return http::Fault::kNone;
+  });
+  std::stop_source stop;
+  std::thread stopper([&] {
+    asked.wait();
+    stop.request_stop();
+  });
+  EXPECT_TRUE(absl::IsCancelled(List(*root_, stop.get_token()).status()));
+  over.count_down();
+  stopper.join();
+}
+
+}  // namespace
+}  // namespace forebay::storage::s3

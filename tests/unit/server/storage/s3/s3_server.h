@@ -1,0 +1,78 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_S3_S3_SERVER_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_S3_S3_SERVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/storage/s3/settings.h"
+#include "server/storage/s3/signature.h"
+#include "tests/unit/server/storage/http/fault_choice.h"
+#include "tests/unit/server/storage/http/faults.h"
+#include "tests/unit/server/storage/http/http_server.h"
+#include "tests/unit/server/storage/http/request_target.h"
+
+namespace forebay::storage::s3 {
+
+// One bucket of S3, "bucket", in memory: lists in pages, reads with ETags,
+// preconditions and checksums. It looks at the names of keys, not at
+// signatures: the tests with moto do. Thread-safe; a test sets its faults.
+class S3Server {
+ public:
+  using Asked = http::HttpServer::Asked;
+
+  explicit S3Server(std::size_t page_size = 1000);
+
+  Endpoint endpoint() const { return {server_.url(), "us-east-1"}; }
+  // Returns the stamp of the object's version.
+  std::int64_t Put(const std::string& key, std::string content);
+  void Remove(const std::string& key);
+  // Requests need these keys from now on; without an ID: none.
+  void SetKeys(const Keys& keys);
+  // Answers this to all requests from now on; status 0: answers well.
+  void SetAnswer(const http::Reply& reply);
+  // Spoils answers while the result lives.
+  http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
+    return faults_.Set(std::move(choose));
+  }
+  int asked() const;
+  // Requests that named the ETag that they want.
+  int asked_for_tag() const;
+
+ private:
+  struct Object {
+    std::string content;
+    std::string tag;
+  };
+
+  void Handle(const Asked& asked, http::HttpServer::Peer& peer);
+  http::Reply ReplyTo(const Asked& asked);
+  http::Reply Refuse(const Asked& asked) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  http::Reply List(const http::RequestTarget& target) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  http::Reply Get(const Asked& asked, const std::string& key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::size_t page_size_;
+  http::FaultChoice faults_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mutex_);
+  Keys keys_ ABSL_GUARDED_BY(mutex_);
+  http::Reply answer_ ABSL_GUARDED_BY(mutex_) = {0, "", ""};
+  int last_tag_ ABSL_GUARDED_BY(mutex_) = 0;
+  int asked_ ABSL_GUARDED_BY(mutex_) = 0;
+  int asked_for_tag_ ABSL_GUARDED_BY(mutex_) = 0;
+  http::HttpServer server_;
+};
+
+// Returns the body of an error.
+std::string ErrorXml(const std::string& code, const std::string& message = "",
+                     const std::string& more = "");
+
+}  // namespace forebay::storage::s3
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_S3_S3_SERVER_H_

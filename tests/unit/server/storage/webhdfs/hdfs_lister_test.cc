@@ -1,0 +1,159 @@
+#include "server/storage/webhdfs/hdfs_lister.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/base/mutex.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/webhdfs/hdfs_root.h"
+#include "tests/unit/server/storage/webhdfs/hdfs_server.h"
+
+namespace forebay::storage::webhdfs {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HdfsListerTest : public ::testing::Test {
+ protected:
+  HdfsListerTest()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), Options(), 1),
+        lister_(&client_),
+        root_(RootAt("/p")) {}
+
+  static http::RetryOptions Options() {
+    http::RetryOptions options;
+    options.first_delay_nanos = 0;
+    options.max_asked_nanos = 0;
+    return options;
+  }
+
+  std::shared_ptr<const HdfsRoot> RootAt(const std::string& path) {
+    return *HdfsRoot::Create("webhdfs://" + server_.authority() + path, {});
+  }
+
+  // Lists names by folder, in the order in which they came.
+  absl::StatusOr<std::map<std::string, std::vector<std::string>>> List(
+      const Root& root) {
+    base::Mutex mutex;
+    std::map<std::string, std::vector<std::string>> names;
+    const absl::Status status = lister_.List(
+        root,
+        [&](ListedObject object) {
+          base::MutexLock lock(&mutex);
+          const std::size_t slash = object.name.find('/');
+          const std::string folder =
+              slash == object.name.npos ? "" : object.name.substr(0, slash);
+          names[folder].push_back(std::move(object.name));
+        },
+        {});
+    if (!status.ok()) return status;
+    return names;
+  }
+
+  // Files of some folders, and how they are listed.
+  std::map<std::string, std::vector<std::string>> Fill() {
+    std::map<std::string, std::vector<std::string>> expected;
+    const auto put = [&](const std::string& folder, const std::string& name) {
+      expected[folder].push_back(name);
+      server_.Put("/p/" + name, "x");
+    };
+    for (int folder = 0; folder < 20; ++folder) {
+      const std::string name = "f" + std::to_string(folder);
+      for (int i = 0; i < 7; ++i)
+        put(name, name + "/" + (i % 2 ? "sub/" : "") + std::to_string(i));
+      // Sorts before and after the folder of nearly that name.
+      for (const char* other : {"/sub-", "/sub.jpg", "/sub0", "/sub/ü/1"})
+        put(name, name + other);
+    }
+    for (int i = 0; i < 5; ++i) put("", "object" + std::to_string(i));
+    for (auto& [folder, names] : expected)
+      std::sort(names.begin(), names.end());
+    server_.Put("/other/f1/1", "x");
+    return expected;
+  }
+
+  HdfsServer server_{3};
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  HdfsLister lister_;
+  const std::shared_ptr<const HdfsRoot> root_;
+};
+
+TEST_F(HdfsListerTest, ListsFoldersInParts) {
+  const auto expected = Fill();
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names, expected);
+}
+
+TEST_F(HdfsListerTest, ListsWholeFoldersOfServersWithoutParts) {
+  const auto expected = Fill();
+  server_.ForgetParts();
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names, expected);
+}
+
+TEST_F(HdfsListerTest, AFlakyServerChangesNothing) {
+  const auto expected = Fill();
+  std::atomic<unsigned> asked = 0;
+  const auto faults = server_.SetFaults([&asked](const HdfsServer::Asked&) {
+    constexpr http::Fault kFaults[] = {http::Fault::kNone, http::Fault::k503,
+                                       http::Fault::kNone,
+                                       http::Fault::kTruncate};
+    return kFaults[asked++ % 4];
+  });
+  const auto names = List(*root_);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names, expected);
+}
+
+TEST_F(HdfsListerTest, TellsOfOneFile) {
+  const ObjectVersion put = server_.Put("/p/a b", "four");
+  const auto version = lister_.Stat(*root_, "a b", {});
+  ASSERT_TRUE(version.ok()) << version.status();
+  EXPECT_EQ(*version, put);
+  EXPECT_EQ(version->size, 4);
+  EXPECT_EQ(lister_.Stat(*root_, "c", {}).status(),
+            absl::NotFoundError("c: there is no such object"));
+  server_.Put("/p/folder/x", "x");
+  EXPECT_EQ(lister_.Stat(*root_, "folder", {}).status(),
+            absl::InvalidArgumentError("folder: is no file"));
+}
+
+TEST_F(HdfsListerTest, SaysWhatIsWrong) {
+  EXPECT_EQ(List(*RootAt("/nowhere")).status(),
+            absl::NotFoundError("there is no such folder"));
+  server_.Put("/p/a/1", "x");
+  server_.SetToken("secret");
+  EXPECT_EQ(List(*root_).status().code(), absl::StatusCode::kPermissionDenied);
+  const auto member =
+      *HdfsRoot::Create("hdfs:///p", {server_.url(), "", "secret"});
+  EXPECT_TRUE(List(*member).ok());
+}
+
+TEST_F(HdfsListerTest, AListWithoutEndEnds) {
+  server_.SetAnswer({200, "", R"({"DirectoryListing": {"remainingEntries": 1,
+            "partialListing": {"FileStatuses": {"FileStatus": [
+              {"pathSuffix": "a", "type": "FILE", "length": 1,
+               "modificationTime": 1}]}}}})"});
+  EXPECT_EQ(List(*root_).status().code(), absl::StatusCode::kDataLoss);
+  // Folders in folders.
+  server_.SetAnswer({200, "", R"({"FileStatuses": {"FileStatus": [
+                       {"pathSuffix": "a", "type": "DIRECTORY"}]}})"});
+  EXPECT_THAT(std::string(List(*root_).status().message()),
+              HasSubstr("too deep"));
+}
+
+}  // namespace
+}  // namespace forebay::storage::webhdfs

@@ -1,0 +1,92 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_WEBHDFS_HDFS_SERVER_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_WEBHDFS_HDFS_SERVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "server/base/mutex.h"
+#include "server/storage/byte_source.h"
+#include "tests/unit/server/storage/http/fault_choice.h"
+#include "tests/unit/server/storage/http/faults.h"
+#include "tests/unit/server/storage/http/http_server.h"
+#include "tests/unit/server/storage/http/request_target.h"
+
+namespace forebay::storage::webhdfs {
+
+// A name node of HDFS and a data node, in memory, by the documented interface
+// ("WebHDFS REST API"): lists in parts or not, reads that lead from the one to
+// the other. A real cluster is no library, and takes gigabytes. Thread-safe; a
+// test sets its faults.
+class HdfsServer {
+ public:
+  using Asked = http::HttpServer::Asked;
+
+  explicit HdfsServer(std::size_t part_size = 1000);
+
+  // Of the name node.
+  const std::string& url() const { return name_node_.url(); }
+  // "host:port" of it.
+  std::string authority() const { return url().substr(7); }
+  // `path` begins with a slash. Returns the file's version.
+  ObjectVersion Put(const std::string& path, std::string content);
+  void Remove(const std::string& path);
+  // Requests need this token from now on; "": none.
+  void SetToken(const std::string& token);
+  // From now on, lists come whole, as from old servers.
+  void ForgetParts();
+  // From now on, the name node leads there instead of to the data node.
+  void LeadTo(const std::string& url);
+  // Answers this to all requests from now on; status 0: answers well.
+  void SetAnswer(const http::Reply& reply);
+  // Spoils the answers of both nodes while the result lives.
+  http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
+    return faults_.Set(std::move(choose));
+  }
+  int asked() const;
+  // The last request of the data node and its query.
+  http::RequestTarget last_read() const;
+
+ private:
+  struct File {
+    std::string content;
+    std::int64_t number = 0;
+    std::int64_t modified = 0;
+  };
+
+  void HandleName(const Asked& asked, http::HttpServer::Peer& peer);
+  void HandleData(const Asked& asked, http::HttpServer::Peer& peer);
+  http::Reply ReplyOfName(const http::RequestTarget& target,
+                          const std::string& raw)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  http::Reply Tell(const std::string& path) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  http::Reply List(const http::RequestTarget& target,
+                   const std::string& path) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static nlohmann::json StatusOf(const std::string& name, const File& file);
+
+  const std::size_t part_size_;
+  http::FaultChoice faults_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, File> files_ ABSL_GUARDED_BY(mutex_);
+  std::string token_ ABSL_GUARDED_BY(mutex_);
+  bool has_parts_ ABSL_GUARDED_BY(mutex_) = true;
+  std::string leads_to_ ABSL_GUARDED_BY(mutex_);
+  http::Reply answer_ ABSL_GUARDED_BY(mutex_) = {0, "", ""};
+  http::RequestTarget last_read_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t last_number_ ABSL_GUARDED_BY(mutex_) = 16'384;
+  int asked_ ABSL_GUARDED_BY(mutex_) = 0;
+  http::HttpServer data_node_;
+  http::HttpServer name_node_;
+};
+
+// Returns the body of an error.
+std::string ExceptionJson(const std::string& name, const std::string& message);
+
+}  // namespace forebay::storage::webhdfs
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_WEBHDFS_HDFS_SERVER_H_

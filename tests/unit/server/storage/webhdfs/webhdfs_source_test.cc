@@ -1,0 +1,136 @@
+// Tests of reads from a name node and a data node, and of versions that change.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/storage/http/client.h"
+#include "server/storage/http/engine.h"
+#include "server/storage/http/ranged_source.h"
+#include "server/storage/webhdfs/hdfs_root.h"
+#include "server/storage/webhdfs/versioned_source.h"
+#include "server/storage/webhdfs/webhdfs_protocol.h"
+#include "tests/conformance/storage/read_text.h"
+#include "tests/unit/server/storage/webhdfs/hdfs_server.h"
+
+namespace forebay::storage::webhdfs {
+namespace {
+
+class WebHdfsSourceTest : public ::testing::Test {
+ protected:
+  WebHdfsSourceTest()
+      : engine_(*http::Engine::Create()),
+        client_(engine_.get(), Options(), 1),
+        root_(*HdfsRoot::Create("webhdfs://" + server_.authority() + "/p",
+                                {"", "me", ""})),
+        ranged_(std::in_place, &client_, &protocol_, nullptr,
+                http::RangedSourceOptions{8, 1000}),
+        source_(std::in_place, &client_, &*ranged_) {}
+  ~WebHdfsSourceTest() override { ranged_.reset(); }  // it goes first
+
+  static http::RetryOptions Options() {
+    http::RetryOptions options;
+    options.attempts = 5;
+    options.first_delay_nanos = 0;
+    options.max_asked_nanos = 0;
+    return options;
+  }
+
+  ReadRequest Put(const std::string& object, const std::string& content) {
+    ReadRequest request;
+    request.root = root_;
+    request.object = object;
+    request.version = server_.Put("/p/" + object, content);
+    request.length = content.size();
+    return request;
+  }
+
+  absl::StatusOr<std::string> Read(ReadRequest request) {
+    return ReadText(*source_, std::move(request));
+  }
+
+  HdfsServer server_;
+  const WebHdfsProtocol protocol_;
+  const std::unique_ptr<http::Engine> engine_;
+  http::Client client_;
+  const std::shared_ptr<const HdfsRoot> root_;
+  std::optional<http::RangedSource> ranged_;
+  std::optional<VersionedSource> source_;
+};
+
+constexpr char kChanged[] =
+    "a: was replaced or changed since the dataset was indexed";
+
+TEST_F(WebHdfsSourceTest, ReadsRangesFromTheDataNode) {
+  ReadRequest request = Put("a b/ü", "0123456789");
+  EXPECT_EQ(*Read(request), "0123456789");
+  request.offset = 3;
+  request.length = 4;
+  EXPECT_EQ(*Read(request), "3456");
+  const http::RequestTarget asked = server_.last_read();
+  EXPECT_EQ(asked.path, "/webhdfs/v1/p/a b/ü");
+  EXPECT_EQ(asked.Field("offset"), "3");
+  EXPECT_EQ(asked.Field("length"), "4");
+  EXPECT_EQ(asked.Field("user.name"), "me");
+}
+
+TEST_F(WebHdfsSourceTest, EachPassingFaultPasses) {
+  const std::string content(2500, 'x');
+  const ReadRequest request = Put("a", content);
+  for (const http::Fault fault :
+       {http::Fault::k503, http::Fault::k429, http::Fault::kResetAtOnce,
+        http::Fault::kResetInBody, http::Fault::kTruncate}) {
+    std::atomic<int> asked = 0;
+    const auto faults = server_.SetFaults([&](const HdfsServer::Asked&) {
+      return asked++ < 4 ? fault : http::Fault::kNone;
+    });
+    const auto read = Read(request);
+    ASSERT_TRUE(read.ok()) << static_cast<int>(fault) << read.status();
+    EXPECT_EQ(*read, content);
+  }
+}
+
+TEST_F(WebHdfsSourceTest, AFileThatIsAnotherIsNeverGiven) {
+  const ReadRequest request = Put("a", std::string(2500, 'a'));
+  for (const std::size_t size : {2500, 2600, 10}) {
+    server_.Put("/p/a", std::string(size, 'b'));
+    EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+  }
+  server_.Remove("/p/a");
+  EXPECT_EQ(
+      Read(request).status(),
+      absl::NotFoundError("a: was deleted since the dataset was indexed"));
+}
+
+TEST_F(WebHdfsSourceTest, AFileReplacedAmidIsNeverMixed) {
+  const ReadRequest request = Put("a", std::string(9000, 'a'));
+  std::atomic<int> asked = 0;
+  const auto faults = server_.SetFaults([&](const HdfsServer::Asked&) {
+    if (asked++ == 8) server_.Put("/p/a", std::string(9000, 'b'));
+    return http::Fault::kNone;
+  });
+  EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+}
+
+TEST_F(WebHdfsSourceTest, NameNodesLeadToWebServersOnly) {
+  const ReadRequest request = Put("a", "hello");
+  for (const char* place : {"file:///etc", "ftp://host", "//host"}) {
+    server_.LeadTo(place);
+    EXPECT_EQ(Read(request).status(),
+              absl::InvalidArgumentError("a: the name node leads to a place "
+                                         "that is no http or https URL"))
+        << place;
+  }
+  server_.LeadTo("http://169.254.169.254");
+  EXPECT_FALSE(Read(request).ok());
+  // In a circle.
+  server_.LeadTo(server_.url());
+  EXPECT_EQ(Read(request).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace forebay::storage::webhdfs

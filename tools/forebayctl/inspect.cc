@@ -1,0 +1,69 @@
+// forebayctl inspect: a dataset's description, which the Python package makes.
+//
+// A path means what it means to the user, and only a client opens it. The code
+// that is printed is Python's too. So the package has the one implementation,
+// forebay.inspect, and this process becomes the interpreter.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/forebayctl/verb.h"
+
+namespace forebay::ctl {
+namespace {
+
+// Does not look for modules in the working directory, as "-m" would.
+constexpr char kProgram[] = R"(
+import sys
+sys.path[:] = [folder for folder in sys.path if folder]
+try:
+    import numpy
+    from forebay._inspect import command
+except ImportError as error:
+    sys.exit(f"forebayctl: {sys.executable} cannot inspect ({error}): name a "
+             "Python that has the packages forebay and numpy in $FOREBAY_PYTHON")
+sys.exit(command.main(sys.argv[1:], "forebayctl"))
+)";
+
+std::vector<std::string> Arguments(const std::string& python,
+                                   const Options& options) {
+  std::vector<std::string> arguments = {python, "-c", kProgram};
+  if (options.json) arguments.emplace_back("--json");
+  if (options.verify) arguments.emplace_back("--verify");
+  if (!options.fields.empty()) {
+    arguments.emplace_back("--fields=" + options.fields);
+  }
+  if (!options.sheet.empty()) {
+    arguments.emplace_back("--output=" + options.sheet);
+  }
+  arguments.emplace_back("--show=" + std::to_string(options.show));
+  arguments.emplace_back("--");
+  arguments.emplace_back(options.uri);
+  return arguments;
+}
+
+}  // namespace
+
+int RunInspect(const Options& options) {
+  const char* const given = std::getenv("FOREBAY_PYTHON");
+  const std::string python =
+      given == nullptr || *given == '\0' ? "python3" : given;
+  std::vector<std::string> arguments = Arguments(python, options);
+  std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  setenv("FOREBAY_RUNTIME_DIR", options.runtime_dir.c_str(), 1);
+  execvp(python.c_str(), pointers.data());
+  return Complain(absl::NotFoundError(absl::StrCat(
+      python, " cannot be run: ", std::strerror(errno),
+      ": name a Python that has the forebay package in $FOREBAY_PYTHON")));
+}
+
+}  // namespace forebay::ctl
