@@ -113,8 +113,8 @@ pipeline::TensorType ElementsOf(const Field& field) {
 // bounds the bytes of arrays that differ.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
                       std::optional<std::uint64_t> longest,
-                      std::uint32_t first_rate,
-                      const FieldPipelines& pipelines, FieldType* type) {
+                      std::uint32_t first_rate, const FieldPipelines& pipelines,
+                      FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
   const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
   auto made = pipeline::ArrayTransform::Create(

@@ -205,7 +205,7 @@ def samples(file):
 
 
 def rare(file):
-    """What few writers do."""
+    """Datasets as few write them."""
     n = 6
     early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     early.set_chunk((2, 2))

@@ -188,7 +188,7 @@ class RecheckedSharesTest : public ::testing::Test {
   std::string log_;
 };
 
-// What the look has read is long to parse.
+// A look may have read much that is to be parsed.
 TEST_F(RecheckedSharesTest, LooksGoOnInTasks) {
   is_held_ = true;
   Read(7, /*job=*/1);

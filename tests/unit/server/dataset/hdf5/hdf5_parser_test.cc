@@ -171,7 +171,7 @@ TEST_F(Hdf5ParserTest, MakesOfRowsOnlyWhatIsWanted) {
   EXPECT_LE(made.bytes(), 4u);
 }
 
-// What is unpacked lies in the room for that.
+// Unpacked chunks lie in the room for that.
 TEST_F(Hdf5ParserTest, UnpacksIntoTheRoomForIt) {
   const std::string file = GoldenFile("chunks_latest.h5");
   for (const char* const path : {"first/all", "first/all_parts"}) {

@@ -95,7 +95,7 @@ TEST_F(HostileHdf5Test, ReferencesHaveOneSize) {
   }
 }
 
-// What is not read would be taken for zeros, or for no filters.
+// Fill values that are not read would be zeros, and filters none.
 TEST_F(HostileHdf5Test, SharedMessagesAreNamed) {
   const std::string file = GoldenFile("shared_messages.h5");
   const absl::Status status = Find(file, "y");
