@@ -221,12 +221,12 @@ bool NeedsFirstSample(const dataset::Dataset& dataset) {
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const ImagePipelines& images,
     const FieldPipelines& pipelines,
-    absl::Span<const std::uint8_t> first_sample) {
+    absl::Span<const std::uint8_t> first_sample, dataset::UnpackRoom room) {
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
   FOREBAY_RETURN_IF_ERROR(CheckPipelines(pipelines, dataset));
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
-  dataset::MadeValues made;
+  dataset::MadeValues made(&room);
   if (NeedsFirstSample(dataset)) {
     const absl::Status found = dataset.ReadValues(
         0, first_sample, absl::MakeSpan(values.data(), fields.size()), &made);
