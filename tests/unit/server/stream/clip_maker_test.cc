@@ -17,7 +17,7 @@ namespace {
 
 using audio::AsBytes;
 using audio::ClipFile;
-using Ops = pipeline::ArrayPipeline::Ops;
+using Ops = pipeline::ArrayTransform::Ops;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 20;  // bytes
@@ -31,17 +31,17 @@ std::vector<float> Whole(const std::string& file) {
   return numbers;
 }
 
-std::unique_ptr<const pipeline::ArrayPipeline> Made(const Ops& ops,
+std::unique_ptr<const pipeline::ArrayTransform> Made(const Ops& ops,
                                                     std::uint64_t channels) {
   const pipeline::TensorType first = {.dtype = proto::DType::kFloat32,
                                       .shape = {100, channels},
                                       .bytes = 400 * channels};
-  auto made = pipeline::ArrayPipeline::Create(ops, first, kLongest);
+  auto made = pipeline::ArrayTransform::Create(ops, first, kLongest);
   EXPECT_TRUE(made.ok()) << made.status();
   return *std::move(made);
 }
 
-absl::StatusOr<std::vector<float>> Make(const pipeline::ArrayPipeline& pipeline,
+absl::StatusOr<std::vector<float>> Make(const pipeline::ArrayTransform& pipeline,
                                         const std::string& file,
                                         std::size_t room = kLongest,
                                         std::uint64_t scratch = kLongest) {
