@@ -81,7 +81,7 @@ def test_windows_of_resampled_clips_have_one_shape(shared_daemon, mixed):
 
 
 def test_a_lower_rate_than_the_first_ones(shared_daemon, tmp_path):
-    """Room is planned for what soundfile says of sample 0."""
+    """Room is planned for clips of the rate of sample 0."""
     save(tmp_path / "a" / "0.wav", clip(0, 4000), 48000)
     save(tmp_path / "a" / "1.wav", clip(1, 4000), 8000)
     transform = T.Compose([T.ToMono(), T.Resample(new_freq=16000)])
@@ -89,7 +89,7 @@ def test_a_lower_rate_than_the_first_ones(shared_daemon, tmp_path):
         with open_audio(tmp_path / "a", transform={"audio": transform}) as loader:
             list(loader)
     assert str(caught.value).endswith(
-        "1.wav: audio: has a sample rate of 8000 Hz, less than sample 0, and so "
+        "1.wav: has a sample rate of 8000 Hz, less than sample 0, and so "
         "becomes too long: give Resample the least rate as lowest_freq")
 
 
