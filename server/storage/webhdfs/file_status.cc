@@ -117,7 +117,7 @@ absl::Status FaultOf(const http::Answer& answer) {
   if (answer.status == 401)
     return absl::PermissionDeniedError(
         "reading it is denied: the cluster wants a token of delegation: set "
-        "hdfs.token_file in the daemon's configuration");
+        "hdfs.endpoint and hdfs.token_file in the daemon's configuration");
   if (remote == nullptr) return http::ErrorOf(answer);
   const std::string name = TextIn(*remote, "exception");
   const std::string message = TextIn(*remote, "message");
