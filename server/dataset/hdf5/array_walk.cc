@@ -115,8 +115,7 @@ absl::Status ArrayWalk::Add(FileView& file, const Item& item,
 
 absl::Status ArrayWalk::AddPages(FileView& file, const Item& block,
                                  std::uint64_t at, Bytes written,
-                                 std::uint64_t page,
-                                 std::vector<Item>* next) {
+                                 std::uint64_t page, std::vector<Item>* next) {
   const std::uint64_t bytes = page_elements_ * element_bytes_ + kChecksum;
   // A bit stands for a whole page, so that few bytes could make many items. All
   // but the last page of a block are whole.

@@ -145,9 +145,11 @@ class Clips final : public dataset::FakeDataset {
   }
   absl::StatusOr<std::vector<FieldType>> Types(
       const FieldPipelines& pipelines) const {
+    dataset::MadeValues made;
     return TypesOf(
         *this, {}, pipelines,
-        {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()});
+        {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()},
+        [&](std::uint64_t bytes) { return made.Add(bytes); });
   }
 
  private:
