@@ -170,7 +170,8 @@ def test_hdf5_files_have_several_too(shared_daemon, tmp_path):
 
 def test_mds_shards_have_several_that_are_named(shared_daemon, tmp_path):
     path = write_shard(tmp_path / "a.mds", [("left", "png"), ("right", "png")],
-                       [encoded(photo(4, of=name), "PNG") for name in ("left", "right")])
+                       [encoded(photo(4, of=one), "PNG")
+                        for one in ("left", "right")])
     with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
                             transform={"left": T.CenterCrop(10),
                                        "right": T.CenterCrop(12)}) as loader:

@@ -156,7 +156,8 @@ class Finder {
     *has_rows = !encoding.shape.has_value();
     if (encoding.dtype.has_value() && encoding.shape.has_value())
       return ArrayType{.dtype = *encoding.dtype, .shape = *encoding.shape};
-    if (parts_.empty()) return ArrayType{.dtype = proto::DType::kUint8, .shape = {}};
+    if (parts_.empty())
+      return ArrayType{.dtype = proto::DType::kUint8, .shape = {}};
     FOREBAY_ASSIGN_OR_RETURN(
         ArrayPart first,
         ReadArrayPart(encoding, first_.span().subspan(parts_[number].offset,

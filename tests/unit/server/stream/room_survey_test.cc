@@ -81,7 +81,8 @@ TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSuchALength) {
   constexpr std::uint64_t kMost = 100'000;
   const auto samples =
       static_cast<std::uint32_t>(survey_.lengths().MostWithin(kMost));
-  const std::vector<std::uint64_t> room = survey_.BytesFor(samples, kMost, false);
+  const std::vector<std::uint64_t> room =
+      survey_.BytesFor(samples, kMost, false);
   EXPECT_LE(room[0], kMost * 4 + samples * 64);
   for (int i = 0; i < 100; ++i) {
     std::uint64_t length = 0;
