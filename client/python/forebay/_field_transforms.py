@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from . import _native, _paths, _torchaudio, _translate, errors
 from ._array_record import ArrayRecords
@@ -106,6 +106,10 @@ def _first_alternative(field: str) -> str:
     return field.split(";")[0]
 
 
+def _as_given(field: str) -> str:
+    return field
+
+
 class _Fields:
     """The fields of a dataset, as far as they are known before the daemon sees it.
 
@@ -141,9 +145,8 @@ class _Fields:
             self.types = fields
         is_hdf5 = isinstance(dataset, HDF5) or (
             is_path and _paths.is_hdf5(_paths.path_of(dataset)))
-        self.name_of: Callable[[str], str] = (
-            _hdf5_name if is_hdf5 else _first_alternative if self.has_extensions else
-            str)
+        self.name_of = (_hdf5_name if is_hdf5 else
+                        _first_alternative if self.has_extensions else _as_given)
         if self.types is not None:
             self.types = {self.name_of(field): kind
                           for field, kind in self.types.items()}
