@@ -109,8 +109,8 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
   file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
-  if (file_ == nullptr)
-    return Damaged(absl::StrCat(": ", sf_strerror(nullptr)));
+  // libsndfile has the reason in a place that all threads share.
+  if (file_ == nullptr) return Damaged(", or of a kind that is not read");
   const absl::Status is_clip =
       CheckClip(NameOf(format_), info.frames, info.channels, info.samplerate);
   if (!is_clip.ok()) {
