@@ -25,7 +25,7 @@ using forebay::dataset::zip::ZipIndex;
 using forebay::fuzz::Require;
 
 // Where the header says how long the index of images at the end is.
-constexpr std::size_t kImagesBytesOffset = 48;
+constexpr std::size_t kImagesBytesOffset = 64;
 
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");

@@ -138,14 +138,17 @@ def test_damaged_members(tmp_path):
             (good[:-9] + b"\xff" + good[-8:], "damaged"),
             (good[:-8] + b"abcd" + good[-4:], "incorrect data check"),
             (lying, "more bytes than its end says"),
-            (good[:-4] + struct.pack("<I", 10), "less than its end says"),
+            (good[:-4] + struct.pack("<I", 10), "incorrect length check"),
             (good[:-4] + b"\xff" * 4, "more bytes than its end says"),
             (b"", "no end"), (b"\x1f", "no end")):
         text = refusal(path, [("0.txt.gz", good), ("1.txt.gz", content)])
         assert "a.tar" in text and "txt.gz: its gzip data is damaged: " in text
         assert says in text, text
-    with open_members(path, ("txt.gz",), on_error="substitute") as loader:
-        assert [batch.txt_gz for batch in loader] == [["some text"] * 2]
+    path.write_bytes(tar_of([(f"{number:02}.txt.gz", good if number != 7 else b"")
+                             for number in range(20)]))
+    with open_members(path, ("txt.gz",), batch_size=20,
+                      on_error="substitute") as loader:
+        assert [batch.txt_gz for batch in loader] == [["some text"] * 20]
     text = refusal(path, [("0.jpg", b""), ("0.png.gz", b"")], ("jpg", "png.gz"),
                    forebay.InvalidArgument)
     assert "cannot be read together with another image" in text
@@ -159,5 +162,5 @@ def test_a_thousand_times_its_size(tmp_path):
             text = refusal(tmp_path / "a.tar",
                            [("0.txt.gz", gzip.compress(bytes(600 * MIB)))],
                            error=forebay.ForebayError)
-        assert str(tmp_path) in text or "a.tar" in text
+        assert "it needs" in text and "(memory.limit)" in text
         assert watch.largest < 256 * MIB

@@ -35,7 +35,8 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> Build(
 }
 
 ShardIndexParts Copy(const ShardIndexParts& of) {
-  return {of.fields, of.shards, of.members, of.alternatives, of.keys, of.names};
+  return {of.fields,   of.shards, of.members, of.alternatives,
+          of.inflated, of.keys,   of.names};
 }
 
 ShardSamples Packed(const Shard& shard, const FieldChoice& fields,
