@@ -2,6 +2,7 @@
 proxy that injects faults of every kind."""
 
 import random
+import threading
 import urllib.parse
 
 import pytest
@@ -89,9 +90,12 @@ def test_an_object_that_was_replaced_is_an_error(
                               for each, content in some.items()})
     with FaultProxy(fake_s3.url, accepts=bool, speaks=S3) as proxy:
         place, passed = urllib.parse.quote(name), []
+        turn = threading.Lock()
 
         def replace(target):
-            if place in target:
+            if place not in target:
+                return
+            with turn:  # the others wait
                 passed.append(target)
                 if len(passed) == 3:
                     fake_s3.fill("replaced", {"data/" + name: b"other" * 4000})
