@@ -270,8 +270,9 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
 
 /* How images are decoded: before all other transforms, in this order. */
-/* `scaled`: whether JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size, where
- * the first resize makes the image smaller by at least that factor anyway. */
+/* `scaled`: whether JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size,
+ * where the first resize makes the image smaller by at least that factor
+ * anyway. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_decode(forebay_pipeline* pipeline, int scaled);
 /* Turns images as their EXIF orientation says. */
@@ -529,11 +530,11 @@ typedef struct forebay_loader_options {
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
    * extension, or several with semicolons between ("jpg;png"), of which the
    * first that a sample has counts. The part after the last dot gives the kind:
-   * jpg, jpeg, png, webp, gif, bmp, tif and tiff are images; cls, cls2, class,
-   * count, index, inx and id integers; txt, text and transcript texts; json and
-   * jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else is
-   * bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry of
-   * `columns` with the same index. "image" is required, the image's path
+   * jpg, jpeg, png, webp, avif, gif, bmp, tif and tiff are images; cls, cls2,
+   * class, count, index, inx and id integers; txt, text and transcript texts;
+   * json and jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else
+   * is bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry
+   * of `columns` with the same index. "image" is required, the image's path
    * relative to the manifest. "label" is an integer, or a class by its name.
    * All others are integers or texts.
    * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its

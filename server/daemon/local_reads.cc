@@ -1,5 +1,7 @@
 #include "server/daemon/local_reads.h"
 
+#include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "spdlog/spdlog.h"
@@ -21,7 +23,15 @@ constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
 }  // namespace
 
 LocalReads::LocalReads(const proto::StorageConfig& config,
+                       executor::Executor* executor,
                        storage::AllJobShares* shares) {
+  const auto run = [executor](const storage::ReadPurpose& purpose,
+                              std::int64_t cpu_nanos,
+                              std::function<void()> task) {
+    executor->SubmitFor(storage::PayersOf(purpose),
+                        {.cpu_nanos = cpu_nanos, .urgency = purpose.urgency},
+                        [task = std::move(task)](int) { task(); });
+  };
   const LocalSourceOptions options = {
       .threads = static_cast<int>(config.local_threads()),
       .spare_bytes = kKeptBytes - kPinnedBytes};
@@ -34,7 +44,7 @@ LocalReads::LocalReads(const proto::StorageConfig& config,
     if (ring.ok()) {
       ring_ = *std::move(ring);
       scheduled_.emplace(ring_.get());
-      rechecked_.emplace(&*scheduled_);
+      rechecked_.emplace(&*scheduled_, run);
       shares->Add(&*scheduled_);
       shares->Add(ring_.get());
       spdlog::info("local files are read through io_uring");
@@ -44,7 +54,7 @@ LocalReads::LocalReads(const proto::StorageConfig& config,
   }
   threads_ = std::make_unique<LocalSource>(options);
   scheduled_.emplace(threads_.get());
-  rechecked_.emplace(&*scheduled_);
+  rechecked_.emplace(&*scheduled_, run);
   shares->Add(&*scheduled_);
   spdlog::info("local files are read by {} threads: {}", config.local_threads(),
                refusal_.empty() ? "storage.io_uring is \"off\"" : refusal_);

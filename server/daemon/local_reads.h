@@ -8,6 +8,7 @@
 #include <string>
 
 #include "proto/config.pb.h"
+#include "server/executor/executor.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_source.h"
@@ -28,8 +29,10 @@ class LocalReads {
   // The most bytes of buffers that reads keep for the next ones.
   static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
 
-  // `shares` learns what shares these reads out; it outlives the last call.
-  LocalReads(const proto::StorageConfig& config, storage::AllJobShares* shares);
+  // `shares` learns what shares these reads out. It and the executor, which
+  // looks again at files that were touched, outlive the last call.
+  LocalReads(const proto::StorageConfig& config, executor::Executor* executor,
+             storage::AllJobShares* shares);
   ~LocalReads();
 
   storage::ByteSource* source() { return &*rechecked_; }

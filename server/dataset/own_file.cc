@@ -119,6 +119,20 @@ absl::Status NewOwnFile::Append(std::string_view bytes) {
   return absl::OkStatus();
 }
 
+absl::Status NewOwnFile::ReadFirst(absl::Span<char> bytes) const {
+  off_t at = 0;
+  while (!bytes.empty()) {
+    const ssize_t got = pread(fd_.get(), bytes.data(), bytes.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::ErrnoStatus(errno, path_);
+    if (got == 0)
+      return absl::DataLossError(absl::StrCat(path_, ": was cut off"));
+    bytes.remove_prefix(static_cast<std::size_t>(got));
+    at += got;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<base::Fd> NewOwnFile::Keep() {
   if (fsync(fd_.get()) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0)
     return base::ErrnoStatus(errno, path_);

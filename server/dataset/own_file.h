@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "server/base/bytes.h"
 #include "server/base/fd.h"
 #include "server/base/working_memory.h"
@@ -47,6 +48,8 @@ class NewOwnFile {
 
   absl::Status Append(std::string_view bytes);
   std::uint64_t size() const { return size_; }  // bytes so far
+  // Reads its first bytes, of which there are as many.
+  absl::Status ReadFirst(absl::Span<char> bytes) const;
   // Puts it in the place of a former one. Returns it, open for reading.
   absl::StatusOr<base::Fd> Keep();
 

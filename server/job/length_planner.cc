@@ -208,8 +208,11 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
 
 void Planner::GiveRoom(std::shared_ptr<const stream::SampleRoom> room) {
   // The last step of an epoch may repeat a sample of each rank.
-  std::vector<std::uint64_t> bytes = survey_.BytesFor(
-      stream_->batch.size, most(), stream_->sampler.partition().is_padded());
+  const sampler::Partition& partition = stream_->sampler.partition();
+  const bool repeats =
+      partition.is_padded() && partition.size() % partition.world_size() != 0;
+  std::vector<std::uint64_t> bytes =
+      survey_.BytesFor(stream_->batch.size, most(), repeats);
   unsigned __int128 sum = 0;
   for (const std::uint64_t field : bytes) sum += field;
   const unsigned __int128 otherwise = RoomOfLongest();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/base/working_memory.h"
 #include "server/job/length_planner.h"
 #include "server/job/placement.h"
 #include "server/job/spec.h"
@@ -90,8 +91,10 @@ absl::StatusOr<stream::ImagePipelines> ImagesOf(
 // from its bytes alone.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const stream::ImagePipelines& images,
-    const stream::FieldPipelines& pipelines, storage::ByteSource& source,
+    const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
     JobId job, const std::stop_token& stop) {
+  base::WorkingMemory memory(deps.budget, "unpacking the first sample");
+  dataset::MadeValues unpacked;
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
     storage::ReadRequest request =
@@ -102,10 +105,15 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     request.purpose.job = job;
     FOREBAY_ASSIGN_OR_RETURN(
         storage::ReadResult read,
-        storage::ReadNow(source, std::move(request), stop));
+        storage::ReadNow(*deps.source, std::move(request), stop));
     first = std::move(read.bytes);
   }
-  auto types = stream::TypesOf(dataset, images, pipelines, first.span());
+  auto types = stream::TypesOf(
+      dataset, images, pipelines, first.span(),
+      [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+        FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
+        return unpacked.Add(bytes);
+      });
   if (!types.ok()) return base::Annotate(types.status(), dataset.uri());
   return types;
 }
@@ -157,7 +165,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
                            ImagesOf(*dataset, spec.pipeline(), part, compiled));
   FOREBAY_ASSIGN_OR_RETURN(std::vector<stream::FieldType> fields,
                            TypesOf(*dataset, images, spec.pipeline().fields(),
-                                   *deps_.source, job.id(), stop));
+                                   deps_, job.id(), stop));
   const auto first =
       std::find_if(images.begin(), images.end(),
                    [](const auto& image) { return image != nullptr; });

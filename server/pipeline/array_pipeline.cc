@@ -49,7 +49,7 @@ absl::Status ArrayPipeline::CheckInput(const Array& array) const {
     fits = type.shape[i] == wanted[i] || input_.ragged_axis == i ||
            (input_.any_channels && i == 1 && type.shape[i] > 0);
   if (fits) return absl::OkStatus();
-  if (array.sample_rate > 0) {
+  if (array.sample_rate > 0 && type.shape.size() == 2 && wanted.size() == 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("has ", type.shape.back(), " channels, but sample 0 has ",
                      wanted.back(), ", as all must: make them one by ToMono"));

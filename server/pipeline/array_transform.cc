@@ -119,9 +119,9 @@ absl::Status ArrayTransform::Builder::EndPart(int end,
 absl::Status ArrayTransform::Builder::AddStage(const proto::Op& op) {
   const ArrayType& input = made_->parts_.back()->output();
   if (input.tensor.dtype != proto::DType::kFloat32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("takes float32, not ", Describe(input.tensor),
-                     ": put ToDtype(\"float32\") before it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "takes float32, not ", Describe(input.tensor, input.ragged_axis),
+        ": put ToDtype(\"float32\") before it"));
   }
   const std::vector<std::uint64_t>& shape = input.tensor.shape;
   if (shape.empty())

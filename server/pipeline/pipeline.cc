@@ -62,8 +62,10 @@ class CompiledPipeline final : public Pipeline {
                           absl::Span<std::uint8_t> out,
                           VariantTarget& target) const override {
     FOREBAY_CHECK(out.size() == output_.bytes);
+    if (prefix_.variant == kNoVariant) return Run(encoded, key, workspace, out);
     Workspace::Parts& parts = workspace.parts();
-    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, parts.Open(encoded));
+    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info,
+                             parts.Open(encoded, program_.upright));
     SampleView sample(program_, info, parts.decoder, parts.scratch);
     FOREBAY_RETURN_IF_ERROR(ApplyOps(sample, 0, prefix_.ops, key));
     const absl::Span<std::uint8_t> variant =
@@ -89,7 +91,8 @@ class CompiledPipeline final : public Pipeline {
                        const SampleKey& key, Workspace::Parts& parts,
                        absl::Span<std::uint8_t> out) const {
     FOREBAY_CHECK(out.size() == output_.bytes);
-    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, parts.Open(image));
+    FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info,
+                             parts.Open(image, program_.upright));
     SampleView sample(program_, info, parts.decoder, parts.scratch);
     return FinishFrom(sample, first_op, key, parts, out);
   }
@@ -192,12 +195,16 @@ absl::StatusOr<std::unique_ptr<Pipeline>> CompileCoded(
     return name(
         absl::InvalidArgumentError("gets uint8 pixels: put it before ToDtype"));
   }
+  int decode_ops = 0;
+  for (const proto::Op& op : first.ops())
+    decode_ops += op.has_decode() || op.has_exif_transpose() ? 1 : 0;
   std::unique_ptr<Pipeline> after;
   if (!code.finished()) {
     const std::vector<std::uint64_t>& shape = result->shape;
     FOREBAY_ASSIGN_OR_RETURN(
         after, Compile(last, part,
                        {.first_index = place + 1,
+                        .decode_ops = decode_ops,
                         .channels = static_cast<int>(shape[2]),
                         .extent = transform::Extent{
                             static_cast<std::int64_t>(shape[1]),

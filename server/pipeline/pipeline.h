@@ -42,6 +42,9 @@ enum class Part {
   kBeforeTail,
 };
 
+// The number of no variant.
+inline constexpr std::uint64_t kNoVariant = 0;
+
 // Takes the variant that a pipeline makes of an image. Called on the thread
 // that runs the pipeline. Must not block for long; no errors.
 class VariantTarget {
@@ -86,7 +89,7 @@ class Pipeline {
 
   // Identifies the variant that the prefix, decoding at least, makes of an
   // image: a raw image (proto/raw_image.h). Equal numbers mean equal pixels in
-  // all pipelines. Never 0.
+  // all pipelines. kNoVariant if no variant serves every sample key.
   virtual std::uint64_t variant() const = 0;
   // As Run, from that variant of the image; gives the same bytes.
   virtual absl::Status RunFromVariant(absl::Span<const std::uint8_t> variant,
@@ -94,7 +97,8 @@ class Pipeline {
                                       Workspace& workspace,
                                       absl::Span<std::uint8_t> out) const = 0;
   // As Run. Also writes the variant into `target`, if that has room. Leaves it
-  // out if the image is too damaged to be decoded as a whole.
+  // out if there is none, or if the image is too damaged to be decoded as a
+  // whole.
   virtual absl::Status RunAndKeep(absl::Span<const std::uint8_t> encoded,
                                   const SampleKey& key, Workspace& workspace,
                                   absl::Span<std::uint8_t> out,

@@ -3,6 +3,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/pipeline/pipeline.h"
 #include "server/pipeline/transform/ops.h"
 
 #define XXH_INLINE_ALL
@@ -11,8 +12,9 @@
 namespace forebay::pipeline {
 namespace {
 
-// Identifies the pixels as they are decoded.
+// Identify the pixels as they are decoded; perhaps turned as EXIF says.
 constexpr std::uint64_t kDecoded = 1;
+constexpr std::uint64_t kUpright = 2;
 
 }  // namespace
 
@@ -21,6 +23,8 @@ Prefix PrefixOf(const Program& program) {
   // pipelines.
   std::size_t end = 0;
   std::vector<std::int64_t> key;
+  if (program.scaled) key.push_back(3);
+  if (program.upright) key.push_back(4);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const transform::PixelOp& op = program.ops[i].op;
     if (const auto* resize = std::get_if<transform::Resize>(&op)) {
@@ -36,10 +40,14 @@ Prefix PrefixOf(const Program& program) {
     }
     end = i + 1;
   }
-  if (end == 0) return {0, kDecoded};
+  if (end == 0) {
+    // Each draw may want another scale.
+    if (program.scaled) return {0, kNoVariant};
+    return {0, program.upright ? kUpright : kDecoded};
+  }
   const std::uint64_t digest =
       XXH3_64bits(key.data(), key.size() * sizeof(key[0]));
-  return {end, digest <= kDecoded ? kDecoded + 1 : digest};
+  return {end, digest <= kUpright ? kUpright + 1 : digest};
 }
 
 }  // namespace forebay::pipeline

@@ -11,8 +11,9 @@ namespace forebay::pipeline {
 // The first ops of a program, as far as they do the same to a sample each time:
 // resizes, and crops of their middle.
 struct Prefix {
-  std::size_t ops = 0;        // if 0, decoding alone
-  std::uint64_t variant = 0;  // identifies their result in all programs; not 0
+  std::size_t ops = 0;  // if 0, decoding alone
+  // Identifies their result in all programs; kNoVariant if there is none.
+  std::uint64_t variant = 0;
 };
 
 // Pure function.

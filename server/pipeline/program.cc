@@ -244,7 +244,7 @@ class Builder {
   int converted_ = -1;  // the first ToDtype that changed anything
   std::uint16_t index_ = 0;
   int decode_ops_;  // so far, in the whole pipeline
-  bool known_;  // whether all samples have the size `size_`
+  bool known_;      // whether all samples have the size `size_`
   Extent size_;
 };
 

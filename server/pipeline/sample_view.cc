@@ -102,6 +102,10 @@ absl::Status SampleView::Resize(transform::Extent extent,
   }
   if (!view_.x.CanResize() || !view_.y.CanResize())
     FOREBAY_RETURN_IF_ERROR(Settle());
+  // Not for a further op, even if the first left the image as it was: what is
+  // then read from a variant could not be reduced.
+  decoder_.set_may_reduce(program_.scaled && !resized_);
+  resized_ = true;
   view_.x.Resize(extent.width, filter);
   view_.y.Resize(extent.height, filter);
   return absl::OkStatus();

@@ -34,6 +34,10 @@ class SampleView {
   class DecoderSource final : public transform::PixelSource {
    public:
     explicit DecoderSource(decode::ImageDecoder& decoder) : decoder_(decoder) {}
+    void set_may_reduce(bool may_reduce) { may_reduce_ = may_reduce; }
+    decode::Reduction Reduce(std::uint32_t factor) override {
+      return may_reduce_ ? decoder_.Reduce(factor) : decode::Reduction();
+    }
     absl::Status Read(const decode::Region& region,
                       decode::RowSink& sink) override {
       return decoder_.Decode(region, sink);
@@ -41,6 +45,7 @@ class SampleView {
 
    private:
     decode::ImageDecoder& decoder_;
+    bool may_reduce_ = false;
   };
 
   struct Step {
@@ -70,6 +75,7 @@ class SampleView {
   const Program& program_;
   transform::Scratch& scratch_;
   DecoderSource decoder_;
+  bool resized_ = false;           // whether an op that resizes came already
   transform::ScratchImage image_;  // the last settled image
   std::optional<transform::ScratchImageSource> settled_;
   transform::View view_;

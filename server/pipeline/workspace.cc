@@ -14,10 +14,12 @@ Workspace::Parts::Parts(const WorkspaceLimits& limits)
       scratch(limits.scratch_bytes) {}
 
 absl::StatusOr<decode::ImageInfo> Workspace::Parts::Open(
-    absl::Span<const std::uint8_t> encoded) {
+    absl::Span<const std::uint8_t> encoded, bool upright) {
   // An image that was unpacked lies there.
   scratch.ResetBehind(encoded);
-  FOREBAY_ASSIGN_OR_RETURN(const decode::ImageInfo info, decoder.Open(encoded));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const decode::ImageInfo info,
+      upright ? decoder.OpenUpright(encoded) : decoder.Open(encoded));
   FOREBAY_RETURN_IF_ERROR(scratch.Count(info.scratch_bytes, "decoding"));
   return info;
 }

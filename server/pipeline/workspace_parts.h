@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/pipeline/decode/any_image_decoder.h"
+#include "server/pipeline/decode/upright_decoder.h"
 #include "server/pipeline/transform/scratch.h"
 #include "server/pipeline/workspace.h"
 
@@ -14,12 +14,13 @@ namespace forebay::pipeline {
 struct Workspace::Parts {
   explicit Parts(const WorkspaceLimits& limits);
 
-  // Opens the image, with all of the scratch for it. Errors: the decoder's;
-  // RESOURCE_EXHAUSTED: decoding takes more scratch than there is.
-  absl::StatusOr<decode::ImageInfo> Open(
-      absl::Span<const std::uint8_t> encoded);
+  // Opens the image, as it is stored or upright, with all of the scratch for
+  // it. Errors: the decoder's; RESOURCE_EXHAUSTED: decoding takes more scratch
+  // than there is.
+  absl::StatusOr<decode::ImageInfo> Open(absl::Span<const std::uint8_t> encoded,
+                                         bool upright = false);
 
-  decode::AnyImageDecoder decoder;
+  decode::UprightDecoder decoder;
   transform::Scratch scratch;
 };
 

@@ -12,6 +12,33 @@ namespace {
 // Each try reads a newer revision than the one before.
 constexpr int kMaxTries = 8;
 
+// The CPU time that is expected of parsing a byte.
+constexpr std::int64_t kNanosOfByte = 1;
+
+// The result of a check's read, on its way to a task. If the task is dropped,
+// the read was cancelled.
+class Delivery {
+ public:
+  Delivery(std::string object, ReadDone done, absl::StatusOr<ReadResult> result)
+      : object_(std::move(object)),
+        done_(std::move(done)),
+        result_(std::move(result)) {}
+  ~Delivery() {
+    if (done_ == nullptr) return;
+    done_(absl::CancelledError(
+        absl::StrCat(object_, ": the daemon is shutting down")));
+  }
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+
+  void Deliver() { std::exchange(done_, nullptr)(std::move(result_)); }
+
+ private:
+  const std::string object_;
+  ReadDone done_;
+  absl::StatusOr<ReadResult> result_;
+};
+
 }  // namespace
 
 struct RecheckedSource::Watched {
@@ -55,6 +82,21 @@ void RecheckedSource::Read(absl::Span<ReadRequest> requests) {
     }
   }
   ReadBelow(requests, unwatched);
+}
+
+void RecheckedSource::CheckReads::Read(absl::Span<ReadRequest> requests) {
+  for (ReadRequest& request : requests) {
+    request.done = [source = source_, object = request.object,
+                    purpose = request.purpose, length = request.length,
+                    done = std::exchange(request.done, nullptr)](
+                       absl::StatusOr<ReadResult> result) {
+      auto delivery =
+          std::make_shared<Delivery>(object, done, std::move(result));
+      source->run_(purpose, static_cast<std::int64_t>(length) * kNanosOfByte,
+                   [delivery = std::move(delivery)] { delivery->Deliver(); });
+    };
+  }
+  source_->Read(requests);
 }
 
 void RecheckedSource::ReadBelow(absl::Span<ReadRequest> requests,
@@ -135,7 +177,7 @@ void RecheckedSource::LookAgain(const std::shared_ptr<Watched>& watched) {
   }
   if (begins) {
     read.layout->LookAgain(
-        read, *this,
+        read, checks_,
         [this, look](const absl::StatusOr<Revision>& now) { Saw(look, now); });
   } else if (Enter()) {
     for (const ReadPurpose& purpose : shares)

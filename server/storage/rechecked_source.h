@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_STORAGE_RECHECKED_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,7 +22,8 @@ namespace forebay::storage {
 // has changed (ABORTED), if the object still has the layout that the reader
 // knows. Checks the layout again, and reads by the current revision. Reads of
 // one object wait for one check, which is charged to all of them; a repeated
-// read is charged to all that shared it.
+// read is charged to all that shared it. Tasks parse what checks read, so that
+// the threads of the source below go on reading.
 //
 // Thread-safe. The daemon owns it. The source below may go first, once Stop has
 // returned and nobody reads any more; it outlives the reads asked of it before.
@@ -29,7 +31,14 @@ namespace forebay::storage {
 // the request has a layout, and those of ObjectLayout::LookAgain.
 class RecheckedSource final : public ByteSource {
  public:
-  explicit RecheckedSource(ByteSource* below) : below_(below) {}
+  // Runs a task that takes about that CPU time, for the jobs that pay for it.
+  // Never blocks. May drop the task, which cancels the check.
+  using RunTask =
+      std::function<void(const ReadPurpose& purpose, std::int64_t cpu_nanos,
+                         std::function<void()> task)>;
+
+  RecheckedSource(ByteSource* below, RunTask run)
+      : below_(below), run_(std::move(run)), checks_(this) {}
 
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
@@ -42,6 +51,18 @@ class RecheckedSource final : public ByteSource {
   struct Watched;
   // A check of a layout, and the reads that wait for it.
   struct Look;
+  // Completes reads in tasks.
+  class CheckReads final : public ByteSource {
+   public:
+    explicit CheckReads(RecheckedSource* source) : source_(source) {}
+    void Read(absl::Span<ReadRequest> requests) override;
+    void Share(std::uint64_t ticket, const ReadPurpose& purpose) override {
+      source_->Share(ticket, purpose);
+    }
+
+   private:
+    RecheckedSource* const source_;
+  };
   using LookKey = std::pair<const ObjectLayout*, std::string>;
 
   // Shares the reads of those tickets, which have been shared before.
@@ -64,6 +85,8 @@ class RecheckedSource final : public ByteSource {
   void Leave();
 
   ByteSource* const below_;
+  const RunTask run_;
+  CheckReads checks_;
 
   base::Mutex mutex_;
   base::CondVar quiet_;

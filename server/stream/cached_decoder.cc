@@ -43,6 +43,7 @@ storage::Variant VariantNumber(const StreamSpec& spec) {
         return field.kind == proto::FieldKind::kImage;
       });
   if (image == spec.fields.end() || spec.pipeline == nullptr ||
+      spec.pipeline->variant() == pipeline::kNoVariant ||
       spec.dataset->size() == 0 || spec.dataset->shares_extents()) {
     return storage::kEncoded;
   }

@@ -113,8 +113,8 @@ pipeline::TensorType ElementsOf(const Field& field) {
 // bounds the bytes of arrays that differ.
 absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
                       std::optional<std::uint64_t> longest,
-                      std::uint32_t first_rate,
-                      const FieldPipelines& pipelines, FieldType* type) {
+                      std::uint32_t first_rate, const FieldPipelines& pipelines,
+                      FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
   const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
   auto made = pipeline::ArrayTransform::Create(
@@ -221,12 +221,12 @@ bool NeedsFirstSample(const dataset::Dataset& dataset) {
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const ImagePipelines& images,
     const FieldPipelines& pipelines,
-    absl::Span<const std::uint8_t> first_sample) {
+    absl::Span<const std::uint8_t> first_sample, dataset::UnpackRoom room) {
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
   FOREBAY_RETURN_IF_ERROR(CheckPipelines(pipelines, dataset));
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
-  dataset::MadeValues made;
+  dataset::MadeValues made(&room);
   if (NeedsFirstSample(dataset)) {
     const absl::Status found = dataset.ReadValues(
         0, first_sample, absl::MakeSpan(values.data(), fields.size()), &made);

@@ -71,14 +71,15 @@ const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
 
 // Returns the types of all fields of `dataset`, which has `images`.
 // `first_sample` is the bytes of sample 0, or nothing if NeedsFirstSample is
-// false. UNIMPLEMENTED and DATA_LOSS: pipeline::ReadArray says so of sample 0's
-// arrays, or audio::ClipDecoder of its clips. INVALID_ARGUMENT: a pipeline is
-// of no field that is an array or an image, or cannot be made of the array.
-// Errors name the field. Thread-safe; never blocks.
+// false, and `room` is for what is unpacked of it. UNIMPLEMENTED and DATA_LOSS:
+// pipeline::ReadArray says so of sample 0's arrays, or audio::ClipDecoder of
+// its clips. INVALID_ARGUMENT: a pipeline is of no field that is an array or an
+// image, or cannot be made of the array. Errors name the field. Thread-safe;
+// never blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const ImagePipelines& images,
     const FieldPipelines& pipelines,
-    absl::Span<const std::uint8_t> first_sample);
+    absl::Span<const std::uint8_t> first_sample, dataset::UnpackRoom room);
 
 }  // namespace forebay::stream
 

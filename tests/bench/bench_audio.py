@@ -1,9 +1,10 @@
-"""Windows of 5 s of audio files of a minute, at 44.1 kHz in stereo: against the bare
-decoder on all cores, and against torch's DataLoader over soundfile.
+"""Windows of 5 s of audio files of a minute, at 44.1 kHz in stereo, and their mel
+spectrograms: against the bare decoder (and bare kissfft) on all cores, and against
+torch's DataLoader over soundfile and torchaudio.
 
 Ours starts from files in the page cache and hands batches to a trainer that
 touches every page. The bare decoder has the files in memory, and decodes equally
-many windows, at random, too. The first row is the worst format.
+many windows, at random, too. The first row is the worst of them.
 """
 
 import json
@@ -19,46 +20,52 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "audio"
 ROUNDS = 3
 EPOCHS = 12
 WINDOW_SECONDS = 5
+FFT, HOP, MELS = 1024, 512, 80
 UNIT = "windows/s"
 BARE = {"flac": "libsndfile", "mp3": "mpg123's decoder in C"}
 
 
-def _floor_rate(folder, frames):
-    """Windows a second of the bare decoder on all cores."""
+def _floor_rate(folder, frames, mel):
+    """Windows a second of the bare decoder, and of bare transforms, on all cores."""
     files = sorted(map(str, folder.iterdir()))
+    transforms = [] if mel is None else ["--fft", str(FFT), "--hop", str(HOP)]
     done = subprocess.run(
         [program("clip_floor"), "--threads", str(CORES), "--frames", str(frames),
-         "--windows", str(len(files) * EPOCHS), *files],
+         "--windows", str(len(files) * EPOCHS), *transforms, *files],
         check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)["windows_per_s"]
 
 
-def _rates(server, folder, frames):
+def _rates(server, folder, frames, mel):
     """Ours, the floor's and torch's."""
     def rate(script, **options):
         found = call(f"audio/{script}", server.environment, path=str(folder),
-                     frames=frames, epochs=EPOCHS, **options)
+                     frames=frames, epochs=EPOCHS, mel=mel, **options)
         return found["samples"] / found["seconds"]
 
     rate("read_clips.py")  # the index is built, the cache filled
     return in_turns(
-        ROUNDS, lambda: rate("read_clips.py"), lambda: _floor_rate(folder, frames),
+        ROUNDS, lambda: rate("read_clips.py"),
+        lambda: _floor_rate(folder, frames, mel),
         lambda: rate("read_torch_clips.py", workers=CORES))
 
 
 def run():
-    """Rows: the worst format against its bare decoder, each of them, and torch."""
+    """Rows: the worst against what is bare, each of them, and torch."""
     sys.path.insert(0, str(FOLDER))
     import clips
     frames = WINDOW_SECONDS * clips.RATE
+    mels = {"sample_rate": clips.RATE, "n_fft": FFT, "hop_length": HOP, "n_mels": MELS}
     bare, torch = [], []
     with daemon(ENCODED_ONLY) as server:
         for suffix in ("flac", "mp3"):
-            ours, floor, theirs = _rates(server, clips.make(suffix), frames)
-            of = f"windows of {suffix.upper()}"
-            bare.append(row("audio", f"{of} / bare {BARE[suffix]}, {CORES} cores",
-                            ours, floor, UNIT))
-            torch.append(row("audio", f"{of} / torch, num_workers={CORES}",
-                             ours, theirs, UNIT))
+            for mel in (None, mels):
+                ours, floor, theirs = _rates(server, clips.make(suffix), frames, mel)
+                of = f"{'windows' if mel is None else 'mels'} of {suffix.upper()}"
+                limit = BARE[suffix] + ("" if mel is None else " and kissfft")
+                bare.append(row("audio", f"{of} / bare {limit}, {CORES} cores",
+                                ours, floor, UNIT))
+                torch.append(row("audio", f"{of} / torch, num_workers={CORES}",
+                                 ours, theirs, UNIT))
     worst = min(bare, key=lambda one: one["ratio"])
-    return [dict(worst, metric=f"worst format: {worst['metric']}"), *bare, *torch]
+    return [dict(worst, metric=f"worst: {worst['metric']}"), *bare, *torch]

@@ -1,13 +1,16 @@
 // The floor under every audio pipeline: bare libsndfile, or bare libmpg123 with
 // the decoder that the daemon takes, decoding windows of the same files, from
-// memory, on as many threads. Prints one JSON object.
+// memory, on as many threads; and, if asked for, bare kissfft over what is
+// decoded. Prints one JSON object.
 
+#include <kissfft/kiss_fftr.h>
 #include <mpg123.h>
 #include <sndfile.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -122,19 +125,66 @@ void DecodeByMpg123(const File& file, std::int64_t frames, double part,
   mpg123_delete(handle);
 }
 
+// Transforms a clip in stereo, piece by piece, as spectrograms do: `hop` frames
+// apart, each as long as the transform.
+class Spectra {
+ public:
+  Spectra(int size, std::int64_t hop)
+      : size_(static_cast<std::size_t>(size)),
+        hop_(static_cast<std::size_t>(hop)),
+        plan_(size == 0 ? nullptr : kiss_fftr_alloc(size, 0, nullptr, nullptr)),
+        in_(size_),
+        out_(size_ / 2 + 1) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      const double turn = 2 * M_PI * static_cast<double>(i) / size;
+      hann_.push_back(static_cast<float>(0.5 - 0.5 * std::cos(turn)));
+    }
+  }
+  ~Spectra() { kiss_fftr_free(plan_); }
+  Spectra(const Spectra&) = delete;
+  Spectra& operator=(const Spectra&) = delete;
+
+  void Run(const std::vector<float>& clip) {
+    if (plan_ == nullptr) return;
+    for (std::size_t at = 0; 2 * (at + size_) <= clip.size(); at += hop_) {
+      for (const std::size_t channel : {0, 1}) {
+        for (std::size_t i = 0; i < size_; ++i)
+          in_[i] = clip[2 * (at + i) + channel] * hann_[i];
+        kiss_fftr(plan_, in_.data(), out_.data());
+      }
+    }
+  }
+
+ private:
+  const std::size_t size_;
+  const std::size_t hop_;
+  const kiss_fftr_cfg plan_;
+  std::vector<float> hann_;
+  std::vector<float> in_;
+  std::vector<kiss_fft_cpx> out_;
+};
+
+struct Task {
+  std::int64_t frames = 0;  // of a window
+  int fft = 0;              // frames of a transform; 0: none
+  std::int64_t hop = 0;
+};
+
 // Windows per second of so many.
-double Pass(const std::vector<File>& files, std::int64_t frames,
+double Pass(const std::vector<File>& files, const Task& task,
             std::size_t windows, int threads) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     std::vector<float> out;
+    Spectra spectra(task.fft, task.hop);
     for (std::size_t i; (i = next.fetch_add(1)) < windows;) {
       std::minstd_rand draws(static_cast<unsigned>(i + 1));
       draws.discard(8);
       const double part = std::uniform_real_distribution<>(0, 1)(draws);
       const File& file = files[i % files.size()];
       const bool is_mp3 = file.path.ends_with(".mp3");
-      (is_mp3 ? DecodeByMpg123 : DecodeBySndfile)(file, frames, part, out);
+      (is_mp3 ? DecodeByMpg123 : DecodeBySndfile)(file, task.frames, part, out);
+      spectra.Run(out);
     }
   };
   const auto start = std::chrono::steady_clock::now();
@@ -151,14 +201,19 @@ double Pass(const std::vector<File>& files, std::int64_t frames,
 int main(int argc, char** argv) {
   CLI::App app("Decodes windows of audio files with bare libraries.");
   std::vector<std::string> paths;
-  std::int64_t frames = 0;
+  Task task;
   std::size_t windows = 0;
   int threads = 1;
   app.add_option("files", paths, "Files that are long enough")->required();
-  app.add_option("--frames", frames, "Frames of a window")
+  app.add_option("--frames", task.frames, "Frames of a window")
       ->required()
       ->check(CLI::PositiveNumber);
   app.add_option("--windows", windows, "How many are decoded")->required();
+  app.add_option("--fft", task.fft,
+                 "Frames of a Fourier transform, of clips in stereo, an even "
+                 "number (default: none)");
+  app.add_option("--hop", task.hop, "Frames from one to the next")
+      ->check(CLI::PositiveNumber);
   app.add_option("--threads", threads, "Threads, at least 1 (default 1)")
       ->check(CLI::Range(1, 1024));
   CLI11_PARSE(app, argc, argv);
@@ -170,8 +225,8 @@ int main(int argc, char** argv) {
     files.push_back(
         {path, std::string(std::istreambuf_iterator<char>(in), {})});
   }
-  Pass(files, frames, files.size(), threads);  // warms caches and clocks
+  Pass(files, task, files.size(), threads);  // warms caches and clocks
   std::printf("{\"windows_per_s\": %.2f}\n",
-              Pass(files, frames, windows, threads));
+              Pass(files, task, windows, threads));
   return 0;
 }

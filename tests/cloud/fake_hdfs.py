@@ -77,6 +77,12 @@ class _NameNode(_Handler):
         if op in ("OPEN", "CREATE", "APPEND"):
             if op != "CREATE" and path not in cluster.files:
                 return self._refuse(404, NOT_FOUND, path)
+            offset = int(query.get("offset", 0))
+            size = len(cluster.files[path].content) if op == "OPEN" else 0
+            if offset > max(size, 1) - 1:
+                return self._refuse(
+                    403, "IOException",
+                    f"Offset={offset} out of the range [0, {size}); OPEN")
             place = cluster.data_url + self.path + "&namenoderpcaddress=nn:8020"
             return self._answer(307, Location=place)
         if op == "GETFILESTATUS":
@@ -155,7 +161,7 @@ class FakeHdfs:
             self.files[path] = _File(self._numbers, content)
 
     def status(self, path, name=""):
-        """What the name node says of a path; None: there is no such thing."""
+        """The status of a path; None: there is no such thing."""
         if path in self.files:
             file = self.files[path]
             return {"pathSuffix": name, "type": "FILE", "fileId": file.number,

@@ -1,5 +1,6 @@
-// Any bytes at all: a decoder answers with an image or one of its errors, hands
-// over no more rows than it should, and is then as good as new.
+// Any bytes at all, at any scale, as stored or upright: a decoder answers with
+// an image or one of its errors, hands over no more rows than it should, and is
+// then as good as new.
 
 #include <zlib.h>
 
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "proto/raw_image.h"
-#include "server/pipeline/decode/any_image_decoder.h"
+#include "server/pipeline/decode/upright_decoder.h"
 
 namespace {
 
@@ -100,19 +101,20 @@ void MendSizes(std::vector<std::uint8_t>& file) {
 }
 
 // A region that depends on the file alone.
-decode::Region ChooseRegion(const decode::ImageInfo& info, std::uint32_t hash) {
+decode::Region ChooseRegion(std::uint32_t width, std::uint32_t height,
+                            std::uint32_t hash) {
   decode::Region region;
-  region.left = hash % info.width;
-  region.top = (hash >> 8) % info.height;
-  region.width = 1 + (hash >> 16) % (info.width - region.left);
-  region.height = 1 + (hash >> 24) % (info.height - region.top);
+  region.left = hash % width;
+  region.top = (hash >> 8) % height;
+  region.width = 1 + (hash >> 16) % (width - region.left);
+  region.height = 1 + (hash >> 24) % (height - region.top);
   return region;
 }
 
-void Decode(absl::Span<const std::uint8_t> file) {
-  static auto* decoder = new decode::AnyImageDecoder(
+void Decode(absl::Span<const std::uint8_t> file, bool upright) {
+  static auto* decoder = new decode::UprightDecoder(
       decode::DecodeLimits{.max_pixels = 1 << 20, .scratch_bytes = 16 << 20});
-  const auto info = decoder->Open(file);
+  const auto info = upright ? decoder->OpenUpright(file) : decoder->Open(file);
   if (!info.ok()) {
     Require(IsExpected(info.status()), "an unexpected error of Open");
     return;
@@ -121,7 +123,14 @@ void Decode(absl::Span<const std::uint8_t> file) {
   Require(std::uint64_t{info->width} * info->height <= 1 << 20, "too large");
   const auto hash = static_cast<std::uint32_t>(
       crc32(0, file.data(), static_cast<uInt>(file.size())));
-  const decode::Region region = ChooseRegion(*info, hash);
+  decode::Reduction scale;
+  const std::uint32_t factor = 1U << (hash >> 13 & 3U);
+  if (factor > 1) scale = decoder->Reduce(factor);
+  Require(scale.factor == 1 || scale.factor == factor, "another scale");
+  Require(scale.left < scale.factor && scale.top < scale.factor,
+          "an image that begins elsewhere");
+  const decode::Region region = ChooseRegion(scale.Reduced(info->width),
+                                             scale.Reduced(info->height), hash);
   CheckingSink sink(region);
   const absl::Status status = decoder->Decode(region, sink);
   Require(status.ok() ? sink.rows() == region.height : IsExpected(status),
@@ -132,7 +141,7 @@ void Decode(absl::Span<const std::uint8_t> file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  Decode({data, size});
+  Decode({data, size}, /*upright=*/false);
   if (size <= 8) return 0;
   // Past the checks that would stop most mutations early.
   std::vector<std::uint8_t> mended(data, data + size);
@@ -145,6 +154,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   } else {
     mended.insert(mended.end(), {0xff, 0xd9});
   }
-  Decode(mended);
+  Decode(mended, /*upright=*/true);
   return 0;
 }

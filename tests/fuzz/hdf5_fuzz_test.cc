@@ -30,11 +30,11 @@ using forebay::dataset::FieldValue;
 using forebay::dataset::MadeBytes;
 using forebay::dataset::MadeValues;
 using forebay::dataset::ReadSizes;
+using forebay::dataset::hdf5::ArrayLister;
 using forebay::dataset::hdf5::Column;
 using forebay::dataset::hdf5::ColumnOf;
 using forebay::dataset::hdf5::FileView;
 using forebay::dataset::hdf5::Hdf5Format;
-using forebay::dataset::hdf5::ListArrays;
 using forebay::dataset::hdf5::ListedArray;
 using forebay::dataset::hdf5::Lookup3;
 using forebay::dataset::records::FileRecords;
@@ -53,12 +53,13 @@ MemoryBudget* Budget() {
 std::vector<ListedArray> List(Bytes file, std::string* error) {
   WorkingMemory memory(Budget(), "metadata");
   FileView view(file.size(), {}, &memory);
+  ArrayLister lister(&memory);
   for (;;) {
-    auto found = ListArrays(view);
-    if (found.ok()) return *std::move(found);
-    *error = found.status().ToString();
+    const absl::Status status = lister.Run(view);
+    if (status.ok()) return lister.found();
+    *error = status.ToString();
     const auto wanted = view.wanted();
-    if (!absl::IsUnavailable(found.status()) || !wanted.has_value()) return {};
+    if (!absl::IsUnavailable(status) || !wanted.has_value()) return {};
     Require(wanted->length > 0 && wanted->offset <= file.size() &&
             wanted->length <= file.size() - wanted->offset);
     if (!view.Take(file.subspan(wanted->offset, wanted->length)).ok())
@@ -135,7 +136,7 @@ absl::StatusOr<Column> ColumnOfGroup(const ListedArray& listed) {
   const std::size_t slash = listed.path.rfind('/');
   const std::string group =
       slash == listed.path.npos ? "" : listed.path.substr(0, slash + 1);
-  auto array = *listed.array;
+  auto array = **listed.array;
   array.MakeWhole();
   return ColumnOf(array, group + "*", "");
 }
@@ -172,11 +173,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (std::size_t i = 0; i < arrays.size() && i < 16; ++i) {
     if (!arrays[i].array.ok()) continue;
     std::vector<std::string> members = {""};
-    for (const auto& member : arrays[i].array->type.members)
+    for (const auto& member : (*arrays[i].array)->type.members)
       members.push_back(member.name);
     for (std::size_t k = 0; k <= members.size() && k < 4; ++k) {
       auto column = k == members.size() ? ColumnOfGroup(arrays[i])
-                                        : ColumnOf(*arrays[i].array,
+                                        : ColumnOf(**arrays[i].array,
                                                    arrays[i].path, members[k]);
       if (!column.ok()) continue;
       column->is_kept = (size + i) % 2 == 0;

@@ -182,8 +182,8 @@ def test_refusals(shared_daemon, tmp_path):
         "arrays differ")
     for transform, said in (
             ({"txt": T.Slice(1)},
-             f"{tmp_path}: transform: txt is neither an image nor an array, which "
-             "alone have transforms"),
+             f"{tmp_path}: transform: txt is neither image, audio nor array, "
+             "which alone have transforms"),
             (T.Slice(1), "transform 1 (Slice): is for arrays: give it to a field by "
              "name"),
             ({"npy": abs}, "transform: that of npy must come from forebay.transforms, "

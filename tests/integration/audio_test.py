@@ -9,6 +9,7 @@ import numpy
 import pytest
 import soundfile
 import torch
+import torchaudio
 
 import forebay
 from forebay import transforms as T
@@ -144,6 +145,41 @@ def test_windows_are_those_of_arrays(shared_daemon, flat, tmp_path):
                 numpy.testing.assert_array_equal(one, other)
 
 
+def test_clips_of_any_channels_become_mono(shared_daemon, tmp_path):
+    for number in range(8):
+        save(tmp_path / f"{number}.flac", clip(number, channels=1 + number % 3))
+    with open_audio(tmp_path, transform={"audio": T.ToMono()}) as loader:
+        clips, _ = contents(loader)
+    for one, whole in zip(clips, loaded(tmp_path)):
+        numpy.testing.assert_allclose(one, whole.mean(1), atol=1e-6)
+
+
+def test_each_clip_is_resampled_from_its_own_rate(shared_daemon, tmp_path):
+    rates = [22050, 16000, 8000, 44100]
+    for number, rate in enumerate(rates):
+        save(tmp_path / f"{number}.wav", clip(number), rate)
+    ops = T.Resample(new_freq=12000, lowest_freq=8000)
+    with open_audio(tmp_path, transform={"audio": ops}) as loader:
+        clips, _ = contents(loader)
+    for one, whole, rate in zip(clips, loaded(tmp_path), rates):
+        resample = torchaudio.transforms.Resample(rate, 12000)
+        wanted = resample(torch.from_numpy(whole.T)).numpy().T
+        assert one.shape == wanted.shape
+        assert abs(one - wanted).max() <= 1e-4 * abs(wanted).max()
+
+
+def test_spectrograms_of_windows(shared_daemon, flat):
+    mel = {"sample_rate": RATE, "n_fft": 256, "n_mels": 20}
+    transform = T.Compose([T.Slice(300, 1900), T.ToMono(), T.MelSpectrogram(**mel)])
+    with open_audio(flat, transform={"audio": transform}) as loader:
+        clips, _ = contents(loader)
+    torchaudios = torchaudio.transforms.MelSpectrogram(**mel)
+    for one, whole in zip(clips, loaded(flat)):
+        wanted = torchaudios(torch.from_numpy(whole[300:1900, 0])).numpy().T
+        assert one.shape == wanted.shape
+        assert abs(one - wanted).max() <= 1e-4 * abs(wanted).max()
+
+
 def test_stereo_windows_of_lossy_files(shared_daemon, tmp_path):
     for number, suffix in enumerate(("mp3", "ogg", "opus") * 3):
         save(tmp_path / f"{number}.{suffix}", clip(number, 20000, 2))
@@ -207,9 +243,9 @@ def test_records(shared_daemon, tmp_path):
 
 def test_single_samples(shared_daemon, flat):
     expected = loaded(flat)
-    with forebay.Dataset(str(flat), autostart=False) as dataset:
-        check([dataset[number][0] for number in (3, 0)],
-              [expected[number] for number in (3, 0)])
+    dataset = forebay.Dataset(str(flat), autostart=False)
+    check([numpy.asarray(dataset[number][0]) for number in (3, 0)],
+          [expected[number] for number in (3, 0)])
 
 
 def test_bucketing_by_length(shared_daemon, flat):

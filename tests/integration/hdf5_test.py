@@ -289,4 +289,4 @@ def test_rows_that_were_never_written_keep_images_of_their_own(shared_daemon, tm
         for _ in range(3):
             for batch in loader:
                 grey = batch.photo.mean(axis=(1, 2, 3)).round()
-                numpy.testing.assert_array_equal(grey, batch.sample_ids * 10)
+                numpy.testing.assert_allclose(grey, batch.sample_ids * 10, atol=2)

@@ -1,6 +1,7 @@
 """HDF5 files that cannot be read, and files that change meanwhile."""
 
 import os
+import re
 
 import h5py
 import numpy
@@ -8,6 +9,7 @@ import pytest
 
 import forebay
 from hdf5_test import check, read, write, write_photos
+from memory_limit_test import LIMIT, Watch, limited
 from stale_files_test import (chmodded, linked, renamed, rewritten,
                               set_to_its_own_time)
 from tfrecord_test import epoch, open_records
@@ -127,6 +129,60 @@ def test_a_file_that_says_it_is_enormous(tmp_path):
     with h5py.File(tmp_path / "b.h5", "w") as file:
         file.create_dataset("x", (1 << 45, 100), "u1", chunks=(1, 100))
     refusal(forebay.ResourceExhausted, tmp_path / "b.h5", batch_size=1)
+
+
+def test_references_of_another_size(tmp_path):
+    """A kilobyte, of which millions of references would lie in no row."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver="earliest") as file:
+        file.create_dataset("names", (6_000_000,), h5py.string_dtype())
+    content = bytearray(path.read_bytes())
+    found = re.search(rb"\x19[\x00-\xff]{3}\x10\0\0\0", content)
+    content[found.start() + 4] = 1
+    path.write_bytes(content)
+    assert refusal(forebay.DataError, path, fields=("names",)) == (
+        f"{tmp_path}: a.h5: names: is damaged: its datatype contradicts itself")
+
+
+def test_chunks_are_unpacked_in_scratch(tmp_path):
+    """Those that do not fit there are refused."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", data=numpy.zeros((256, 1 << 18), "u1"),
+                            chunks=(256, 1 << 18), compression="gzip", shuffle=True)
+    with limited(tmp_path, 2 * LIMIT) as daemon, Watch(daemon) as watch:
+        text = refusal(forebay.ResourceExhausted, tmp_path / "a.h5", batch_size=1,
+                       fields=("x",))
+        assert "unpacking needs" in text and "image.scratch_limit" in text
+        assert watch.largest <= 2 * LIMIT
+
+
+def test_a_member_of_compounds_that_are_long(tmp_path):
+    kind = numpy.dtype({"names": ["x"], "formats": ["<i4"], "offsets": [0],
+                        "itemsize": 1 << 30})
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("d", (8,), kind)
+    with limited(tmp_path) as daemon, Watch(daemon) as watch:
+        with open_records(tmp_path / "a.h5", fields=("d/x",)) as loader:
+            assert epoch(loader) == {number: [0] for number in range(8)}
+        assert watch.largest <= LIMIT
+
+
+def test_many_members_and_many_names_of_them(tmp_path):
+    kind = numpy.dtype([(f"m{number:03}", "<i4") for number in range(1000)])
+    with h5py.File(tmp_path / "a.h5", "w", libver="latest") as file:
+        file.create_dataset("x", (9,), kind)
+        for number in range(20):
+            file[f"y{number}"] = file["x"]
+    with limited(tmp_path) as daemon, Watch(daemon) as watch:
+        assert "has more than 15 datasets with rows" in refusal(
+            forebay.InvalidArgument, tmp_path / "a.h5")
+        assert watch.largest <= LIMIT
+
+
+def test_a_path_that_is_named_in_two_ways(good):
+    with pytest.raises(forebay.InvalidArgument) as caught:
+        open_records(good, fields=("group//table/x", "group/table/x"))
+    assert '"group/table/x" is named twice' in str(caught.value)
 
 
 @pytest.mark.parametrize("touch", [chmodded, linked, set_to_its_own_time])

@@ -117,11 +117,12 @@ def test_fsspec_takes_the_cluster_for_one(cluster):
 def test_a_folder_is_as_the_local_one(daemon, cluster, photos):
     fill(cluster, "/data/train", contents_of(photos))
     with open_loader(photos, shuffle=True) as local:
-        for uri in (f"webhdfs://{cluster.authority}/data/train",
-                    f"webhdfs://{cluster.authority}/data/train/"):
-            with open_loader(uri, shuffle=True) as remote:
-                assert remote.dataset.classes == local.dataset.classes
-                assert same(epoch(remote), epoch(local))
+        expected = epoch(local)
+    for uri in (f"webhdfs://{cluster.authority}/data/train",
+                f"webhdfs://{cluster.authority}/data/train/"):
+        with open_loader(uri, shuffle=True) as remote:
+            assert remote.dataset.classes == local.dataset.classes
+            assert same(epoch(remote), expected)
     assert {query.get("user.name") for _, _, query in cluster.asked} == {"reader"}
 
 
@@ -145,6 +146,14 @@ def test_shards_and_files_and_odd_names(daemon, cluster, photos, tmp_path):
             assert file.read(1000) == (odd.encode() * 100_000)[70_000:71_000]
     with pytest.raises(forebay.NotFound):
         forebay.open(f"webhdfs://{cluster.authority}/odd/none", autostart=False)
+
+
+def test_inspect_looks_into_folders(daemon, cluster, photos):
+    fill(cluster, "/data/train", contents_of(photos))
+    found = forebay.inspect(f"webhdfs://{cluster.authority}/data/train",
+                            autostart=False)
+    assert found.format == forebay.inspect(photos, autostart=False).format
+    assert found.samples == len(contents_of(photos))
 
 
 def test_old_servers_list_whole_folders(daemon, cluster, photos):

@@ -55,6 +55,8 @@ def _pipelines():
             T.ToDtype(dtype, scale=True),
             T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
     yield random_crop
+    yield [T.Decode(scaled=True), T.ExifTranspose(), T.RandomResizedCrop((40, 50)),
+           T.ToImage()]
     yield [T.ColorJitter(0.4, 0.4, 0.4, 0.1),
            T.Resize((61, 83), interpolation="bicubic"),
            T.RandomVerticalFlip(), T.ToImage("NHWC")]

@@ -74,3 +74,23 @@ def test_what_is_not_read_is_named(tmp_path):
     assert str(caught.value).endswith(
         "all/float.tif: is a TIFF image with floating-point samples, which are "
         "not read")
+
+
+@pytest.mark.usefixtures("shared_daemon")
+def test_avif_is_as_pillow_has_it(tmp_path):
+    # Debian's Pillow has no AVIF: what another sees is kept in PNGs.
+    listed = (GOLDEN / "avif.txt").read_text().split()
+    with tarfile.open(tmp_path / "all.tar", "w") as tar:
+        for number, name in enumerate(listed):
+            tar.add(GOLDEN / "avif" / f"{name}.avif", f"{number:04}.avif")
+            shutil.copy(GOLDEN / "avif" / f"{name}.avif", tmp_path)
+    (tmp_path / "list.csv").write_text("image,label\n" + "".join(
+        f"{name}.avif,0\n" for name in listed))
+    for dataset in (
+            forebay.Dataset(tmp_path / "all.tar", autostart=False, fields=("avif",)),
+            forebay.Dataset(forebay.manifest(tmp_path / "list.csv", label="label"),
+                            autostart=False)):
+        assert len(dataset) == len(listed)
+        for number, name in enumerate(listed):
+            wanted = pixels(GOLDEN / "avif" / f"{name}.png")
+            assert (dataset[number][0] == wanted).all(), name

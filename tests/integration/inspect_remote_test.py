@@ -7,7 +7,8 @@ import pytest
 
 import forebay
 import tfrecord_test
-from inspect_test import GOLDEN, first_batch, members, pictures
+from inspect_test import first_batch
+from inspected_files import GOLDEN, members, pictures
 from remote_shards_test import daemon, proxy, tar_of  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("daemon")

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import forebay
+from memory_limit_test import LIMIT, Watch, limited
 from npy_test import CHANCE, SHAPES, TYPES, numbers, same
 from trouble import ctl, memory_used, refusing, run_until_error
 
@@ -266,6 +267,28 @@ def test_a_bomb_is_refused(shared_daemon, tmp_path):
     (tmp_path / "f" / "0.npz").write_bytes(content.getvalue())
     assert "0.npz: has deflated arrays of more than 1073741824 bytes" in refusal(
         forebay.Unsupported, forebay.npz(tmp_path / "f", fields=("a",)))
+
+
+def test_what_is_inflated_is_counted(tmp_path):
+    """From the first sample on, which tells the type."""
+    (tmp_path / "f").mkdir()
+    numpy.savez_compressed(tmp_path / "f" / "0.npz", x=numpy.zeros(100 << 20, "u1"))
+    with limited(tmp_path) as daemon, Watch(daemon) as watch:
+        assert "unpacking the first sample" in refusal(
+            forebay.ResourceExhausted,
+            forebay.npz(tmp_path / "f", fields=("x",), rows=False))
+        assert watch.largest <= LIMIT
+
+
+def test_no_rows_of_any_length(shared_daemon, tmp_path):
+    """Four arrays, whose rows would have 2**64 bytes together."""
+    start = b"\x93NUMPY\x01\0\x76\0"
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (0, %d), }" % (1 << 62)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name in "abcd":
+            archive.writestr(f"{name}.npy", start + header.ljust(0x75) + b"\n")
+    assert "its shape is too large" in refusal(forebay.InvalidArgument,
+                                               tmp_path / "a.npz")
 
 
 def test_a_file_that_changes_in_mid_epoch_is_an_error(shared_daemon, tmp_path):

@@ -235,6 +235,14 @@ def test_files_and_fsspec(daemon, fake_s3):
     assert fs.info("s3://files/a/b.bin")["size"] == 256 * 20_000
 
 
+def test_inspect_looks_into_buckets(daemon, bucket, photos):
+    found = forebay.inspect(bucket, autostart=False)
+    assert found.format == forebay.inspect(photos, autostart=False).format
+    assert found.samples == len(list(photos.glob("*/*.jpg")))
+    with pytest.raises(forebay.ForebayError, match="missing.tar"):
+        forebay.inspect(f"s3://{BUCKET}/missing.tar", autostart=False)
+
+
 def test_an_object_that_is_replaced_is_an_error(daemon, fake_s3, photos):
     contents = {f"{name}/{number}.jpg": photo.read_bytes() + b"1"
                 for name in ("a", "b")

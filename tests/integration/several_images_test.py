@@ -195,13 +195,13 @@ def test_python_ops_are_for_the_images_of_their_transform(shared_daemon, tmp_pat
     left = centre(photo(3), 20, 20)
     right = centre(photo(3, of="right"), 20, 20)
     for fields in (("left.png", "right.png"), ("right.png", "left.png")):
-        with pytest.warns(UserWarning, match="invert"), open_pairs(
+        with pytest.warns(UserWarning, match="Lambda"), open_pairs(
                 path, fields, framework="torch", transform=inverts) as loader:
             batch = next(iter(loader))
         numpy.testing.assert_array_equal(batch.left_png[3], 255 - left)
         numpy.testing.assert_array_equal(batch.right_png[3], 255 - right)
     own = {"left.png": inverts, "right.png": T.CenterCrop(20)}
-    with pytest.warns(UserWarning, match="invert"), open_pairs(
+    with pytest.warns(UserWarning, match="Lambda"), open_pairs(
             path, framework="torch", transform=own) as loader:
         batch = next(iter(loader))
     numpy.testing.assert_array_equal(batch.left_png[3], 255 - left)
@@ -236,9 +236,10 @@ def test_only_the_first_image_is_guessed(shared_daemon, tmp_path):
             for i in range(5):
                 photos[i] = numpy.frombuffer(encoded(photo(i, of=name), "PNG"),
                                              numpy.uint8)
-    with pytest.raises(forebay.errors.ForebayError, match="right"):
+    with pytest.raises(forebay.errors.InvalidArgument, match="right is neither"):
         with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
-                                transform={"right": T.CenterCrop(12)}):
+                                transform={"left": T.CenterCrop(12),
+                                           "right": T.CenterCrop(12)}):
             pass
 
 

@@ -56,7 +56,7 @@ void DescribeInspect(CLI::App* app, CommandLine* line) {
   inspect
       ->add_option("URI", options->uri,
                    "A folder, a file, or several by braces and wildcards; on "
-                   "this host, gs:// or https://")
+                   "this host, gs://, s3://, hdfs:// or https://")
       ->required()
       ->check(RefuseEmpty);
   inspect

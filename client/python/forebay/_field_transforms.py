@@ -19,7 +19,8 @@ from .transforms import (Compose, Normalize, RandomWindow, Slice, ToDtype,
                          Transform, Transpose)
 
 # Types, and extensions.
-_IMAGES = ("image", "jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff")
+_IMAGES = ("image", "jpg", "jpeg", "png", "webp", "avif", "gif", "bmp", "tif",
+           "tiff")
 _RECORDS = (TFRecords, LMDB, ArrayRecords, HDF5)
 _ARRAYS = (Npz, NpyFolder, Tokens)
 _DATUM = {"image": "image", "array": "npy", "label": "int64"}

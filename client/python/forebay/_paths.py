@@ -27,6 +27,11 @@ def is_remote(uri):
     return isinstance(uri, str) and uri.startswith(_REMOTE)
 
 
+def is_web(uri):
+    """Whether a URI is of a web server, which lists nothing."""
+    return isinstance(uri, str) and uri.startswith(("http://", "https://"))
+
+
 def _path_of_url(url):
     """The path that a file:// URL names."""
     path = url[len("file://"):]

@@ -143,7 +143,7 @@ def _below(path: bytes, root: bytes) -> bytes:
 def _remote(uri: str, root: Optional[str]) -> Place:
     scheme, _, rest = uri.partition("://")
     host, _, path = rest.partition("/")
-    is_web = scheme in ("http", "https")
+    is_web = _paths.is_web(uri)
     if is_web and ("?" in path or "#" in path):
         raise errors.Unsupported(
             f"{uri}: a URL with a query or a fragment names no file")

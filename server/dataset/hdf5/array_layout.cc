@@ -244,6 +244,9 @@ absl::StatusOr<ArrayLayout> ReadArrayLayout(
   }
   ArrayLayout array;
   FOREBAY_ASSIGN_OR_RETURN(array.type, ParseElementType(type->body));
+  if (array.type.is_variable() &&
+      array.type.size != ReferenceBytes(file.widths()))
+    return Damaged("datatype");
   FOREBAY_RETURN_IF_ERROR(ReadShape(shape->body, file.widths(), &array));
   FOREBAY_RETURN_IF_ERROR(ReadLayout(layout->body, file, &array));
   if (const auto* const filters = FindMessage(messages, MessageType::kFilters);

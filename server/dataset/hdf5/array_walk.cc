@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 
@@ -42,6 +43,9 @@ absl::Status ArrayWalk::Step(FileView& file, Show show) {
   FOREBAY_CHECK(!pending_.empty());
   const Item item = pending_.back();
   std::vector<Item> next;
+  const absl::Cleanup counted = [&] {
+    file.memory().Shrink(next.capacity() * sizeof(Item));
+  };
   FOREBAY_RETURN_IF_ERROR(See(file, item, show, &next));
   pending_.pop_back();
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, next.size()));
@@ -79,8 +83,11 @@ absl::Status ArrayWalk::SetElementBytes(FileView& file, std::uint64_t client,
   return client <= 1 && fits ? absl::OkStatus() : Damaged();
 }
 
-absl::Status ArrayWalk::TakeElements(Cursor& cursor, const Item& item,
-                                     Show show) const {
+absl::Status ArrayWalk::TakeElements(const FileView& file, Cursor& cursor,
+                                     const Item& item, Show show) {
+  // Many blocks may have the same address.
+  shown_ += item.count;
+  if (shown_ > file.size() / element_bytes_) return Damaged();
   for (std::uint64_t i = 0; i < item.count; ++i) {
     ArrayElement element;
     Cursor one = cursor;
@@ -98,22 +105,39 @@ absl::Status ArrayWalk::TakeElements(Cursor& cursor, const Item& item,
   return absl::OkStatus();
 }
 
-void ArrayWalk::AddPages(const Item& block, std::uint64_t at, Bytes written,
-                         std::uint64_t page, std::vector<Item>* next) const {
+absl::Status ArrayWalk::Add(FileView& file, const Item& item,
+                            std::vector<Item>* next) {
+  if (item.address == kNoAddress) return absl::OkStatus();
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(*next, 1));
+  next->push_back(item);
+  return absl::OkStatus();
+}
+
+absl::Status ArrayWalk::AddPages(FileView& file, const Item& block,
+                                 std::uint64_t at, Bytes written,
+                                 std::uint64_t page, std::vector<Item>* next) {
+  const std::uint64_t bytes = page_elements_ * element_bytes_ + kChecksum;
+  // A bit stands for a whole page, so that few bytes could make many items. All
+  // but the last page of a block are whole.
+  pages_ += Pages(block.count, page_elements_) - 1;
+  if (pages_ > file.size() / bytes) return Damaged();
   for (std::uint64_t first = 0; first < block.count;
        first += page_elements_, ++page) {
     const std::uint64_t count = std::min(page_elements_, block.count - first);
-    if (HasBit(written, page))
-      next->push_back({Part::kPage, at, block.first + first, count, 0});
-    at += page_elements_ * element_bytes_ + kChecksum;
+    if (HasBit(written, page)) {
+      FOREBAY_RETURN_IF_ERROR(
+          Add(file, {Part::kPage, at, block.first + first, count, 0}, next));
+    }
+    at += bytes;
   }
+  return absl::OkStatus();
 }
 
 absl::Status ArrayWalk::SeePage(FileView& file, const Item& item, Show show) {
   FOREBAY_ASSIGN_OR_RETURN(
       Cursor cursor,
       file.Checked(item.address, item.count * element_bytes_ + kChecksum, {}));
-  return TakeElements(cursor, item, show);
+  return TakeElements(file, cursor, item, show);
 }
 
 absl::Status ArrayWalk::SeeFixedHeader(FileView& file, const Item& item,
@@ -131,9 +155,7 @@ absl::Status ArrayWalk::SeeFixedHeader(FileView& file, const Item& item,
   if (page_bits > kMostPageBits || count > file.size() / element_bytes_)
     return Damaged();
   page_elements_ = std::uint64_t{1} << page_bits;
-  if (block != kNoAddress)
-    next->push_back({Part::kDataBlock, block, 0, count, 0});
-  return absl::OkStatus();
+  return Add(file, {Part::kDataBlock, block, 0, count, 0}, next);
 }
 
 absl::Status ArrayWalk::SeeFixedBlock(FileView& file, const Item& item,
@@ -145,16 +167,15 @@ absl::Status ArrayWalk::SeeFixedBlock(FileView& file, const Item& item,
         file.Checked(item.address,
                      prefix + item.count * element_bytes_ + kChecksum, "FADB"));
     cursor.Skip(prefix - 4);
-    return TakeElements(cursor, item, show);
+    return TakeElements(file, cursor, item, show);
   }
   const std::uint64_t bits = (Pages(item.count, page_elements_) + 7) / 8;
   FOREBAY_ASSIGN_OR_RETURN(
       Cursor cursor,
       file.Checked(item.address, prefix + bits + kChecksum, "FADB"));
   cursor.Skip(prefix - 4);
-  AddPages(item, item.address + prefix + bits + kChecksum,
-           cursor.TakeBytes(bits), 0, next);
-  return absl::OkStatus();
+  return AddPages(file, item, item.address + prefix + bits + kChecksum,
+                  cursor.TakeBytes(bits), 0, next);
 }
 
 absl::Status ArrayWalk::SeeHeader(FileView& file, const Item& item,
@@ -183,8 +204,7 @@ absl::Status ArrayWalk::SeeHeader(FileView& file, const Item& item,
   const auto least_bits =
       static_cast<std::uint64_t>(std::bit_width(least_elements_)) - 1;
   supers_ = 1 + bits - least_bits;
-  if (index != kNoAddress) next->push_back({Part::kIndexBlock, index, 0, 0, 0});
-  return absl::OkStatus();
+  return Add(file, {Part::kIndexBlock, index, 0, 0, 0}, next);
 }
 
 std::uint64_t ArrayWalk::BlocksOf(std::uint64_t super) const {
@@ -213,22 +233,21 @@ absl::Status ArrayWalk::SeeIndexBlock(FileView& file, const Item& item,
                                   "EAIB"));
   cursor.Skip(prefix - 4);
   const Item own{Part::kIndexBlock, 0, 0, index_elements_, 0};
-  FOREBAY_RETURN_IF_ERROR(TakeElements(cursor, own, show));
+  FOREBAY_RETURN_IF_ERROR(TakeElements(file, cursor, own, show));
   std::uint64_t first = index_elements_;
   for (std::uint64_t super = 0; super < supers_; ++super) {
     const std::uint64_t blocks = BlocksOf(super);
     const std::uint64_t elements = ElementsOf(super);
     for (std::uint64_t i = 0; super < direct && i < blocks; ++i) {
-      const std::uint64_t block = cursor.TakeAddress();
-      if (block != kNoAddress) {
-        next->push_back(
-            {Part::kDataBlock, block, first + i * elements, elements, super});
-      }
+      FOREBAY_RETURN_IF_ERROR(Add(file,
+                                  {Part::kDataBlock, cursor.TakeAddress(),
+                                   first + i * elements, elements, super},
+                                  next));
     }
     if (super >= direct) {
-      const std::uint64_t block = cursor.TakeAddress();
-      if (block != kNoAddress)
-        next->push_back({Part::kSuperBlock, block, first, 0, super});
+      FOREBAY_RETURN_IF_ERROR(
+          Add(file, {Part::kSuperBlock, cursor.TakeAddress(), first, 0, super},
+              next));
     }
     first += blocks * elements;
   }
@@ -256,10 +275,11 @@ absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
     if (block.address == kNoAddress) continue;
     if (has_pages) {
       FOREBAY_RETURN_IF_ERROR(file.Locate(block.address, elements).status());
-      AddPages(block, block.address + prefix + kChecksum, written,
-               i * Pages(elements, page_elements_), next);
+      FOREBAY_RETURN_IF_ERROR(
+          AddPages(file, block, block.address + prefix + kChecksum, written,
+                   i * Pages(elements, page_elements_), next));
     } else {
-      next->push_back(block);
+      FOREBAY_RETURN_IF_ERROR(Add(file, block, next));
     }
   }
   return cursor.ok() ? absl::OkStatus() : Damaged();
@@ -273,7 +293,7 @@ absl::Status ArrayWalk::SeeDataBlock(FileView& file, const Item& item,
       file.Checked(item.address,
                    prefix + item.count * element_bytes_ + kChecksum, "EADB"));
   cursor.Skip(prefix - 4);
-  return TakeElements(cursor, item, show);
+  return TakeElements(file, cursor, item, show);
 }
 
 }  // namespace forebay::dataset::hdf5

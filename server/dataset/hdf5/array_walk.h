@@ -64,13 +64,18 @@ class ArrayWalk {
                              std::vector<Item>* next);
   absl::Status SeeDataBlock(FileView& file, const Item& item, Show show);
   absl::Status SeePage(FileView& file, const Item& item, Show show);
-  absl::Status TakeElements(Cursor& cursor, const Item& item, Show show) const;
+  absl::Status TakeElements(const FileView& file, Cursor& cursor,
+                            const Item& item, Show show);
   absl::Status SetElementBytes(FileView& file, std::uint64_t client,
                                std::uint64_t bytes);
+  // Adds an item, unless it leads nowhere, and counts it in the file's memory.
+  static absl::Status Add(FileView& file, const Item& item,
+                          std::vector<Item>* next);
   // Adds the pages of a block that were written, by their bits from number
   // `page` on. The first page lies at that address.
-  void AddPages(const Item& block, std::uint64_t at, Bytes written,
-                std::uint64_t page, std::vector<Item>* next) const;
+  absl::Status AddPages(FileView& file, const Item& block, std::uint64_t at,
+                        Bytes written, std::uint64_t page,
+                        std::vector<Item>* next);
   std::uint64_t BlocksOf(std::uint64_t super) const;
   std::uint64_t ElementsOf(std::uint64_t super) const;
 
@@ -79,6 +84,9 @@ class ArrayWalk {
   bool has_filters_ = false;
   std::uint64_t element_bytes_ = 0;
   std::uint64_t page_elements_ = 1;
+  // That it has seen. There are no more than the file has room for.
+  std::uint64_t shown_ = 0;  // elements
+  std::uint64_t pages_ = 0;  // that are whole
   // Of an extensible array.
   std::uint64_t supers_ = 0;          // super blocks
   std::uint64_t index_elements_ = 0;  // in the index block

@@ -22,16 +22,24 @@ Version DigestOf(const std::vector<Filter>& filters, std::uint32_t mask,
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const std::string>> ChunkCache::Get(
-    const std::vector<Filter>& filters, std::uint32_t mask, Bytes chunk,
-    std::uint64_t bytes) {
+absl::StatusOr<PlainChunk> ChunkCache::Get(const std::vector<Filter>& filters,
+                                           std::uint32_t mask, Bytes chunk,
+                                           std::uint64_t bytes,
+                                           UnpackRoom room) {
   const Version digest = DigestOf(filters, mask, chunk, bytes);
-  if (auto found = cache_.Find(digest); found != nullptr) return found;
-  FOREBAY_ASSIGN_OR_RETURN(std::string made,
-                           Unfilter(filters, mask, chunk, bytes));
-  auto plain = std::make_shared<const std::string>(std::move(made));
-  cache_.Keep(digest, plain->size(), [&] { return plain; });
-  return plain;
+  if (auto kept = cache_.Find(digest); kept != nullptr) {
+    const Bytes plain(reinterpret_cast<const std::uint8_t*>(kept->data()),
+                      kept->size());
+    return PlainChunk{plain, std::move(kept)};
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> unpacked,
+                           room(RoomToUnfilter(filters, mask, bytes)));
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes plain,
+                           Unfilter(filters, mask, chunk, bytes, unpacked));
+  cache_.Keep(digest, plain.size(), [&] {
+    return std::make_shared<const std::string>(plain.begin(), plain.end());
+  });
+  return PlainChunk{plain, nullptr};
 }
 
 }  // namespace forebay::dataset::hdf5

@@ -14,6 +14,12 @@
 
 namespace forebay::dataset::hdf5 {
 
+// A chunk without its filters, in a room, or kept.
+struct PlainChunk {
+  Bytes bytes;
+  std::shared_ptr<const std::string> kept;  // null if it is in a room
+};
+
 // Keeps chunks without their filters for the other rows that they have. As
 // UnpackedCache says. Errors: those of Unfilter.
 class ChunkCache {
@@ -22,10 +28,11 @@ class ChunkCache {
   ChunkCache(base::MemoryBudget* budget, std::uint64_t most_bytes)
       : cache_(budget, most_bytes) {}
 
-  // As Unfilter.
-  absl::StatusOr<std::shared_ptr<const std::string>> Get(
-      const std::vector<Filter>& filters, std::uint32_t mask, Bytes chunk,
-      std::uint64_t bytes);
+  // As Unfilter. Asks for the room, once at most, if it does not have the
+  // chunk. Errors: also those of the room.
+  absl::StatusOr<PlainChunk> Get(const std::vector<Filter>& filters,
+                                 std::uint32_t mask, Bytes chunk,
+                                 std::uint64_t bytes, UnpackRoom room);
 
  private:
   UnpackedCache cache_;

@@ -147,18 +147,40 @@ absl::Status ChunkWalk::AddSingle(FileView& file) {
              array_.single_mask);
 }
 
-// All chunks lie one behind the other.
+// The chunks of the largest shape lie one behind the other.
 absl::Status ChunkWalk::AddImplicit(FileView& file) {
   const std::uint64_t bytes = array_.chunk_bytes();
+  const std::uint64_t most = file.size() / bytes;
   std::uint64_t chunks = 1;
   for (std::size_t axis = 0; axis < array_.shape.size(); ++axis)
     chunks *= array_.chunks(axis);
-  if (chunks > file.size() / bytes) return Damaged();
+  if (chunks > most) return Damaged();
+  std::vector<std::uint64_t> scaled(array_.shape.size());
   for (std::uint64_t i = 0; i < chunks; ++i) {
+    std::uint64_t rest = i;
+    for (std::size_t axis = scaled.size(); axis-- > 0;) {
+      scaled[axis] = rest % array_.chunks(axis);
+      rest /= array_.chunks(axis);
+    }
+    std::uint64_t before = 0;
+    for (std::size_t axis = 0; axis < scaled.size(); ++axis) {
+      const std::uint64_t largest = LargestChunks(axis);
+      if (before > most / largest) return Damaged();
+      before = before * largest + scaled[axis];
+    }
+    if (before >= most) return Damaged();
     FOREBAY_RETURN_IF_ERROR(
-        Add(file, ScaledOf(i), array_.address + i * bytes, bytes, UINT32_MAX));
+        file.Locate(array_.address, (before + 1) * bytes).status());
+    FOREBAY_RETURN_IF_ERROR(
+        Add(file, scaled, array_.address + before * bytes, bytes, UINT32_MAX));
   }
   return absl::OkStatus();
+}
+
+std::uint64_t ChunkWalk::LargestChunks(std::size_t axis) const {
+  const std::uint64_t largest = array_.largest[axis];
+  const std::uint64_t chunk = array_.chunk[axis];
+  return std::max<std::uint64_t>(1, largest / chunk + (largest % chunk != 0));
 }
 
 // An array numbers the chunks of the largest shape that the dataset may have.
@@ -175,10 +197,7 @@ std::vector<std::uint64_t> ChunkWalk::ScaledOf(std::uint64_t index) const {
   }
   std::vector<std::uint64_t> scaled(rank);
   for (std::size_t i = rank; i-- > 1;) {
-    const std::uint64_t largest = array_.largest[axes[i]];
-    const std::uint64_t chunk = array_.chunk[axes[i]];
-    const std::uint64_t chunks =
-        std::max<std::uint64_t>(1, largest / chunk + (largest % chunk != 0));
+    const std::uint64_t chunks = LargestChunks(axes[i]);
     scaled[axes[i]] = index % chunks;
     index /= chunks;
   }

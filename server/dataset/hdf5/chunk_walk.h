@@ -53,6 +53,8 @@ class ChunkWalk {
                    std::uint64_t address, std::uint64_t bytes,
                    std::uint32_t mask);
   std::vector<std::uint64_t> ScaledOf(std::uint64_t index) const;
+  // Chunks that there may be along an axis.
+  std::uint64_t LargestChunks(std::size_t axis) const;
   // Axes that the file knows; those before them are not there.
   std::size_t first_axis() const { return array_.is_whole ? 1 : 0; }
 

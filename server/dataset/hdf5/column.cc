@@ -238,8 +238,9 @@ absl::StatusOr<Column> ColumnOf(const ArrayLayout& array, std::string path,
   column.member = std::move(member);
   column.row_bytes = array.row_bytes();
   column.shape.assign(array.shape.begin() + 1, array.shape.end());
-  column.type = array.type;
-  if (!column.member.empty()) {
+  if (column.member.empty()) {
+    column.type = array.type;
+  } else {
     const auto found = std::find_if(
         array.type.members.begin(), array.type.members.end(),
         [&](const Member& one) { return one.name == column.member; });

@@ -34,10 +34,7 @@ struct Column {
   // That of the field: the path, or what follows "*/" in it.
   std::string name() const;
   bool is_whole() const;  // each sample has a whole dataset
-  bool is_variable() const {
-    return type.kind == ElementType::Kind::kVariableText ||
-           type.kind == ElementType::Kind::kSequence;
-  }
+  bool is_variable() const { return type.is_variable(); }
   // Whether values may differ in length.
   bool has_any_length() const;
   // Of a row, unless that is so.

@@ -36,6 +36,11 @@ struct ElementType {
   TextPadding padding = TextPadding::kZeros;  // of kText
   std::vector<Member> members;                // of a compound
   std::string description;                    // for people
+
+  // Whether an element is a reference to a value of any length.
+  bool is_variable() const {
+    return kind == Kind::kVariableText || kind == Kind::kSequence;
+  }
 };
 
 struct Member {
@@ -43,6 +48,11 @@ struct Member {
   std::uint64_t offset = 0;  // in the compound; bytes
   ElementType type;
 };
+
+// Bytes of a reference: a length, the address of a heap, and a number in it.
+inline std::uint64_t ReferenceBytes(const Widths& widths) {
+  return 4 + widths.address + 4;
+}
 
 // Reads a datatype message. What cannot be read is kOther, and says so.
 // DATA_LOSS: the message is damaged. The error gives the reason alone.

@@ -13,6 +13,7 @@ namespace {
 // Bounds one piece, whatever a file says of its size. A chunk may be as large.
 constexpr std::uint64_t kLongestPart = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMany = std::uint64_t{8} << 20;  // bytes
+constexpr std::size_t kManyWalks = 1024;
 
 }  // namespace
 
@@ -91,13 +92,14 @@ absl::Status FileView::Take(Bytes bytes) {
 }
 
 void FileView::Forget() {
+  walks_.clear();
   parts_.clear();
   memory_->Shrink(held_);
   held_ = 0;
 }
 
 void FileView::ForgetIfMany() {
-  if (held_ > kMany) Forget();
+  if (held_ > kMany || walks_.size() > kManyWalks) Forget();
 }
 
 }  // namespace forebay::dataset::hdf5

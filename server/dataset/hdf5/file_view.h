@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,12 @@
 
 namespace forebay::dataset::hdf5 {
 
+class LinkWalk;  // see links.h
+
 // The parts of a file that are at hand. Code that walks through the file asks
 // for bytes by their address. If they are not at hand, it is told so, ends, and
-// is called again when they are: what it has seen stays at hand until then.
+// is called again when they are: what it has seen stays at hand until then, and
+// so do the walks through groups, which are kept here for that.
 //
 // Used by one thread. Owns the bytes and counts them in the memory, which
 // outlives it. Never blocks. Errors give the reason alone.
@@ -59,9 +63,13 @@ class FileView {
   std::optional<ByteRange> wanted() const { return wanted_; }
   // Takes the bytes of wanted(). RESOURCE_EXHAUSTED: that of the memory.
   absl::Status Take(Bytes bytes);
-  // Drops all bytes that are at hand.
+  // The walk through the group at that address; null if it has not begun.
+  std::shared_ptr<LinkWalk>& WalkOf(std::uint64_t group) {
+    return walks_[group];
+  }
+  // Drops all bytes that are at hand, and all walks.
   void Forget();
-  // Drops them if they are many. To be called between steps.
+  // Drops them if one or the other are many. To be called between steps.
   void ForgetIfMany();
 
  private:
@@ -72,6 +80,7 @@ class FileView {
   Widths widths_;
   std::map<std::uint64_t, std::vector<std::uint8_t>> parts_;  // by offset
   std::uint64_t held_ = 0;                                    // bytes of these
+  std::map<std::uint64_t, std::shared_ptr<LinkWalk>> walks_;  // by address
   std::optional<ByteRange> wanted_;
   std::optional<ByteRange> last_read_;
 };

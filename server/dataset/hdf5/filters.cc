@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/checksum.h"
 
@@ -45,29 +47,28 @@ absl::Status NotRead(std::uint64_t number, Bytes written_name) {
                    "; gzip, lzf, shuffle and fletcher32 can be read"));
 }
 
-// Inflates a zlib stream of at most `most` bytes.
-absl::StatusOr<std::string> Inflate(Bytes packed, std::uint64_t most) {
+// Each of these fills the front of a room, and returns that.
+
+// Inflates a zlib stream.
+absl::StatusOr<Bytes> Inflate(Bytes packed, absl::Span<std::uint8_t> room) {
   if (packed.size() > std::numeric_limits<uInt>::max() ||
-      most > std::numeric_limits<uInt>::max())
+      room.size() > std::numeric_limits<uInt>::max())
     return absl::DataLossError("is too long for zlib");
   z_stream stream = {};
   if (inflateInit(&stream) != Z_OK)
     return absl::ResourceExhaustedError("there is no memory to inflate with");
   const absl::Cleanup end = [&stream] { inflateEnd(&stream); };
-  std::string out;
-  out.resize(most);
   // zlib reads there alone; its type is older than const.
   stream.next_in = const_cast<Bytef*>(packed.data());
   stream.avail_in = static_cast<uInt>(packed.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(most);
+  stream.next_out = room.data();
+  stream.avail_out = static_cast<uInt>(room.size());
   if (packed.empty() || inflate(&stream, Z_FINISH) != Z_STREAM_END) {
     return absl::DataLossError(absl::StrCat(
         "its deflated data is damaged",
         stream.msg == nullptr ? "" : absl::StrCat(" (", stream.msg, ")")));
   }
-  out.resize(most - stream.avail_out);
-  return out;
+  return room.first(room.size() - stream.avail_out);
 }
 
 absl::Status LzfDamaged() {
@@ -76,44 +77,45 @@ absl::Status LzfDamaged() {
 
 // A byte below 32 says how many literal bytes follow, less one. Else it begins
 // a reference: three bits of a length, and five of a distance.
-absl::StatusOr<std::string> UnpackLzf(Bytes packed, std::uint64_t most) {
+absl::StatusOr<Bytes> UnpackLzf(Bytes packed, absl::Span<std::uint8_t> room) {
   constexpr std::uint64_t kLiterals = 32;
-  std::string out;
-  out.reserve(most);
+  std::size_t made = 0;  // bytes
   Cursor cursor(packed);
   while (!cursor.rest().empty()) {
     const std::uint64_t control = cursor.Take(1);
     if (control < kLiterals) {
       const Bytes bytes = cursor.TakeBytes(control + 1);
-      if (!cursor.ok() || bytes.size() > most - out.size()) return LzfDamaged();
-      out.append(bytes.begin(), bytes.end());
+      if (!cursor.ok() || bytes.size() > room.size() - made)
+        return LzfDamaged();
+      std::copy(bytes.begin(), bytes.end(), room.data() + made);
+      made += bytes.size();
       continue;
     }
     std::uint64_t length = control >> 5;
     if (length == 7) length += cursor.Take(1);
     length += 2;
     const std::uint64_t distance = (control & 31) * 256 + cursor.Take(1) + 1;
-    if (!cursor.ok() || distance > out.size() || length > most - out.size())
+    if (!cursor.ok() || distance > made || length > room.size() - made)
       return LzfDamaged();
     // A copy may go on into itself.
-    for (std::uint64_t i = 0; i < length; ++i)
-      out += out[out.size() - distance];
+    for (std::uint64_t i = 0; i < length; ++i, ++made)
+      room[made] = room[made - distance];
   }
-  return out;
+  return room.first(made);
 }
 
-std::string Unshuffle(Bytes shuffled, std::size_t element) {
+absl::StatusOr<Bytes> Unshuffle(Bytes shuffled, std::size_t element,
+                                absl::Span<std::uint8_t> room) {
+  if (element == 0 || shuffled.size() > room.size()) return Damaged();
   const std::size_t count = shuffled.size() / element;
-  std::string out;
-  out.resize(shuffled.size());
-  auto* const to = reinterpret_cast<std::uint8_t*>(out.data());
+  std::uint8_t* const to = room.data();
   for (std::size_t byte = 0; byte < element; ++byte) {
     const std::uint8_t* const from = shuffled.data() + byte * count;
     for (std::size_t i = 0; i < count; ++i) to[i * element + byte] = from[i];
   }
   const Bytes rest = shuffled.subspan(count * element);
   std::copy(rest.begin(), rest.end(), to + count * element);
-  return out;
+  return room.first(shuffled.size());
 }
 
 // Old writers on some hosts swapped bytes.
@@ -128,8 +130,15 @@ absl::Status CheckFletcher32(Bytes data, Bytes checksum) {
       " instead of ", absl::Hex(expected, absl::kZeroPad8)));
 }
 
-Bytes AsBytes(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+bool IsLeftOut(std::uint32_t mask, std::size_t filter) {
+  return (mask >> filter & 1) != 0;
+}
+
+// Bytes that the data of a chunk may have between two filters: one that was
+// applied before another may have added a little.
+std::uint64_t MostBetween(std::uint64_t bytes) {
+  constexpr std::uint64_t kAlignment = 64;
+  return (bytes + bytes / 64 + 1024) / kAlignment * kAlignment;
 }
 
 }  // namespace
@@ -159,8 +168,8 @@ absl::StatusOr<std::vector<Filter>> ParseFilters(Bytes message) {
       case FilterKind::kLzf:
         break;
       case FilterKind::kShuffle:
+        // Without parameters if elements are references.
         filter.element_bytes = static_cast<std::uint32_t>(parameters.Take(4));
-        if (filter.element_bytes == 0) return Damaged();
         break;
       default:
         return NotRead(number, name);
@@ -170,28 +179,42 @@ absl::StatusOr<std::vector<Filter>> ParseFilters(Bytes message) {
   return filters;
 }
 
-absl::StatusOr<std::string> Unfilter(const std::vector<Filter>& filters,
-                                     std::uint32_t mask, Bytes chunk,
-                                     std::uint64_t bytes) {
-  // A filter that was applied before another may have added a little.
-  const std::uint64_t most = bytes + bytes / 64 + 1024;
-  std::string made;
+std::uint64_t RoomToUnfilter(const std::vector<Filter>& filters,
+                             std::uint32_t mask, std::uint64_t bytes) {
+  std::uint64_t steps = 0;
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    if (!IsLeftOut(mask, i) && filters[i].kind != FilterKind::kFletcher32)
+      ++steps;
+  }
+  // Data goes back and forth between two halves.
+  return std::min<std::uint64_t>(steps, 2) * MostBetween(bytes);
+}
+
+absl::StatusOr<Bytes> Unfilter(const std::vector<Filter>& filters,
+                               std::uint32_t mask, Bytes chunk,
+                               std::uint64_t bytes,
+                               absl::Span<std::uint8_t> room) {
+  FOREBAY_CHECK(room.size() == RoomToUnfilter(filters, mask, bytes));
+  const std::uint64_t most = MostBetween(bytes);
+  absl::Span<std::uint8_t> next = room.first(std::min(most, room.size()));
+  absl::Span<std::uint8_t> other = room.last(next.size());
   Bytes data = chunk;
   for (std::size_t i = filters.size(); i-- > 0;) {
-    if ((mask >> i & 1) != 0) continue;
-    std::string next;
+    if (IsLeftOut(mask, i)) continue;
     switch (filters[i].kind) {
       case FilterKind::kDeflate: {
-        FOREBAY_ASSIGN_OR_RETURN(next, Inflate(data, most));
+        FOREBAY_ASSIGN_OR_RETURN(data, Inflate(data, next));
         break;
       }
       case FilterKind::kLzf: {
-        FOREBAY_ASSIGN_OR_RETURN(next, UnpackLzf(data, most));
+        FOREBAY_ASSIGN_OR_RETURN(data, UnpackLzf(data, next));
         break;
       }
-      case FilterKind::kShuffle:
-        next = Unshuffle(data, filters[i].element_bytes);
+      case FilterKind::kShuffle: {
+        FOREBAY_ASSIGN_OR_RETURN(
+            data, Unshuffle(data, filters[i].element_bytes, next));
         break;
+      }
       case FilterKind::kFletcher32:
         if (data.size() < kChecksum)
           return absl::DataLossError("is damaged: it has no checksum");
@@ -200,15 +223,11 @@ absl::StatusOr<std::string> Unfilter(const std::vector<Filter>& filters,
         data.remove_suffix(kChecksum);
         continue;
     }
-    made = std::move(next);
-    data = AsBytes(made);
+    std::swap(next, other);
   }
-  if (data.size() != bytes) {
-    return absl::DataLossError(absl::StrCat(
-        "is damaged: a chunk has ", data.size(), " bytes instead of ", bytes));
-  }
-  if (made.size() == bytes) return made;
-  return std::string(data.begin(), data.end());
+  if (data.size() == bytes) return data;
+  return absl::DataLossError(absl::StrCat(
+      "is damaged: a chunk has ", data.size(), " bytes instead of ", bytes));
 }
 
 }  // namespace forebay::dataset::hdf5

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/dataset/hdf5/chunk_walk.h"
 #include "server/dataset/hdf5/global_heap.h"
 #include "server/dataset/hdf5/row_reader.h"
 #include "server/dataset/range_read.h"
@@ -16,6 +16,15 @@ namespace {
 
 constexpr std::uint64_t kRows = 8;
 constexpr std::uint64_t kLongestValue = std::uint64_t{1} << 28;  // bytes
+
+Bytes AsBytes(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// Strings have room in themselves, which is not counted.
+std::uint64_t CountedBytes(const std::string& text) {
+  return text.capacity() - std::string().capacity();
+}
 
 }  // namespace
 
@@ -45,18 +54,22 @@ absl::Status FirstFile::Look(absl::FunctionRef<absl::Status(FileView&)> look) {
   }
 }
 
-absl::StatusOr<std::vector<std::string>> FirstFile::ReadFirst(
-    const ArrayLayout& array, std::uint64_t element_bytes) {
-  std::vector<Chunk> chunks;
-  if (array.kind == ArrayLayout::Kind::kChunked) {
-    ChunkWalk walk(&array);
-    while (!walk.done()) {
-      FOREBAY_RETURN_IF_ERROR(
-          Look([&](FileView& file) { return walk.Step(file); }));
-      view_.ForgetIfMany();
-    }
-    FOREBAY_ASSIGN_OR_RETURN(chunks, walk.Take());
+absl::StatusOr<std::vector<Chunk>> FirstFile::FindChunks(
+    const ArrayLayout& array) {
+  if (array.kind != ArrayLayout::Kind::kChunked) return std::vector<Chunk>();
+  ChunkWalk walk(&array);
+  while (!walk.done()) {
+    FOREBAY_RETURN_IF_ERROR(
+        Look([&](FileView& file) { return walk.Step(file); }));
+    view_.ForgetIfMany();
   }
+  return walk.Take();
+}
+
+absl::Status FirstFile::ReadFirst(
+    const ArrayLayout& array, std::uint64_t element_bytes,
+    absl::FunctionRef<void(absl::Span<const Bytes>)> show) {
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<Chunk> chunks, FindChunks(array));
   const std::uint64_t rows = std::min(array.rows(), kRows);
   RowReader reader(&array, &chunks, rows);
   FOREBAY_RETURN_IF_ERROR(reader.Begin(view_));
@@ -64,23 +77,29 @@ absl::StatusOr<std::vector<std::string>> FirstFile::ReadFirst(
     FOREBAY_RETURN_IF_ERROR(
         Look([&](FileView& file) { return reader.Step(file); }));
   }
-  const std::string all = reader.Take();
-  std::vector<std::string> values;
-  const bool is_variable =
-      array.type.kind == ElementType::Kind::kVariableText ||
-      array.type.kind == ElementType::Kind::kSequence;
-  for (std::uint64_t row = 0; !is_variable && row < rows; ++row)
-    values.push_back(all.substr(row * array.row_bytes(), array.row_bytes()));
-  if (!is_variable) return values;
-  GlobalHeapWalk walk(all, element_bytes, kLongestValue);
+  std::string all = reader.Take();
+  std::vector<Bytes> values;
+  if (!array.type.is_variable()) {
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      values.push_back(
+          AsBytes(all).subspan(row * array.row_bytes(), array.row_bytes()));
+    }
+    show(values);
+    view_.memory().Shrink(CountedBytes(all) +
+                          chunks.capacity() * sizeof(Chunk));
+    return absl::OkStatus();
+  }
+  GlobalHeapWalk walk(std::move(all), element_bytes, kLongestValue);
   FOREBAY_RETURN_IF_ERROR(walk.Begin(view_));
   while (!walk.done()) {
     FOREBAY_RETURN_IF_ERROR(
         Look([&](FileView& file) { return walk.Step(file); }));
   }
   for (const ValuePlace& place : walk.places())
-    values.push_back(walk.kept().substr(place.offset, place.length));
-  return values;
+    values.push_back(AsBytes(walk.kept()).subspan(place.offset, place.length));
+  show(values);
+  view_.memory().Shrink(walk.memory() + chunks.capacity() * sizeof(Chunk));
+  return absl::OkStatus();
 }
 
 }  // namespace forebay::dataset::hdf5

@@ -1,16 +1,18 @@
 #ifndef FOREBAY_SERVER_DATASET_HDF5_FIRST_FILE_H_
 #define FOREBAY_SERVER_DATASET_HDF5_FIRST_FILE_H_
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/hdf5/array_layout.h"
+#include "server/dataset/hdf5/chunk_walk.h"
 #include "server/dataset/hdf5/file_view.h"
 #include "server/dataset/object_parser.h"
 #include "server/storage/byte_source.h"
@@ -35,12 +37,16 @@ class FirstFile {
   // Whether an error was the source's, which names the file.
   bool read_failed() const { return read_failed_; }
 
-  // Returns the first values of a dataset, of any length, or of a fixed one.
-  // Each is of some elements of so many bytes.
-  absl::StatusOr<std::vector<std::string>> ReadFirst(
-      const ArrayLayout& array, std::uint64_t element_bytes);
+  // Shows the first values of a dataset, of any length, or of a fixed one. Each
+  // is of some elements of so many bytes.
+  absl::Status ReadFirst(
+      const ArrayLayout& array, std::uint64_t element_bytes,
+      absl::FunctionRef<void(absl::Span<const absl::Span<const std::uint8_t>>)>
+          show);
 
  private:
+  absl::StatusOr<std::vector<Chunk>> FindChunks(const ArrayLayout& array);
+
   storage::ByteSource& source_;
   const std::shared_ptr<const storage::Root> root_;
   const storage::ListedObject file_;

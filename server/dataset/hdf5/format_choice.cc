@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "server/base/status.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/hdf5/hdf5_format.h"
@@ -28,6 +30,9 @@ constexpr std::uint64_t kSequenceWeight = 1024;
 // Rows in parts are better kept, if they have no more bytes than that.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
 
+// Datasets that warnings name, at most.
+constexpr std::size_t kMostLeftOut = 64;
+
 // Whether a dataset's rows are better kept by the index than read.
 bool IsBetterKept(const ArrayLayout& array) {
   if (array.kind == ArrayLayout::Kind::kCompact) return true;
@@ -41,6 +46,11 @@ bool IsGuessed(const Column& column) {
          column.type.kind == Kind::kBytes ||
          (column.type.kind == Kind::kSequence &&
           proto::SizeOf(column.type.dtype) == 1);
+}
+
+// The path without parts that name nothing.
+std::string WithoutEmptyParts(const std::string& path) {
+  return absl::StrJoin(absl::StrSplit(path, '/', absl::SkipEmpty()), "/");
 }
 
 // Whether all are of one group, or of none.
@@ -58,13 +68,20 @@ bool AreOfOneGroup(const std::vector<std::string>& names) {
 std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
   std::map<std::uint64_t, std::size_t> counts;
   for (const ListedArray& one : arrays) {
-    if (one.array.ok() && !one.array->shape.empty())
-      ++counts[one.array->rows()];
+    if (one.array.ok() && !(*one.array)->shape.empty())
+      ++counts[(*one.array)->rows()];
   }
   const auto most = std::max_element(
       counts.begin(), counts.end(),
       [](const auto& a, const auto& b) { return a.second <= b.second; });
   return most == counts.end() ? 0 : most->first;
+}
+
+absl::Status TooMany() {
+  return absl::InvalidArgumentError(
+      absl::StrCat("has more than ", kMaxDatasetFields,
+                   " datasets with rows, which is as many as can be fields: "
+                   "name those that are wanted"));
 }
 
 }  // namespace
@@ -80,7 +97,7 @@ absl::StatusOr<FormatChoice> FormatChoice::Create(
   }
   Types parsed;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    while (names[i].starts_with('/')) names[i].erase(0, 1);
+    names[i] = WithoutEmptyParts(names[i]);
     const auto pattern = SplitPattern(names[i]);
     if (!IsFieldName(pattern.has_value() && !pattern->rest.empty()
                          ? pattern->rest
@@ -119,10 +136,14 @@ std::string FormatChoice::text() const {
 }
 
 absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindNamed(
-    FileView& file) const {
+    FirstFile& file) const {
   std::vector<Wanted> wanted;
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindFirstArray(file, names_[i]));
+    FoundArray found;
+    FOREBAY_RETURN_IF_ERROR(file.Look([&](FileView& view) {
+      FOREBAY_ASSIGN_OR_RETURN(found, FindFirstArray(view, names_[i]));
+      return absl::OkStatus();
+    }));
     Wanted one;
     one.has_type = types_[i].has_value();
     auto column = ColumnOf(found.array, found.path, found.member);
@@ -132,57 +153,68 @@ absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindNamed(
       FOREBAY_RETURN_IF_ERROR(
           base::Annotate(SetValueType(*types_[i], &one.column), names_[i]));
     }
-    one.array = std::move(found.array);
+    found.array.type.members = {};  // which may be many, and are not needed
+    one.array = std::make_shared<const ArrayLayout>(std::move(found.array));
     wanted.push_back(std::move(one));
   }
   return wanted;
 }
 
 absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindAll(
-    FileView& file, std::vector<std::string>* left_out) {
-  left_out->clear();
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<ListedArray> arrays,
-                           ListArrays(file));
+    const std::vector<ListedArray>& arrays,
+    std::vector<std::string>* left_out) {
   const std::uint64_t rows = MostFrequentRows(arrays);
   std::vector<Wanted> wanted;
-  const auto add = [&](const ListedArray& one, const std::string& member) {
-    absl::Status status = one.array.status();
-    if (status.ok()) {
-      auto column = ColumnOf(*one.array, one.path, member);
-      status = column.status();
-      if (status.ok() && !IsFieldName(column->name()))
-        status = absl::InvalidArgumentError("has too long a name");
-      if (status.ok() && one.array->rows() != rows) {
-        status = absl::InvalidArgumentError(absl::StrCat(
-            "has ", one.array->rows(), " rows, and others have ", rows));
-      }
-      if (status.ok()) {
-        wanted.push_back({.column = *std::move(column), .array = *one.array});
-        return;
-      }
+  std::size_t more = 0;
+  const auto leave_out = [&](const ListedArray& one, const std::string& member,
+                             const absl::Status& why) {
+    if (left_out->size() == kMostLeftOut) {
+      ++more;
+      return;
     }
     left_out->push_back(absl::StrCat(one.path, member.empty() ? "" : "/",
-                                     member, ": ", status.message()));
+                                     member, ": ", why.message()));
+  };
+  const auto add = [&](const ListedArray& one, const std::string& member) {
+    auto column = ColumnOf(**one.array, one.path, member);
+    absl::Status status = column.status();
+    if (status.ok() && !IsFieldName(column->name()))
+      status = absl::InvalidArgumentError("has too long a name");
+    if (status.ok() && (*one.array)->rows() != rows) {
+      status = absl::InvalidArgumentError(absl::StrCat(
+          "has ", (*one.array)->rows(), " rows, and others have ", rows));
+    }
+    if (!status.ok()) return leave_out(one, member, status);
+    wanted.push_back({.column = *std::move(column), .array = *one.array});
   };
   for (const ListedArray& one : arrays) {
-    if (one.array.ok() && one.array->type.kind == Kind::kCompound) {
-      for (const Member& member : one.array->type.members)
+    if (!one.array.ok()) {
+      leave_out(one, {}, one.array.status());
+    } else if ((*one.array)->type.kind == Kind::kCompound) {
+      for (const Member& member : (*one.array)->type.members)
         add(one, member.name);
     } else {
       add(one, {});
     }
+    if (wanted.size() > kMaxDatasetFields) return TooMany();
   }
   if (wanted.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "has no dataset with rows that can be read",
         left_out->empty() ? "" : absl::StrCat(": ", left_out->front())));
   }
-  if (wanted.size() > kMaxDatasetFields) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "has ", wanted.size(), " datasets with rows; at most ",
-        kMaxDatasetFields, " can be fields: name those that are wanted"));
-  }
+  if (more > 0) left_out->push_back(absl::StrCat(more, " datasets more"));
   return wanted;
+}
+
+absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindWanted(
+    FirstFile& file, base::WorkingMemory& memory,
+    std::vector<std::string>* left_out) const {
+  if (!names_.empty()) return FindNamed(file);
+  ArrayLister lister(&memory);
+  FOREBAY_RETURN_IF_ERROR(
+      file.Look([&](FileView& view) { return lister.Run(view); }));
+  return FindAll(lister.found(), left_out);
 }
 
 // Also weighs the columns.
@@ -193,31 +225,28 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
   };
   for (Wanted& one : *wanted) {
     Column& column = one.column;
-    one.weight = one.array.row_bytes();
+    one.weight = one.array->row_bytes();
     const bool is_guessed = !one.has_type && IsGuessed(column);
     if ((!is_guessed && !column.has_any_length()) || !column.member.empty())
       continue;
     const bool is_sequence = column.type.kind == Kind::kSequence;
     const bool is_text = column.type.kind == Kind::kVariableText ||
                          column.type.kind == Kind::kText;
-    auto values = file.ReadFirst(
-        one.array, is_sequence ? proto::SizeOf(column.type.dtype) : 1);
-    if (!values.ok()) {
-      return file.read_failed()
-                 ? values.status()
-                 : base::Annotate(values.status(), column.name());
-    }
-    std::vector<absl::Span<const std::uint8_t>> payloads;
     std::uint64_t longest = 0;
-    for (const std::string& value : *values) {
-      longest = std::max<std::uint64_t>(longest, value.size());
-      payloads.emplace_back(reinterpret_cast<const std::uint8_t*>(value.data()),
-                            value.size());
+    std::string_view guess;
+    const absl::Status read = file.ReadFirst(
+        *one.array, is_sequence ? proto::SizeOf(column.type.dtype) : 1,
+        [&](absl::Span<const Bytes> values) {
+          for (const Bytes value : values)
+            longest = std::max<std::uint64_t>(longest, value.size());
+          if (is_guessed) guess = records::GuessType(values);
+        });
+    if (!read.ok()) {
+      return file.read_failed() ? read : base::Annotate(read, column.name());
     }
     if (column.has_any_length())
       one.weight = longest + (is_text ? 0 : kSequenceWeight);
     if (!is_guessed) continue;
-    const std::string_view guess = records::GuessType(payloads);
     // One field can be an image. Bytes that happen to be a text are no text,
     // nor empty texts bytes.
     const bool can_be_image =
@@ -240,7 +269,7 @@ absl::Status FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
   const Wanted* read = nullptr;
   for (const Wanted* const one : order) {
     if (one->weight <= kMostKept && !one->column.is_variable() &&
-        IsBetterKept(one->array))
+        IsBetterKept(*one->array))
       continue;
     read = one;
     break;
@@ -267,14 +296,11 @@ absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
   const storage::ListedObject& first = files.front();
   FirstFile file(*request.source, request.root, first, request.read_sizes,
                  &memory, stop);
-  std::vector<Wanted> wanted;
   std::vector<std::string> left_out;
-  absl::Status status = file.Look([&](FileView& view) {
-    auto found = names_.empty() ? FindAll(view, &left_out) : FindNamed(view);
-    if (!found.ok()) return found.status();
-    wanted = *std::move(found);
-    return absl::OkStatus();
-  });
+  auto found = FindWanted(file, memory, &left_out);
+  absl::Status status = found.status();
+  std::vector<Wanted> wanted;
+  if (found.ok()) wanted = *std::move(found);
   if (status.ok()) status = GuessTypes(file, &wanted);
   if (status.ok()) status = ChooseKept(&wanted);
   if (file.read_failed() || absl::IsResourceExhausted(status)) return status;

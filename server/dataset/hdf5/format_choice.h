@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_HDF5_FORMAT_CHOICE_H_
 #define FOREBAY_SERVER_DATASET_HDF5_FORMAT_CHOICE_H_
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -43,7 +44,7 @@ class FormatChoice {
   // A column, with its dataset in the first file.
   struct Wanted {
     Column column;
-    ArrayLayout array;
+    std::shared_ptr<const ArrayLayout> array;
     bool has_type = false;     // that the user chose
     std::uint64_t weight = 0;  // bytes of a row; large if they may be any
   };
@@ -57,9 +58,13 @@ class FormatChoice {
       const records::RecordRequest& request,
       const records::RecordRequest::Files& files, base::WorkingMemory& memory,
       const std::stop_token& stop, std::vector<std::string>* warnings) const;
-  absl::StatusOr<std::vector<Wanted>> FindNamed(FileView& file) const;
+  absl::StatusOr<std::vector<Wanted>> FindNamed(FirstFile& file) const;
   static absl::StatusOr<std::vector<Wanted>> FindAll(
-      FileView& file, std::vector<std::string>* left_out);
+      const std::vector<ListedArray>& arrays,
+      std::vector<std::string>* left_out);
+  absl::StatusOr<std::vector<Wanted>> FindWanted(
+      FirstFile& file, base::WorkingMemory& memory,
+      std::vector<std::string>* left_out) const;
   static absl::Status GuessTypes(FirstFile& file, std::vector<Wanted>* wanted);
   static absl::Status ChooseKept(std::vector<Wanted>* wanted);
 

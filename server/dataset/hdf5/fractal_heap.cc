@@ -56,7 +56,7 @@ std::uint64_t FractalHeap::RowBytes(std::uint64_t row) const {
   return row == 0 ? first_bytes_ : first_bytes_ << (row - 1);
 }
 
-absl::StatusOr<Bytes> FractalHeap::Find(FileView& file, Bytes id) const {
+absl::StatusOr<Bytes> FractalHeap::Find(FileView& file, Bytes id) {
   Cursor cursor(id);
   const std::uint64_t kind = cursor.Take(1) >> 4 & 3;
   if (kind == 2) {  // in the number itself
@@ -80,7 +80,7 @@ absl::StatusOr<Bytes> FractalHeap::Find(FileView& file, Bytes id) const {
 
 absl::StatusOr<Bytes> FractalHeap::FindManaged(FileView& file,
                                                std::uint64_t offset,
-                                               std::uint64_t length) const {
+                                               std::uint64_t length) {
   Block block{root_, 0, first_bytes_};
   std::uint64_t rows = root_rows_;
   for (int depth = 0; rows > 0; ++depth) {
@@ -102,7 +102,7 @@ absl::StatusOr<Bytes> FractalHeap::FindManaged(FileView& file,
 // Finds the child of an indirect block that has this offset.
 absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
     FileView& file, const Block& block, std::uint64_t rows,
-    std::uint64_t offset, std::uint64_t* rows_below) const {
+    std::uint64_t offset, std::uint64_t* rows_below) {
   const Widths& widths = file.widths();
   const auto log2 = [](std::uint64_t number) {
     return static_cast<std::uint64_t>(std::bit_width(number)) - 1;
@@ -110,25 +110,35 @@ absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
   const std::uint64_t direct_rows =
       log2(largest_bytes_) - log2(first_bytes_) + 2;
   const std::uint64_t prefix = 5 + widths.address + offset_bytes_;
-  FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
-      file.Checked(block.address, prefix + rows * width_ * widths.address + 4,
-                   "FHIB"));
-  cursor.Skip(prefix - 4);
+  const std::uint64_t bytes = prefix + rows * width_ * widths.address + 4;
+  // Once each, for there is a link for every few bytes of a heap.
+  if (!checked_.contains({block.address, rows})) {
+    FOREBAY_RETURN_IF_ERROR(
+        file.Checked(block.address, bytes, "FHIB").status());
+    checked_.insert({block.address, rows});
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes all, file.At(block.address, bytes));
   std::uint64_t at = block.offset;
   for (std::uint64_t row = 0; row < rows; ++row) {
-    const std::uint64_t bytes = RowBytes(row);
-    for (std::uint64_t i = 0; i < width_; ++i, at += bytes) {
-      const std::uint64_t address = cursor.TakeAddress();
-      if (offset < at || offset - at >= bytes) continue;
-      if (address == kNoAddress || !cursor.ok()) return Damaged();
-      if (row >= direct_rows) {
-        // As many rows as its blocks fill.
-        *rows_below = log2(bytes) - log2(first_bytes_ * width_) + 1;
-        if (*rows_below == 0 || *rows_below > kMostRows) return Damaged();
-      }
-      return Block{address, at, bytes};
+    const std::uint64_t child = RowBytes(row);
+    if (child == 0) return Damaged();
+    const std::uint64_t bytes_of_row =
+        child > heap_bytes_ / width_ ? heap_bytes_ : child * width_;
+    if (offset - at >= bytes_of_row) {
+      at += bytes_of_row;
+      continue;
     }
+    const std::uint64_t column = (offset - at) / child;
+    Cursor cursor(
+        all.subspan(prefix + (row * width_ + column) * widths.address), widths);
+    const std::uint64_t address = cursor.TakeAddress();
+    if (address == kNoAddress || !cursor.ok()) return Damaged();
+    if (row >= direct_rows) {
+      // As many rows as its blocks fill.
+      *rows_below = log2(child) - log2(first_bytes_ * width_) + 1;
+      if (*rows_below == 0 || *rows_below > kMostRows) return Damaged();
+    }
+    return Block{address, at + column * child, child};
   }
   return Damaged();
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/dataset/hdf5/file_view.h"
@@ -19,7 +21,7 @@ class FractalHeap {
                                           std::uint64_t address);
 
   // Returns the object of that number, which stays until FileView::Forget.
-  absl::StatusOr<Bytes> Find(FileView& file, Bytes id) const;
+  absl::StatusOr<Bytes> Find(FileView& file, Bytes id);
 
  private:
   FractalHeap() = default;
@@ -31,11 +33,11 @@ class FractalHeap {
   };
 
   absl::StatusOr<Bytes> FindManaged(FileView& file, std::uint64_t offset,
-                                    std::uint64_t length) const;
+                                    std::uint64_t length);
   std::uint64_t RowBytes(std::uint64_t row) const;
   absl::StatusOr<Block> Descend(FileView& file, const Block& block,
                                 std::uint64_t rows, std::uint64_t offset,
-                                std::uint64_t* rows_below) const;
+                                std::uint64_t* rows_below);
 
   std::size_t offset_bytes_ = 0;     // of an offset in the heap
   std::uint64_t width_ = 0;          // blocks in a row
@@ -45,6 +47,8 @@ class FractalHeap {
   std::uint64_t root_ = kNoAddress;
   std::uint64_t root_rows_ = 0;  // 0: the root has objects itself
   bool has_checksums_ = false;   // in blocks with objects
+  // Blocks of blocks whose checksums are right, by address and rows.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> checked_;
 };
 
 }  // namespace forebay::dataset::hdf5

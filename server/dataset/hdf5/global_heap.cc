@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/dataset/hdf5/element_type.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -32,7 +33,7 @@ GlobalHeapWalk::GlobalHeapWalk(std::string references,
 
 absl::Status GlobalHeapWalk::Begin(FileView& file) {
   const Widths& widths = file.widths();
-  const std::uint64_t bytes = 8 + widths.address;
+  const std::uint64_t bytes = ReferenceBytes(widths);
   const std::uint64_t rows = references_.size() / bytes;
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(places_, rows));
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(order_, rows));
@@ -86,6 +87,8 @@ absl::Status GlobalHeapWalk::Step(FileView& file) {
 }
 
 absl::Status GlobalHeapWalk::Open(FileView& file, std::uint64_t address) {
+  // Heaps that overlapped would be gone through again and again.
+  if (address < heap_.end) return Damaged(address);
   const std::uint64_t header = 8 + file.widths().length;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes, file.At(address, header));
   Cursor cursor(bytes, file.widths());

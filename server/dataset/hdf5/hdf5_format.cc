@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/hdf5/filters.h"
 #include "server/dataset/hdf5/hdf5_parser.h"
 #include "server/dataset/hdf5/row_reader.h"
 #include "server/dataset/hdf5/row_value.h"
@@ -17,6 +18,36 @@ constexpr std::uint64_t kKeptChunks = std::uint64_t{64} << 20;  // bytes
 
 Bytes AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// Bytes that a value has of a row that was not written.
+std::uint64_t FilledBytes(const Column& column) {
+  return column.has_any_length() ? 0 : column.value_bytes();
+}
+
+std::uint64_t LongestFilled(const std::vector<Column>& columns) {
+  std::uint64_t longest = 0;
+  for (const Column& column : columns) {
+    if (!column.is_kept) longest = std::max(longest, FilledBytes(column));
+  }
+  return longest;
+}
+
+// Bytes of a row, so that what follows it is aligned.
+std::uint64_t RoomOfRow(std::uint64_t bytes) {
+  constexpr std::uint64_t kAlignment = 64;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Bytes to undo the filters of one of the chunks in.
+std::uint64_t RoomOfChunks(const RowPlace& place) {
+  std::uint64_t most = 0;
+  for (const PlacedChunk& chunk : place.chunks) {
+    if (chunk.mask == UINT32_MAX) continue;
+    most = std::max(
+        most, RoomToUnfilter(place.filters, chunk.mask, place.chunk_bytes));
+  }
+  return most;
 }
 
 }  // namespace
@@ -74,6 +105,11 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
   FOREBAY_ASSIGN_OR_RETURN(const RowKey row_key, DecodeRowKey(key));
   FOREBAY_ASSIGN_OR_RETURN(const Bytes row,
                            FindRow(row_key.place, record, made));
+  absl::Span<std::uint8_t> filled;  // has one value after the other
+  if (row_key.place.kind == RowPlace::Kind::kFilled) {
+    FOREBAY_ASSIGN_OR_RETURN(filled,
+                             made->AddUnpacked(LongestFilled(columns_)));
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
@@ -82,6 +118,10 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
       if (kept == row_key.kept.size())
         return absl::DataLossError("is indexed without some of its values");
       bytes = AsBytes(row_key.kept[kept++]);
+    } else if (row_key.place.kind == RowPlace::Kind::kFilled) {
+      const auto value = filled.first(FilledBytes(column));
+      FillValue(row_key.place.fill, column.offset, value);
+      bytes = value;
     } else if (!column.has_any_length()) {
       const std::uint64_t length = column.value_bytes();
       if (column.offset > row.size() || length > row.size() - column.offset)
@@ -96,19 +136,16 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
   return absl::OkStatus();
 }
 
-// Returns the row's bytes, in the record or in what was made.
+// Returns the row's bytes, in the record or in the room to unpack it into, if
+// any were written.
 absl::StatusOr<Bytes> Hdf5Format::FindRow(const RowPlace& place, Bytes record,
                                           MadeValues* made) const {
   switch (place.kind) {
     case RowPlace::Kind::kDirect:
       return record;
     case RowPlace::Kind::kEmpty:
+    case RowPlace::Kind::kFilled:
       return Bytes();
-    case RowPlace::Kind::kFilled: {
-      const absl::Span<std::uint8_t> row = made->Add(row_bytes_);
-      FillRows(place.fill, row);
-      return row;
-    }
     case RowPlace::Kind::kParts:
       return JoinParts(place, record, made);
     case RowPlace::Kind::kChunk:
@@ -119,10 +156,14 @@ absl::StatusOr<Bytes> Hdf5Format::FindRow(const RowPlace& place, Bytes record,
     return absl::DataLossError("is indexed in a chunk that has no such row");
   }
   FOREBAY_ASSIGN_OR_RETURN(
-      const auto chunk,
-      chunks_.Get(place.filters, place.mask, record, place.chunk_bytes));
-  const Bytes row = AsBytes(*chunk).subspan(place.row * row_bytes_, row_bytes_);
-  const absl::Span<std::uint8_t> copy = made->Add(row_bytes_);
+      const PlainChunk chunk,
+      chunks_.Get(
+          place.filters, place.mask, record, place.chunk_bytes,
+          [made](std::uint64_t bytes) { return made->AddUnpacked(bytes); }));
+  const Bytes row = chunk.bytes.subspan(place.row * row_bytes_, row_bytes_);
+  if (chunk.kept == nullptr) return row;
+  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> copy,
+                           made->AddUnpacked(row_bytes_));
   std::copy(row.begin(), row.end(), copy.begin());
   return copy;
 }
@@ -166,23 +207,28 @@ absl::StatusOr<Bytes> Hdf5Format::JoinParts(const RowPlace& place, Bytes record,
   if ((row_bytes_ > 0 && row_bytes != row_bytes_) ||
       place.row >= place.chunk.front() || place.chunk_bytes > kLargestChunk)
     return absl::DataLossError("is indexed as a row of another shape");
-  const absl::Span<std::uint8_t> row = made->Add(row_bytes);
-  FillRows(place.fill, row);
+  // The row has the front of the room, and one chunk after the other the rest.
+  const std::uint64_t front = RoomOfRow(row_bytes);
+  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> room,
+                           made->AddUnpacked(front + RoomOfChunks(place)));
+  const absl::Span<std::uint8_t> row = room.first(row_bytes);
+  FillValue(place.fill, 0, row);
   for (const PlacedChunk& chunk : place.chunks) {
     if (chunk.number >= array.chunks_of_row() || chunk.offset > record.size() ||
         chunk.bytes > record.size() - chunk.offset) {
       return absl::DataLossError("is indexed in chunks that are not there");
     }
-    Bytes plain = record.subspan(chunk.offset, chunk.bytes);
-    std::shared_ptr<const std::string> unpacked;
+    PlainChunk plain{record.subspan(chunk.offset, chunk.bytes), nullptr};
     if (chunk.mask != UINT32_MAX) {
-      FOREBAY_ASSIGN_OR_RETURN(unpacked, chunks_.Get(place.filters, chunk.mask,
-                                                     plain, place.chunk_bytes));
-      plain = AsBytes(*unpacked);
+      FOREBAY_ASSIGN_OR_RETURN(
+          plain, chunks_.Get(place.filters, chunk.mask, plain.bytes,
+                             place.chunk_bytes, [&](std::uint64_t bytes) {
+                               return room.subspan(front, bytes);
+                             }));
     }
-    if (plain.size() != place.chunk_bytes)
+    if (plain.bytes.size() != place.chunk_bytes)
       return absl::DataLossError("is indexed in chunks of another size");
-    CopyChunk(array, chunk.number, plain, place.row, row);
+    CopyChunk(array, chunk.number, plain.bytes, place.row, row);
   }
   return row;
 }

@@ -96,9 +96,11 @@ absl::Status Hdf5Parser::List() {
   const auto pattern = SplitPattern(columns_.front().path);
   if (pattern.has_value()) {
     group_ = pattern->group;
-    FOREBAY_ASSIGN_OR_RETURN(entries_, ListGroup(view_, group_));
+    FOREBAY_ASSIGN_OR_RETURN(objects_, ListGroup(view_, group_));
+    view_.ForgetIfMany();
   }
-  part_ = pattern.has_value() && entries_.empty() ? Part::kEnd : Part::kOpen;
+  part_ = pattern.has_value() && objects_.entries.empty() ? Part::kEnd
+                                                          : Part::kOpen;
   return absl::OkStatus();
 }
 
@@ -120,7 +122,7 @@ absl::Status Hdf5Parser::Open() {
 absl::StatusOr<FoundArray> Hdf5Parser::FindSource(const std::string& path) {
   const auto pattern = SplitPattern(path);
   if (!pattern.has_value()) return FindArray(view_, path);
-  const GroupEntry& entry = entries_[entry_];
+  const GroupEntry& entry = objects_.entries[entry_];
   FOREBAY_ASSIGN_OR_RETURN(
       FoundArray found,
       FindArrayIn(view_, entry.address,
@@ -233,7 +235,8 @@ absl::Status Hdf5Parser::Emit() {
     FOREBAY_RETURN_IF_ERROR(EmitRow(row));
   AddBounds();
   DropSources();
-  const bool is_last = entries_.empty() || ++entry_ == entries_.size();
+  const std::size_t objects = objects_.entries.size();
+  const bool is_last = objects == 0 || ++entry_ == objects;
   part_ = is_last ? Part::kEnd : Part::kOpen;
   return absl::OkStatus();
 }

@@ -98,7 +98,7 @@ class Hdf5Parser final : public records::RecordParser {
   Part part_ = Part::kList;
   // The objects that are samples; none if rows are.
   std::string group_;
-  std::vector<GroupEntry> entries_;
+  GroupObjects objects_;
   std::size_t entry_ = 0;  // that it looks at
   std::vector<Source> sources_;
   std::size_t source_ = 0;  // that it looks at

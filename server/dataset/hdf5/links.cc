@@ -1,13 +1,11 @@
 #include "server/dataset/hdf5/links.h"
 
 #include <algorithm>
-#include <set>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/dataset/hdf5/btree2.h"
-#include "server/dataset/hdf5/fractal_heap.h"
 
 // A group keeps its links in its header, or in a fractal heap that a B-tree of
 // version 2 goes through. Groups of the old kind have a B-tree of version 1,
@@ -38,162 +36,201 @@ absl::StatusOr<Link> ParseLink(Bytes message, const Widths& widths) {
   return link;
 }
 
-class Group {
- public:
-  explicit Group(FileView& file) : file_(file) {}
-
-  absl::Status ReadDense(Bytes link_info) {
-    Cursor cursor(link_info, file_.widths());
-    cursor.Skip(1);
-    if ((cursor.Take(1) & 1) != 0) cursor.Skip(8);
-    const std::uint64_t heap_address = cursor.TakeAddress();
-    const std::uint64_t tree_address = cursor.TakeAddress();
-    if (!cursor.ok()) return Damaged();
-    if (heap_address == kNoAddress || tree_address == kNoAddress)
-      return absl::OkStatus();
-    FOREBAY_ASSIGN_OR_RETURN(const FractalHeap heap,
-                             FractalHeap::Read(file_, heap_address));
-    Btree2Walk walk(tree_address);
-    while (!walk.done()) {
-      FOREBAY_RETURN_IF_ERROR(walk.Step(
-          file_, [&](Bytes record) { return AddDense(heap, record); }));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadOld(Bytes symbol_table) {
-    Cursor cursor(symbol_table, file_.widths());
-    const std::uint64_t tree = cursor.TakeAddress();
-    const std::uint64_t heap = cursor.TakeAddress();
-    if (!cursor.ok()) return Damaged();
-    FOREBAY_RETURN_IF_ERROR(ReadLocalHeap(heap));
-    return ReadTree(tree);
-  }
-
-  absl::Status Add(Link link) {
-    if (links_.size() >= kMostLinks) {
-      return absl::UnimplementedError(
-          absl::StrCat("has a group with more than ", kMostLinks, " links"));
-    }
-    links_.push_back(std::move(link));
-    return absl::OkStatus();
-  }
-
-  std::vector<Link> Take() {
-    std::sort(links_.begin(), links_.end(),
-              [](const Link& a, const Link& b) { return a.name < b.name; });
-    return std::move(links_);
-  }
-
- private:
-  absl::Status AddDense(const FractalHeap& heap, Bytes record) {
-    constexpr std::size_t kHash = 4;
-    if (record.size() <= kHash) return Damaged();
-    FOREBAY_ASSIGN_OR_RETURN(const Bytes message,
-                             heap.Find(file_, record.subspan(kHash)));
-    FOREBAY_ASSIGN_OR_RETURN(Link link, ParseLink(message, file_.widths()));
-    return Add(std::move(link));
-  }
-
-  absl::Status ReadLocalHeap(std::uint64_t address) {
-    const Widths& widths = file_.widths();
-    FOREBAY_ASSIGN_OR_RETURN(
-        const Bytes header,
-        file_.At(address, 8 + 2 * widths.length + widths.address));
-    Cursor cursor(header, widths);
-    if (!cursor.TakeSignature("HEAP")) return Damaged();
-    cursor.Skip(4);
-    const std::uint64_t bytes = cursor.TakeLength();
-    cursor.TakeLength();
-    const std::uint64_t data = cursor.TakeAddress();
-    if (bytes > kLargestHeap) return Damaged();
-    FOREBAY_ASSIGN_OR_RETURN(names_, file_.At(data, bytes));
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadTree(std::uint64_t root) {
-    const Widths& widths = file_.widths();
-    std::vector<std::uint64_t> pending = {root};
-    std::set<std::uint64_t> seen;
-    while (!pending.empty()) {
-      const std::uint64_t address = pending.back();
-      pending.pop_back();
-      if (!seen.insert(address).second) return Damaged();
-      const std::uint64_t prefix = 8 + 2 * widths.address;
-      FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file_.At(address, prefix));
-      Cursor cursor(start, widths);
-      if (!cursor.TakeSignature("TREE") || cursor.Take(1) != 0)
-        return Damaged();
-      const bool is_leaf = cursor.Take(1) == 0;
-      const std::uint64_t entries = cursor.Take(2);
-      FOREBAY_ASSIGN_OR_RETURN(
-          const Bytes items,
-          file_.At(address + prefix,
-                   entries * (widths.length + widths.address)));
-      Cursor keys(items, widths);
-      for (std::uint64_t i = 0; i < entries; ++i) {
-        keys.TakeLength();
-        const std::uint64_t child = keys.TakeAddress();
-        if (is_leaf) {
-          if (!seen.insert(child).second) return Damaged();
-          FOREBAY_RETURN_IF_ERROR(ReadSymbols(child));
-        } else {
-          pending.push_back(child);
-        }
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadSymbols(std::uint64_t address) {
-    const Widths& widths = file_.widths();
-    constexpr std::uint64_t kPrefix = 8;
-    constexpr std::uint64_t kScratch = 24;  // with what is before it
-    FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file_.At(address, kPrefix));
-    Cursor prefix(start);
-    if (!prefix.TakeSignature("SNOD")) return Damaged();
-    prefix.Skip(2);
-    const std::uint64_t symbols = prefix.Take(2);
-    FOREBAY_ASSIGN_OR_RETURN(
-        const Bytes entries,
-        file_.At(address + kPrefix, symbols * (2 * widths.address + kScratch)));
-    Cursor cursor(entries, widths);
-    for (std::uint64_t i = 0; i < symbols; ++i) {
-      const std::uint64_t name_at = cursor.TakeAddress();
-      Link link;
-      link.address = cursor.TakeAddress();
-      if (cursor.Take(4) == 2) link.address = kNoAddress;  // a symbolic link
-      cursor.Skip(kScratch - 4);
-      if (!cursor.ok() || name_at >= names_.size()) return Damaged();
-      link.name = std::string(Cursor(names_.subspan(name_at)).TakeText());
-      if (link.name.empty()) return Damaged();
-      FOREBAY_RETURN_IF_ERROR(Add(std::move(link)));
-    }
-    return absl::OkStatus();
-  }
-
-  FileView& file_;
-  Bytes names_;  // of a group of the old kind
-  std::vector<Link> links_;
-};
-
 }  // namespace
 
-absl::StatusOr<std::vector<Link>> ReadLinks(
-    FileView& file, const std::vector<Message>& messages) {
-  Group group(file);
-  for (const Message& message : messages) {
+absl::Status LinkWalk::Run(FileView& file,
+                           const std::vector<Message>& messages) {
+  if (is_done_) return absl::OkStatus();
+  for (; next_message_ < messages.size(); ++next_message_) {
+    const Message& message = messages[next_message_];
     if (message.type == MessageType::kLink) {
       FOREBAY_ASSIGN_OR_RETURN(Link link,
                                ParseLink(message.body, file.widths()));
-      FOREBAY_RETURN_IF_ERROR(group.Add(std::move(link)));
+      FOREBAY_RETURN_IF_ERROR(Add(file, std::move(link)));
     } else if (message.type == MessageType::kLinkInfo) {
-      FOREBAY_RETURN_IF_ERROR(group.ReadDense(message.body));
+      FOREBAY_RETURN_IF_ERROR(RunDense(file, message.body));
     } else if (message.type == MessageType::kSymbolTable) {
-      FOREBAY_RETURN_IF_ERROR(group.ReadOld(message.body));
+      FOREBAY_RETURN_IF_ERROR(RunOld(file, message.body));
     }
   }
-  return group.Take();
+  std::sort(links_.begin(), links_.end(),
+            [](const Link& a, const Link& b) { return a.name < b.name; });
+  is_done_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status LinkWalk::Count(std::uint64_t bytes) {
+  FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));
+  counted_ += bytes;
+  return absl::OkStatus();
+}
+
+template <typename Items>
+absl::Status LinkWalk::MakeRoom(Items& items, std::size_t more) {
+  const std::size_t before = items.capacity();
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(items, more));
+  counted_ += (items.capacity() - before) * sizeof(items[0]);
+  return absl::OkStatus();
+}
+
+absl::Status LinkWalk::Add(const FileView& file, Link link) {
+  if (links_.size() >= kMostLinks) {
+    return absl::UnimplementedError(
+        absl::StrCat("has a group with more than ", kMostLinks, " links"));
+  }
+  // Each name has its own place.
+  name_bytes_ += link.name.size() + 1;
+  if (name_bytes_ > file.size()) return Damaged();
+  FOREBAY_RETURN_IF_ERROR(Count(base::HeapBytes(link.name.size())));
+  FOREBAY_RETURN_IF_ERROR(MakeRoom(links_, 1));
+  links_.push_back(std::move(link));
+  return absl::OkStatus();
+}
+
+absl::Status LinkWalk::RunDense(FileView& file, Bytes link_info) {
+  Cursor cursor(link_info, file.widths());
+  cursor.Skip(1);
+  if ((cursor.Take(1) & 1) != 0) cursor.Skip(8);
+  const std::uint64_t heap_address = cursor.TakeAddress();
+  const std::uint64_t tree_address = cursor.TakeAddress();
+  if (!cursor.ok()) return Damaged();
+  if (heap_address == kNoAddress || tree_address == kNoAddress)
+    return absl::OkStatus();
+  if (!tree_.has_value()) {
+    FOREBAY_ASSIGN_OR_RETURN(heap_, FractalHeap::Read(file, heap_address));
+    tree_.emplace(tree_address);
+  }
+  FOREBAY_RETURN_IF_ERROR(TakeDense(file));
+  while (!tree_->done()) {
+    ids_.clear();
+    next_id_ = 0;
+    FOREBAY_RETURN_IF_ERROR(tree_->Step(file, [&](Bytes record) {
+      FOREBAY_RETURN_IF_ERROR(MakeRoom(ids_, record.size()));
+      ids_.append(record.begin(), record.end());
+      return absl::OkStatus();
+    }));
+    FOREBAY_RETURN_IF_ERROR(TakeDense(file));
+  }
+  tree_.reset();
+  return absl::OkStatus();
+}
+
+// Takes the links of the node that was seen last. A record has a hash, and
+// where the link lies in the heap.
+absl::Status LinkWalk::TakeDense(FileView& file) {
+  constexpr std::size_t kHash = 4;
+  while (next_id_ < ids_.size()) {
+    const std::size_t bytes = tree_->record_bytes();
+    if (bytes <= kHash) return Damaged();
+    const Bytes id(
+        reinterpret_cast<const std::uint8_t*>(ids_.data()) + next_id_ + kHash,
+        bytes - kHash);
+    FOREBAY_ASSIGN_OR_RETURN(const Bytes message, heap_->Find(file, id));
+    FOREBAY_ASSIGN_OR_RETURN(Link link, ParseLink(message, file.widths()));
+    FOREBAY_RETURN_IF_ERROR(Add(file, std::move(link)));
+    next_id_ += bytes;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LinkWalk::RunOld(FileView& file, Bytes symbol_table) {
+  Cursor cursor(symbol_table, file.widths());
+  const std::uint64_t tree = cursor.TakeAddress();
+  const std::uint64_t heap = cursor.TakeAddress();
+  if (!cursor.ok()) return Damaged();
+  // Each time, for its bytes may have been read again with more.
+  FOREBAY_RETURN_IF_ERROR(ReadLocalHeap(file, heap));
+  if (!has_begun_) {
+    pending_.push_back({tree, false});
+    has_begun_ = true;
+  }
+  while (!pending_.empty()) {
+    const Node node = pending_.back();
+    if (seen_.contains(node.address)) return Damaged();
+    FOREBAY_RETURN_IF_ERROR(node.is_table ? ReadSymbols(file, node.address)
+                                          : StepTree(file, node.address));
+    constexpr std::uint64_t kBytesSeen = 64;
+    FOREBAY_RETURN_IF_ERROR(Count(kBytesSeen));
+    seen_.insert(node.address);
+  }
+  has_begun_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status LinkWalk::ReadLocalHeap(FileView& file, std::uint64_t address) {
+  const Widths& widths = file.widths();
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Bytes header,
+      file.At(address, 8 + 2 * widths.length + widths.address));
+  Cursor cursor(header, widths);
+  if (!cursor.TakeSignature("HEAP")) return Damaged();
+  cursor.Skip(4);
+  const std::uint64_t bytes = cursor.TakeLength();
+  cursor.TakeLength();
+  const std::uint64_t data = cursor.TakeAddress();
+  if (bytes > kLargestHeap) return Damaged();
+  FOREBAY_ASSIGN_OR_RETURN(names_, file.At(data, bytes));
+  return absl::OkStatus();
+}
+
+// Puts the children of a node in its place.
+absl::Status LinkWalk::StepTree(FileView& file, std::uint64_t address) {
+  const Widths& widths = file.widths();
+  const std::uint64_t prefix = 8 + 2 * widths.address;
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, prefix));
+  Cursor cursor(start, widths);
+  if (!cursor.TakeSignature("TREE") || cursor.Take(1) != 0) return Damaged();
+  const bool is_leaf = cursor.Take(1) == 0;
+  const std::uint64_t entries = cursor.Take(2);
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Bytes items,
+      file.At(address + prefix, entries * (widths.length + widths.address)));
+  FOREBAY_RETURN_IF_ERROR(MakeRoom(pending_, entries));
+  pending_.pop_back();
+  Cursor keys(items, widths);
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    keys.TakeLength();
+    pending_.push_back({keys.TakeAddress(), is_leaf});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LinkWalk::ReadSymbols(FileView& file, std::uint64_t address) {
+  const Widths& widths = file.widths();
+  constexpr std::uint64_t kPrefix = 8;
+  constexpr std::uint64_t kScratch = 24;  // with what is before it
+  FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, kPrefix));
+  Cursor prefix(start);
+  if (!prefix.TakeSignature("SNOD")) return Damaged();
+  prefix.Skip(2);
+  const std::uint64_t symbols = prefix.Take(2);
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Bytes entries,
+      file.At(address + kPrefix, symbols * (2 * widths.address + kScratch)));
+  pending_.pop_back();
+  Cursor cursor(entries, widths);
+  for (std::uint64_t i = 0; i < symbols; ++i) {
+    const std::uint64_t name_at = cursor.TakeAddress();
+    Link link;
+    link.address = cursor.TakeAddress();
+    if (cursor.Take(4) == 2) link.address = kNoAddress;  // a symbolic link
+    cursor.Skip(kScratch - 4);
+    if (!cursor.ok() || name_at >= names_.size()) return Damaged();
+    link.name = std::string(Cursor(names_.subspan(name_at)).TakeText());
+    if (link.name.empty()) return Damaged();
+    FOREBAY_RETURN_IF_ERROR(Add(file, std::move(link)));
+    // No two have one name.
+    if (name_bytes_ > names_.size()) return Damaged();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<absl::Span<const Link>> ReadLinks(
+    FileView& file, std::uint64_t group, const std::vector<Message>& messages) {
+  std::shared_ptr<LinkWalk>& walk = file.WalkOf(group);
+  if (walk == nullptr) walk = std::make_shared<LinkWalk>(&file.memory());
+  FOREBAY_RETURN_IF_ERROR(walk->Run(file, messages));
+  return walk->links();
 }
 
 }  // namespace forebay::dataset::hdf5

@@ -1,6 +1,7 @@
 #include "server/dataset/hdf5/object_header.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,23 @@ constexpr std::size_t kMostBlocks = 256;
 constexpr std::size_t kMostMessages = std::size_t{1} << 16;
 
 constexpr std::uint8_t kShared = 0x02;  // a flag of messages
+
+// The messages that are read and may be shared; empty for all others.
+std::string_view NameOfShared(MessageType type) {
+  switch (type) {
+    case MessageType::kDataspace:
+      return "shape";
+    case MessageType::kDatatype:
+      return "type";
+    case MessageType::kOldFillValue:
+    case MessageType::kFillValue:
+      return "fill value";
+    case MessageType::kFilters:
+      return "filters";
+    default:
+      return {};
+  }
+}
 
 class Header {
  public:
@@ -129,17 +147,16 @@ class Header {
       blocks_.push_back({address, length});
       return absl::OkStatus();
     }
-    if ((flags & kShared) != 0 && message.type == MessageType::kDatatype) {
+    if ((flags & kShared) != 0) {
+      // Attributes, for instance, are not read.
+      if (NameOfShared(message.type).empty()) return absl::OkStatus();
       FOREBAY_ASSIGN_OR_RETURN(message.body, ReadShared(message));
-    } else if ((flags & kShared) != 0) {
-      // Nothing else that is shared is needed of most objects.
-      return absl::OkStatus();
     }
     messages_.push_back(message);
     return absl::OkStatus();
   }
 
-  // A named type is an object of its own.
+  // A named type, for instance, is an object of its own.
   absl::StatusOr<Bytes> ReadShared(const Message& message) {
     Cursor cursor(message.body, file_.widths());
     const std::uint64_t version = cursor.Take(1);
@@ -148,8 +165,10 @@ class Header {
     const std::uint64_t address = cursor.TakeAddress();
     if (version < 1 || version > 3 || !cursor.ok()) return Damaged();
     if (version == 3 && where == 1) {
-      return absl::UnimplementedError(
-          "has a type in a heap of shared messages, which is not read");
+      return absl::UnimplementedError(absl::StrCat(
+          "has its ", std::string(NameOfShared(message.type)),
+          " in a heap of shared messages, which is not read; copy it into a "
+          "file without them"));
     }
     if (is_shared_) return Damaged();
     Header other(file_);

@@ -60,8 +60,6 @@ bool TakeFilters(Cursor& cursor, RowPlace* place) {
     Filter filter;
     filter.kind = static_cast<FilterKind>(TakeNumber(cursor));
     filter.element_bytes = static_cast<std::uint32_t>(TakeNumber(cursor));
-    if (filter.kind == FilterKind::kShuffle && filter.element_bytes == 0)
-      return false;
     place->filters.push_back(filter);
   }
   return true;

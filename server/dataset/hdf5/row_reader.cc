@@ -1,7 +1,9 @@
 #include "server/dataset/hdf5/row_reader.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
@@ -11,19 +13,16 @@ namespace {
 
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 18;  // bytes
 
-Bytes AsBytes(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 }  // namespace
 
-void FillRows(const std::string& fill, absl::Span<std::uint8_t> rows) {
+void FillValue(const std::string& fill, std::uint64_t offset,
+               absl::Span<std::uint8_t> rows) {
   if (fill.empty()) {
     std::fill(rows.begin(), rows.end(), std::uint8_t{0});
     return;
   }
   for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] = static_cast<std::uint8_t>(fill[i % fill.size()]);
+    rows[i] = static_cast<std::uint8_t>(fill[(offset + i) % fill.size()]);
 }
 
 void CopyChunk(const ArrayLayout& array, std::uint64_t number, Bytes chunk,
@@ -74,7 +73,8 @@ absl::Status RowReader::Begin(FileView& file) {
   const std::uint64_t bytes = rows_ * array_.row_bytes();
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(made_, bytes));
   made_.resize(bytes);
-  FillRows(array_.fill, {reinterpret_cast<std::uint8_t*>(made_.data()), bytes});
+  FillValue(array_.fill, 0,
+            {reinterpret_cast<std::uint8_t*>(made_.data()), bytes});
   const bool is_chunked = array_.kind == ArrayLayout::Kind::kChunked;
   if (is_chunked && array_.chunk_bytes() > kLargestChunk) {
     return absl::UnimplementedError(absl::StrCat(
@@ -130,11 +130,15 @@ absl::Status RowReader::ReadChunk(FileView& file) {
     CopyChunk(array_, chunk.number, packed, 0, rows);
   } else {
     const std::uint64_t bytes = array_.chunk_bytes();
-    FOREBAY_RETURN_IF_ERROR(file.memory().Grow(3 * bytes));
-    const auto plain = Unfilter(array_.filters, chunk.mask, packed, bytes);
-    if (plain.ok()) CopyChunk(array_, chunk.number, AsBytes(*plain), 0, rows);
-    file.memory().Shrink(3 * bytes);
-    FOREBAY_RETURN_IF_ERROR(plain.status());
+    const std::uint64_t unpacking =
+        RoomToUnfilter(array_.filters, chunk.mask, bytes);
+    FOREBAY_RETURN_IF_ERROR(file.memory().Grow(unpacking));
+    const absl::Cleanup counted = [&] { file.memory().Shrink(unpacking); };
+    const auto room = std::make_unique<std::uint8_t[]>(unpacking);
+    FOREBAY_ASSIGN_OR_RETURN(const Bytes plain,
+                             Unfilter(array_.filters, chunk.mask, packed, bytes,
+                                      {room.get(), unpacking}));
+    CopyChunk(array_, chunk.number, plain, 0, rows);
   }
   ++next_chunk_;
   return absl::OkStatus();

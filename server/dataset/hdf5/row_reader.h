@@ -18,8 +18,9 @@ namespace forebay::dataset::hdf5 {
 // Bounds the chunks that are unpacked; bytes.
 inline constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 28;
 
-// Fills `rows`, those of the dataset from row `first` on, with its fill value.
-void FillRows(const std::string& fill, absl::Span<std::uint8_t> rows);
+// Fills rows, from that byte of an element on, with a fill value.
+void FillValue(const std::string& fill, std::uint64_t offset,
+               absl::Span<std::uint8_t> rows);
 
 // Copies what a chunk without filters has of `rows`, those of the dataset from
 // row `first` on.

@@ -1,11 +1,11 @@
 #include "server/dataset/hdf5/tree.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/links.h"
 #include "server/dataset/hdf5/object_header.h"
@@ -19,12 +19,27 @@ constexpr std::size_t kDeepest = 32;  // groups within groups
 constexpr std::size_t kMostObjects = 4096;
 constexpr std::size_t kMostNamed = 8;  // in an error
 
-std::string NamesOf(const std::vector<Link>& links) {
+std::string NamesOf(absl::Span<const Link> links) {
   std::string names;
   for (std::size_t i = 0; i < std::min(links.size(), kMostNamed); ++i)
     absl::StrAppend(&names, i == 0 ? "" : ", ", links[i].name);
   if (links.size() > kMostNamed) absl::StrAppend(&names, ", ...");
   return names.empty() ? "nothing" : names;
+}
+
+// Links are sorted by name. Null if there is none of that name.
+const Link* FindLink(absl::Span<const Link> links, std::string_view name) {
+  const auto* const link = std::lower_bound(
+      links.begin(), links.end(), name,
+      [](const Link& one, std::string_view of) { return one.name < of; });
+  return link == links.end() || link->name != name ? nullptr : link;
+}
+
+// An error, with the object that it is about.
+absl::Status At(const std::string& path, const absl::Status& status) {
+  const bool is_about_it = !path.empty() && !absl::IsUnavailable(status) &&
+                           !absl::IsResourceExhausted(status);
+  return is_about_it ? base::Annotate(status, path) : status;
 }
 
 bool IsDataset(const std::vector<Message>& messages) {
@@ -39,6 +54,37 @@ absl::Status IsNoObject(const std::string& path) {
 std::string Join(std::string_view group, std::string_view name) {
   return absl::StrCat(std::string(group), group.empty() ? "" : "/",
                       std::string(name));
+}
+
+// The links of the group at that address, whose path is `at`.
+absl::StatusOr<absl::Span<const Link>> LinksOf(FileView& file,
+                                               std::uint64_t address,
+                                               const std::string& at) {
+  const auto messages = ReadMessages(file, address);
+  if (!messages.ok()) return At(at, messages.status());
+  const auto links = ReadLinks(file, address, *messages);
+  if (!links.ok()) return At(at, links.status());
+  return *links;
+}
+
+// The links of the group of that path.
+absl::StatusOr<absl::Span<const Link>> LinksAt(FileView& file,
+                                               std::string_view path) {
+  FOREBAY_ASSIGN_OR_RETURN(std::uint64_t address, ReadSuperblock(file));
+  std::string at;
+  for (const std::string& part : std::vector<std::string>(
+           absl::StrSplit(std::string(path), '/', absl::SkipEmpty()))) {
+    FOREBAY_ASSIGN_OR_RETURN(const absl::Span<const Link> links,
+                             LinksOf(file, address, at));
+    const Link* const link = FindLink(links, part);
+    if (link == nullptr || link->address == kNoAddress) {
+      return absl::NotFoundError(
+          absl::StrCat(std::string(path), ": is not there"));
+    }
+    address = link->address;
+    at = Join(at, part);
+  }
+  return LinksOf(file, address, at);
 }
 
 // The dataset at that path; parts from that number on name a member.
@@ -75,24 +121,22 @@ absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
       absl::StrSplit(std::string(path), '/', absl::SkipEmpty());
   std::string at(group);
   for (std::size_t i = 0;; ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Message> messages,
-                             ReadMessages(file, address));
-    if (IsDataset(messages)) return ArrayAt(file, messages, at, parts, i);
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Link> links,
-                             ReadLinks(file, messages));
+    const auto messages = ReadMessages(file, address);
+    if (!messages.ok()) return At(at, messages.status());
+    if (IsDataset(*messages)) return ArrayAt(file, *messages, at, parts, i);
+    const auto links = ReadLinks(file, address, *messages);
+    if (!links.ok()) return At(at, links.status());
     if (i == parts.size()) {
       return absl::NotFoundError(
           absl::StrCat(at.empty() ? "/" : at, ": is a group, of ",
-                       NamesOf(links), "; a dataset is wanted"));
+                       NamesOf(*links), "; a dataset is wanted"));
     }
-    const auto link =
-        std::find_if(links.begin(), links.end(),
-                     [&](const Link& one) { return one.name == parts[i]; });
+    const Link* const link = FindLink(*links, parts[i]);
     const std::string whole = Join(group, path);
-    if (link == links.end()) {
+    if (link == nullptr) {
       return absl::NotFoundError(
           absl::StrCat(whole, ": is not there: ", at.empty() ? "the file" : at,
-                       " has ", NamesOf(links)));
+                       " has ", NamesOf(*links)));
     }
     at = Join(at, parts[i]);
     if (link->address == kNoAddress) return IsNoObject(at);
@@ -105,49 +149,38 @@ absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path) {
   return FindArrayIn(file, root, {}, path);
 }
 
-absl::StatusOr<std::vector<GroupEntry>> ListGroup(FileView& file,
-                                                  std::string_view path) {
-  FOREBAY_ASSIGN_OR_RETURN(std::uint64_t address, ReadSuperblock(file));
-  const std::vector<std::string> parts =
-      absl::StrSplit(std::string(path), '/', absl::SkipEmpty());
-  for (std::size_t i = 0;; ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Message> messages,
-                             ReadMessages(file, address));
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Link> links,
-                             ReadLinks(file, messages));
-    std::vector<GroupEntry> entries;
-    for (const Link& link : links) {
-      if (link.address == kNoAddress) continue;
-      if (i == parts.size()) entries.push_back({link.name, link.address});
-      if (i < parts.size() && link.name == parts[i])
-        entries.assign(1, {link.name, link.address});
-    }
-    if (i == parts.size()) return entries;
-    if (entries.empty()) {
-      return absl::NotFoundError(
-          absl::StrCat(std::string(path), ": is not there"));
-    }
-    address = entries.front().address;
+absl::StatusOr<GroupObjects> ListGroup(FileView& file, std::string_view path) {
+  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<const Link> links,
+                           LinksAt(file, path));
+  std::uint64_t bytes = links.size() * sizeof(GroupEntry);
+  for (const Link& link : links) bytes += base::HeapBytes(link.name.size());
+  GroupObjects objects;
+  FOREBAY_ASSIGN_OR_RETURN(objects.reservation, file.memory().Keep(bytes));
+  objects.entries.reserve(links.size());
+  for (const Link& link : links) {
+    if (link.address != kNoAddress)
+      objects.entries.push_back({link.name, link.address});
   }
+  return objects;
 }
 
 absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
                                           const std::string& name) {
   const auto pattern = SplitPattern(name);
   if (!pattern.has_value()) return FindArray(file, name);
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<GroupEntry> objects,
-                           ListGroup(file, pattern->group));
-  if (objects.empty()) {
+  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<const Link> links,
+                           LinksAt(file, pattern->group));
+  const auto* const first =
+      std::find_if(links.begin(), links.end(),
+                   [](const Link& link) { return link.address != kNoAddress; });
+  if (first == links.end()) {
     return absl::NotFoundError(absl::StrCat(
         pattern->group.empty() ? "/" : pattern->group, ": has no objects"));
   }
   FOREBAY_ASSIGN_OR_RETURN(
       FoundArray found,
-      FindArrayIn(
-          file, objects.front().address,
-          absl::StrCat(pattern->group, pattern->group.empty() ? "" : "/",
-                       objects.front().name),
-          pattern->rest));
+      FindArrayIn(file, first->address, Join(pattern->group, first->name),
+                  pattern->rest));
   found.array.MakeWhole();
   // The dataset's path may be a part of the name, before a member's.
   const std::size_t member = found.member.empty() ? 0 : found.member.size() + 1;
@@ -155,51 +188,92 @@ absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
   return found;
 }
 
-absl::StatusOr<std::vector<ListedArray>> ListArrays(FileView& file) {
-  struct Object {
-    std::string path;
-    std::uint64_t address = 0;
-    std::size_t depth = 0;
-  };
-  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t root, ReadSuperblock(file));
-  std::vector<Object> pending = {{"", root, 0}};
-  std::set<std::uint64_t> groups;
-  std::vector<ListedArray> found;
-  for (std::size_t objects = 0; !pending.empty(); ++objects) {
-    if (objects == kMostObjects) {
+absl::Status ArrayLister::Count(std::uint64_t bytes) {
+  FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));
+  counted_ += bytes;
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLister::Run(FileView& file) {
+  if (!has_begun_) {
+    FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t root, ReadSuperblock(file));
+    pending_.push_back({"", root, 0});
+    has_begun_ = true;
+  }
+  while (!pending_.empty()) FOREBAY_RETURN_IF_ERROR(Step(file));
+  std::sort(found_.begin(), found_.end(),
+            [](const ListedArray& a, const ListedArray& b) {
+              return a.path < b.path;
+            });
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLister::Step(FileView& file) {
+  const Object object = pending_.back();
+  const auto known = arrays_.find(object.address);
+  if (known != arrays_.end()) {
+    found_.push_back({object.path, known->second});
+    pending_.pop_back();
+    return absl::OkStatus();
+  }
+  const auto messages = ReadMessages(file, object.address);
+  if (absl::IsUnimplemented(messages.status()) && !object.path.empty()) {
+    found_.push_back({object.path, messages.status()});
+    pending_.pop_back();
+    return absl::OkStatus();
+  }
+  if (!messages.ok()) return At(object.path, messages.status());
+  if (IsDataset(*messages)) return AddArray(file, object, *messages);
+  // A group may be its own descendant.
+  if (groups_.contains(object.address) || object.depth == kDeepest) {
+    pending_.pop_back();
+    return absl::OkStatus();
+  }
+  return AddLinks(file, object, *messages);
+}
+
+absl::Status ArrayLister::AddArray(const FileView& file, const Object& object,
+                                   const std::vector<Message>& messages) {
+  // Members take more memory than bytes of the file.
+  constexpr std::uint64_t kOfByte = 32;
+  std::uint64_t bytes = sizeof(ArrayLayout);
+  for (const Message& message : messages)
+    bytes += kOfByte * message.body.size();
+  FOREBAY_RETURN_IF_ERROR(Count(bytes));
+  auto array = ReadArrayLayout(file, messages);
+  if (!array.ok() && !absl::IsUnimplemented(array.status()))
+    return At(object.path, array.status());
+  if (array.ok()) {
+    const auto shared = std::make_shared<const ArrayLayout>(*std::move(array));
+    arrays_.emplace(object.address, shared);
+    found_.push_back({object.path, shared});
+  } else {
+    found_.push_back({object.path, array.status()});
+  }
+  pending_.pop_back();
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLister::AddLinks(FileView& file, const Object& group,
+                                   const std::vector<Message>& messages) {
+  const auto links = ReadLinks(file, group.address, messages);
+  if (!links.ok()) return At(group.path, links.status());
+  groups_.insert(group.address);
+  pending_.pop_back();
+  for (const Link& link : *links) {
+    if (link.address == kNoAddress) continue;
+    if (++objects_ == kMostObjects) {
       return absl::UnimplementedError(
           absl::StrCat("has more than ", kMostObjects,
                        " objects; name the datasets that are wanted"));
     }
-    const Object object = std::move(pending.back());
-    pending.pop_back();
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Message> messages,
-                             ReadMessages(file, object.address));
-    if (IsDataset(messages)) {
-      auto array = ReadArrayLayout(file, messages);
-      if (!array.ok() && !absl::IsUnimplemented(array.status()))
-        return base::Annotate(array.status(), object.path);
-      found.push_back({object.path, std::move(array)});
-      continue;
-    }
-    // A group may be its own descendant.
-    if (!groups.insert(object.address).second || object.depth == kDeepest)
-      continue;
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<Link> links,
-                             ReadLinks(file, messages));
-    for (const Link& link : links) {
-      if (link.address == kNoAddress) continue;
-      pending.push_back({object.path.empty()
-                             ? link.name
-                             : absl::StrCat(object.path, "/", link.name),
-                         link.address, object.depth + 1});
-    }
+    std::string path = Join(group.path, link.name);
+    // Twice, for it is found later.
+    FOREBAY_RETURN_IF_ERROR(Count(2 * (sizeof(Object) + sizeof(ListedArray) +
+                                       base::HeapBytes(path.size()))));
+    pending_.push_back({std::move(path), link.address, group.depth + 1});
   }
-  std::sort(found.begin(), found.end(),
-            [](const ListedArray& a, const ListedArray& b) {
-              return a.path < b.path;
-            });
-  return found;
+  return absl::OkStatus();
 }
 
 }  // namespace forebay::dataset::hdf5

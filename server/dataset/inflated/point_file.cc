@@ -125,13 +125,22 @@ absl::StatusOr<std::uint64_t> PointFileWriter::Add(std::string_view window) {
   }
   if (file_.has_value()) {
     const std::uint64_t at = file_->size();
-    FOREBAY_RETURN_IF_ERROR(file_->Append(window));
-    return at;
+    if (file_->Append(window).ok()) return at;
+    // The disk may be full.
+    FOREBAY_RETURN_IF_ERROR(MoveToMemory());
   }
   const std::uint64_t at = windows_.size();
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(windows_, window.size()));
   windows_ += window;
   return at;
+}
+
+absl::Status PointFileWriter::MoveToMemory() {
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(windows_, file_->size()));
+  windows_.resize(file_->size());
+  FOREBAY_RETURN_IF_ERROR(file_->ReadFirst(absl::MakeSpan(windows_)));
+  file_.reset();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::uint64_t> PointFileWriter::AddPiece(

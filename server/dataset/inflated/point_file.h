@@ -27,7 +27,7 @@ namespace forebay::dataset::inflated {
 using PointsPtr = std::shared_ptr<const storage::inflated::FilePoints>;
 
 // Keeps access points while a dataset is scanned: their windows and pieces in a
-// file, or, if that cannot be made, in memory.
+// file, or, if that cannot be made or takes no more, in memory.
 //
 // Used by one thread. Owns the file until it is complete. Blocks for the disk.
 // Errors: the disk's, which name the file; RESOURCE_EXHAUSTED: that of the
@@ -54,6 +54,8 @@ class PointFileWriter {
       std::vector<std::optional<storage::inflated::InflatedFile>> found);
 
  private:
+  // Moves the windows out of the file, and does without it.
+  absl::Status MoveToMemory();
   absl::StatusOr<std::shared_ptr<const storage::inflated::Windows>> Keep(
       const storage::inflated::FilePointsParts& parts);
 

@@ -24,6 +24,13 @@ std::string KeyOf(const NpzRequest& request) {
                       absl::StrJoin(request.arrays, zero));
 }
 
+std::uint64_t BytesOf(const Files& files) {
+  std::uint64_t bytes = files.capacity() * sizeof(files[0]);
+  for (const storage::ListedObject& file : files)
+    bytes += base::HeapBytes(file.name.size());
+  return bytes;
+}
+
 bool AreSame(const Files& one, const Files& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                     [](const auto& a, const auto& b) {
@@ -69,6 +76,7 @@ absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindOnce(
   FOREBAY_ASSIGN_OR_RETURN(rows.files, request.list(memory, stop));
   if (known != nullptr && AreSame(known->files, rows.files)) return known;
   if (rows.files.empty()) return absl::NotFoundError("no file was named");
+  FOREBAY_ASSIGN_OR_RETURN(rows.reservation, memory.Keep(BytesOf(rows.files)));
   const NpzRowsSource source = {.root = request.root,
                                 .names = request.arrays,
                                 .source = request.source,

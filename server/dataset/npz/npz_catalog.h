@@ -53,6 +53,7 @@ class NpzCatalog {
   // Files, and the rows that were read of them.
   struct Rows {
     std::vector<storage::ListedObject> files;
+    base::MemoryReservation reservation;  // for this list
     std::shared_ptr<const Dataset> dataset;
   };
   using RowsPtr = std::shared_ptr<const Rows>;

@@ -20,10 +20,18 @@ std::string TextOf(const std::vector<std::string>& names) {
   return text;
 }
 
-// Finds the array in `record`, a whole file.
+// Bytes of the room that an array is inflated into, so that the next one is
+// aligned.
+std::uint64_t RoomOf(const zip::ZipMember& member) {
+  constexpr std::uint64_t kAlignment = 64;
+  if (member.method == zip::ZipMethod::kStored) return 0;
+  return (member.length + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Finds the array in `record`, a whole file, or inflates it into the room.
 absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
                                      absl::Span<const std::uint8_t> record,
-                                     MadeValues* made) {
+                                     absl::Span<std::uint8_t> room) {
   if (member.header_offset > record.size())
     return absl::DataLossError("lies behind the end of the archive");
   FOREBAY_ASSIGN_OR_RETURN(
@@ -31,8 +39,7 @@ absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
   range.offset += member.header_offset;
   const auto data = record.subspan(range.offset, range.length);
   const bool is_stored = member.method == zip::ZipMethod::kStored;
-  const auto room =
-      is_stored ? absl::Span<std::uint8_t>() : made->Add(member.length);
+  room = room.first(is_stored ? 0 : member.length);
   FOREBAY_RETURN_IF_ERROR(Unpack(member, data, room).status());
   if (is_stored) return range;
   return MadeBytes{room};
@@ -109,14 +116,24 @@ absl::Status NpzFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                    MadeValues* made) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
                            ReadMembers(record));
+  std::vector<const zip::ZipMember*> arrays;
   std::uint64_t inflated = 0;  // bytes
+  std::uint64_t bytes = 0;     // of the room for these
+  for (const std::string& name : names_) {
+    arrays.push_back(FindArray(members, name));
+    if (arrays.back() == nullptr) return NoSuchArray(name, members);
+    FOREBAY_RETURN_IF_ERROR(CountInflated(*arrays.back(), &inflated));
+    bytes += RoomOf(*arrays.back());
+  }
+  absl::Span<std::uint8_t> room;
+  if (bytes > 0) {
+    FOREBAY_ASSIGN_OR_RETURN(room, made->AddUnpacked(bytes));
+  }
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    const zip::ZipMember* const member = FindArray(members, names_[i]);
-    if (member == nullptr) return NoSuchArray(names_[i], members);
-    FOREBAY_RETURN_IF_ERROR(CountInflated(*member, &inflated));
-    auto value = ReadArray(*member, record, made);
+    auto value = ReadArray(*arrays[i], record, room);
     if (!value.ok()) return base::Annotate(value.status(), names_[i]);
     values[i] = *value;
+    room.remove_prefix(RoomOf(*arrays[i]));
   }
   return absl::OkStatus();
 }

@@ -40,6 +40,8 @@ absl::Status RowMemory::Write(absl::Span<const std::uint8_t> bytes) {
 absl::Status RowMemory::Append(absl::Span<const Column> columns,
                                std::uint64_t count) {
   if (!fd_) return base::ErrnoStatus(errno, kWhat);
+  // Rows that are none may be of any length.
+  if (count == 0) return absl::OkStatus();
   std::uint64_t record = 0;  // bytes
   for (const Column& column : columns) record += column.row_bytes;
   FOREBAY_CHECK(record > 0);

@@ -24,10 +24,14 @@ bool StartsWith(Bytes bytes, std::string_view start) {
 bool IsImage(Bytes bytes) {
   using std::string_view_literals::operator""sv;
   constexpr std::size_t kRiffHeader = 8;  // before the kind of file
+  constexpr std::size_t kBoxSize = 4;     // before the box's type
   return StartsWith(bytes, "\xff\xd8\xff") ||
          StartsWith(bytes, "\x89PNG\r\n") || StartsWith(bytes, "GIF87a") ||
          StartsWith(bytes, "GIF89a") || StartsWith(bytes, "II*\0"sv) ||
          StartsWith(bytes, "MM\0*"sv) ||
+         (bytes.size() > kBoxSize &&
+          (StartsWith(bytes.subspan(kBoxSize), "ftypavif") ||
+           StartsWith(bytes.subspan(kBoxSize), "ftypavis"))) ||
          (StartsWith(bytes, "RIFF") && bytes.size() > kRiffHeader &&
           StartsWith(bytes.subspan(kRiffHeader), "WEBP"));
 }

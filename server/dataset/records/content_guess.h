@@ -10,7 +10,7 @@
 
 namespace forebay::dataset::records {
 
-// Whether they begin as a JPEG, PNG, WebP, GIF or TIFF file does.
+// Whether they begin as a JPEG, PNG, WebP, AVIF, GIF or TIFF file does.
 bool IsImage(absl::Span<const std::uint8_t> bytes);
 
 // Whether they begin as a WAV, FLAC, Ogg or MP3 file does.

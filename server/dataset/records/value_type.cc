@@ -28,10 +28,10 @@ constexpr KindName kKinds[] = {
     {"cls", FieldKind::kLabel},   {"label", FieldKind::kLabel},
     {"text", FieldKind::kText},   {"txt", FieldKind::kText},
     {"json", FieldKind::kJson},   {"bytes", FieldKind::kBytes},
-    {"npy", FieldKind::kArray},   {"audio", FieldKind::kAudio},
-    {"wav", FieldKind::kAudio},   {"flac", FieldKind::kAudio},
-    {"ogg", FieldKind::kAudio},   {"opus", FieldKind::kAudio},
-    {"mp3", FieldKind::kAudio},
+    {"avif", FieldKind::kImage},  {"npy", FieldKind::kArray},
+    {"audio", FieldKind::kAudio}, {"wav", FieldKind::kAudio},
+    {"flac", FieldKind::kAudio},  {"ogg", FieldKind::kAudio},
+    {"opus", FieldKind::kAudio},  {"mp3", FieldKind::kAudio},
 };
 
 struct TypeName {

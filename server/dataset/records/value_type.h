@@ -14,8 +14,8 @@ namespace forebay::dataset::records {
 
 // The type of a field, as users say it:
 //
-//   "jpg", "png", "image"   an image; so "jpeg", "webp", "gif", "bmp", "tif",
-//                           "tiff", whichever of these it is
+//   "jpg", "png", "image"   an image; so "jpeg", "webp", "avif", "gif", "bmp",
+//                           "tif", "tiff", whichever of these it is
 //   "int64", "cls", "label" an integer
 //   "txt", "text"           UTF-8
 //   "json"                  UTF-8

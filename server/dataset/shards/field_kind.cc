@@ -15,19 +15,20 @@ struct KnownExtension {
   FieldKind kind;
 };
 constexpr KnownExtension kKnownExtensions[] = {
-    {"jpg", FieldKind::kImage},   {"jpeg", FieldKind::kImage},
-    {"png", FieldKind::kImage},   {"webp", FieldKind::kImage},
-    {"gif", FieldKind::kImage},   {"bmp", FieldKind::kImage},
-    {"tif", FieldKind::kImage},   {"tiff", FieldKind::kImage},
-    {"cls", FieldKind::kLabel},   {"cls2", FieldKind::kLabel},
-    {"class", FieldKind::kLabel}, {"count", FieldKind::kLabel},
-    {"index", FieldKind::kLabel}, {"inx", FieldKind::kLabel},
-    {"id", FieldKind::kLabel},    {"txt", FieldKind::kText},
-    {"text", FieldKind::kText},   {"transcript", FieldKind::kText},
-    {"json", FieldKind::kJson},   {"jsn", FieldKind::kJson},
-    {"npy", FieldKind::kArray},   {"wav", FieldKind::kAudio},
-    {"flac", FieldKind::kAudio},  {"ogg", FieldKind::kAudio},
-    {"opus", FieldKind::kAudio},  {"mp3", FieldKind::kAudio},
+    {"jpg", FieldKind::kImage},       {"jpeg", FieldKind::kImage},
+    {"png", FieldKind::kImage},       {"webp", FieldKind::kImage},
+    {"gif", FieldKind::kImage},       {"bmp", FieldKind::kImage},
+    {"tif", FieldKind::kImage},       {"tiff", FieldKind::kImage},
+    {"avif", FieldKind::kImage},      {"cls", FieldKind::kLabel},
+    {"cls2", FieldKind::kLabel},      {"class", FieldKind::kLabel},
+    {"count", FieldKind::kLabel},     {"index", FieldKind::kLabel},
+    {"inx", FieldKind::kLabel},       {"id", FieldKind::kLabel},
+    {"txt", FieldKind::kText},        {"text", FieldKind::kText},
+    {"transcript", FieldKind::kText}, {"json", FieldKind::kJson},
+    {"jsn", FieldKind::kJson},        {"npy", FieldKind::kArray},
+    {"wav", FieldKind::kAudio},       {"flac", FieldKind::kAudio},
+    {"ogg", FieldKind::kAudio},       {"opus", FieldKind::kAudio},
+    {"mp3", FieldKind::kAudio},
 };
 
 }  // namespace

@@ -76,7 +76,8 @@ absl::Status ZipIndex::CheckPlaces() {
       return DamagedIndex("extent of image", id);
     if (!CanHave(images().LengthOf(id), compressed, place.method))
       return DamagedIndex("length of image", id);
-    longest_extent_ = std::max(longest_extent_, ExtentOf(id).length);
+    longest_extent_ = std::max(
+        longest_extent_, std::min(least + place.slack, archive.size - offset));
   }
   return absl::OkStatus();
 }

@@ -55,8 +55,10 @@ std::vector<float> Spread(float first, float last, std::size_t count) {
 }  // namespace
 
 MelScale::MelScale(const MelOptions& options) : bands_(options.n_mels) {
+  // Odd rates have no half: torchaudio rounds down.
+  const std::uint32_t half_rate = options.sample_rate / 2;
   const std::vector<float> bins =
-      Spread(0, static_cast<float>(options.sample_rate / 2), options.bins);
+      Spread(0, static_cast<float>(half_rate), options.bins);
   std::vector<float> edges =
       Spread(static_cast<float>(MelOf(options.f_min, options.slaney)),
              static_cast<float>(MelOf(options.f_max, options.slaney)),

@@ -28,6 +28,9 @@ class Mfcc final : public Op {
   absl::StatusOr<Signal> OutputOf(const Signal& signal) const override {
     return bands_.OutputOf(signal);
   }
+  absl::StatusOr<Signal> LongestOf(const Signal& signal) const override {
+    return bands_.LongestOf(signal);
+  }
   absl::Status Run(const float* in, const Signal& signal,
                    transform::Draws& draws, transform::Scratch& scratch,
                    float* out) const override;

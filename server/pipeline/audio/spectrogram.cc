@@ -20,6 +20,12 @@ std::vector<std::uint64_t> Spectrogram::frame_shape() const {
 }
 
 absl::StatusOr<Signal> Spectrogram::OutputOf(const Signal& signal) const {
+  FOREBAY_ASSIGN_OR_RETURN(const Signal made, LongestOf(signal));
+  FOREBAY_RETURN_IF_ERROR(stft_.CheckWork(made.frames));
+  return made;
+}
+
+absl::StatusOr<Signal> Spectrogram::LongestOf(const Signal& signal) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t times,
                            stft_.TimesOf(signal.frames));
   return Signal{.frames = times};

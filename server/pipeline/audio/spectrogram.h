@@ -22,6 +22,7 @@ class Spectrogram final : public Op {
 
   std::vector<std::uint64_t> frame_shape() const override;
   absl::StatusOr<Signal> OutputOf(const Signal& signal) const override;
+  absl::StatusOr<Signal> LongestOf(const Signal& signal) const override;
   absl::Status Run(const float* in, const Signal& signal,
                    transform::Draws& draws, transform::Scratch& scratch,
                    float* out) const override;

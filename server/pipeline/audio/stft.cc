@@ -45,14 +45,14 @@ absl::StatusOr<std::uint64_t> Stft::TimesOf(std::uint64_t frames) const {
         absl::StrCat("has ", frames, " frames, fewer than n_fft, which is ",
                      options_.n_fft));
   }
-  const std::uint64_t times =
-      1 + (padded + 2 * half - options_.n_fft) / options_.hop_length;
-  if (times > kMaxElements / options_.n_fft) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "has ", times, " times, each of n_fft ", options_.n_fft,
-        " elements: take a larger hop_length, or a part of the clip"));
-  }
-  return times;
+  return 1 + (padded + 2 * half - options_.n_fft) / options_.hop_length;
+}
+
+absl::Status Stft::CheckWork(std::uint64_t times) const {
+  if (times <= kMaxElements / options_.n_fft) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "has ", times, " times, each of n_fft ", options_.n_fft,
+      " elements: take a larger hop_length, or a part of the clip"));
 }
 
 float Stft::At(const Channel& channel, std::int64_t place) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/pipeline/audio/real_fft.h"
 #include "server/pipeline/audio/window.h"
@@ -46,8 +47,10 @@ class Stft {
   std::size_t work_elements() const { return fft_.work_elements(); }
 
   // How many times a clip of so many frames has. INVALID_ARGUMENT: none,
-  // too many, or it is too short to be reflected.
+  // or it is too short to be reflected.
   absl::StatusOr<std::uint64_t> TimesOf(std::uint64_t frames) const;
+  // INVALID_ARGUMENT: so many times take too long.
+  absl::Status CheckWork(std::uint64_t times) const;
 
   // Fills the bins of one time.
   void Row(const Channel& channel, std::uint64_t time, float* work,

@@ -118,7 +118,8 @@ absl::StatusOr<MelOptions> ReadMel(const proto::MelSpectrogram& op,
   options.f_min = op.f_min();
   FOREBAY_RETURN_IF_ERROR(
       CheckParameter<double>(options.f_min, 0, kMaxRate, "f_min"));
-  options.f_max = op.has_f_max() ? op.f_max() : options.sample_rate / 2;
+  const std::uint32_t half_rate = options.sample_rate / 2;
+  options.f_max = op.has_f_max() ? op.f_max() : half_rate;
   FOREBAY_RETURN_IF_ERROR(CheckParameter<double>(
       options.f_max, options.f_min + 1, kMaxRate, "f_max"));
   switch (op.mel_scale()) {

@@ -8,7 +8,7 @@ namespace forebay::pipeline::decode {
 namespace {
 
 constexpr absl::string_view kNoImage =
-    "is not a JPEG, PNG, WebP, GIF, TIFF or BMP image";
+    "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF or BMP image";
 
 }  // namespace
 
@@ -19,6 +19,7 @@ AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
       gif_(limits),
       tiff_(limits),
       bmp_(limits),
+      avif_(limits),
       raw_(limits) {}
 
 ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
@@ -35,6 +36,8 @@ ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
       return &tiff_;
     case Format::kBmp:
       return &bmp_;
+    case Format::kAvif:
+      return &avif_;
     case Format::kRaw:
       return &raw_;
     case Format::kOther:
@@ -60,6 +63,10 @@ absl::StatusOr<ImageInfo> AnyImageDecoder::Open(
   absl::StatusOr<ImageInfo> info = decoder->Open(encoded);
   if (info.ok()) opened_ = decoder;
   return info;
+}
+
+Reduction AnyImageDecoder::Reduce(std::uint32_t factor) {
+  return opened_ == nullptr ? Reduction() : opened_->Reduce(factor);
 }
 
 absl::Status AnyImageDecoder::Decode(const Region& region, RowSink& sink) {

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/pipeline/decode/avif_decoder.h"
 #include "server/pipeline/decode/bmp_decoder.h"
 #include "server/pipeline/decode/format.h"
 #include "server/pipeline/decode/gif_decoder.h"
@@ -29,6 +30,7 @@ class AnyImageDecoder : public ImageDecoder {
 
   absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) override;
+  Reduction Reduce(std::uint32_t factor) override;
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
@@ -41,6 +43,7 @@ class AnyImageDecoder : public ImageDecoder {
   GifDecoder gif_;
   TiffDecoder tiff_;
   BmpDecoder bmp_;
+  AvifDecoder avif_;
   RawDecoder raw_;
   ImageDecoder* opened_ = nullptr;
 };

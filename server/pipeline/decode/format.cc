@@ -25,8 +25,9 @@ constexpr Magic kMagics[] = {
     {0, "II+\0"sv, {Format::kTiff, "a TIFF image"}},
     {0, "MM\0+"sv, {Format::kTiff, "a TIFF image"}},
     {0, "BM"sv, {Format::kBmp, "a BMP image"}},
-    {4, "ftypavif"sv, {Format::kOther, "an AVIF image"}},
     {4, "ftyphei"sv, {Format::kOther, "a HEIF image"}},
+    {4, "ftypmif1"sv, {Format::kOther, "a HEIF image"}},
+    {4, "ftypmsf1"sv, {Format::kOther, "a HEIF image"}},
     {0, "\0\0\0\x0cJXL "sv, {Format::kOther, "a JPEG XL image"}},
     {0, "\0\0\0\x0cjP  "sv, {Format::kOther, "a JPEG 2000 image"}},
     {0, "\xff\x4f\xff\x51"sv, {Format::kOther, "a JPEG 2000 image"}},
@@ -44,6 +45,25 @@ bool StartsWithAt(std::string_view text, std::size_t offset,
 }
 
 char ToLower(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
+
+// Whether one of the brands in the box at the start is AVIF's, as in HEIF,
+// whose kind of file it is.
+bool LooksLikeAvif(std::string_view text) {
+  constexpr std::size_t kFirstBrand = 8;
+  constexpr std::size_t kMinorVersion = 12;
+  constexpr std::size_t kBrand = 4;
+  if (!StartsWithAt(text, 4, "ftyp"sv)) return false;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    size = size << 8 | static_cast<std::uint8_t>(text[i]);
+  for (std::size_t at = kFirstBrand; at + kBrand <= std::min(size, text.size());
+       at += kBrand) {
+    if (at == kMinorVersion) continue;
+    if (StartsWithAt(text, at, "avif"sv) || StartsWithAt(text, at, "avis"sv))
+      return true;
+  }
+  return false;
+}
 
 bool LooksLikeHtml(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
@@ -72,6 +92,7 @@ FormatGuess GuessFormat(absl::Span<const std::uint8_t> file) {
   const std::string_view head(reinterpret_cast<const char*>(file.data()),
                               std::min(file.size(), kLooked));
   if (head.empty()) return {Format::kOther, "an empty file"};
+  if (LooksLikeAvif(head)) return {Format::kAvif, "an AVIF image"};
   for (const Magic& magic : kMagics) {
     if (StartsWithAt(head, magic.offset, magic.bytes)) return magic.guess;
   }

@@ -8,7 +8,17 @@
 
 namespace forebay::pipeline::decode {
 
-enum class Format { kJpeg, kPng, kWebp, kGif, kTiff, kBmp, kRaw, kOther };
+enum class Format {
+  kJpeg,
+  kPng,
+  kWebp,
+  kGif,
+  kTiff,
+  kBmp,
+  kAvif,
+  kRaw,
+  kOther
+};
 
 struct FormatGuess {
   Format format = Format::kOther;

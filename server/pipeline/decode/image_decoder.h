@@ -12,11 +12,13 @@
 namespace forebay::pipeline::decode {
 
 struct ImageInfo {
-  // In pixels, as stored in the file: EXIF orientation is ignored.
+  // In pixels, as stored in the file: its orientation is ignored.
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   // Bytes that Decode will allocate, rounded up.
   std::uint64_t scratch_bytes = 0;
+  // As the container says, 1 to 8 as in EXIF; 0 where only EXIF data may say.
+  std::uint32_t orientation = 0;
 };
 
 // A rectangle of pixels. It must not be empty and must lie in the image.
@@ -25,6 +27,23 @@ struct Region {
   std::uint32_t top = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
+};
+
+// Whether a region is a part of an image of that size, and not empty.
+bool LiesIn(const Region& region, std::uint32_t width, std::uint32_t height);
+
+// An image at a smaller scale: each of its pixels stands for factor x factor of
+// the image's.
+struct Reduction {
+  std::uint32_t factor = 1;
+  // Columns and rows that the first of them has beyond the image's edge.
+  std::uint32_t left = 0;
+  std::uint32_t top = 0;
+
+  // Returns how many pixels stand for so many of the image's.
+  std::uint32_t Reduced(std::uint32_t length) const {
+    return length / factor + (length % factor != 0 ? 1 : 0);
+  }
 };
 
 struct DecodeLimits {
@@ -75,6 +94,15 @@ class ImageDecoder {
   // file: "is a truncated JPEG image".
   virtual absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) = 0;
+
+  // Between Open and Decode, once at most: asks for the opened image at a
+  // smaller scale. `factor` is 2, 4 or 8. Returns what Decode will give, and in
+  // which the region then lies: the image itself, if this kind is not decoded
+  // so.
+  virtual Reduction Reduce(std::uint32_t factor) {
+    static_cast<void>(factor);
+    return {};
+  }
 
   // Gives `region` of the opened image to `sink`; once per Open. If it fails,
   // the sink may have had some of the rows. Errors: as Open's;

@@ -1,9 +1,8 @@
-// It decodes only a region, and still exactly:
+// It decodes only a region, and still exactly, at each scale:
 //
-// - Columns: jpeg_crop_scanline moves the left edge to an iMCU border. There,
-// as
-//   at the right edge, fancy upsampling treats its first and last chroma sample
-//   as the image's own. So it asks for one pixel more on each side, which adds
+// - Columns: jpeg_crop_scanline moves the left edge to an iMCU border. At both
+//   edges, fancy upsampling then treats its first and last chroma sample as the
+//   image's own. So it asks for one pixel more on each side, which adds
 //   an iMCU only if the region ends on its border. It asks for at least
 //   kMinWidth pixels, below which libjpeg would choose another upsampler.
 // - Rows: those above are only entropy-decoded (jpeg_skip_scanlines keeps the
@@ -187,6 +186,7 @@ class JpegDecoder::Codec {
   ~Codec();
 
   absl::StatusOr<ImageInfo> Open(absl::Span<const std::uint8_t> encoded);
+  Reduction Reduce(std::uint32_t factor);
   absl::Status Decode(const Region& region, RowSink& sink);
 
  private:
@@ -212,6 +212,7 @@ class JpegDecoder::Codec {
   jpeg_progress_mgr progress_{};
   jpeg_decompress_struct jpeg_{};
   ImageInfo info_;
+  Reduction reduction_;
   bool open_ = false;
   std::vector<std::uint8_t> strip_;
 };
@@ -263,6 +264,7 @@ void JpegDecoder::Codec::ReadHeader(absl::Span<const std::uint8_t> encoded) {
 absl::StatusOr<ImageInfo> JpegDecoder::Codec::Open(
     absl::Span<const std::uint8_t> encoded) {
   open_ = false;
+  reduction_ = {};
   if (encoded.size() < sizeof(kMagic) ||
       std::memcmp(encoded.data(), kMagic, sizeof(kMagic)) != 0) {
     return absl::DataLossError("is not a JPEG image");
@@ -300,17 +302,22 @@ absl::Status JpegDecoder::Codec::CheckHeader() {
   return absl::OkStatus();
 }
 
+Reduction JpegDecoder::Codec::Reduce(std::uint32_t factor) {
+  if (!open_) return {};
+  reduction_.factor = factor;
+  jpeg_.scale_num = 1;
+  jpeg_.scale_denom = factor;
+  return reduction_;
+}
+
 absl::Status JpegDecoder::Codec::Decode(const Region& region, RowSink& sink) {
   if (!open_) return absl::FailedPreconditionError("no image is open");
   open_ = false;
-  if (region.width == 0 || region.height == 0 ||
-      region.width > jpeg_.image_width || region.height > jpeg_.image_height ||
-      region.left > jpeg_.image_width - region.width ||
-      region.top > jpeg_.image_height - region.height) {
+  const std::uint32_t width = reduction_.Reduced(info_.width);
+  if (!LiesIn(region, width, reduction_.Reduced(info_.height)))
     return absl::InvalidArgumentError("the region leaves the image");
-  }
   const std::size_t strip_bytes =
-      StripBytes(jpeg_.image_width, std::max(jpeg_.num_components, 3));
+      StripBytes(width, std::max(jpeg_.num_components, 3));
   if (strip_.size() < strip_bytes) strip_.resize(strip_bytes);
   if (setjmp(errors_.jump) != 0) {
     jpeg_destroy_decompress(&jpeg_);
@@ -323,12 +330,16 @@ absl::Status JpegDecoder::Codec::Decode(const Region& region, RowSink& sink) {
 
 JpegDecoder::Codec::Window JpegDecoder::Codec::CropColumns(
     const Region& region) {
-  const std::uint32_t image_width = jpeg_.image_width;
+  const std::uint32_t image_width = jpeg_.output_width;
   std::uint32_t left = region.left > 0 ? region.left - 1 : 0;
   std::uint32_t right = std::min(region.left + region.width + 1, image_width);
   right = std::min(std::max(right, left + kMinWidth), image_width);
   if (right - left < kMinWidth) left = right - std::min(right, kMinWidth);
   Window window{left, right - left};
+  // At smaller scales, libjpeg-turbo takes the rows of components that are then
+  // upsampled by two instead of four for half as long as they are.
+  if (reduction_.factor > 1 && jpeg_.max_h_samp_factor > 2)
+    return {0, image_width};
   if (window.width < image_width) {
     jpeg_crop_scanline(&jpeg_, &window.left, &window.width);
   }
@@ -339,8 +350,8 @@ void JpegDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
   if (jpeg_has_multiple_scans(&jpeg_)) jpeg_.progress = &progress_;
   jpeg_start_decompress(&jpeg_);
   const bool whole = LacksScans(&jpeg_);
-  const Window window =
-      whole ? Window{0, jpeg_.image_width} : CropColumns(region);
+  const Window all = {0, jpeg_.output_width};
+  const Window window = whole ? all : CropColumns(region);
   const bool cmyk = jpeg_.out_color_space == JCS_CMYK;
   const std::size_t stride = StripStride(window.width, cmyk ? 4 : 3);
   auto address = reinterpret_cast<std::uintptr_t>(strip_.data());
@@ -376,6 +387,10 @@ JpegDecoder::~JpegDecoder() = default;
 absl::StatusOr<ImageInfo> JpegDecoder::Open(
     absl::Span<const std::uint8_t> encoded) {
   return codec_->Open(encoded);
+}
+
+Reduction JpegDecoder::Reduce(std::uint32_t factor) {
+  return codec_->Reduce(factor);
 }
 
 absl::Status JpegDecoder::Decode(const Region& region, RowSink& sink) {

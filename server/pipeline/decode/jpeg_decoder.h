@@ -13,7 +13,8 @@ namespace forebay::pipeline::decode {
 
 // Decodes only the region of a JPEG, bit for bit as a full decode would:
 // baseline, extended, progressive and arithmetic; grayscale, YCbCr, RGB, CMYK
-// and YCCK.
+// and YCCK. Reduced images are libjpeg-turbo's, from fewer coefficients of each
+// block.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. A file
 // without an end-of-image marker counts as truncated. Like Pillow, it decodes
@@ -25,6 +26,7 @@ class JpegDecoder : public ImageDecoder {
 
   absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) override;
+  Reduction Reduce(std::uint32_t factor) override;
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:

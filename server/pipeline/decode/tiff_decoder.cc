@@ -145,9 +145,8 @@ std::uint64_t TiffDecoder::Codec::ScratchBytes() const {
                        Times(blocks_.width + kEdge, blocks_.height + kEdge)));
   }
   if (turn_.any()) {
-    const std::uint64_t side = std::max(info_.width, info_.height);
-    bytes = Plus(bytes, kColors * (std::uint64_t{info_.width} * info_.height +
-                                   kStripRows * side));
+    const ImageInfo turned = Turned();
+    bytes = Plus(bytes, TurnedBytes(turned.width, turned.height));
   }
   if (IsByRow()) return Plus(bytes, row_bytes);
   const std::uint64_t band_rows = std::min(blocks_.height, info_.height);

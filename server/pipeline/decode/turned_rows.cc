@@ -45,6 +45,10 @@ Region StoredRegion(const Turn& turn, std::uint32_t width, std::uint32_t height,
   return stored;
 }
 
+std::uint64_t TurnedBytes(std::uint32_t width, std::uint32_t height) {
+  return kColors * width * (std::uint64_t{height} + kStripRows) + kStripPadding;
+}
+
 TurnedRows::TurnedRows(const Turn& turn, const Region& stored,
                        std::vector<std::uint8_t>& pixels)
     : turn_(turn),
@@ -63,6 +67,37 @@ void TurnedRows::Rows(std::uint32_t first_row, std::uint32_t count,
   }
 }
 
+void TurnedRows::TurnStrip(std::uint32_t first, std::uint32_t count,
+                           std::uint8_t* strip) const {
+  const std::size_t row_bytes = kColors * width_;
+  if (turn_.transposed) {
+    // The strip's rows are `count` columns beside each other.
+    const std::size_t stride = kColors * height_;
+    for (std::uint32_t x = 0; x < height_; ++x) {
+      const std::uint8_t* const row =
+          pixels_.data() +
+          Mirrored(turn_.top_bottom, height_, x, 1) * row_bytes;
+      for (std::uint32_t y = 0; y < count; ++y) {
+        std::memcpy(
+            strip + y * stride + x * kColors,
+            row + kColors * Mirrored(turn_.left_right, width_, first + y, 1),
+            kColors);
+      }
+    }
+    return;
+  }
+  for (std::uint32_t y = 0; y < count; ++y) {
+    const std::uint8_t* const row =
+        pixels_.data() +
+        Mirrored(turn_.top_bottom, height_, first + y, 1) * row_bytes;
+    std::uint8_t* rgb = strip + y * row_bytes;
+    for (std::uint32_t x = 0; x < width_; ++x, rgb += kColors) {
+      std::memcpy(rgb, row + kColors * Mirrored(turn_.left_right, width_, x, 1),
+                  kColors);
+    }
+  }
+}
+
 void TurnedRows::HandOn(RowSink& sink) const {
   const std::uint32_t width = turn_.transposed ? height_ : width_;
   const std::uint32_t height = turn_.transposed ? width_ : height_;
@@ -70,17 +105,7 @@ void TurnedRows::HandOn(RowSink& sink) const {
   std::vector<std::uint8_t> strip(kStripRows * stride + kStripPadding);
   for (std::uint32_t done = 0; done < height; done += kStripRows) {
     const std::uint32_t count = std::min(kStripRows, height - done);
-    std::uint8_t* rgb = strip.data();
-    for (std::uint32_t y = done; y < done + count; ++y) {
-      for (std::uint32_t x = 0; x < width; ++x, rgb += kColors) {
-        const std::size_t column =
-            Mirrored(turn_.left_right, width_, turn_.transposed ? y : x, 1);
-        const std::size_t row =
-            Mirrored(turn_.top_bottom, height_, turn_.transposed ? x : y, 1);
-        std::memcpy(rgb, pixels_.data() + kColors * (row * width_ + column),
-                    kColors);
-      }
-    }
+    TurnStrip(done, count, strip.data());
     sink.Rows(done, count, strip.data(), stride);
   }
 }

@@ -28,6 +28,9 @@ Turn TurnOf(std::uint32_t orientation);
 Region StoredRegion(const Turn& turn, std::uint32_t width, std::uint32_t height,
                     const Region& turned);
 
+// Returns the bytes that TurnedRows allocates for a turned region of that size.
+std::uint64_t TurnedBytes(std::uint32_t width, std::uint32_t height);
+
 // Takes the rows of a region as it is stored, and hands on those of the turned
 // one.
 //
@@ -44,6 +47,10 @@ class TurnedRows final : public RowSink {
   void HandOn(RowSink& sink) const;
 
  private:
+  // Writes rows of the turned region, without gaps.
+  void TurnStrip(std::uint32_t first, std::uint32_t count,
+                 std::uint8_t* strip) const;
+
   const Turn turn_;
   const std::uint32_t width_;  // as stored
   const std::uint32_t height_;

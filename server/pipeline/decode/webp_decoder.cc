@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string_view>
 
 #include "server/base/status.h"
+#include "server/pipeline/decode/vp8l_header.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -86,6 +88,33 @@ absl::Status StatusOf(VP8StatusCode code) {
   }
 }
 
+// Returns the bytes of the Huffman tables of a lossless image, which are in one
+// piece: all that libwebp makes room for, used or not.
+std::uint64_t TableBytes(Bytes chunk, std::uint64_t pixels,
+                         std::uint64_t blocks) {
+  // By the bits of a number in the color cache: libwebp's kTableSize.
+  constexpr std::uint64_t kCodes[] = {2954, 2956, 2958, 2962, 2970, 2986,
+                                      3018, 3082, 3212, 3468, 3980, 5004};
+  constexpr std::uint64_t kCodeBytes = 4;
+  constexpr std::uint64_t kSetBytes = 640;  // besides the codes
+  constexpr std::uint64_t kMostSets = 65536;
+  constexpr std::uint64_t kMostUnused = 1000;
+  constexpr std::uint64_t kMostSmallPixels = 1 << 20;
+  constexpr std::uint64_t kNumberBytes = 4;
+  const auto tables =
+      ReadVp8lTables(chunk.subspan(kChunkHeaderBytes), kMostSmallPixels);
+  if (tables.has_value()) {
+    return kNumberBytes * kMostSets +
+           tables->sets * (kCodes[tables->cache_bits] * kCodeBytes + kSetBytes);
+  }
+  // A set takes 20 bits in the file.
+  const std::uint64_t sets =
+      std::min({std::max(blocks, std::min(pixels, kMostUnused)),
+                std::uint64_t{chunk.size()} * 8 / 20 + 1, kMostSets});
+  return kNumberBytes * kMostSets +
+         sets * (kCodes[std::size(kCodes) - 1] * kCodeBytes + kSetBytes);
+}
+
 struct Span {
   std::uint32_t begin = 0;
   std::uint32_t length = 0;
@@ -159,16 +188,11 @@ std::uint64_t WebpDecoder::ScratchBytes(Bytes encoded) const {
   }
   constexpr std::uint64_t kPixelBytes = 4;
   constexpr std::uint64_t kCachedRows = 17;
-  bytes += kPixelBytes * (pixels + kCachedRows * width);
-  // A block of 4 x 4 pixels may have Huffman tables of its own, each set of
-  // which takes 20 bits in the file.
-  constexpr std::uint64_t kTableBytes = 5700;
-  constexpr std::uint64_t kMostTables = 65536;
+  constexpr std::uint64_t kSmallImages = 3;  // one pixel a block, at most
   const std::uint64_t blocks =
       ((width + 3) / 4) * ((std::uint64_t{frame_.height} + 3) / 4);
-  const std::uint64_t tables = std::min(
-      {blocks, std::uint64_t{frame_bytes_.size()} * 8 / 20 + 1, kMostTables});
-  return bytes + kTableBytes * tables;
+  bytes += kPixelBytes * (pixels + kCachedRows * width + kSmallImages * blocks);
+  return bytes + TableBytes(frame_bytes_, pixels, blocks);
 }
 
 absl::StatusOr<ImageInfo> WebpDecoder::Open(Bytes encoded) {

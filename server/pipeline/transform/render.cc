@@ -76,12 +76,32 @@ absl::Status CopyWindow(const View& view, PixelSource& source,
   return source.Read(region, copy);
 }
 
+// Whether a view makes its window smaller by that factor at least, by a filter
+// to which each pixel of the window matters.
+bool Shrinks(const AxisView& view, std::int64_t factor) {
+  return view.resized() &&
+         (view.filter() == Filter::kBilinear ||
+          view.filter() == Filter::kBicubic) &&
+         view.window_length() / factor >= view.grid_length();
+}
+
+decode::Reduction Reduce(const View& view, PixelSource& source) {
+  for (const std::uint32_t factor : {8, 4, 2}) {
+    if (Shrinks(view.x, factor) && Shrinks(view.y, factor))
+      return source.Reduce(factor);
+  }
+  return {};
+}
+
 }  // namespace
 
 absl::Status Render(const View& view, absl::Span<const Color> fills,
                     PixelSource& source, Scratch& scratch, RowTarget& target) {
-  FOREBAY_ASSIGN_OR_RETURN(const Taps across, MakeTaps(view.x, scratch));
-  FOREBAY_ASSIGN_OR_RETURN(const Taps down, MakeTaps(view.y, scratch));
+  const decode::Reduction scale = Reduce(view, source);
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Taps across, MakeTaps(view.x, scratch, {scale.factor, scale.left}));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Taps down, MakeTaps(view.y, scratch, {scale.factor, scale.top}));
   const auto width = static_cast<std::size_t>(across.length);
   const std::size_t pitch = PlanePitch(width);
   const std::size_t row_bytes = kColors * pitch;

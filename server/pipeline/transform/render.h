@@ -15,11 +15,15 @@
 
 namespace forebay::pipeline::transform {
 
-// A source of pixels. Read gives one region to the sink, once, as
-// decode::ImageDecoder::Decode does, with its errors.
+// A source of pixels. Reduce and Read, once each, do what Reduce and Decode of
+// a decode::ImageDecoder do, with its errors.
 class PixelSource {
  public:
   virtual ~PixelSource() = default;
+  virtual decode::Reduction Reduce(std::uint32_t factor) {
+    static_cast<void>(factor);
+    return {};
+  }
   virtual absl::Status Read(const decode::Region& region,
                             decode::RowSink& sink) = 0;
 };
@@ -52,8 +56,10 @@ inline std::int64_t FillAt(const View& view, std::int64_t x, std::int64_t y) {
 // Renders `view`. Reads the region that it needs, passes it strip by strip
 // through the horizontal pass into an intermediate image, and from there row by
 // row through the vertical pass into `target`. `fills` are the colors of the
-// view's fills by number. Both passes are Pillow's, to the bit. Blocks as its
-// source. Errors: the source's; RESOURCE_EXHAUSTED: that of `scratch`.
+// view's fills by number. Both passes are Pillow's, to the bit. A source that
+// can reduce the image is asked to, where the view makes it smaller by more, by
+// an antialiased filter. Blocks as its source. Errors: the source's;
+// RESOURCE_EXHAUSTED: that of `scratch`.
 absl::Status Render(const View& view, absl::Span<const Color> fills,
                     PixelSource& source, Scratch& scratch, RowTarget& target);
 

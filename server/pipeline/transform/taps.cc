@@ -21,13 +21,34 @@ double Cubic(double x) {
   return 0.0;
 }
 
+// The pixels that show a view's window.
+struct PixelWindow {
+  PixelWindow(const AxisView& view, AxisScale scale) {
+    const std::int64_t from = view.window_first() + scale.before;
+    const std::int64_t to = from + view.window_length();
+    first = from / scale.factor;
+    end = (to + scale.factor - 1) / scale.factor;
+    const std::int64_t outside = view.window_reversed()
+                                     ? end * scale.factor - to
+                                     : from - first * scale.factor;
+    margin = static_cast<double>(outside) / static_cast<double>(scale.factor);
+  }
+
+  std::int64_t first;
+  std::int64_t end;
+  double margin;  // the part of what the view shows first that lies before it
+};
+
 // Pillow's filter, stretched to one axis; unstretched where it is aliased.
 class Stretch {
  public:
-  explicit Stretch(const AxisView& view)
-      : in_(static_cast<std::int32_t>(view.window_length())),
+  Stretch(const AxisView& view, const PixelWindow& window, AxisScale scale)
+      : in_(static_cast<std::int32_t>(window.end - window.first)),
+        margin_(window.margin),
+        // Factors are powers of two, and so this is exact.
         scale_(static_cast<double>(view.window_length()) /
-               static_cast<double>(view.grid_length())),
+               static_cast<double>(view.grid_length()) /
+               static_cast<double>(scale.factor)),
         cubic_(view.filter() == Filter::kBicubic) {
     const bool aliased = view.filter() == Filter::kBilinearAliased;
     const double filter_scale = aliased ? 1.0 : std::max(scale_, 1.0);
@@ -42,7 +63,7 @@ class Stretch {
   };
 
   Span At(std::int64_t grid) const {
-    const double center = 0.0 + (static_cast<double>(grid) + 0.5) * scale_;
+    const double center = margin_ + (static_cast<double>(grid) + 0.5) * scale_;
     // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow's own arithmetic
     const auto first =
         std::max(static_cast<std::int32_t>(center - support_ + 0.5), 0);
@@ -84,6 +105,7 @@ class Stretch {
   }
 
   std::int32_t in_;
+  double margin_;
   double scale_;
   bool cubic_;
   double support_;
@@ -107,14 +129,14 @@ void Bound(std::int32_t* start, const std::int32_t* count, Taps& taps) {
 
 absl::StatusOr<Taps> Filtered(const AxisView& view, Taps taps,
                               std::int32_t* start, const std::int32_t* grid,
-                              Scratch& scratch) {
-  const Stretch stretch(view);
+                              Scratch& scratch, AxisScale scale) {
+  const PixelWindow window(view, scale);
+  const Stretch stretch(view, window, scale);
   const auto length = static_cast<std::uint64_t>(taps.length);
   FOREBAY_ASSIGN_OR_RETURN(std::int32_t * count,
                            scratch.Allocate<std::int32_t>(length, "resizing"));
-  const auto origin = static_cast<std::int32_t>(view.window_first());
-  const auto window_end =
-      origin + static_cast<std::int32_t>(view.window_length());
+  const auto origin = static_cast<std::int32_t>(window.first);
+  const auto window_end = static_cast<std::int32_t>(window.end);
   for (std::int32_t i = 0; i < taps.length; ++i) {
     const Stretch::Span span = stretch.At(grid[i]);
     count[i] = span.count;
@@ -194,7 +216,8 @@ absl::StatusOr<Taps> Copied(Taps taps, std::int32_t* start, Scratch& scratch) {
 
 }  // namespace
 
-absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch) {
+absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch,
+                              AxisScale scale) {
   Taps taps;
   taps.length = static_cast<std::int32_t>(view.length());
   const auto length = static_cast<std::uint64_t>(taps.length);
@@ -216,7 +239,7 @@ absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch) {
   }
   FOREBAY_ASSIGN_OR_RETURN(std::int32_t * start,
                            scratch.Allocate<std::int32_t>(length, "resizing"));
-  return Filtered(view, taps, start, grid, scratch);
+  return Filtered(view, taps, start, grid, scratch, scale);
 }
 
 }  // namespace forebay::pipeline::transform

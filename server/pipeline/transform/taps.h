@@ -28,11 +28,21 @@ struct Taps {
   const std::int32_t* weights = nullptr;  // [length][count]
 };
 
+// An axis of an image that is read at a smaller scale. Pixel i stands for those
+// from i * factor - before on.
+struct AxisScale {
+  std::int64_t factor = 1;
+  std::int64_t before = 0;
+};
+
 // The weights are Pillow's, bit for bit (Resample.c: precompute_coeffs and
 // normalize_coeffs_8bpc; Geometry.c: ImagingScaleAffine for nearest).
 // Positions that show a fill get any taps. The tables live in `scratch`, whose
-// RESOURCE_EXHAUSTED is the only error.
-absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch);
+// RESOURCE_EXHAUSTED is the only error. With a `scale`, whose factor must not
+// be more than the view shrinks its window by a filter, pixels are those of the
+// smaller image, and the window's edges may lie within one.
+absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch,
+                              AxisScale scale = {});
 
 }  // namespace forebay::pipeline::transform
 

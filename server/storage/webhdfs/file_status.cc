@@ -117,13 +117,19 @@ absl::Status FaultOf(const http::Answer& answer) {
   if (answer.status == 401)
     return absl::PermissionDeniedError(
         "reading it is denied: the cluster wants a token of delegation: set "
-        "hdfs.token_file in the daemon's configuration");
+        "hdfs.endpoint and hdfs.token_file in the daemon's configuration");
   if (remote == nullptr) return http::ErrorOf(answer);
   const std::string name = TextIn(*remote, "exception");
+  const std::string message = TextIn(*remote, "message");
+  // The file has become shorter than the offset of a read.
+  if (name == "IOException" &&
+      message.find("out of the range [0, ") != message.npos)
+    return absl::FailedPreconditionError(
+        "was replaced or changed since the dataset was indexed");
   http::Answer told;
   told.status = answer.status;
   told.headers = answer.headers;
-  told.body = absl::StrCat(name, ": ", TextIn(*remote, "message"));
+  told.body = absl::StrCat(name, ": ", message);
   if (name == "FileNotFoundException") {
     told.status = 404;
   } else if (name == "StandbyException" || name == "RetriableException" ||

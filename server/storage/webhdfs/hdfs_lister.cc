@@ -61,7 +61,7 @@ class TreeWalk {
   // Calls `each` with the files below a folder, in the order of their names.
   absl::Status Walk(const std::string& folder,
                     const std::function<void(ListedObject)>& each) const {
-    // What is left to do; the next is the last.
+    // Files and folders that are left; the next is the last.
     std::vector<FileStatus> left(1);
     left.front().name = folder;
     left.front().kind = FileStatus::Kind::kFolder;
@@ -161,7 +161,8 @@ absl::StatusOr<ObjectVersion> HdfsLister::Stat(const Root& root,
   const auto answer = client_->Await(std::move(call), stop);
   if (!answer.ok()) return base::Annotate(answer.status(), object);
   if (status.kind != FileStatus::Kind::kFile)
-    return base::Annotate(absl::InvalidArgumentError("is no file"), object);
+    return base::Annotate(absl::NotFoundError("is a folder, and no file"),
+                          object);
   return status.version;
 }
 

@@ -25,12 +25,15 @@ absl::Status WebHdfsProtocol::Judge(const ReadRequest&,
   if (answer.status != 200)
     return absl::UnavailableError(
         absl::StrCat("the server answers ", answer.status, " to OPEN"));
-  const bool is_longer = answer.failure == http::Failure::kTooLong;
-  if (!is_longer && answer.filled == range.length) return absl::OkStatus();
-  // A file that has become shorter is told by its version.
-  return absl::DataLossError(
-      absl::StrCat("the server sends ", is_longer ? "more" : "less",
-                   " than the ", range.length, " bytes of its answer"));
+  if (answer.failure == http::Failure::kTooLong)
+    return absl::DataLossError(absl::StrCat("the server sends more than the ",
+                                            range.length,
+                                            " bytes of its answer"));
+  // All of the answer came, so the file is shorter now.
+  if (answer.filled < range.length)
+    return absl::FailedPreconditionError(
+        "was replaced or changed since the dataset was indexed");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> WebHdfsProtocol::Follow(

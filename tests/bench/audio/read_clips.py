@@ -12,14 +12,19 @@ from forebay import transforms as T
 PAGE = 4096
 
 
-def measure(path, frames, epochs, batch_size=8):
+def measure(path, frames, epochs, mel=None, batch_size=8):
     """Reads shuffled epochs, of which the first is not measured.
+
+    Args:
+      mel: arguments of MelSpectrogram, or None.
 
     Returns:
       A dict of samples and seconds (from iter() to the last batch).
     """
+    ops = [T.RandomWindow(frames)] + ([] if mel is None else
+                                      [T.MelSpectrogram(**mel)])
     loader = forebay.DataLoader(path, batch_size=batch_size, shuffle=True,
-                                transform={"audio": T.RandomWindow(frames)},
+                                transform={"audio": T.Compose(ops)},
                                 framework="numpy")
     for epoch in range(epochs + 1):
         if epoch == 1:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Makes the images of this folder, golden.txt (what Pillow sees in them) and
-refused.txt (the names of those that Pillow cannot read).
+"""Makes the images of this folder, golden.txt (what Pillow sees in them),
+refused.txt (the names of those that Pillow cannot read) and reduced.txt (what
+Pillow's draft mode sees in JPEGs: lines "NAME FACTOR WIDTH HEIGHT CRC32").
 
 Run it with Debian's own python3 (python3-pil, python3-numpy), cjpeg
 (libjpeg-turbo-progs) and tiffcp (libtiff-tools), in any folder; it writes beside
@@ -311,6 +312,23 @@ def golden_line(name, image):
     return " ".join(words)
 
 
+def reduced_lines():
+    """JPEGs at 1/2, 1/4 and 1/8 of their size."""
+    for path in sorted(HERE.glob("*.jpg")):
+        for factor in (2, 4, 8):
+            image = Image.open(path)
+            width, height = image.size
+            if min(width, height) < factor:
+                continue
+            image.draft(None, (width // factor, height // factor))
+            pixels = np.array(image.convert("RGB"))
+            if pixels.shape[:2] != (-(-height // factor), -(-width // factor)):
+                continue  # draft mode has chosen another factor
+            crc = zlib.crc32(pixels.tobytes())
+            yield (f"{path.name} {factor} {pixels.shape[1]} {pixels.shape[0]} "
+                   f"{crc:08x}\n")
+
+
 def is_read(path):
     try:
         Image.open(path).load()
@@ -330,6 +348,7 @@ def main():
         (HERE / name).write_bytes(data)
         lines.append(golden_line(name, image))
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
+    (HERE / "reduced.txt").write_text("".join(reduced_lines()))
     (HERE / "unread").mkdir(exist_ok=True)
     for make in (unread_tiffs, unread_bmps):
         for name, data in make():

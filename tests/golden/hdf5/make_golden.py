@@ -12,9 +12,11 @@ golden.txt, as h5py reads it:
                                      behind the other; CRC in hex. A path with *
                                      has each object's dataset as a row)
 Elements are little-endian there, single integers but uint64 are int64, and texts
-have no padding. Datasets that must be refused are not there: those of refused.h5.
+have no padding. Datasets that must be refused are not there: those of refused.h5
+and shared_messages.h5.
 """
 
+import ctypes
 import pathlib
 import zlib
 
@@ -202,6 +204,48 @@ def samples(file):
         group["table"] = np.array((i, i / 2), [("a", "i4"), ("b", "f8")])
 
 
+def rare(file):
+    """Datasets as few write them."""
+    n = 6
+    early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    early.set_chunk((2, 2))
+    early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    made = h5py.h5d.create(file.id, b"room_to_grow", h5py.h5t.IEEE_F32LE,
+                           h5py.h5s.create_simple((n, 4), (n, 9)), early)
+    made.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(n * 4, dtype="f4").reshape(n, 4))
+    # The shuffle has no parameters, and is left out of all chunks.
+    file.create_dataset("shuffled_text", data=[f"row {i}" for i in range(n)],
+                        chunks=(4,), compression="gzip", shuffle=True,
+                        dtype=h5py.string_dtype())
+    kind = np.dtype({"names": ["x", "y"], "formats": ["<i4", "<u2"],
+                     "offsets": [0, 100], "itemsize": 4000})
+    file.create_dataset("not_written", (n,), kind,
+                        fillvalue=np.array((7, 513), kind))
+
+
+def shared(name):
+    """Messages that objects share, which h5py cannot ask for: the second dataset
+    has its fill value and its filters in a heap."""
+    found = pathlib.Path(h5py.__file__).parents[1].glob("h5py.libs/libhdf5-*")
+    libhdf5 = ctypes.CDLL(str(next(found)))
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    number = ctypes.c_int64(creation.id)
+    fill_and_filters = 1 << 5 | 1 << 11
+    assert libhdf5.H5Pset_shared_mesg_nindexes(number, ctypes.c_uint(1)) == 0
+    assert libhdf5.H5Pset_shared_mesg_index(
+        number, ctypes.c_uint(0), ctypes.c_uint(fill_and_filters),
+        ctypes.c_uint(1)) == 0
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    with h5py.File(h5py.h5f.create(str(HERE / name).encode(), h5py.h5f.ACC_TRUNC,
+                                   creation, access)) as file:
+        for dataset in "xyz":
+            made = file.create_dataset(dataset, (8, 4), "i4", chunks=(2, 4),
+                                       shuffle=dataset != "z",
+                                       fillvalue=7 if dataset != "z" else None)
+            made[:4] = np.arange(16).reshape(4, 4)
+
+
 def refused(file):
     n = 6
     file["scalar"] = 5
@@ -260,7 +304,7 @@ FILES = [(small, "earliest"), (small, "latest"),
          (rows, "latest"), (chunks, "earliest"), (chunks, "latest"),
          (many, "earliest"), (many, "latest"), (sparse, "earliest"),
          (sparse, "latest"), (groups, "earliest"), (groups, "v108"),
-         (groups, "latest")]
+         (groups, "latest"), (rare, "latest")]
 
 
 def main():
@@ -278,6 +322,7 @@ def main():
                              f"{len(whole)} {zlib.crc32(whole):08x}")
     with h5py.File(HERE / "refused.h5", "w") as file:
         refused(file)
+    shared("shared_messages.h5")
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
 
 

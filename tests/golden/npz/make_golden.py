@@ -22,3 +22,6 @@ numpy.savez_compressed(HERE / "deflated.npz", **arrays(1))
 numpy.savez(HERE / "rows.npz", **{name: arrays(0)[name] for name in "xy"})
 numpy.savez(HERE / "empty.npz")
 numpy.savez(HERE / "unnamed.npz", numpy.arange(4), numpy.arange(3.0))
+# Rows that are none, and would have 2**64 bytes together.
+numpy.savez(HERE / "no_rows.npz",
+            **{name: numpy.zeros((0, 1 << 62), "uint8") for name in "abcd"})

@@ -19,7 +19,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit code: 0 done, 1 failed or broken samples, 2 bad command line, "
                "3 no daemon, 130 interrupted.")
     parser.add_argument("uri", metavar="URI", help="a folder, a file, or several by "
-                        "braces and wildcards; on this host, gs:// or https://")
+                        "braces and wildcards; on this host, gs://, s3://, "
+                        "hdfs:// or https://")
     parser.add_argument("--fields", metavar="A,B", help="the fields to look at, of "
                         "formats that have a choice; guessed if not given")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import struct
 import tarfile
 import zipfile
@@ -20,7 +21,8 @@ _MOST_BYTES = 64 << 20  # of a compressed shard
 _MOST_DIRECTORY = 1 << 20  # bytes of a zip archive's directory that are looked at
 _MOST_FIELDS = 15
 _HEADER = 64 << 10  # bytes that are enough for that of a .npy file
-IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {"gif"}
+IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {"gif", "avif"}
+AUDIO = frozenset(("wav", "flac", "ogg", "opus", "mp3"))
 _LABELS = ("cls", "cls2", "class", "count", "index", "inx", "id")
 _ORDER = (*_LABELS, "txt", "text", "transcript", "json", "jsn", "npy")
 
@@ -38,10 +40,10 @@ class Shard(NamedTuple):
 
 
 def shard_of(path: str) -> Shard:
-    """
+    """Looks at the first members of a shard.
 
     Raises:
-      errors.InvalidArgument: there are none.
+      errors.InvalidArgument: it is no tar file, or no sample has a field.
     """
     samples: Dict[str, List[str]] = {}
     mode: Any = "r:gz" if files.head_of(path)[:2] == b"\x1f\x8b" else "r:"
@@ -88,8 +90,9 @@ def common_fields(samples: Sequence[Sequence[str]]) -> Tuple[str, ...]:
     others = [name for name in shared if name not in images]
 
     def place(name):
-        kind = name.rpartition(".")[2]
-        return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+        kind = re.sub(r"\.gz$", "", name).rpartition(".")[2]
+        return (-1 if kind in AUDIO else
+                _ORDER.index(kind) if kind in _ORDER else len(_ORDER))
 
     return tuple([*images, *sorted(others, key=place)][:_MOST_FIELDS])
 

@@ -114,6 +114,9 @@ def kind_of(path: str) -> Optional[str]:
     if name.endswith(".mds"):
         return "mds"
     kind = magic.kind_of(head_of(path))
+    if kind == "zstd":  # which Python does not unpack
+        return ("tar.zst" if name.endswith((".tar.zst", ".tzst")) else
+                "tfrecord.zst" if ".tfrec" in name else kind)
     if kind is None and name.endswith(".bin"):
         return "bin"
     # An archive of the oldest tar has no magic number.

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Dict, List, NamedTuple, Tuple
 
-from .. import _npy_folder, _paths, errors
+from .. import _audio_folder, _npy_folder, _paths, errors
 from . import contents, files, singles, tables
 from .contents import IMAGES
 from .readings import Reading
@@ -17,8 +17,8 @@ _GLANCE = 200  # entries of a folder, where images are looked for
 _GROUPS = 24  # of like names, of which a file is looked at
 _PARTS = {"images", "image", "img", "imgs", "masks", "mask", "annotations", "labels",
           "depth", "segmentation"}
-_CONTAINERS = ("tfrecord", "tfrecord.gz", "array_record", "tar", "tar.gz", "hdf5",
-               "mds", "zip", "lmdb", "npy", "npz", "bin")
+_CONTAINERS = ("tfrecord", "tfrecord.gz", "tfrecord.zst", "array_record", "tar",
+               "tar.gz", "tar.zst", "hdf5", "mds", "zip", "lmdb", "npy", "npz", "bin")
 
 
 class Found(NamedTuple):
@@ -51,6 +51,9 @@ def found_in(folder: str, depth: int = 0) -> Found:
     if classes and "image" in kinds and table is None:
         notes.append(f"images right in the folder, such as {kinds['image'][0]}, are in "
                      "no class folder, and are left out")
+    audio = _audio(folder, entries.folders)
+    if audio is not None:
+        readings.append(audio)
     if table is not None:
         readings.insert(0 if len(classes) < 2 else len(readings), table)
     containers = _containers(folder, kinds)
@@ -141,6 +144,20 @@ def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Re
                      "samples, not like classes: put both into tar shards, or name "
                      "them in a table for forebay.manifest")
     return [Reading("image_folder", folder, why="its folders are classes of images")]
+
+
+def _audio(folder: str, names: List[str]):
+    """The reading of audio files in a folder, or in class folders in it; None if there
+    are none, or the folders are parts of a dataset."""
+    found = _audio_folder.find(folder)
+    is_part = bool(_part_of(os.path.basename(folder)))
+    if found is None or found.labels and (
+            len(names) == 1 and not is_part or all(map(_part_of, names))):
+        return None
+    is_plain = _npy_folder.ending_in(folder) is None
+    reading = Reading("audio_folder", folder, why="each audio file is a sample")
+    return reading if is_plain else reading._replace(
+        call="audio_folder", arguments={"labels": found.labels})
 
 
 def _part_of(name: str) -> str:

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Optional, Sequence
 
 from .. import errors
+from .._audio_folder import AudioFolder
 from .._array_record import ArrayRecords
 from .._hdf5 import HDF5
 from .._lmdb import LMDB
@@ -19,6 +20,7 @@ from .readings import Reading
 
 # The functions that make such objects, and their arguments that are not None.
 _CALLS: Dict[type, Any] = {
+    AudioFolder: ("audio_folder", lambda given: {"labels": given.labels}),
     ArrayRecords: ("array_record", lambda given: {"fields": given.fields}),
     HDF5: ("hdf5", lambda given: {"fields": given.fields}),
     LMDB: ("lmdb", lambda given: {"fields": given.fields, "keys": given.keys,

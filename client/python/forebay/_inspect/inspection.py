@@ -13,6 +13,8 @@ from .samples import Samples
 from .verify import Verification, try_some
 from .verify import verify as verify_all
 
+_SIZED = ("image", "audio", "text", "json", "bytes")  # kinds that differ in bytes
+_FOLDERS = ("audio_folder", "image_folder", "npy_folder", "npz_files")
 _TINY, _MANY = 16 << 10, 20_000  # bytes of a sample, and samples
 
 
@@ -29,8 +31,9 @@ class Inspection:
       sample_bytes: dict, of the samples looked at: {"min", "median", "max",
         "histogram"}, or None if none could be read.
       fields: list of dicts: name, kind ("image", "label", "text", "json", "bytes",
-        "array"), dtype, shape (None where it differs), and what was seen: bytes,
-        lengths, labels, images. Numbers are described as those of sample_bytes.
+        "array", "audio"), dtype, shape (None where it differs), and what was seen:
+        bytes, lengths, labels, images, audio. Numbers are described as those of
+        sample_bytes.
       classes: list of str, in label order.
       looked_at: int, how many samples that was.
       code: str, Python that reads batches of it.
@@ -59,23 +62,23 @@ class Inspection:
             {"format": other.format, "uri": other.path, "why": other.why,
              "code": _code_of_other(other)} for other in others]
         self.verification = verification
-        self.warnings = [*filter(None, [*notes, reading.note]), *samples.warnings,
-                         *self._oddities(failures)]
+        told = [*filter(None, [*notes, reading.note]), *samples.warnings]
+        self.warnings = [*told, *self._oddities(failures, " ".join(told))]
 
-    def _oddities(self, failures) -> List[str]:
+    def _oddities(self, failures, told) -> List[str]:
         found = []
         if failures and self.verification is None:
             found.append(f"{_counted(len(failures), 'sample')} of those that were "
-                         f"looked at cannot be used: {failures[0].message}; --verify "
-                         "finds all")
-        if (self.format in ("image_folder", "npy_folder", "npz_files") and
+                         f"looked at cannot be used: {failures[0].message}; "
+                         "verification finds all")
+        if (self.format in _FOLDERS and
                 self.samples >= _MANY and self.sample_bytes is not None and
                 self.sample_bytes["median"] < _TINY):
             found.append(f"it is {self.samples:,} small files: tar shards, MDS or "
                          "TFRecord files would be read faster where nothing is cached")
-        if len(self.classes) == 1:
+        if len(self.classes) == 1 and "one class" not in told:
             found.append(f"all samples have one class, {self.classes[0]}")
-        return list(dict.fromkeys(found))
+        return found
 
     def contact_sheet(self, rows: int = 5, columns: int = 5) -> Any:
         """A PIL.Image of some samples, drawn at random, with their labels.
@@ -83,7 +86,9 @@ class Inspection:
         Needs Pillow.
         """
         from . import sheet
-        return sheet.draw(self._reading, self.classes, rows, columns, self._autostart)
+        audio = {field["name"] for field in self.fields if field["kind"] == "audio"}
+        return sheet.draw(self._reading, self.classes, audio, rows, columns,
+                          self._autostart)
 
     def save(self, path: Any, rows: int = 5, columns: int = 5) -> None:
         """Writes the contact sheet, as PNG if the name has no other ending."""
@@ -125,8 +130,8 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
 
     Args:
       uri: a folder, a file, or several by braces and wildcards; a path, or a URI that
-        the daemon reads itself ("gs://", "https://"). Or a forebay.tfrecord, lmdb and
-        the like: then nothing is guessed.
+        the daemon reads itself ("gs://", "s3://", "https://"). Or a forebay.tfrecord,
+        lmdb and the like: then nothing is guessed.
       fields: the fields to look at, of formats that have a choice; None: guessed.
       verify: whether to read and decode every sample, and list what is broken.
         Ctrl-C ends that with what was found so far.
@@ -149,12 +154,12 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
     reading, samples, others, notes = _opened(found, autostart)
     if samples.size == 0:
         raise errors.InvalidArgument(f"{reading.path}: has no samples")
-    seen, failures = look.look_at(samples)
+    seen = look.Look(samples.names)
+    failures = look.look_at(samples, look.MOST, seen)
+    failures = failures or try_some(reading, seen, autostart)
     verification = None
     if verify:
         verification = _verified(reading, seen, most_failures, autostart, progress)
-    elif not failures:
-        failures = try_some(reading, seen, autostart)
     return Inspection(reading, others, samples, seen, failures, notes, verification,
                       autostart)
 
@@ -167,8 +172,11 @@ def _verified(reading, seen, most, autostart, progress) -> Verification:
 
 def _opened(found, autostart):
     """The first reading that the daemon agrees to, opened; the other ones; notes."""
+    from . import trials
     refused: List[errors.ForebayError] = []
     for at, reading in enumerate(found.readings):
+        if reading.format == "webdataset" and reading.fields is None:
+            reading = trials.shards(reading.path, autostart) or reading
         try:
             samples = Samples(reading, autostart=autostart)
         except (errors.InvalidArgument, errors.Unsupported, errors.DataError,
@@ -215,17 +223,22 @@ def _field(field: look.FieldLook, classes: List[str]) -> Dict[str, Any]:
     """A field as data."""
     found: Dict[str, Any] = {
         "name": field.name, "kind": field.kind, "dtype": field.dtype,
-        "shape": field.shape if field.kind == "array" else None,
+        "shape": field.shape if field.kind in ("array", "audio") else None,
         "seen": field.seen}
-    if field.kind in ("image", "text", "json", "bytes") and field.sizes.values:
+    if field.kind in _SIZED and field.sizes.values:
         found["bytes"] = _numbers(field.sizes)
-    if field.kind == "array" and field.is_ragged() and field.lengths.values:
+    if field.kind == "audio" or field.kind == "array" and field.is_ragged() and (
+            field.lengths.values):
         found["lengths"] = _numbers(field.lengths)
     if field.kind == "label":
         found["labels"] = [
             {"label": label, "count": count,
              **({"name": classes[label]} if 0 <= label < len(classes) else {})}
             for label, count in sorted(field.labels.items())]
+    if field.kind == "audio":
+        found["audio"] = {"formats": [
+            {"format": name, "rate": rate, "count": count}
+            for (name, rate), count in field.formats.most_common()]}
     if field.kind == "image":
         found["images"] = {
             "formats": [{"format": name, "mode": mode, "count": count}

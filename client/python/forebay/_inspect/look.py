@@ -18,7 +18,7 @@ KINDS = {_native.IMAGE: "image", _native.LABEL: "label", _native.SAMPLE_ID: "lab
          _native.TEXT: "text", _native.JSON: "json", _native.BYTES: "bytes",
          _native.ARRAY: "array"}
 MOST = 512  # samples
-_STEPS = (1, 16, MOST)  # the first samples tell how many are not too much to read
+_STEPS = (1, 16)  # the first samples tell how many are not too much to read
 _MOST_BYTES = 64 << 20
 _MOST_LABELS = 10_000  # different ones that are counted
 _BARS = 10
@@ -93,7 +93,7 @@ class FieldLook:
       lengths: Numbers, of an array's first axis.
       shape: list of int, None where it differs; None if ranks do, or of no array.
       labels: Counter of int.
-      formats: Counter of (format, mode), of images.
+      formats: Counter of (format, mode), of images, or (format, rate), of audio.
       widths, heights: Numbers, of images.
     """
 
@@ -121,6 +121,12 @@ class FieldLook:
                 self.labels[label] += 1
         elif self.kind == "image":
             self._add_image(value)
+        elif self.kind == "bytes" and is_stored:
+            head = value.content(64)
+            name = magic.audio_format(head)
+            if name is not None:
+                rate = magic.sample_rate(head)
+                self.formats[name, f"{rate:,} Hz" if rate else ""] += 1
         elif self.kind == "array":
             self._add_shape(value.shape)
             if value.shape:
@@ -144,6 +150,11 @@ class FieldLook:
                           for one, other in zip(self.shape, shape)]
         else:
             self.shape = None
+
+    def hear(self, decoded: "FieldLook") -> None:
+        """Becomes audio: bytes that the daemon decodes to arrays."""
+        self.kind, self.dtype = "audio", decoded.dtype
+        self.shape, self.lengths = decoded.shape, decoded.lengths
 
     def is_ragged(self) -> bool:
         return self.shape is None or self.shape[:1] == [None]
@@ -188,26 +199,38 @@ class Look:
         """For Samples.visit."""
         for field, value in zip(self.fields, values):
             field.add(value, self._is_stored)
-        if self._is_stored:
-            self.sizes.values.append(sum(value.size for value in values))
+        self.sizes.values.append(sum(value.size for value in values))
+
+    def hear(self, decoded: "Look") -> None:
+        """Finds out which fields are audio, by a look at decoded samples."""
+        for field, after in zip(self.fields, decoded.fields):
+            if field.kind in ("bytes", "audio") and after.kind == "array":
+                field.hear(after)
 
     def refine(self, whole: "Look") -> None:
         """Takes from a look at all samples what that knows better."""
+        self.hear(whole)
         for at, field in enumerate(whole.fields):
-            if field.seen and self.fields[at].kind != "image":
+            if field.seen and self.fields[at].kind not in ("image", "audio"):
                 self.fields[at] = field
 
 
-def look_at(samples: Any) -> Tuple[Look, List[Any]]:
-    """Looks at some samples of a Samples; returns those that failed, too."""
-    look = Look(samples.names)
-    numbers = chosen(samples.size, MOST)
+def look_at(samples: Any, most: int, look: Look, visit: Any = None) -> List[Any]:
+    """Looks at some samples of a Samples; returns those that failed.
+
+    Args:
+      most: samples; large ones are fewer.
+      look: remembers them.
+      visit: looks at a sample in place of `look.add`, which it calls.
+    """
+    numbers = chosen(samples.size, most)
     random.Random(1).shuffle(numbers)
     failures: List[Any] = []
     done = 0
-    for step in _STEPS:
+    for step in (*_STEPS, most):
         count = min(step, max(affordable(look.sizes.values), 1)) if done else step
         if count > done:
-            failures += samples.visit(sorted(numbers[done:count]), look.add)
+            failures += samples.visit(sorted(numbers[done:count]), visit or look.add,
+                                      wanted=count - done)
             done = count
-    return look, failures
+    return failures

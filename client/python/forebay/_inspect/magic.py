@@ -22,7 +22,9 @@ _STARTS = {
     b"SQLite format 3\0": "sqlite", b"\x28\xb5\x2f\xfd": "zstd",
     b"\0\0\x08\x03": "idx", b"\0\0\x08\x01": "idx",  # MNIST's
     b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7z",
-    b"Rar!": "rar", b"fLaC": "audio", b"OggS": "audio", b"ID3": "audio"}
+    b"Rar!": "rar"}
+_AUDIO = {b"fLaC": "FLAC", b"OggS": "Ogg", b"ID3": "MP3", b"\xff\xfb": "MP3",
+          b"\xff\xf3": "MP3", b"\xff\xf2": "MP3", b"\xff\xfa": "MP3"}
 
 
 def image_format(head: bytes) -> Optional[str]:
@@ -33,6 +35,28 @@ def image_format(head: bytes) -> Optional[str]:
         return "AVIF"
     return next((name for start, name in _IMAGES.items()
                  if head.startswith(start)), None)
+
+
+def audio_format(head: bytes) -> Optional[str]:
+    """The name of an audio format; None if there is none."""
+    if head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:12] == b"WAVE":
+        return "WAV"
+    if head[:4] == b"OggS" and b"OpusHead" in head[:64]:
+        return "Opus"
+    return next((name for start, name in _AUDIO.items() if head.startswith(start)),
+                None)
+
+
+def sample_rate(head: bytes) -> int:
+    """Of an audio file; 0 where its first bytes do not say it plainly."""
+    if head[:4] == b"RIFF" and head[12:16] == b"fmt " and len(head) >= 28:
+        return struct.unpack_from("<I", head, 24)[0]
+    if head[:4] == b"fLaC" and len(head) >= 21:
+        return int.from_bytes(head[18:21], "big") >> 4
+    vorbis = head.find(b"\x01vorbis", 0, 64)
+    if vorbis >= 0 and len(head) >= vorbis + 16:
+        return struct.unpack_from("<I", head, vorbis + 12)[0]
+    return 48000 if b"OpusHead" in head[:64] else 0
 
 
 def kind_of(head: bytes) -> Optional[str]:
@@ -61,7 +85,7 @@ def _plain_kind(head):
         return "hdf5"
     if image_format(head):
         return "image"
-    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
+    if audio_format(head):
         return "audio"
     if len(head) >= 20 and struct.unpack_from("<I", head, 16)[0] == _LMDB:
         return "lmdb"

@@ -10,6 +10,7 @@ from .._batch import _identifiers
 # Formats, and how people know them.
 TITLES = {
     "array_record": "ArrayRecord files",
+    "audio_folder": "audio files, each a sample",
     "hdf5": "HDF5 files",
     "image_folder": "class folders of images, as torchvision's ImageFolder",
     "lmdb": "an LMDB environment",
@@ -103,18 +104,27 @@ def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
 
 
 def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
-    """The code of an argument, in parts: a transform that makes images of one size, and
-    integers of a type that torch computes with. None if there are neither."""
+    """The code of an argument, in parts: a transform that makes images of one size,
+    clips of one length, and integers of a type that torch computes with. None if there
+    are none of these."""
     crop, cast = "T.RandomResizedCrop(224)", 'T.ToDtype("int64")'
     images = {field["name"]: crop for field in fields if field["kind"] == "image"}
     casts = {field["name"]: cast for field in fields
              if field["kind"] == "array" and field["dtype"] in _CAST}
+    casts.update((field["name"], _window(field)) for field in fields
+                 if field["kind"] == "audio")
     if not casts:
         return [f"transform={crop}"] if images else []
     parts = [f"{quoted(name)}: {op}" for name, op in {**images, **casts}.items()]
     start, last = "transform={", len(parts) - 1
     return [(" " * len(start) if at else start) + part + ("}" if at == last else "")
             for at, part in enumerate(parts)]
+
+
+def _window(field: Dict[str, Any]) -> str:
+    """The code of a transform that makes clips of one length, which most have."""
+    frames = 1 << max(field["lengths"]["median"], 1).bit_length() - 1
+    return f"T.RandomWindow({frames}, pad_if_needed=True)"
 
 
 def _named(arguments: Dict[str, Any]) -> List[str]:

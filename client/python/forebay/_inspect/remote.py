@@ -1,27 +1,27 @@
 """Readings of URIs. Nobody lists buckets or web servers for this process, so that
-folders and wildcards are found by opening what they could be."""
+folders and wildcards are found by trying to open what they could be."""
 
 from __future__ import annotations
 
 import os
-import re
 from typing import List, Optional
 
 from .. import _archives, _paths, errors
-from . import contents, files, samples, singles
+from . import files, singles, trials
 from .folders import Found
 from .readings import Reading
 
 # Files that a folder may have, and the kind that they then are.
 _PATTERNS = (
-    ("tar", "*.tar"), ("tar", "*.tar.gz"), ("tfrecord", "*.tfrecord*"),
-    ("mds", "*.mds"), ("array_record", "*.array_record*"), ("hdf5", "*.h5"),
-    ("zip", "*.zip"), ("tfrecord", "train-*"), ("npy_folder", ""), ("npz_files", ""))
+    ("tar", "*.tar"), ("tar", "*.tar.gz"), ("tar", "*.tar.zst"),
+    ("tfrecord", "*.tfrecord*"), ("mds", "*.mds"), ("array_record", "*.array_record*"),
+    ("hdf5", "*.h5"), ("zip", "*.zip"), ("tfrecord", "train-*"), ("npy_folder", ""),
+    ("npz_files", ""), ("audio_folder", ""))
 _BY_ENDING = (
-    (".tar", "tar"), (".tar.gz", "tar"), (".tgz", "tar"), (".mds", "mds"),
+    (".tar", "tar"), (".tar.gz", "tar"), (".tgz", "tar"), (".tar.zst", "tar"),
+    (".tzst", "tar"), (".mds", "mds"),
     (".h5", "hdf5"), (".hdf5", "hdf5"), (".zip", "zip"), (".npy", "npy"),
     (".npz", "npz"))
-_IMAGE = "jpg;jpeg;png;webp"
 
 
 def found_at(uri: str, autostart: bool) -> Found:
@@ -33,35 +33,30 @@ def found_at(uri: str, autostart: bool) -> Found:
         if first is not None:
             return Found(singles.readings_of(uri, first), [])
         return Found([_wildcards(uri, autostart)], [])
-    is_folder = uri.endswith("/")
-    if not is_folder:
-        try:
-            return Found(singles.readings_of(uri, uri), [])
-        except errors.NotFound as error:
-            if not uri.startswith("gs://"):
-                raise error  # a web server lists nothing
-        except errors.IsADirectory:
-            pass
+    is_web = _paths.is_web(uri)
+    # A web server lists nothing: there, the reason is that there is no such file.
+    if not uri.endswith("/") and (_is_object(uri) or is_web):
+        return Found(singles.readings_of(uri, uri), [])
+    if is_web:
+        raise errors.Unsupported(
+            f"{uri}: web servers list no folders: name the files, such as "
+            f"{uri}{{00..12}}.tar")
     return _folder(uri.rstrip("/"), autostart)
 
 
-def _exists(uri: str) -> bool:
+def _is_object(uri: str) -> bool:
     try:
         files.head_of(uri)
-    except (errors.NotFound, errors.IsADirectory):
+    except (errors.NotFound, errors.IsADirectory, errors.InvalidArgument):
         return False
     return True
 
 
 def _folder(uri: str, autostart: bool) -> Found:
-    if not uri.startswith("gs://"):
-        raise errors.Unsupported(
-            f"{uri}: web servers list no folders: name the files, such as "
-            f"{uri}/{{00..12}}.tar")
-    if _exists(uri + "/data.mdb"):
+    if _is_object(uri + "/data.mdb"):
         return Found([Reading("lmdb", uri, "lmdb")], [])
     images = Reading("image_folder", uri)
-    reason = _refusal(images, autostart)
+    reason = trials.refusal(images, autostart)
     if reason is None:
         return Found([images], [])
     for kind, pattern in _PATTERNS:
@@ -92,9 +87,9 @@ def _wildcards(uri: str, autostart: bool) -> Reading:
 def _of(kind: str, path: str, autostart: bool) -> Optional[Reading]:
     """The reading of files as of a kind, if they are."""
     if kind == "tar":
-        return _shards(path, autostart)
-    if kind == "npy_folder":
-        reading = Reading("npy_folder", path, "npy_folder")
+        return trials.shards(path, autostart)
+    if kind in ("npy_folder", "audio_folder"):
+        reading = Reading(kind, path, kind)
     elif kind == "npz_files":
         reading = Reading("npz_files", path + "/", "npz")
     elif kind == "npz":
@@ -103,36 +98,7 @@ def _of(kind: str, path: str, autostart: bool) -> Optional[Reading]:
         reading = Reading("zip", path)
     else:
         reading = singles.of_kind(kind, path, path)[0]
-    return reading if _refusal(reading, autostart) is None else None
-
-
-def _refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]:
-    """Says why the daemon does not open it; None if it does, and there are samples."""
-    try:
-        opened = samples.Samples(reading, autostart=autostart)
-    except (errors.InvalidArgument, errors.NotFound, errors.Unsupported,
-            errors.DataError) as error:
-        return error
-    if opened.size == 0:
-        return errors.InvalidArgument(f"{reading.path}: has no samples")
-    return None
-
-
-def _shards(path: str, autostart: bool) -> Optional[Reading]:
-    """The daemon's refusal tells what a sample has."""
-    likely = Reading("webdataset", path, fields=(_IMAGE, "cls"))
-    refusal = _refusal(likely, autostart)
-    if refusal is None:
-        return likely
-    said = re.search(r"; it has (.+)$", str(refusal))
-    if said is None:
-        return None
-    has = [name for name in re.split(r",\s*| and ", said.group(1)) if name]
-    for fields in (contents.common_fields([has]), (_IMAGE,)):
-        reading = likely._replace(fields=fields)
-        if fields and _refusal(reading, autostart) is None:
-            return reading
-    return None
+    return reading if trials.refusal(reading, autostart) is None else None
 
 
 def sizes(uri: str) -> List[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from .. import _native, errors
 from . import look
@@ -21,9 +21,13 @@ _FONT_SIZES = (12, 10)
 Size = Tuple[int, int]
 
 
-def draw(reading: Reading, classes: List[str], rows: int, columns: int,
-         autostart: bool) -> Any:
-    """A PIL.Image of rows x columns samples, drawn at random, or of all."""
+def draw(reading: Reading, classes: List[str], audio: Set[str], rows: int,
+         columns: int, autostart: bool) -> Any:
+    """A PIL.Image of rows x columns samples, drawn at random, or of all.
+
+    Args:
+      audio: names of the fields that are audio.
+    """
     pillow = _pillow()
     samples = Samples(reading, decode=True, autostart=autostart)
     numbers = look.chosen(samples.size, rows * columns)
@@ -34,7 +38,7 @@ def draw(reading: Reading, classes: List[str], rows: int, columns: int,
     picture = pillow.Image.new(
         "RGB", (columns * (_CELL + _GAP) + _GAP, rows * height + _GAP), _PAPER)
     for at, number in enumerate(numbers):
-        cell = _cell(pillow, samples, number, classes)
+        cell = _cell(pillow, samples, number, classes, audio)
         picture.paste(cell, (_GAP + at % columns * (_CELL + _GAP),
                              _GAP + at // columns * height))
     return picture
@@ -58,7 +62,8 @@ def _font(pillow, size):
         return pillow.ImageFont.load_default()
 
 
-def _cell(pillow, samples: Samples, number: int, classes: List[str]) -> Any:
+def _cell(pillow, samples: Samples, number: int, classes: List[str],
+          audio: Set[str]) -> Any:
     """One sample: its first field that can be shown, and what the others say."""
     cell = pillow.Image.new("RGB", (_CELL, _CELL + 2 * _LINE), _PAPER)
     inner: List[Any] = []
@@ -66,7 +71,8 @@ def _cell(pillow, samples: Samples, number: int, classes: List[str]) -> Any:
 
     def visit(_: int, values: List[Value]) -> None:
         shown = _shown(values)
-        draw_field = _DRAWN.get(values[shown].kind, _series)
+        draw_field = (_waveform if samples.names[shown] in audio else
+                      _DRAWN.get(values[shown].kind, _bytes))
         inner.append(draw_field(pillow, values[shown]))
         captions.extend(_caption(value, classes) for at, value in enumerate(values)
                         if at != shown or value.kind == _native.ARRAY)
@@ -89,7 +95,7 @@ def _cell(pillow, samples: Samples, number: int, classes: List[str]) -> Any:
 
 def _shown(values: List[Value]) -> int:
     """The field that is drawn: an image, else an array, else a text, else the first."""
-    places = [(_RANK.get(value.kind, 1), at) for at, value in enumerate(values)
+    places = [(_RANK.get(value.kind, 4), at) for at, value in enumerate(values)
               if value.kind != _native.ARRAY or value.shape]
     return min(places)[1] if places else 0
 
@@ -157,8 +163,8 @@ def _array(pillow, value: Value) -> Any:
     return _scaled(pillow, pillow.Image.fromarray(gray), pillow.Image.BICUBIC)
 
 
-def _series(pillow, value: Value) -> Any:
-    """A curve of the first numbers of all rows."""
+def _waveform(pillow, value: Value) -> Any:
+    """A curve of the first channel."""
     import numpy
     numbers = numpy.nan_to_num(value.array().astype("float64"), posinf=0, neginf=0)
     if numbers.size == 0:
@@ -214,8 +220,7 @@ def _number(pillow, value: Value) -> Any:
     return _text(pillow, str(value.number()))
 
 
-# Which field of a sample is drawn: that with the least number. Kinds that are not here
-# are series of numbers.
+# Which field of a sample is drawn: that with the least number.
 _RANK = {_native.IMAGE: 0, _native.ARRAY: 1, _native.TEXT: 2, _native.JSON: 3,
          _native.BYTES: 4, _native.LABEL: 5, _native.SAMPLE_ID: 6}
 # How a field is drawn, by its kind.

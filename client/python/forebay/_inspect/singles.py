@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from .. import _archives, _paths, errors
 from . import contents, files, tables
-from .contents import IMAGES
+from .contents import AUDIO, IMAGES
 from .readings import Reading
 
 _WINDOW = 1024  # tokens
@@ -22,7 +22,7 @@ _REMEDIES = {
     "7z": "is a 7z archive: unpack it, or pack it as zip or tar",
     "arrow": "is an Arrow file, which is not read: if it is of Hugging Face's, pass "
              "datasets.load_from_disk(folder) to forebay.DataLoader",
-    "audio": "is one recording; a dataset is several files: put them into tar shards",
+    "audio": "is one recording; a dataset is a folder of them",
     "bzip2": "is compressed by bzip2, which is not read: unpack it, or use gzip",
     "idx": "is of MNIST's format, which is not read: pass torchvision.datasets.MNIST("
            "...), or what reads the file, to forebay.DataLoader",
@@ -37,10 +37,12 @@ _REMEDIES = {
     "torch": "is a file of torch.save, which would run code: save its arrays by "
              "numpy.save, or pass a TensorDataset of them to forebay.DataLoader",
     "xz": "is compressed by xz, which is not read: unpack it, or use gzip",
-    "zstd": "is compressed by zstd, which is not read: unpack it, or use gzip",
+    "zstd": "is compressed by zstd: if it is a tar shard, its name must end in "
+            ".tar.zst, and if it has records, in .tfrecord.zst",
 }
-READ = ("folders of images, tar shards, TFRecord, ArrayRecord, MDS, LMDB, HDF5, zip, "
-        ".npy and .npz files, files of tokens, and tables (CSV, JSON lines) of images")
+READ = ("folders of images or audio files, tar shards, TFRecord, ArrayRecord, MDS, "
+        "LMDB, HDF5, zip, .npy and .npz files, files of tokens, and tables (CSV, JSON "
+        "lines) of images")
 
 
 def readings_of(path: str, first: str) -> List[Reading]:
@@ -53,10 +55,9 @@ def readings_of(path: str, first: str) -> List[Reading]:
     Raises:
       errors.Unsupported, errors.InvalidArgument: no way, and a remedy.
     """
-    if files.open_file(first).read(1) == b"":
+    if files.head_of(first) == b"":
         raise errors.InvalidArgument(f"{first}: is empty")
-    kind = files.kind_of(first)
-    return of_kind(kind, path, first)
+    return of_kind(files.kind_of(first), path, first)
 
 
 def of_kind(kind: Any, path: str, first: str) -> List[Reading]:
@@ -92,6 +93,10 @@ def _shards(path, first):
                 "be classes, but samples of tar shards have no such label: pack the "
                 "folders as a zip archive, or unpack them")
     return [Reading("webdataset", path, fields=shard.fields, note=note)]
+
+
+def _packed_shards(path, first):
+    return [Reading("webdataset", path)]  # whoever opens it finds the fields
 
 
 def _check_ending(path, ending, what):
@@ -182,14 +187,20 @@ def _zip(path, first):
         return of_kind("torch", path, first)
     if _archives.split(path, _paths.is_remote(path)) is None:
         _check_ending(path, ".zip", "a zip archive")
-    return _zipped_images(path, [name for name in names if
-                                 name.rpartition(".")[2].lower() in IMAGES])
+    for format, call, endings in (("zip", "", IMAGES),
+                                  ("audio_folder", "audio_folder", AUDIO)):
+        found = [name for name in names if name.rpartition(".")[2].lower() in endings]
+        if found:
+            return [Reading(format, inner, call, why=why)
+                    for inner, why in _zipped_classes(path, found)]
+    raise errors.Unsupported(
+        f"{path}: has neither images nor audio files, which alone are read from zip "
+        "archives: unpack it")
 
 
-def _zipped_images(path, names):
-    if not names:
-        raise errors.Unsupported(
-            f"{path}: has no images, which alone are read from zip archives: unpack it")
+def _zipped_classes(path, names):
+    """The paths in an archive below which class folders are, and when they are
+    meant."""
     split = [name.split("/") for name in names]
     depth = 0
     # Folders around all that there is.
@@ -199,10 +210,10 @@ def _zipped_images(path, names):
     around = "/".join(split[0][:depth])
     inner = {parts[depth] for parts in split if len(parts) > depth + 2}
     if inner and inner <= set(SPLITS) and all(len(p) > depth + 2 for p in split):
-        return [Reading("zip", "/".join(filter(None, (path, around, name))),
-                        why=f"the part {name} is meant")
+        return [("/".join(filter(None, (path, around, name))),
+                 f"the part {name} is meant")
                 for name in sorted(inner, key=SPLITS.index)]
-    return [Reading("zip", f"{path}/{around}" if around else path)]
+    return [(f"{path}/{around}" if around else path, "")]
 
 
 def npz_rows(path: str, first: str) -> List[Reading]:
@@ -262,6 +273,8 @@ _FINDERS: Dict[Any, Callable[[str, str], List[Reading]]] = {
     "npy": _npy, "npz": npz_rows, "tar": _shards, "tar.gz": _shards, "text": _table,
     "tfrecord": _by_name("tfrecord", "tfrecord", _paths.is_tfrecord),
     "tfrecord.gz": _by_name("tfrecord", "tfrecord", _paths.is_tfrecord),
+    "tar.zst": _packed_shards,
+    "tfrecord.zst": _by_name("tfrecord", "tfrecord", _paths.is_tfrecord),
     "zip": _zip,
 }
 

@@ -83,7 +83,7 @@ def _type(field) -> str:
 def _shape(field) -> str:
     if field["kind"] == "image":
         return "height x width x 3"
-    if field["kind"] != "array":
+    if field["kind"] not in ("array", "audio"):
         return ""
     shape = field["shape"]
     if shape is None:
@@ -120,7 +120,13 @@ def _of_field(field) -> List[str]:
             text += (f"; width {_range(images['width'])}; height "
                      f"{_range(images['height'])}")
         lines += _wrapped(text, "    ", f"  {name}: ")
-    if "lengths" in field:
+    if "audio" in field:
+        kinds = ", ".join(f"{one['format']} {one['rate']}".strip()
+                          for one in field["audio"]["formats"][:6])
+        lines += [f"  {name}: {kinds + '; ' if kinds else ''}frames "
+                  f"{_range(field['lengths'])}",
+                  *_histogram(field["lengths"]["histogram"], str)]
+    elif "lengths" in field:
         lines += [f"  {name}: length {_range(field['lengths'])}",
                   *_histogram(field["lengths"]["histogram"], str)]
     elif "bytes" in field and field["bytes"]["histogram"]:

@@ -9,7 +9,7 @@ import time
 from typing import Any, Callable, List, Optional, TextIO
 
 from .. import transforms
-from .look import KINDS, Look, affordable, chosen
+from .look import KINDS, Look, look_at
 from .readings import Reading
 from .samples import Failure, Samples
 
@@ -113,11 +113,11 @@ def verify(reading: Reading, stored: Look, *, most: int = 20,
     """
     samples = _decoded(reading, stored, autostart)
     found = Verification(samples.size, Look(samples.names, is_stored=False))
-    at_once = _at_once(stored)
     bar = Progress(samples.size) if progress else None
     try:
-        for begin in range(0, samples.size, at_once):
-            numbers = range(begin, min(begin + at_once, samples.size))
+        while not found.is_complete:
+            at_once = _at_once(stored, found.look)
+            numbers = range(found.read, min(found.read + at_once, samples.size))
             _read(samples, numbers, found, most)
             if bar is not None:
                 bar.show(found.read, found.broken)
@@ -130,38 +130,44 @@ def verify(reading: Reading, stored: Look, *, most: int = 20,
 
 
 def _decoded(reading: Reading, stored: Look, autostart: bool) -> Samples:
-    """The samples, with images that are decoded as a whole, but not kept."""
-    has_images = any(field.kind == "image" for field in stored.fields)
-    return Samples(reading, decode=has_images, autostart=autostart,
-                   transform=transforms.Resize((_SIDE, _SIDE)) if has_images else None)
+    """The samples, decoded: images as a whole, but only a few pixels are kept."""
+    kinds = {field.kind for field in stored.fields}
+    transform = transforms.Resize((_SIDE, _SIDE)) if "image" in kinds else None
+    return Samples(reading, decode=bool(kinds & {"image", "bytes", "audio"}),
+                   transform=transform, autostart=autostart)
 
 
 def try_some(reading: Reading, stored: Look, autostart: bool) -> List[Failure]:
-    """Decodes some samples; returns those that are broken."""
+    """Decodes some samples, which tells what is audio; returns the broken ones."""
     samples = _decoded(reading, stored, autostart)
-    found = Verification(samples.size, Look(samples.names, is_stored=False))
-    count = max(min(_TRIED, affordable(stored.sizes.values)), 1)
-    _read(samples, chosen(samples.size, count), found, most=count)
-    return found.failures
+    look = Look(samples.names, is_stored=False)
+    faults: List[Failure] = []
+    failures = look_at(samples, _TRIED, look, _visitor(samples, look, faults))
+    stored.hear(look)
+    return sorted(failures + faults)
 
 
 def _read(samples, numbers, found, most):
     """Reads some samples."""
-    failures: List[Failure] = []
+    faults: List[Failure] = []
+    failures = samples.visit(numbers, _visitor(samples, found.look, faults),
+                             most - len(found.failures))
+    found.add(sorted(failures + faults), most)
+    found.read += len(numbers)
 
+
+def _visitor(samples, look, faults):
+    """A function that looks at a sample, or adds to `faults` why it is none."""
     def visit(number: int, values: List[Any]) -> None:
         for name, value in zip(samples.names, values):
             reason = _fault_of(value)
             if reason is not None:
-                failures.append(Failure(
+                faults.append(Failure(
                     number, f"sample {number} of {samples.uri}: {name}: {reason}"))
                 return
-        found.look.add(number, values)
+        look.add(number, values)
 
-    wanted = most - len(found.failures)
-    failures += samples.visit(numbers, visit, wanted)
-    found.add(sorted(failures), most)
-    found.read += len(numbers)
+    return visit
 
 
 def _fault_of(value) -> Optional[str]:
@@ -181,8 +187,9 @@ def _fault_of(value) -> Optional[str]:
     return None
 
 
-def _at_once(stored: Look) -> int:
-    sizes = stored.sizes.values
-    mean = max(sum(sizes) / max(len(sizes), 1), 1)
-    fitting = int(_BYTES_AT_ONCE / mean)
+def _at_once(stored: Look, decoded: Look) -> int:
+    """How many samples are read at once: not one before their sizes are known."""
+    latest = [look.sizes.values[-_ENOUGH:] for look in (stored, decoded)]
+    mean = max(sum(sizes) / max(len(sizes), 1) for sizes in latest)
+    fitting = int(_BYTES_AT_ONCE / max(mean, 1))
     return max(1, min(_ENOUGH, 4 * fitting), min(_MOST_AT_ONCE, fitting))

@@ -100,10 +100,12 @@ def test_the_daemon_keeps_what_finds_things_and_nothing_else():
         "LD_LIBRARY_PATH": "/lib", "CUDA_MPS_PIPE_DIRECTORY": "/mps",
         "SSL_CERT_FILE": "/cert", "https_proxy": "p", "NO_PROXY": "n",
         "GOOGLE_APPLICATION_CREDENTIALS": "/key", "STORAGE_EMULATOR_HOST": "e",
-        "GCE_METADATA_HOST": "m", "CLOUDSDK_CONFIG": "/gcloud"}
+        "GCE_METADATA_HOST": "m", "CLOUDSDK_CONFIG": "/gcloud",
+        "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": "http://minio",
+        "HADOOP_USER_NAME": "me"}
     dropped = {
         "LD_PRELOAD": "/evil.so", "CUDA_VISIBLE_DEVICES": "0",
-        "AWS_SECRET_ACCESS_KEY": "s", "NOTIFY_SOCKET": "/run/n",
+        "AZURE_STORAGE_KEY": "s", "NOTIFY_SOCKET": "/run/n",
         "JOURNAL_STREAM": "8:1", "RUNTIME_DIRECTORY": "/run/other",
         "PYTHONPATH": "/mine", "SLURM_JOB_ID": "7", "MALLOC_ARENA_MAX": "1"}
     assert _daemon._environment({**kept, **dropped}) == kept

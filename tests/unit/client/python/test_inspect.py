@@ -43,6 +43,17 @@ def test_kinds_of_files(head, kind):
     assert magic.kind_of(head) == kind
 
 
+@pytest.mark.parametrize("head, name, rate", [
+    (b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0", "WAV", 16000),
+    (b"fLaC\0\0\0\x22" + bytes(10) + b"\x0a\xc4\x42", "FLAC", 44100),
+    (b"OggS" + bytes(24) + b"\x01vorbis\0\0\0\0\1\x44\xac\0\0", "Ogg", 44100),
+    (b"OggS" + bytes(24) + b"OpusHead", "Opus", 48000),
+    (b"ID3\4", "MP3", 0), (b"\xff\xfb\x90", "MP3", 0), (b"RIFF", None, 0),
+    (b"fLaC", "FLAC", 0), (b"", None, 0)])
+def test_audio(head, name, rate):
+    assert (magic.audio_format(head), magic.sample_rate(head)) == (name, rate)
+
+
 def test_a_character_that_the_head_cuts_is_text():
     assert magic.kind_of("caf\xe9".encode()[:-1]) == "text"
     assert magic.kind_of(b"caf\xe9 caf\xe9") is None
@@ -52,6 +63,7 @@ def test_a_character_that_the_head_cuts_is_text():
     ([["cls", "jpg"], ["jpg", "cls"]], ("jpg", "cls")),
     ([["jpg", "cls"], ["png", "cls"]], ("jpg;png", "cls")),
     ([["json", "left.png", "right.png"]] * 2, ("left.png", "right.png", "json")),
+    ([["cls", "npy.gz", "wav"]], ("wav", "cls", "npy.gz")),
     ([["txt", "vtt"], ["txt"]], ("txt",)), ([["a"], ["b"]], ()), ([], ()),
     ([["jpg", "a"], ["b"]], ()),
     ([[f"f{n}" for n in range(40)]], tuple(f"f{n}" for n in range(15)))])

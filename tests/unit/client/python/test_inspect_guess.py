@@ -18,6 +18,8 @@ from forebay._inspect import given, guess, magic
 
 JPEG = b"\xff\xd8\xff\xe0" + bytes(20)
 LMDB = bytes(16) + struct.pack("<I", 0xbeefc0de) + bytes(100)
+WAV = b"RIFF\0\0\0\0WAVEfmt " + bytes(20)
+ZSTD = b"\x28\xb5\x2f\xfd" + bytes(20)
 HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(100)
 ARRAY_RECORD = bytes.fromhex("83af70d10d884a3f") + bytes(100)
 
@@ -60,7 +62,7 @@ def make(root, files):
 
 
 def readings(root, files, below=""):
-    """What is found: (format, path below the root, arguments or fields)."""
+    """The readings: (format, path below the root, arguments or fields)."""
     make(root, files)
     found = guess.found_at(str(root / below) if below else root)
     return [(one.format, one.path[len(str(root)):].lstrip("/"),
@@ -97,6 +99,14 @@ def readings(root, files, below=""):
      [("array_record", "1.0.0/x-train.array_record-00000-of-00001", None)]),
     ({"0.tfrecord": b"", "1.tfrecord": record(), "BUILD": b"text"},
      [("tfrecord", "*.tfrecord", None)]),
+    ({"yes/1.wav": WAV, "no/1.wav": WAV}, [("audio_folder", "", None)]),
+    ({"1.flac": WAV, "2.flac": WAV}, [("audio_folder", "", None)]),
+    ({"clips/1.mp3": WAV, "train.tsv": b"path\n1.mp3"},
+     [("audio_folder", "clips", None)]),
+    ({"train/yes/1.wav": WAV, "test/yes/1.wav": WAV},
+     [("audio_folder", "train", None), ("audio_folder", "test", None)]),
+    ({"0.tar.zst": ZSTD, "1.tar.zst": ZSTD}, [("webdataset", "*.tar.zst", None)]),
+    ({"0.tfrecord.zst": ZSTD}, [("tfrecord", "0.tfrecord.zst", None)]),
     ({"data.mdb": LMDB, "lock.mdb": bytes(64)}, [("lmdb", "", None)]),
     ({"bedroom_train_lmdb/data.mdb": LMDB, "tower_train_lmdb/data.mdb": LMDB,
       "bedroom_val_lmdb/data.mdb": LMDB},
@@ -128,6 +138,7 @@ def test_folders(tmp_path, files, expected):
     ("a.zip", archive("cat/1.jpg", "dog/2.jpg"), ("zip", "a.zip", None)),
     ("a.zip", archive("d/val/cat/1.jpg", "d/train/cat/1.jpg"),
      ("zip", "a.zip/d/train", None)),
+    ("a.zip", archive("x/yes/1.wav", "x/no/2.wav"), ("audio_folder", "a.zip/x", None)),
     ("a.dat", HDF5, ("hdf5", "a.dat", None)), ("a.dat", LMDB, ("lmdb", "a.dat", None)),
     ("a.dat", record(), ("tfrecord", "a.dat", None)),
     ("a.dat", SHARD, ("webdataset", "a.dat", ("jpg", "cls"))),
@@ -164,10 +175,10 @@ def test_tables(tmp_path, header, row, columns):
      "torchvision.datasets.MNIST"),
     ({"data/train-00000-of-00001.parquet": b"PAR1"}, errors.Unsupported,
      "load_dataset"),
-    ({"a.wav": b"RIFF\0\0\0\0WAVE"}, errors.Unsupported, "one recording"),
+    ({"a.zst": ZSTD}, errors.Unsupported, "must end in"),
     ({"a.bin": b"\xff\xfe\0"}, errors.Unsupported, "no tokens"),
     ({"t.csv": b"a,b\n1,2\n"}, errors.Unsupported, "no column has the paths"),
-    ({"a.zip": archive("1.txt")}, errors.Unsupported, "has no images"),
+    ({"a.zip": archive("1.txt")}, errors.Unsupported, "neither images nor audio"),
     ({"a.zip": b"PK\3\4" + bytes(50)}, errors.InvalidArgument, "without its end"),
     ({"a.tar": SHARD[:100]}, errors.ForebayError, "a.tar")])
 def test_what_is_not_read(tmp_path, files, error, says):
@@ -250,6 +261,7 @@ def test_damaged_files_end_in_one_sentence(tmp_path, name, content):
     'forebay.lmdb("/a", fields="jpg", database="b")', 'forebay.hdf5("/a")',
     'forebay.npz("/a.npz", rows=False)', 'forebay.npz("/a", fields=("x", "y"))',
     'forebay.npy_folder("/a", labels=True)',
+    'forebay.audio_folder("/a", labels=False)',
     'forebay.manifest("/a.csv", image="path", label="c", t="text")',
     'forebay.tokens("/a.bin", length=None)',
     'forebay.tokens("/a.bin", length=64, stride=1, dtype="uint16", tail="keep", '

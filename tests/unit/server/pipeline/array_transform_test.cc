@@ -225,7 +225,8 @@ TEST(ArrayTransformTest, ManyRatesTakeTurns) {
   for (std::uint32_t rate = 16000; rate < 16024; ++rate) {
     const Clip clip({8}, std::vector<float>(8, 1), rate);
     std::vector<std::uint8_t> out(400);
-    EXPECT_EQ(*RunOn(*made, clip, &out), 32u);
+    EXPECT_EQ(*RunOn(*made, clip, &out),
+              rate <= 16001 ? 36u - 4 * (rate - 16000) : 32u);
   }
 }
 
@@ -246,8 +247,8 @@ TEST(ArrayTransformTest, ToMonoTakesAnyChannelsOfAudio) {
   EXPECT_EQ(values(stereo), (std::vector<float>{.25F, .25F}));
   EXPECT_EQ(values(wide), (std::vector<float>{.125F}));
   const std::string said =
-      "is an array of float32 (2, 4), but that of sample 0 is of float32 (n, "
-      "2), as all must be";
+      "has 4 channels, but sample 0 has 2, as all must: make them one by "
+      "ToMono";
   // Neither where channels count, nor for arrays that are no audio.
   const auto turned = Made("ops { slice { start: 1 axis: 1 } } " + ops,
                            stereo.array.type, 800, 8000);
@@ -294,6 +295,17 @@ TEST(ArrayTransformTest, ShortClipsAreSaid) {
       Made("ops { spectrogram { center: false } }", Floats({500}), 4000);
   EXPECT_EQ(RunOn(*plain, clip, &out).status().message(),
             "has 200 frames, fewer than n_fft, which is 400");
+}
+
+TEST(ArrayTransformTest, ClipsThatTakeTooLongAreSaid) {
+  // Some may be longer than what a worker may do; those that are not go on.
+  const auto made = Made("ops { spectrogram { n_fft: 65536 hop_length: 1 } }",
+                         Floats({40000}), std::uint64_t{1} << 40);
+  const Clip clip({70000}, std::vector<float>(70000, 1));
+  std::vector<std::uint8_t> out(1024);
+  EXPECT_EQ(RunOn(*made, clip, &out).status().message(),
+            "has 70001 times, each of n_fft 65536 elements: take a larger "
+            "hop_length, or a part of the clip");
 }
 
 TEST(ArrayTransformTest, SaysWhichArraysAreWrong) {

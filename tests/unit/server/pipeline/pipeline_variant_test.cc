@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ constexpr char kMiddle[] = "ops { center_crop { height: 28 width: 28 } } ";
 constexpr char kRandomMiddle[] =
     "ops { random_crop { height: 26 width: 26 padding { left: 2 top: 3 right: "
     "1 bottom: 2 mode: REFLECT } pad_if_needed: true } } ";
+constexpr char kScaled[] = "ops { decode { scaled: true } } ";
 constexpr char kColor[] =
     "ops { color_jitter { brightness { min: 0.6 max: 1.4 } "
     "hue { min: -0.1 max: 0.1 } } } ";
@@ -79,6 +81,12 @@ std::vector<std::string> Specs() {
       "ops { resize { height: 40 width: 30 interpolation: NEAREST } } " +
           image_net + "ops { center_crop { height: 60 width: 50 } } ",
       kMiddle + std::string(kFlips),
+      kScaled + std::string(kResize) + kMiddle + kFlips,
+      // One of the images is to be turned.
+      "ops { exif_transpose {} } " + std::string(kCrop),
+      kScaled + std::string("ops { exif_transpose {} } ") + kResize + kMiddle,
+      // Where the first op does nothing, the second could shrink.
+      kScaled + std::string("ops { resize { height: 149 } } ") + kCrop,
   };
 }
 
@@ -140,6 +148,38 @@ TEST(PipelineVariantTest, ServesEveryPipelineThatBeginsSo) {
   EXPECT_NE(variant("ops { resize { height: 32 interpolation: BICUBIC } } " +
                     std::string(kRandomMiddle)),
             resized);
+}
+
+TEST(PipelineVariantTest, IsOfItsOwnWhereImagesAreDecodedOtherwise) {
+  const auto variant = [](const std::string& text) {
+    return Make(text)->variant();
+  };
+  const std::string resized = kResize + std::string(kRandomMiddle);
+  const std::string turn = "ops { exif_transpose {} } ";
+  const std::set<std::uint64_t> variants = {variant(kCrop),
+                                            variant(turn + kCrop),
+                                            variant(resized),
+                                            variant(turn + resized),
+                                            variant(kScaled + resized),
+                                            variant(kScaled + turn + resized),
+                                            kNoVariant};
+  EXPECT_EQ(variants.size(), 7u);
+  EXPECT_EQ(variant(kCrop), variant("ops { decode {} } " + std::string(kCrop)));
+}
+
+TEST(PipelineVariantTest, ThereIsNoneWhereEachDrawHasAScaleOfItsOwn) {
+  const auto pipeline = Make(kScaled + std::string(kCrop));
+  EXPECT_EQ(pipeline->variant(), kNoVariant);
+  Workspace workspace{WorkspaceLimits()};
+  const Bytes file = decode::GoldenFile("420.jpg");
+  Bytes plain(pipeline->output().bytes), kept(plain.size());
+  Target target;
+  ASSERT_TRUE(pipeline->Run(file, {}, workspace, absl::MakeSpan(plain)).ok());
+  ASSERT_TRUE(
+      pipeline->RunAndKeep(file, {}, workspace, absl::MakeSpan(kept), target)
+          .ok());
+  EXPECT_EQ(plain, kept);
+  EXPECT_FALSE(target.asked());
 }
 
 TEST(PipelineVariantTest, GoesOnAsEverWhereThereIsNoRoom) {

@@ -36,6 +36,10 @@ class ScriptedLayout final : public ObjectLayout {
   mutable int looks = 0;
 };
 
+void RunAtOnce(const ReadPurpose&, std::int64_t, std::function<void()> task) {
+  task();
+}
+
 class RecheckedSourceTest : public ::testing::Test {
  protected:
   RecheckedSourceTest() {
@@ -55,7 +59,7 @@ class RecheckedSourceTest : public ::testing::Test {
   }
 
   MemorySource memory_;
-  RecheckedSource source_{&memory_};
+  RecheckedSource source_{&memory_, RunAtOnce};
   ObjectVersion version_;
   const std::shared_ptr<ScriptedLayout> layout_ =
       std::make_shared<ScriptedLayout>();
@@ -172,11 +176,34 @@ class RecheckedSharesTest : public ::testing::Test {
   void Touch() { below_.End(absl::AbortedError("a: was touched")); }
 
   HeldSource below_;
-  RecheckedSource source_{&below_};
+  std::deque<std::function<void()>> tasks_;
+  bool is_held_ = false;  // tasks wait for the test
+  RecheckedSource source_{&below_, [this](const ReadPurpose&, std::int64_t,
+                                          std::function<void()> task) {
+                            if (!is_held_) return task();
+                            tasks_.push_back(std::move(task));
+                          }};
   const std::shared_ptr<const ObjectLayout> layout_ =
       std::make_shared<SlowLayout>();
   std::string log_;
 };
+
+// A look may have read much that is to be parsed.
+TEST_F(RecheckedSharesTest, LooksGoOnInTasks) {
+  is_held_ = true;
+  Read(7, /*job=*/1);
+  Touch();
+  EXPECT_EQ(below_.Log(), "read 7 for 1; read 7 for 1; share 7 with 1; ");
+  below_.End(ReadResult());
+  EXPECT_EQ(below_.Log(), "");
+  ASSERT_EQ(tasks_.size(), 1u);
+  tasks_.front()();
+  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 1; ");
+  below_.End(ReadResult());
+  // The daemon leaves.
+  tasks_.clear();
+  EXPECT_EQ(log_, "7: CANCELLED; ");
+}
 
 TEST_F(RecheckedSharesTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
   Read(7, /*job=*/1);

@@ -17,10 +17,11 @@ namespace {
 
 using audio::AsBytes;
 using audio::ClipFile;
-using Ops = pipeline::ArrayPipeline::Ops;
+using Ops = pipeline::ArrayTransform::Ops;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 20;  // bytes
+constexpr std::uint32_t kRate = 16000;
 
 std::vector<float> Whole(const std::string& file) {
   audio::AnyClipDecoder decoder;
@@ -31,20 +32,19 @@ std::vector<float> Whole(const std::string& file) {
   return numbers;
 }
 
-std::unique_ptr<const pipeline::ArrayPipeline> Made(const Ops& ops,
-                                                    std::uint64_t channels) {
+std::unique_ptr<const pipeline::ArrayTransform> Made(const Ops& ops,
+                                                     std::uint64_t channels) {
   const pipeline::TensorType first = {.dtype = proto::DType::kFloat32,
                                       .shape = {100, channels},
                                       .bytes = 400 * channels};
-  auto made = pipeline::ArrayPipeline::Create(ops, first, kLongest);
+  auto made = pipeline::ArrayTransform::Create(ops, first, kLongest, kRate);
   EXPECT_TRUE(made.ok()) << made.status();
   return *std::move(made);
 }
 
-absl::StatusOr<std::vector<float>> Make(const pipeline::ArrayPipeline& pipeline,
-                                        const std::string& file,
-                                        std::size_t room = kLongest,
-                                        std::uint64_t scratch = kLongest) {
+absl::StatusOr<std::vector<float>> Make(
+    const pipeline::ArrayTransform& pipeline, const std::string& file,
+    std::size_t room = kLongest, std::uint64_t scratch = kLongest) {
   pipeline::Workspace workspace(
       {.max_pixels = 1, .scratch_bytes = scratch, .larger_scratch_bytes = 0});
   std::vector<float> out(room / sizeof(float));
@@ -68,7 +68,9 @@ TEST(ClipMakerTest, WithoutOpsItDecodesStraightIntoItsPlace) {
 TEST(ClipMakerTest, AWindowTakesNoMoreScratchThanItself) {
   Ops ops;
   ops.Add()->mutable_random_window()->set_length(100);
-  ops.Add()->mutable_to_dtype()->set_dtype(proto::FLOAT32);
+  // With one channel, the numbers stay as they are.
+  proto::Transpose* const transpose = ops.Add()->mutable_transpose();
+  for (const std::uint32_t axis : {1, 0}) transpose->add_order(axis);
   const std::string file = ClipFile("1_s16.flac");
   const auto made = Make(*Made(ops, 1), file, 400, /*scratch=*/1024);
   ASSERT_TRUE(made.ok()) << made.status();

@@ -292,10 +292,12 @@ inline StreamSpec FakeStreamSpec(
   const auto dataset =
       std::make_shared<NumberedDataset>(dataset_size, sample_bytes);
   const auto pipeline = std::make_shared<FakePipeline>();
+  dataset::MadeValues made;
+  const auto room = [&](std::uint64_t bytes) { return made.Add(bytes); };
   return {.dataset = dataset,
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),
           .pipeline = pipeline,
-          .fields = *TypesOf(*dataset, {pipeline, nullptr}, {}, {}),
+          .fields = *TypesOf(*dataset, {pipeline, nullptr}, {}, {}, room),
           .batch = {.size = spec.batch().batch_size(),
                     .drop_last = spec.batch().drop_last(),
                     .substitute = spec.batch().on_error() ==

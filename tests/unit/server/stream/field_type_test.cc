@@ -47,8 +47,15 @@ class Arrays final : public dataset::FakeDataset {
   std::string first_;
 };
 
+absl::StatusOr<std::vector<FieldType>> TypesIn(
+    const Arrays& arrays, const FieldPipelines& pipelines) {
+  dataset::MadeValues made;
+  return TypesOf(arrays, {}, pipelines, arrays.first(),
+                 [&](std::uint64_t bytes) { return made.Add(bytes); });
+}
+
 FieldType TypeOf(const Arrays& arrays) {
-  const auto types = TypesOf(arrays, {}, {}, arrays.first());
+  const auto types = TypesIn(arrays, {});
   EXPECT_TRUE(types.ok()) << types.status();
   return types->front();
 }
@@ -82,7 +89,7 @@ FieldPipelines WindowOf(std::string_view field, std::uint64_t length) {
 
 TEST(FieldTypeTest, APipelineMakesTheType) {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
-  const auto types = TypesOf(arrays, {}, WindowOf("npy", 5), arrays.first());
+  const auto types = TypesIn(arrays, WindowOf("npy", 5));
   ASSERT_TRUE(types.ok()) << types.status();
   EXPECT_FALSE(types->front().varies());
   EXPECT_EQ(types->front().value.shape, (Shape{5, 3}));
@@ -91,7 +98,7 @@ TEST(FieldTypeTest, APipelineMakesTheType) {
 TEST(FieldTypeTest, RefusesPipelinesOfNoArray) {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
   const auto refusal = [&](const FieldPipelines& pipelines) {
-    const auto types = TypesOf(arrays, {}, pipelines, arrays.first());
+    const auto types = TypesIn(arrays, pipelines);
     return std::string(types.status().message());
   };
   EXPECT_EQ(refusal(WindowOf("mel", 5)), "transform: there is no field mel");
@@ -111,7 +118,7 @@ TEST(FieldTypeTest, ArraysWithoutElementsToCountAreOfOneShape) {
   }
   // So many bytes that nobody can count them.
   const Arrays hostile("<f8", "(0, 4294967296, 4294967296)", 0, 60, 99);
-  const auto types = TypesOf(hostile, {}, {}, hostile.first());
+  const auto types = TypesIn(hostile, {});
   if (types.ok()) EXPECT_FALSE(types->front().varies());
 }
 
@@ -138,9 +145,11 @@ class Clips final : public dataset::FakeDataset {
   }
   absl::StatusOr<std::vector<FieldType>> Types(
       const FieldPipelines& pipelines) const {
+    dataset::MadeValues made;
     return TypesOf(
         *this, {}, pipelines,
-        {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()});
+        {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()},
+        [&](std::uint64_t bytes) { return made.Add(bytes); });
   }
 
  private:

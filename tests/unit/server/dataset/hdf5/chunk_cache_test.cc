@@ -15,46 +15,67 @@ const std::vector<Filter>& Shuffle() {
   return *filters;
 }
 
-// Whether it gives the chunk that it gave before.
-bool GivesSame(ChunkCache& cache, const std::string& chunk,
-               const std::shared_ptr<const std::string>& before) {
-  const auto found = cache.Get(Shuffle(), 0, AsBytes(chunk), chunk.size());
-  return found.ok() && *found == before;
-}
+class ChunkCacheTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::string> Get(ChunkCache& cache, const std::string& chunk,
+                                  std::uint32_t mask, std::uint64_t bytes) {
+    const auto found = cache.Get(
+        Shuffle(), mask, AsBytes(chunk), bytes,
+        [this](std::uint64_t size) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+          ++asked_;
+          if (size > room_.size())
+            return absl::ResourceExhaustedError("there is no room");
+          return absl::MakeSpan(reinterpret_cast<std::uint8_t*>(room_.data()),
+                                size);
+        });
+    if (!found.ok()) return found.status();
+    return std::string(found->bytes.begin(), found->bytes.end());
+  }
 
-TEST(ChunkCacheTest, KeepsTheLastOnes) {
+  // Whether it has the chunk, and needs no room for it.
+  bool Has(ChunkCache& cache, const std::string& chunk) {
+    const int before = asked_;
+    return Get(cache, chunk, 0, chunk.size()).ok() && asked_ == before;
+  }
+
+  std::string room_ = std::string(5000, '\0');
+  int asked_ = 0;  // times
+};
+
+TEST_F(ChunkCacheTest, KeepsTheLastOnes) {
   base::MemoryBudget budget(1 << 20);
   ChunkCache cache(&budget, 8);
-  const std::string first = "acbd";
-  const std::string second = "1234";
-  const auto one = cache.Get(Shuffle(), 0, AsBytes(first), 4);
-  const auto two = cache.Get(Shuffle(), 0, AsBytes(second), 4);
-  ASSERT_TRUE(one.ok() && two.ok());
-  EXPECT_EQ(**one, "abcd");
-  EXPECT_TRUE(GivesSame(cache, first, *one));
-  ASSERT_TRUE(cache.Get(Shuffle(), 0, AsBytes("5678"), 4).ok());
-  EXPECT_TRUE(GivesSame(cache, first, *one));
-  EXPECT_FALSE(GivesSame(cache, second, *two));  // was used least lately
+  EXPECT_EQ(*Get(cache, "acbd", 0, 4), "abcd");
+  ASSERT_TRUE(Get(cache, "1234", 0, 4).ok());
+  EXPECT_TRUE(Has(cache, "acbd"));
+  EXPECT_EQ(*Get(cache, "acbd", 0, 4), "abcd");
+  ASSERT_TRUE(Get(cache, "5678", 0, 4).ok());
+  EXPECT_TRUE(Has(cache, "acbd"));
+  EXPECT_FALSE(Has(cache, "1234"));  // was used least lately
 }
 
-TEST(ChunkCacheTest, TellsApartWhatIsMadeOfChunks) {
+TEST_F(ChunkCacheTest, TellsApartWhatIsMadeOfChunks) {
   base::MemoryBudget budget(1 << 20);
   ChunkCache cache(&budget, 100);
-  ASSERT_TRUE(cache.Get(Shuffle(), 0, AsBytes("acbd"), 4).ok());
-  const auto plain = cache.Get(Shuffle(), 1, AsBytes("acbd"), 4);
-  ASSERT_TRUE(plain.ok());
-  EXPECT_EQ(**plain, "acbd");
-  EXPECT_FALSE(cache.Get(Shuffle(), 0, AsBytes("acbd"), 5).ok());
+  ASSERT_TRUE(Get(cache, "acbd", 0, 4).ok());
+  EXPECT_EQ(*Get(cache, "acbd", 1, 4), "acbd");
+  EXPECT_FALSE(Get(cache, "acbd", 0, 5).ok());
 }
 
-TEST(ChunkCacheTest, KeepsNothingWithoutRoom) {
-  base::MemoryBudget budget(64);
+TEST_F(ChunkCacheTest, KeepsNothingWithoutMemory) {
+  base::MemoryBudget budget(16);
   ChunkCache cache(&budget, 100);
-  const std::string chunk = "acbd";
-  const auto one = cache.Get(Shuffle(), 0, AsBytes(chunk), 4);
-  ASSERT_TRUE(one.ok());
-  EXPECT_FALSE(GivesSame(cache, chunk, *one));
+  ASSERT_TRUE(Get(cache, "acbd", 0, 4).ok());
+  EXPECT_FALSE(Has(cache, "acbd"));
   EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST_F(ChunkCacheTest, UnpacksIntoTheRoomAlone) {
+  base::MemoryBudget budget(1 << 20);
+  ChunkCache cache(&budget, 100);
+  room_.clear();
+  EXPECT_TRUE(absl::IsResourceExhausted(Get(cache, "acbd", 0, 4).status()));
+  EXPECT_EQ(asked_, 1);
 }
 
 }  // namespace

@@ -136,6 +136,72 @@ TEST_F(Hdf5ParserTest, FindsTheSameInSmallReads) {
   }
 }
 
+// A walk through a group goes on where it lacked bytes.
+TEST_F(Hdf5ParserTest, FindsTheSameSamplesInSmallReads) {
+  for (const char* const name : {"samples_earliest.h5", "samples_latest.h5"}) {
+    const std::string file = GoldenFile(name);
+    const auto column = Find(file, "data/*/text", true);
+    ASSERT_TRUE(column.ok()) << column.status();
+    const Hdf5Format format({*column}, &budget_);
+    const auto much = Parse(file, format, {.min = 1 << 20, .max = 1 << 20});
+    const auto little = Parse(file, format, {.min = 1, .max = 1});
+    ASSERT_TRUE(much.ok() && little.ok()) << much.status() << little.status();
+    EXPECT_EQ(much->keys.bytes, little->keys.bytes);
+    EXPECT_THAT(little->ends, SizeIs(12));
+  }
+}
+
+// A row may be long, and a member of it short.
+TEST_F(Hdf5ParserTest, MakesOfRowsOnlyWhatIsWanted) {
+  const std::string file = GoldenFile("rare_latest.h5");
+  const auto column = Find(file, "not_written/y", false);
+  ASSERT_TRUE(column.ok()) << column.status();
+  const Hdf5Format format({*column}, &budget_);
+  const auto found = Parse(file, format);
+  ASSERT_TRUE(found.ok()) << found.status();
+  records::KeyReader keys(found->keys.bytes);
+  ASSERT_TRUE(keys.Next());
+  MadeValues made;
+  FieldValue value;
+  ASSERT_TRUE(format
+                  .ReadKeyedValues(keys.key(), AsBytes(file).first(1),
+                                   absl::MakeSpan(&value, 1), &made)
+                  .ok());
+  EXPECT_EQ(std::get<std::int64_t>(value), 513);
+  EXPECT_LE(made.bytes(), 4u);
+}
+
+// Unpacked chunks lie in the room for that.
+TEST_F(Hdf5ParserTest, UnpacksIntoTheRoomForIt) {
+  const std::string file = GoldenFile("chunks_latest.h5");
+  for (const char* const path : {"first/all", "first/all_parts"}) {
+    const auto column = Find(file, path, false);
+    ASSERT_TRUE(column.ok()) << column.status();
+    const Hdf5Format format({*column}, nullptr);
+    const auto found = Parse(file, format);
+    ASSERT_TRUE(found.ok()) << found.status();
+    records::KeyReader keys(found->keys.bytes);
+    ASSERT_TRUE(keys.Next());
+    std::vector<std::uint8_t> scratch;
+    const auto ask = [&](std::uint64_t bytes) {
+      EXPECT_TRUE(scratch.empty()) << "asked twice";
+      scratch.resize(bytes);
+      return absl::MakeSpan(scratch);
+    };
+    const UnpackRoom room = ask;
+    MadeValues made(&room);
+    FieldValue value;
+    const auto record = AsBytes(file).subspan(
+        found->begins[0], found->ends[0] - found->begins[0]);
+    ASSERT_TRUE(format
+                    .ReadKeyedValues(keys.key(), record,
+                                     absl::MakeSpan(&value, 1), &made)
+                    .ok());
+    EXPECT_GE(scratch.size(), column->row_bytes);
+    EXPECT_EQ(made.bytes(), column->row_bytes);
+  }
+}
+
 // The metadata of many chunks is read in large pieces.
 TEST_F(Hdf5ParserTest, ReadsAFewPieces) {
   const std::string file = GoldenFile("many_latest.h5");

@@ -56,8 +56,6 @@ TEST(RowKeyTest, OtherBytesAreNoKey) {
         << size;
   }
   EXPECT_FALSE(DecodeRowKey("\x09").ok());
-  place.filters = {{FilterKind::kShuffle, 0}};
-  EXPECT_FALSE(DecodeRowKey(EncodeRowKey(place, {})).ok());
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "server/dataset/inflated/point_file.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -95,6 +98,21 @@ TEST_F(PointFileTest, LeavesNoHalfOfAFile) {
     ASSERT_TRUE(writer.Add("a window").ok());
     EXPECT_FALSE(std::filesystem::is_empty(folder_.Path()));
   }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
+}
+
+// As on a full disk.
+TEST_F(PointFileTest, WhatAFileDoesNotTakeIsInMemory) {
+  struct rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit few = {.rlim_cur = 20'000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  const auto points = Write(folder_.Path("index.points"));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  ASSERT_TRUE(points.ok()) << points.status();
+  ExpectPoints(**points);
   EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
 }
 

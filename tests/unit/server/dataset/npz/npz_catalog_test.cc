@@ -112,6 +112,12 @@ TEST_F(NpzCatalogTest, SaysWhichArraysDiffer) {
               HasSubstr("a.npz: scalar: is a .npy file of a single value"));
 }
 
+TEST_F(NpzCatalogTest, RowsThatAreNoneAreNotAddedUp) {
+  Put("a.npz", GoldenNpz("no_rows.npz"));
+  EXPECT_THAT(Refusal({}, absl::StatusCode::kInvalidArgument),
+              HasSubstr("its shape is too large"));
+}
+
 TEST_F(NpzCatalogTest, FilesMustBeOfOneType) {
   Put("a.npz", GoldenNpz("unnamed.npz"));
   Put("b.npz", GoldenNpz("unnamed.npz"));

@@ -75,6 +75,26 @@ TEST_P(NpzFormatTest, FindsTheArraysOfAFile) {
   EXPECT_EQ(scalar, 7 + more);
 }
 
+TEST(NpzFormatRoomTest, InflatesIntoOneRoom) {
+  const std::string file = GoldenNpz("deflated.npz");
+  const auto format = *NpzFormat::Create({"x", "y"});
+  std::vector<std::uint8_t> scratch;
+  const auto ask = [&](std::uint64_t bytes) {
+    EXPECT_TRUE(scratch.empty()) << "asked twice";
+    scratch.resize(bytes);
+    return absl::MakeSpan(scratch);
+  };
+  const UnpackRoom room = ask;
+  MadeValues made(&room);
+  std::vector<FieldValue> values(2);
+  ASSERT_TRUE(
+      format->ReadValues(AsBytes(file), absl::MakeSpan(values), &made).ok());
+  EXPECT_EQ(made.bytes(), 0u);
+  EXPECT_EQ(std::get<MadeBytes>(values[0]).bytes.data(), scratch.data());
+  EXPECT_EQ(TextOf(std::get<MadeBytes>(values[1]).bytes).substr(128),
+            std::string("\0\1\2\3\4\5", 6));
+}
+
 TEST_P(NpzFormatTest, MeasuresTheArraysOfAFile) {
   const std::string file = GoldenNpz(GetParam());
   const std::uint64_t more = GetParam()[0] == 'd' ? 1 : 0;

@@ -14,12 +14,13 @@ TEST(ValueTypeTest, ReadsEachKind) {
         {"jpeg", FieldKind::kImage},         {"image", FieldKind::kImage},
         {"webp", FieldKind::kImage},         {"gif", FieldKind::kImage},
         {"bmp", FieldKind::kImage},          {"tif", FieldKind::kImage},
-        {"tiff", FieldKind::kImage},         {"int64", FieldKind::kLabel},
-        {"cls", FieldKind::kLabel},          {"label", FieldKind::kLabel},
-        {"text", FieldKind::kText},          {"txt", FieldKind::kText},
-        {"json", FieldKind::kJson},          {"bytes", FieldKind::kBytes},
-        {"npy", FieldKind::kArray},          {"audio", FieldKind::kAudio},
-        {"wav", FieldKind::kAudio},          {"mp3", FieldKind::kAudio}}) {
+        {"tiff", FieldKind::kImage},         {"avif", FieldKind::kImage},
+        {"int64", FieldKind::kLabel},        {"cls", FieldKind::kLabel},
+        {"label", FieldKind::kLabel},        {"text", FieldKind::kText},
+        {"txt", FieldKind::kText},           {"json", FieldKind::kJson},
+        {"bytes", FieldKind::kBytes},        {"npy", FieldKind::kArray},
+        {"audio", FieldKind::kAudio},        {"wav", FieldKind::kAudio},
+        {"mp3", FieldKind::kAudio}}) {
     const auto type = ParseValueType(text);
     ASSERT_TRUE(type.ok()) << text;
     EXPECT_EQ(*type, ValueType{.kind = kind}) << text;

@@ -69,8 +69,7 @@ TEST(AudioRefusalsTest, OfSpectrogram) {
             "window is 9, which this daemon does not know");
   EXPECT_EQ(refusal("normalized: 9"),
             "normalized is 9, which this daemon does not know");
-  EXPECT_EQ(refusal("pad_mode: 2"),
-            "pad_mode is neither reflect nor constant");
+  EXPECT_EQ(refusal("pad_mode: 2"), "pad_mode is neither reflect nor constant");
   EXPECT_EQ(Refusal("spectrogram {}", {.frame_shape = {2, 3}}),
             "takes clips of 1 or 2 axes, (frames) or (frames, channels), not "
             "arrays of 3");

@@ -40,8 +40,9 @@ std::vector<float> GoldenFloats(const std::string& name) {
 
 Clip GoldenClip(const std::string& name) {
   std::vector<float> values = GoldenFloats(name + ".bin");
-  if (name == "mono") return Clip({values.size()}, std::move(values));
-  return Clip({values.size() / 2, 2}, std::move(values));
+  std::vector<std::uint64_t> shape = {values.size()};
+  if (name == "stereo") shape = {values.size() / 2, 2};
+  return Clip(std::move(shape), std::move(values));
 }
 
 std::vector<float> Transformed(const std::string& ops, const Array& array,

@@ -16,6 +16,10 @@ absl::Span<const std::uint8_t> BytesOf(const std::string& text) {
 TEST(AnyImageDecoder, SaysWhatAStrangerLooksLike) {
   AnyImageDecoder decoder{DecodeLimits{}};
   const std::pair<std::string, std::string> cases[] = {
+      {std::string("\0\0\0\x18"
+                   "ftypmif1\0\0\0\0mif1heic",
+                   24),
+       "a HEIF image"},
       {" \n<!DOCTYPE HTML><title>404</title>", "an HTML page"},
       {"<html lang=en>", "an HTML page"},
       {"not a picture\n", "text"},
@@ -24,14 +28,14 @@ TEST(AnyImageDecoder, SaysWhatAStrangerLooksLike) {
   for (const auto& [file, description] : cases) {
     const absl::Status status = decoder.Open(BytesOf(file)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(
-        std::string(status.message()),
-        "is not a JPEG, PNG, WebP, GIF, TIFF or BMP image but looks like " +
-            description);
+    EXPECT_EQ(std::string(status.message()),
+              "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF or BMP image but "
+              "looks like " +
+                  description);
   }
   const absl::Status status = decoder.Open(BytesOf("\x01\x02\x03")).status();
   EXPECT_EQ(std::string(status.message()),
-            "is not a JPEG, PNG, WebP, GIF, TIFF or BMP image");
+            "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF or BMP image");
   EXPECT_EQ(std::string(decoder.Open({}).status().message()),
             "is an empty file");
 }
@@ -39,8 +43,9 @@ TEST(AnyImageDecoder, SaysWhatAStrangerLooksLike) {
 TEST(AnyImageDecoder, DecodesOncePerOpen) {
   AnyImageDecoder decoder{DecodeLimits{}};
   const Region region{0, 0, 1, 1};
-  for (const char* name : {"420.jpg", "rgb8.png", "lossy.webp", "inside.gif",
-                           "rgb_tiles.tif", "rgb24.bmp", "rgb_61x43.raw"}) {
+  for (const char* name :
+       {"420.jpg", "rgb8.png", "lossy.webp", "avif/420.avif", "inside.gif",
+        "rgb_tiles.tif", "rgb24.bmp", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     PixelSink sink(region);
     EXPECT_EQ(decoder.Decode(region, sink).code(),
@@ -57,8 +62,8 @@ TEST(AnyImageDecoder, IsReadyAgainAfterAnError) {
   const Region region{3, 5, 20, 10};
   for (const char* name :
        {"420.jpg", "420_progressive.jpg", "rgb8.png", "rgb8_interlaced.png",
-        "lossy.webp", "lossless.webp", "colors_5.gif", "rgb_lzw.tif",
-        "rgb24.bmp", "gray_61x43.raw"}) {
+        "avif/420.avif", "avif/grid.avif", "lossy.webp", "lossless.webp",
+        "colors_5.gif", "rgb_lzw.tif", "rgb24.bmp", "gray_61x43.raw"}) {
     auto file = GoldenFile(name);
     ASSERT_TRUE(decoder.Open(file).ok());
     PixelSink before(region);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,6 +41,30 @@ TEST(Golden, EveryImageHasPillowsPixels) {
     EXPECT_EQ(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())),
               golden.crc);
   }
+}
+
+TEST(Golden, ReducedJpegsHavePillowsPixels) {
+  AnyImageDecoder decoder{DecodeLimits{}};
+  std::ifstream lines("tests/golden/decode/reduced.txt");
+  std::string name;
+  std::uint32_t factor = 0, width = 0, height = 0, crc = 0;
+  int images = 0;
+  while (lines >> name >> std::dec >> factor >> width >> height >> std::hex >>
+         crc) {
+    SCOPED_TRACE(name + " " + std::to_string(factor));
+    const auto file = GoldenFile(name);
+    const ImageInfo info = decoder.Open(file).value();
+    const Reduction scale = decoder.Reduce(factor);
+    ASSERT_EQ(scale.Reduced(info.width), width);
+    ASSERT_EQ(scale.Reduced(info.height), height);
+    const Region whole{0, 0, width, height};
+    PixelSink sink(whole);
+    ASSERT_TRUE(decoder.Decode(whole, sink).ok());
+    const auto& pixels = sink.pixels();
+    EXPECT_EQ(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())), crc);
+    ++images;
+  }
+  EXPECT_GT(images, 80);
 }
 
 // The pixels of the image's first rows; nothing if it is refused.

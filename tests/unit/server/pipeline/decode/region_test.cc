@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -36,10 +37,14 @@ void DrawSpan(std::mt19937& random, std::uint32_t size, std::uint32_t* begin,
 
 std::vector<std::uint8_t> DecodeRegion(AnyImageDecoder& decoder,
                                        const std::vector<std::uint8_t>& file,
-                                       const Region& region) {
+                                       const Region& region,
+                                       std::uint32_t factor = 1) {
   PixelSink sink(region);
   const auto info = decoder.Open(file);
   EXPECT_TRUE(info.ok()) << info.status();
+  if (factor > 1) {
+    EXPECT_EQ(decoder.Reduce(factor).factor, factor);
+  }
   const absl::Status status = decoder.Decode(region, sink);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(sink.rows(), region.height);
@@ -83,12 +88,39 @@ TEST(Region, IsBitExactInEveryKindOfImage) {
   }
 }
 
+TEST(Region, IsBitExactAtEachScale) {
+  std::printf("seed %u\n", kSeed);
+  std::mt19937 random(kSeed);
+  AnyImageDecoder decoder{DecodeLimits{}};
+  for (const GoldenImage& golden : GoldenImages()) {
+    if (golden.name.find(".jpg") == std::string::npos) continue;
+    const auto file = GoldenFile(golden.name);
+    for (const std::uint32_t factor : {2, 4, 8}) {
+      const Reduction reduction = {.factor = factor};
+      const std::uint32_t width = reduction.Reduced(golden.width);
+      const std::uint32_t height = reduction.Reduced(golden.height);
+      const auto whole =
+          DecodeRegion(decoder, file, {0, 0, width, height}, factor);
+      for (int i = 0; i < kRegionsPerImage; ++i) {
+        Region region;
+        DrawSpan(random, width, &region.left, &region.width);
+        DrawSpan(random, height, &region.top, &region.height);
+        const auto pixels = DecodeRegion(decoder, file, region, factor);
+        ASSERT_EQ(DifferingRows(whole, width, region, pixels), 0)
+            << golden.name << " 1/" << factor << " left " << region.left
+            << " top " << region.top << " width " << region.width << " height "
+            << region.height;
+      }
+    }
+  }
+}
+
 TEST(Region, OfOnePixelIsRightEverywhere) {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const char* name :
        {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg", "rgb_61x43.raw",
-        "gray_61x43.raw", "lossy_33x16.webp", "palette4.bmp", "gray4.tif",
-        "inside.gif"}) {
+        "gray_61x43.raw", "lossy_33x16.webp", "avif/5x3.avif", "palette4.bmp",
+        "gray4.tif", "inside.gif"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const auto whole =
@@ -107,8 +139,9 @@ TEST(Region, OfOnePixelIsRightEverywhere) {
 
 TEST(Region, MustLieInTheImage) {
   AnyImageDecoder decoder{DecodeLimits{}};
-  for (const char* name : {"420.jpg", "rgb8.png", "lossy.webp", "rgb24.bmp",
-                           "rgb_tiles.tif", "inside.gif", "rgb_61x43.raw"}) {
+  for (const char* name :
+       {"420.jpg", "rgb8.png", "lossy.webp", "avif/420.avif", "rgb24.bmp",
+        "rgb_tiles.tif", "inside.gif", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const Region outside[] = {

@@ -110,6 +110,9 @@ TEST(FaultOfTest, GoesByTheExceptionsName) {
   EXPECT_EQ(FaultOf(answer).message(),
             "reading it is denied: the server answers 403 "
             "(AccessControlException: Permission denied)");
+  answer.body = ExceptionJson(
+      "IOException", "Offset=3000 out of the range [0, 10); OPEN, path=/a");
+  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kFailedPrecondition);
   answer.status = 401;
   EXPECT_THAT(std::string(FaultOf(answer).message()),
               HasSubstr("hdfs.token_file"));

@@ -128,7 +128,7 @@ TEST_F(HdfsListerTest, TellsOfOneFile) {
             absl::NotFoundError("c: there is no such object"));
   server_.Put("/p/folder/x", "x");
   EXPECT_EQ(lister_.Stat(*root_, "folder", {}).status(),
-            absl::InvalidArgumentError("folder: is no file"));
+            absl::NotFoundError("folder: is a folder, and no file"));
 }
 
 TEST_F(HdfsListerTest, SaysWhatIsWrong) {

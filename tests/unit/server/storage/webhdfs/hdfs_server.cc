@@ -194,7 +194,9 @@ void HdfsServer::HandleData(const Asked& asked, http::HttpServer::Peer& peer) {
     } else if (!absl::SimpleAtoi(target.Field("offset"), &offset) ||
                !absl::SimpleAtoi(target.Field("length"), &length) ||
                offset > found->second.content.size()) {
-      reply = {403, "", ExceptionJson("IOException", "Offset out of range")};
+      reply = {403, "",
+               ExceptionJson("IOException",
+                             "Offset=9 out of the range [0, 1); OPEN")};
     } else {
       reply = {200, "", found->second.content.substr(offset, length)};
     }

@@ -36,7 +36,6 @@ class WebHdfsSourceTest : public ::testing::Test {
     http::RetryOptions options;
     options.attempts = 5;
     options.first_delay_nanos = 0;
-    options.max_asked_nanos = 0;
     return options;
   }
 
@@ -82,8 +81,8 @@ TEST_F(WebHdfsSourceTest, EachPassingFaultPasses) {
   const std::string content(2500, 'x');
   const ReadRequest request = Put("a", content);
   for (const http::Fault fault :
-       {http::Fault::k503, http::Fault::k429, http::Fault::kResetAtOnce,
-        http::Fault::kResetInBody, http::Fault::kTruncate}) {
+       {http::Fault::k503, http::Fault::kResetAtOnce, http::Fault::kResetInBody,
+        http::Fault::kTruncate}) {
     std::atomic<int> asked = 0;
     const auto faults = server_.SetFaults([&](const HdfsServer::Asked&) {
       return asked++ < 4 ? fault : http::Fault::kNone;

@@ -1,0 +1,218 @@
+#include "server/pipeline/decode/orientation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "server/pipeline/decode/format.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+using std::string_view_literals::operator""sv;
+
+// Metadata that a container has; empty if it has none.
+struct Metadata {
+  Bytes exif;
+  Bytes xmp;
+};
+
+bool StartsWith(Bytes bytes, std::string_view text) {
+  return bytes.size() >= text.size() &&
+         std::equal(text.begin(), text.end(), bytes.begin(),
+                    [](char a, std::uint8_t b) {
+                      return static_cast<std::uint8_t>(a) == b;
+                    });
+}
+
+// Returns the number in the first `count` of at least so many bytes.
+std::uint32_t Number(Bytes bytes, std::size_t count, bool little_endian) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    number = number << 8 | bytes[little_endian ? count - 1 - i : i];
+  return number;
+}
+
+// Returns the bytes of a value of an integer type of TIFF; 0 of other types.
+std::size_t BytesOfType(std::uint32_t type) {
+  switch (type) {
+    case 6:  // SBYTE
+      return 1;
+    case 3:  // SHORT
+    case 8:  // SSHORT
+      return 2;
+    case 4:   // LONG
+    case 9:   // SLONG
+    case 13:  // IFD
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+constexpr std::size_t kEntry = 12;  // of a directory
+
+// Returns the first value of a directory's entry; kNoOrientation if it is none,
+// but stands for the tag, and 0 if Pillow skips it.
+std::uint32_t FirstValue(Bytes exif, Bytes entry, bool little_endian) {
+  constexpr std::uint32_t kNoOrientation = 9;
+  constexpr std::uint32_t kLastType = 13;
+  const std::uint32_t type = Number(entry.subspan(2), 2, little_endian);
+  const std::uint64_t count = Number(entry.subspan(4), 4, little_endian);
+  if (type == 0 || type > kLastType || count == 0) return 0;
+  const std::size_t bytes = BytesOfType(type);
+  if (bytes == 0) return kNoOrientation;
+  Bytes values = entry.subspan(8, 4);
+  if (bytes * count > values.size()) {
+    const std::size_t offset = Number(values, 4, little_endian);
+    if (offset > exif.size() || bytes * count > exif.size() - offset) return 0;
+    values = exif.subspan(offset);
+  }
+  const std::uint32_t value = Number(values, bytes, little_endian);
+  return value == 0 ? kNoOrientation : value;
+}
+
+// Segments up to the first scan.
+Metadata InJpeg(Bytes file) {
+  constexpr std::uint8_t kStartOfScan = 0xda;
+  constexpr std::uint8_t kApplication1 = 0xe1;
+  constexpr std::string_view kXmp = "http://ns.adobe.com/xap/1.0/\0"sv;
+  Metadata found;
+  Bytes rest = file.subspan(2);
+  while (rest.size() >= 4) {
+    const std::uint8_t code = rest[1];
+    if (rest[0] != 0xff || code == 0xff) {
+      rest.remove_prefix(1);
+      continue;
+    }
+    if (code == kStartOfScan) break;
+    // Markers that stand alone.
+    if (code <= 0x01 || (code >= 0xd0 && code <= 0xd8)) {
+      rest.remove_prefix(2);
+      continue;
+    }
+    const std::size_t length = Number(rest.subspan(2), 2, false);
+    if (length < 2 || length > rest.size() - 2) break;
+    const Bytes data = rest.subspan(4, length - 2);
+    if (code == kApplication1 && StartsWith(data, "Exif\0\0"sv)) {
+      // The tags come first; the next segment has the rest of a long block.
+      if (found.exif.empty()) found.exif = data;
+    } else if (code == kApplication1 && StartsWith(data, kXmp)) {
+      found.xmp = data.subspan(kXmp.size());
+    }
+    rest.remove_prefix(2 + length);
+  }
+  return found;
+}
+
+Metadata InPng(Bytes file) {
+  constexpr std::size_t kSignature = 8;
+  constexpr std::size_t kAroundData = 12;  // length, type; checksum
+  Metadata found;
+  Bytes rest = file.subspan(kSignature);
+  while (rest.size() >= kAroundData) {
+    const std::size_t length = Number(rest, 4, false);
+    if (length > rest.size() - kAroundData) break;
+    if (StartsWith(rest.subspan(4), "eXIf"sv))
+      found.exif = rest.subspan(8, length);
+    rest.remove_prefix(kAroundData + length);
+  }
+  return found;
+}
+
+// The first chunk of each kind counts, and only if the header says that there
+// is one.
+Metadata InWebp(Bytes file) {
+  constexpr std::size_t kFileHeader = 12;
+  constexpr std::size_t kChunkHeader = 8;
+  constexpr std::uint8_t kHasXmp = 4;
+  constexpr std::uint8_t kHasExif = 8;
+  Metadata found;
+  Bytes rest = file.subspan(kFileHeader);
+  if (!StartsWith(rest, "VP8X"sv) || rest.size() <= kChunkHeader) return found;
+  const std::uint8_t flags = rest[kChunkHeader];
+  while (rest.size() >= kChunkHeader) {
+    const std::size_t length = Number(rest.subspan(4), 4, true);
+    if (length > rest.size() - kChunkHeader) break;
+    const Bytes data = rest.subspan(kChunkHeader, length);
+    if (StartsWith(rest, "EXIF"sv) && (flags & kHasExif) != 0 &&
+        found.exif.empty()) {
+      found.exif = data;
+    } else if (StartsWith(rest, "XMP "sv) && (flags & kHasXmp) != 0 &&
+               found.xmp.empty()) {
+      found.xmp = data;
+    }
+    rest.remove_prefix(
+        std::min(rest.size(), kChunkHeader + length + length % 2));
+  }
+  return found;
+}
+
+// Pillow's pattern: tiff:Orientation(="|>)([0-9])
+std::uint32_t OrientationInXmp(Bytes xmp) {
+  constexpr std::string_view kName = "tiff:Orientation";
+  const std::string_view text(reinterpret_cast<const char*>(xmp.data()),
+                              xmp.size());
+  for (std::size_t at = text.find(kName); at != std::string_view::npos;
+       at = text.find(kName, at + 1)) {
+    std::string_view rest = text.substr(at + kName.size());
+    const std::size_t before = rest.substr(0, 2) == "=\"" ? 2
+                               : rest.substr(0, 1) == ">" ? 1
+                                                          : 0;
+    if (before == 0 || rest.size() <= before) continue;
+    const char digit = rest[before];
+    if (digit >= '0' && digit <= '9')
+      return static_cast<std::uint32_t>(digit - '0');
+  }
+  return 0;
+}
+
+Metadata MetadataOf(Bytes file) {
+  switch (GuessFormat(file).format) {
+    case Format::kJpeg:
+      return InJpeg(file);
+    case Format::kPng:
+      return InPng(file);
+    case Format::kWebp:
+      return InWebp(file);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::uint32_t OrientationInExif(Bytes exif) {
+  constexpr std::size_t kHeader = 8;
+  constexpr std::uint32_t kOrientation = 274;
+  constexpr std::string_view kName = "Exif\0\0"sv;
+  while (StartsWith(exif, kName)) exif.remove_prefix(kName.size());
+  const bool little_endian = StartsWith(exif, "II*\0"sv);
+  if (exif.size() < kHeader ||
+      (!little_endian && !StartsWith(exif, "MM\0*"sv))) {
+    return 0;
+  }
+  const std::size_t directory = Number(exif.subspan(4), 4, little_endian);
+  if (directory > exif.size() || exif.size() - directory < 2) return 0;
+  Bytes rest = exif.subspan(directory);
+  std::size_t entries = Number(rest, 2, little_endian);
+  rest.remove_prefix(2);
+  for (; entries > 0 && rest.size() >= kEntry; --entries) {
+    if (Number(rest, 2, little_endian) == kOrientation) {
+      const std::uint32_t value = FirstValue(exif, rest, little_endian);
+      if (value != 0) return value;
+    }
+    rest.remove_prefix(kEntry);
+  }
+  return 0;
+}
+
+std::uint32_t OrientationOf(Bytes file) {
+  const Metadata metadata = MetadataOf(file);
+  std::uint32_t orientation = OrientationInExif(metadata.exif);
+  if (orientation == 0) orientation = OrientationInXmp(metadata.xmp);
+  return orientation >= 1 && orientation <= 8 ? orientation : 1;
+}
+
+}  // namespace forebay::pipeline::decode

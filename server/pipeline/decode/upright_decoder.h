@@ -1,0 +1,46 @@
+#ifndef FOREBAY_SERVER_PIPELINE_DECODE_UPRIGHT_DECODER_H_
+#define FOREBAY_SERVER_PIPELINE_DECODE_UPRIGHT_DECODER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/pipeline/decode/any_image_decoder.h"
+#include "server/pipeline/decode/image_decoder.h"
+#include "server/pipeline/decode/turned_rows.h"
+
+namespace forebay::pipeline::decode {
+
+// Decodes an image of any format, as it is stored or as Pillow's
+// ImageOps.exif_transpose turns it. Of a turned image, too, only the part that
+// shows a region is decoded; it is kept in memory until all of it is there.
+//
+// Threads, ownership, blocking and errors are as ImageDecoder says.
+class UprightDecoder final : public ImageDecoder {
+ public:
+  explicit UprightDecoder(const DecodeLimits& limits)
+      : limits_(limits), decoder_(limits) {}
+
+  // As it is stored.
+  absl::StatusOr<ImageInfo> Open(
+      absl::Span<const std::uint8_t> encoded) override;
+  // As its EXIF data say: sizes and regions are those of the turned image.
+  absl::StatusOr<ImageInfo> OpenUpright(absl::Span<const std::uint8_t> encoded);
+
+  Reduction Reduce(std::uint32_t factor) override;
+  absl::Status Decode(const Region& region, RowSink& sink) override;
+
+ private:
+  const DecodeLimits limits_;
+  AnyImageDecoder decoder_;
+  Turn turn_;
+  ImageInfo stored_;
+  Reduction reduction_;
+  std::vector<std::uint8_t> pixels_;
+};
+
+}  // namespace forebay::pipeline::decode
+
+#endif  // FOREBAY_SERVER_PIPELINE_DECODE_UPRIGHT_DECODER_H_

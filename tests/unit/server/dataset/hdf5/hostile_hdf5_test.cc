@@ -1,0 +1,205 @@
+// Files that no library writes, and what they would cost.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
+#include "server/base/status.h"
+#include "server/dataset/hdf5/checksum.h"
+#include "server/dataset/hdf5/hdf5_format.h"
+#include "server/dataset/hdf5/tree.h"
+#include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+using testing::HasSubstr;
+
+class HostileHdf5Test : public testing::Test {
+ protected:
+  absl::Status Find(const std::string& file, const std::string& path) {
+    FileView view(file.size(), {}, &memory_);
+    return LookInto(file, view, [&](FileView& looked) {
+      return FindFirstArray(looked, path).status();
+    });
+  }
+
+  absl::Status Parse(const std::string& file, const std::string& path,
+                     bool is_kept) {
+    FileView view(file.size(), {}, &memory_);
+    FoundArray found;
+    FOREBAY_RETURN_IF_ERROR(LookInto(file, view, [&](FileView& looked) {
+      FOREBAY_ASSIGN_OR_RETURN(found, FindFirstArray(looked, path));
+      return absl::OkStatus();
+    }));
+    FOREBAY_ASSIGN_OR_RETURN(Column column,
+                             ColumnOf(found.array, found.path, found.member));
+    column.is_kept = is_kept;
+    const Hdf5Format format({column}, nullptr);
+    FOREBAY_ASSIGN_OR_RETURN(
+        auto parser,
+        format.Parse({"a.h5", {.size = file.size()}}, {}, &memory_));
+    while (const auto read = parser->next_read()) {
+      FOREBAY_RETURN_IF_ERROR(parser->Take(
+          AsBytes(std::string_view(file).substr(read->offset, read->length))));
+    }
+    return absl::OkStatus();
+  }
+
+  // The datasets of a file, and the status of each.
+  std::vector<std::string> List(const std::string& file) {
+    FileView view(file.size(), {}, &memory_);
+    ArrayLister lister(&memory_);
+    const absl::Status status = LookInto(
+        file, view, [&](FileView& looked) { return lister.Run(looked); });
+    if (!status.ok()) return {status.ToString()};
+    std::vector<std::string> listed;
+    for (const ListedArray& one : lister.found())
+      listed.push_back(one.path + ": " + one.array.status().ToString());
+    return listed;
+  }
+
+  base::MemoryBudget budget_{1 << 26};
+  base::WorkingMemory memory_{&budget_, "a test"};
+};
+
+// Appends a little-endian number.
+void Append(std::uint64_t number, std::size_t bytes, std::string* file) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    *file += static_cast<char>(number >> (8 * i));
+}
+
+void Set(std::uint64_t number, std::size_t bytes, std::size_t at,
+         std::string* file) {
+  std::string text;
+  Append(number, bytes, &text);
+  file->replace(at, bytes, text);
+}
+
+// References that are shorter than what is read of each.
+TEST_F(HostileHdf5Test, ReferencesHaveOneSize) {
+  std::string file = GoldenFile("small_earliest.h5");
+  const std::string type("\x19\0\0\0\x10\0\0\0", 8);
+  const std::size_t at = file.find(type);
+  ASSERT_NE(at, file.npos);
+  ASSERT_TRUE(Parse(file, "jpg", true).ok());
+  file[at + 4] = 1;
+  for (const bool is_kept : {true, false}) {
+    const absl::Status status = Parse(file, "jpg", is_kept);
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(status.ToString(),
+                HasSubstr("jpg: is damaged: its datatype contradicts itself"));
+  }
+}
+
+// Fill values that are not read would be zeros, and filters none.
+TEST_F(HostileHdf5Test, SharedMessagesAreNamed) {
+  const std::string file = GoldenFile("shared_messages.h5");
+  const absl::Status status = Find(file, "y");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("y: has its fi"));
+  EXPECT_THAT(status.ToString(),
+              HasSubstr(" in a heap of shared messages, which is not read"));
+  // Others can be read.
+  const std::vector<std::string> listed = List(file);
+  ASSERT_THAT(listed, testing::SizeIs(3));
+  EXPECT_THAT(listed[1], HasSubstr("in a heap of shared messages"));
+}
+
+// A group of the old kind. All symbols have the one name that there is.
+std::string GroupOfOneName(std::uint64_t symbols, std::uint64_t name_bytes) {
+  constexpr std::uint64_t kHeader = 96;
+  constexpr std::uint64_t kTree = kHeader + 40;
+  constexpr std::uint64_t kHeap = kTree + 48;
+  constexpr std::uint64_t kNames = kHeap + 32;
+  const std::uint64_t table = kNames + name_bytes + 8;
+  const std::uint64_t end = table + 8 + symbols * 40;
+  std::string file("\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16);
+  Append(4, 2, &file);
+  Append(16, 2, &file);
+  Append(0, 4, &file);
+  for (const std::uint64_t one : {std::uint64_t{0}, UINT64_MAX, end, UINT64_MAX,
+                                  std::uint64_t{0}, kHeader})
+    Append(one, 8, &file);
+  file.resize(kHeader);
+  for (const std::uint64_t one : {1, 1}) Append(one, 2, &file);
+  Append(1, 4, &file);
+  Append(24, 4, &file);
+  Append(0, 4, &file);
+  Append(0x11, 2, &file);
+  Append(16, 2, &file);
+  Append(0, 4, &file);
+  Append(kTree, 8, &file);
+  Append(kHeap, 8, &file);
+  file += std::string("TREE\0\0\1\0", 8);
+  for (const std::uint64_t one :
+       {UINT64_MAX, UINT64_MAX, std::uint64_t{0}, table, std::uint64_t{0}})
+    Append(one, 8, &file);
+  file.resize(kHeap);
+  file += std::string("HEAP\0\0\0\0", 8);
+  for (const std::uint64_t one : {name_bytes, std::uint64_t{1}, kNames})
+    Append(one, 8, &file);
+  file += std::string(name_bytes - 1, 'a') + '\0';
+  file.resize(table);
+  file += std::string("SNOD\1\0", 6);
+  Append(symbols, 2, &file);
+  for (std::uint64_t i = 0; i < symbols; ++i) {
+    Append(0, 8, &file);
+    Append(kHeader, 8, &file);
+    file.resize(file.size() + 24);
+  }
+  return file;
+}
+
+TEST_F(HostileHdf5Test, NamesHavePlacesOfTheirOwn) {
+  // One is its own name's.
+  EXPECT_THAT(Find(GroupOfOneName(1, 100), "x").ToString(),
+              HasSubstr("is not there: the file has aaa"));
+  const absl::Status status = Find(GroupOfOneName(60000, 100000), "x");
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("a group contradicts itself"));
+}
+
+// An extensible array of chunks, with a super block that says of each of many
+// pages that it was written.
+TEST_F(HostileHdf5Test, PagesTakePlace) {
+  constexpr std::uint64_t kSuper = 20;
+  std::string file = GoldenFile("sparse_latest.h5");
+  const std::size_t header = file.find("EAHD");
+  ASSERT_NE(header, file.npos);
+  const auto sum = [](std::string_view bytes) {
+    return Lookup3(AsBytes(bytes));
+  };
+  ASSERT_EQ(file[header + 5], 0);  // chunks without filters
+  file.replace(header + 7, 5, std::string("\x20\0\1\1\0", 5));
+  const std::uint64_t index = file.size();
+  const std::uint64_t super = index + 14 + 33 * 8 + 4;
+  Set(index, 8, header + 60, &file);
+  Set(sum(std::string_view(file).substr(header, 68)), 4, header + 68, &file);
+  std::string block("EAIB\0\0", 6);
+  Append(header, 8, &block);
+  for (std::uint64_t i = 0; i < 33; ++i)
+    Append(i == kSuper ? super : UINT64_MAX, 8, &block);
+  Append(sum(block), 4, &block);
+  file += block;
+  constexpr std::uint64_t kBlocks = 1 << (kSuper / 2);
+  block = std::string("EASB\0\0", 6);
+  Append(header, 8, &block);
+  Append(0, 4, &block);
+  block += std::string(kBlocks * kBlocks / 8, '\xff');
+  block += std::string(kBlocks * 8, '\0');
+  Append(sum(block), 4, &block);
+  file += block;
+  Set(file.size(), 8, 28, &file);  // the superblock's end of the file
+  Set(sum(std::string_view(file).substr(0, 44)), 4, 44, &file);
+  const absl::Status status = Parse(file, "rows", false);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(status.ToString(),
+              HasSubstr("an index of chunks contradicts itself"));
+}
+
+}  // namespace
+}  // namespace forebay::dataset::hdf5

@@ -1,0 +1,180 @@
+#include "server/pipeline/decode/upright_decoder.h"
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/server/pipeline/decode/golden_images.h"
+
+namespace forebay::pipeline::decode {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// A line of upright.txt: what Pillow's exif_transpose makes.
+struct Upright {
+  std::string name;
+  std::uint32_t width, height;
+  std::uint32_t crc;
+};
+
+std::vector<Upright> Uprights() {
+  std::ifstream file("tests/golden/decode/upright.txt");
+  std::vector<Upright> images;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    Upright image;
+    words >> image.name >> image.width >> image.height >> std::hex >> image.crc;
+    EXPECT_TRUE(words) << line;
+    image.name = "upright/" + image.name;
+    images.push_back(image);
+  }
+  EXPECT_GT(images.size(), 50u);
+  return images;
+}
+
+Bytes Decoded(UprightDecoder& decoder, const Bytes& file, const Region& region,
+              std::uint32_t factor = 1) {
+  const auto info = decoder.OpenUpright(file);
+  EXPECT_TRUE(info.ok()) << info.status();
+  if (factor > 1) decoder.Reduce(factor);
+  PixelSink sink(region);
+  const absl::Status status = decoder.Decode(region, sink);
+  EXPECT_TRUE(status.ok()) << status;
+  return sink.pixels();
+}
+
+// A region of an image of that width.
+Bytes Cut(const Bytes& image, std::uint32_t width, const Region& region) {
+  Bytes cut;
+  for (std::uint32_t y = region.top; y < region.top + region.height; ++y) {
+    const auto row =
+        image.begin() +
+        static_cast<std::ptrdiff_t>(3 * (std::size_t{y} * width + region.left));
+    cut.insert(cut.end(), row, row + 3 * std::ptrdiff_t{region.width});
+  }
+  return cut;
+}
+
+TEST(UprightDecoder, TurnsAsPillowDoes) {
+  UprightDecoder decoder{DecodeLimits{}};
+  for (const Upright& upright : Uprights()) {
+    SCOPED_TRACE(upright.name);
+    const Bytes file = GoldenFile(upright.name);
+    const auto info = decoder.OpenUpright(file);
+    ASSERT_TRUE(info.ok()) << info.status();
+    ASSERT_EQ(info->width, upright.width);
+    ASSERT_EQ(info->height, upright.height);
+    const Bytes pixels =
+        Decoded(decoder, file, {0, 0, info->width, info->height});
+    EXPECT_EQ(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())),
+              upright.crc);
+  }
+}
+
+TEST(UprightDecoder, LeavesImagesAloneIfItIsNotAsked) {
+  UprightDecoder decoder{DecodeLimits{}};
+  const Bytes file = GoldenFile("upright/6.jpg");
+  ASSERT_TRUE(decoder.OpenUpright(file).ok());
+  const auto info = decoder.Open(file);
+  ASSERT_TRUE(info.ok());
+  EXPECT_EQ(info->width, 29u);
+  EXPECT_EQ(info->height, 18u);
+  const Region all = {0, 0, 29, 18};
+  PixelSink sink(all);
+  ASSERT_TRUE(decoder.Decode(all, sink).ok());
+  EXPECT_EQ(sink.pixels(), Decoded(decoder, GoldenFile("upright/1.jpg"), all));
+}
+
+TEST(UprightDecoder, GivesRegionsAtEachScale) {
+  constexpr std::uint32_t kSeed = 20231126;
+  std::printf("seed %u\n", kSeed);
+  std::mt19937 random(kSeed);
+  const auto draw = [&](std::uint32_t low, std::uint32_t high) {
+    return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
+  };
+  UprightDecoder decoder{DecodeLimits{}};
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    for (const char* suffix : {".jpg", ".png"}) {
+      const Bytes file =
+          GoldenFile("upright/" + std::to_string(orientation) + suffix);
+      for (const std::uint32_t factor : {1, 2, 4, 8}) {
+        const ImageInfo info = decoder.OpenUpright(file).value();
+        Reduction scale;
+        if (factor > 1) scale = decoder.Reduce(factor);
+        const std::uint32_t width = scale.Reduced(info.width);
+        const std::uint32_t height = scale.Reduced(info.height);
+        const Bytes whole =
+            Decoded(decoder, file, {0, 0, width, height}, factor);
+        for (int i = 0; i < 20; ++i) {
+          Region region;
+          region.left = draw(0, width - 1);
+          region.top = draw(0, height - 1);
+          region.width = draw(1, width - region.left);
+          region.height = draw(1, height - region.top);
+          ASSERT_EQ(Decoded(decoder, file, region, factor),
+                    Cut(whole, width, region))
+              << orientation << suffix << " 1/" << factor;
+        }
+      }
+    }
+  }
+}
+
+// 29 x 18 pixels make 8 x 5 at 1/4, of which the last stand for 1 and 2.
+TEST(UprightDecoder, TellsWhereAReducedImageBegins) {
+  struct Case {
+    int orientation;
+    std::uint32_t left, top;
+  };
+  UprightDecoder decoder{DecodeLimits{}};
+  for (const Case& each : {Case{1, 0, 0},
+                           {2, 3, 0},
+                           {3, 3, 2},
+                           {4, 0, 2},
+                           {5, 0, 0},
+                           {6, 2, 0},
+                           {7, 2, 3},
+                           {8, 0, 3}}) {
+    const Bytes file =
+        GoldenFile("upright/" + std::to_string(each.orientation) + ".jpg");
+    ASSERT_TRUE(decoder.OpenUpright(file).ok());
+    const Reduction scale = decoder.Reduce(4);
+    EXPECT_EQ(scale.factor, 4u);
+    EXPECT_EQ(scale.left, each.left) << each.orientation;
+    EXPECT_EQ(scale.top, each.top) << each.orientation;
+  }
+}
+
+TEST(UprightDecoder, CountsTheTurnedPixels) {
+  const Bytes file = GoldenFile("upright/6.jpg");
+  UprightDecoder decoder{DecodeLimits{}};
+  const std::uint64_t stored = decoder.Open(file)->scratch_bytes;
+  const std::uint64_t turned = decoder.OpenUpright(file)->scratch_bytes;
+  EXPECT_GE(turned, stored + 3 * 29 * 18);
+  UprightDecoder small{{.scratch_bytes = turned - 1}};
+  EXPECT_TRUE(small.Open(file).ok());
+  EXPECT_EQ(small.OpenUpright(file).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(UprightDecoder, TakesOnlyRegionsOfTheTurnedImage) {
+  const Bytes file = GoldenFile("upright/6.jpg");
+  UprightDecoder decoder{DecodeLimits{}};
+  for (const Region& region :
+       {Region{0, 0, 29, 18}, {0, 0, 0, 1}, {18, 0, 1, 1}, {0, 29, 1, 1}}) {
+    ASSERT_TRUE(decoder.OpenUpright(file).ok());
+    PixelSink sink(region);
+    EXPECT_EQ(decoder.Decode(region, sink).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::pipeline::decode
