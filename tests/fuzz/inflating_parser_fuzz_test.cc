@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -93,10 +94,11 @@ std::vector<std::uint64_t> EndsOf(Bytes content, std::optional<int> level,
   return parser->TakeRecords().ends;
 }
 
-std::vector<MemberRecord> MembersOf(Bytes content, std::optional<int> level,
-                                    bool* ok) {
+// Members, and what those that are compressed inflate to.
+std::pair<std::vector<MemberRecord>, std::vector<std::uint32_t>> MembersOf(
+    Bytes content, std::optional<int> level, bool* ok) {
   WorkingMemory memory(AmpleBudget(), "members");
-  const auto fields = FieldChoice::Create({"cls"});
+  const auto fields = FieldChoice::Create({"cls;cls.gz"});
   Require(fields.ok());
   std::optional<ShardParser> parser;
   *ok = Parse(content, level, memory,
@@ -109,7 +111,8 @@ std::vector<MemberRecord> MembersOf(Bytes content, std::optional<int> level,
               })
             .ok();
   if (!*ok) return {};
-  return parser->TakeSamples().members;
+  auto samples = parser->TakeSamples();
+  return {std::move(samples.members), std::move(samples.inflated)};
 }
 
 }  // namespace

@@ -69,6 +69,11 @@ def main():
                                              ("b.txt", b""), ("c.txt", b"c" * 600)]))
     put("inflating_parser/pax", b"\0" + tar([("a" * 150 + ".cls", b"7")],
                                             tarfile.PAX_FORMAT))
+    gzipped = tar([("a.cls.gz", packed(b"7", 31)), ("b.cls", b"8"),
+                   ("c.cls.gz", packed(b"9" * 600, 31, 0))])
+    put("inflating_parser/gzipped", b"\5" + gzipped)
+    # Nothing behind the last member.
+    put("inflating_parser/unended", b"\5" + gzipped[:7 * 512])
     put("inflating_parser/records", b"\1" + (
         HERE.parent / "golden" / "tfrecord" / "plain.tfrecord").read_bytes())
 

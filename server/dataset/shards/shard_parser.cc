@@ -45,7 +45,8 @@ absl::Status ShardParser::Take(absl::Span<const std::uint8_t> bytes) {
 absl::Status ShardParser::EndAt(std::uint64_t size) {
   const bool was_over = !walk_.wanted().has_value();
   FOREBAY_RETURN_IF_ERROR(walk_.EndAt(size));
-  if (was_over) return absl::OkStatus();
+  shard_.version.size = size;
+  if (was_over || walk_.wanted().has_value()) return absl::OkStatus();
   std::vector<GroupedSample> found;
   grouping_.Finish(&found);
   return Keep(found);

@@ -80,7 +80,6 @@ absl::Status TarWalk::EndAt(std::uint64_t size) {
   size_ = size;
   if (over_) return absl::OkStatus();
   over_ = true;
-  gzipped_.reset();
   if (size < kTarBlock) {
     return absl::DataLossError(absl::StrCat(
         object_, ": is no tar archive: it has only ", size, " bytes"));
@@ -96,6 +95,8 @@ absl::Status TarWalk::EndAt(std::uint64_t size) {
   } else if (overrides_.any) {
     status = absl::DataLossError("the member that attributes speak of lacks");
   }
+  // Else its end is there, and still wanted.
+  if (!status.ok()) gzipped_.reset();
   return Annotated(status);
 }
 
