@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "server/executor/thread_pool_executor.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/ring.h"
@@ -43,7 +44,9 @@ TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
   const absl::Status probe = storage::local::Ring::Probe();
   if (!probe.ok()) GTEST_SKIP() << probe;
   storage::AllJobShares shares;
-  LocalReads reads(proto::StorageConfig::default_instance(), &shares);
+  executor::ThreadPoolExecutor executor(1);
+  LocalReads reads(proto::StorageConfig::default_instance(), &executor,
+                   &shares);
   EXPECT_TRUE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
@@ -53,7 +56,8 @@ TEST(LocalReadsTest, ReadsByThreadsWhereToldSo) {
   proto::StorageConfig config;
   config.set_io_uring("off");
   storage::AllJobShares shares;
-  LocalReads reads(config, &shares);
+  executor::ThreadPoolExecutor executor(1);
+  LocalReads reads(config, &executor, &shares);
   EXPECT_FALSE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
@@ -65,7 +69,8 @@ TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
     proto::StorageConfig config;
     config.set_io_uring("auto");
     storage::AllJobShares shares;
-    LocalReads reads(config, &shares);
+    executor::ThreadPoolExecutor executor(1);
+    LocalReads reads(config, &executor, &shares);
     EXPECT_FALSE(reads.io_uring());
     EXPECT_THAT(reads.refusal(),
                 testing::StartsWith("io_uring is forbidden here"));
@@ -78,7 +83,8 @@ TEST(LocalReadsTest, CapsHoldUpItsReads) {
     proto::StorageConfig config;
     config.set_io_uring(io_uring);
     storage::AllJobShares shares;
-    LocalReads reads(config, &shares);
+    executor::ThreadPoolExecutor executor(1);
+    LocalReads reads(config, &executor, &shares);
     shares.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
     EXPECT_TRUE(TryToRead(&reads).ok());
     std::thread held([&reads] { EXPECT_TRUE(TryToRead(&reads).ok()); });

@@ -60,7 +60,7 @@ void ExpectEqual(const records::FileRecords& found, const std::string& file,
     ASSERT_TRUE(keys.Next());
     EXPECT_EQ(keys.key(), expected.entries[i].key);
   }
-  EXPECT_EQ(keys.left(), 0u);
+  EXPECT_FALSE(keys.Next());
 }
 
 TEST_F(LmdbParserTest, FindsWhatLiblmdbFinds) {
