@@ -38,7 +38,8 @@ def test_crc32c_is_castagnolis():
     (b"MMIDIDX\0\0" + bytes(9), "megatron_index"), (b"\xff\xd8\xff\xe0", "image"),
     (b"RIFF\0\0\0\0WEBP", "image"), (b"RIFF\0\0\0\0WAVE", "audio"),
     (b"a,b\n1,2\n", "text"), ("caf\xe9".encode() * 9, "text"), (b"a\0b", None),
-    (b"\x80\4K\1.", "pickle"), (b"", None), (b"\0" * 100, None), (b"\xff", None)])
+    (b"\x80\4K\1.", "pickle"), (b"", None), (b"\0" * 100, None), (b"\xff", None)],
+    ids=lambda value: "" if isinstance(value, bytes) else str(value))
 def test_kinds_of_files(head, kind):
     assert magic.kind_of(head) == kind
 

@@ -238,7 +238,8 @@ def arrays():
     ("a.zip", archive("x/cat/1.jpg", "x/dog/2.jpg")), ("a.npy", array([1, 2])),
     ("a.csv", b"image,label\r\n\"i/1.jpg\",3\r\n"),
     ("a.jsonl", b'{"image": "i/1.jpg", "label": [3]}\n'),
-    ("a.idx", b"MMIDIDX\0\0" + bytes(8) + b"\x08"), ("a", record())])
+    ("a.idx", b"MMIDIDX\0\0" + bytes(8) + b"\x08"), ("a", record())],
+    ids=lambda value: "" if isinstance(value, bytes) else value)
 def test_damaged_files_end_in_one_sentence(tmp_path, name, content):
     make(tmp_path, {"i/1.jpg": JPEG, "a.bin": bytes(64)})
     chance = random.Random(name)
