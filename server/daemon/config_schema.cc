@@ -193,15 +193,9 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
     FOREBAY_RETURN_IF_ERROR(CheckAbsolutePath(value));
   } else if (key == "s3.addressing") {
     return CheckOneOf({"auto", "path", "virtual"}, value);
-  } else if (key == "s3.credentials") {
-    if (value != "auto" && value != "none" && !value.starts_with('/')) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("must be \"auto\", \"none\" or an absolute path, not \"",
-                       View(value), "\""));
-    }
   } else if (key == "cuda.memory") {
     if (value != "auto") return CheckSize(value);
-  } else if (key == "cuda.plugin") {
+  } else if (key == "cuda.plugin" || key == "s3.credentials") {
     if (value != "auto" && value != "none" && !value.starts_with('/')) {
       return absl::InvalidArgumentError(
           absl::StrCat("must be \"auto\", \"none\" or an absolute path, not \"",

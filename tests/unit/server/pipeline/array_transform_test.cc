@@ -112,15 +112,17 @@ TEST(ArrayTransformTest, ResamplingToTheSameRateChangesNothing) {
 }
 
 TEST(ArrayTransformTest, LengthsAreAsPlanned) {
+  const std::string mel =
+      "ops { mel_spectrogram { spectrogram { n_fft: 20 center: false } } } ";
+  const std::string volume =
+      "ops { slice { start: 3 } } ops { vol { gain: 1 } } ";
   const std::string pipelines[] = {
       "ops { resample { orig_freq: 441 new_freq: 160 } } ",
       "ops { resample { orig_freq: 2 new_freq: 3 } } " +
           std::string(kSmallSpectrogram),
       "ops { spectrogram { n_fft: 50 hop_length: 7 pad_mode: CONSTANT } } ",
-      "ops { mel_spectrogram { spectrogram { n_fft: 20 center: false } } } "
-      "ops { slice { stop: 90 } } ops { amplitude_to_db {} }",
-      "ops { slice { start: 3 } } ops { vol { gain: 1 } } "
-      "ops { slice { start: -400 } } ops { vol { gain: 1 } }",
+      mel + "ops { slice { stop: 90 } } ops { amplitude_to_db {} }",
+      volume + "ops { slice { start: -400 } } ops { vol { gain: 1 } }",
       "ops { mfcc { mel { spectrogram { pad: 9 } n_mels: 4 } n_mfcc: 2 } }"};
   const Clip clip({2000}, std::vector<float>(2000, 0.5F));
   for (const std::string& ops : pipelines) {

@@ -36,7 +36,8 @@ class ScriptedLayout final : public ObjectLayout {
   mutable int looks = 0;
 };
 
-void RunAtOnce(const ReadPurpose&, std::int64_t, std::function<void()> task) {
+void RunAtOnce(const ReadPurpose&, std::int64_t,
+               const std::function<void()>& task) {
   task();
 }
 

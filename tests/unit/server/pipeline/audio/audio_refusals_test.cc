@@ -30,7 +30,7 @@ TEST(AudioRefusalsTest, OfResample) {
             "lowpass_filter_width is 1025, not 1 to 1024");
   for (const char* const value : {"nan", "-1", "1.1", "inf"}) {
     EXPECT_NE(Refusal(both + "rolloff: " + value + " }"), "");
-    EXPECT_NE(Refusal(both + "beta: " + value + " }") == "",
+    EXPECT_NE(Refusal(both + "beta: " + value + " }").empty(),
               std::string(value) != "1.1");
   }
   EXPECT_EQ(Refusal(both + "method: 3 }"),

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "server/storage/s3/xml.h"
 
 namespace forebay::storage::s3 {
@@ -62,31 +63,31 @@ TEST_F(ParseListPageTest, NamesMayStandAsTheyAre) {
 }
 
 TEST_F(ParseListPageTest, ChecksEveryField) {
-  const auto item = [](const std::string& fields) {
-    return Page("<EncodingType>url</EncodingType><Contents>" + fields +
-                "</Contents>");
+  const auto item = [](const auto&... fields) {
+    return Page(absl::StrCat("<EncodingType>url</EncodingType><Contents>",
+                             fields..., "</Contents>"));
   };
   const std::string key = "<Key>p/a</Key>";
   const std::string tag = "<ETag>e</ETag>";
   const std::string size = "<Size>1</Size>";
-  EXPECT_TRUE(Parse(item(key + tag + size)).ok());
+  EXPECT_TRUE(Parse(item(key, tag, size)).ok());
   for (const std::string& xml :
        {std::string(),
         std::string("no XML"),
         std::string("<a>"),
         std::string("<Error><Code>x</Code></Error>"),
         item(""),
-        item(tag + size),
-        item(key + tag),
-        item(key + size),
-        item("<Key>q/a</Key>" + tag + size),
-        item("<Key>p/%4</Key>" + tag + size),
-        item("<Key>p/%zz</Key>" + tag + size),
-        item("<Key>p/%00</Key>" + tag + size),
-        item(key + tag + "<Size>-1</Size>"),
-        item(key + tag + "<Size>18446744073709551616</Size>"),
-        item(key + "<ETag>\"a b\"</ETag>" + size),
-        item(key + "<ETag>" + std::string(129, 'e') + "</ETag>" + size),
+        item(tag, size),
+        item(key, tag),
+        item(key, size),
+        item("<Key>q/a</Key>", tag, size),
+        item("<Key>p/%4</Key>", tag, size),
+        item("<Key>p/%zz</Key>", tag, size),
+        item("<Key>p/%00</Key>", tag, size),
+        item(key, tag, "<Size>-1</Size>"),
+        item(key, tag, "<Size>18446744073709551616</Size>"),
+        item(key, "<ETag>\"a b\"</ETag>", size),
+        item(key, "<ETag>", std::string(129, 'e'), "</ETag>", size),
         Page("<IsTruncated>true</IsTruncated>"),
         Page("<CommonPrefixes><Prefix>p/a</Prefix></CommonPrefixes>"),
         Page("<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>"),

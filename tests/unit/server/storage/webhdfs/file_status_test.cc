@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
 namespace forebay::storage::webhdfs {
@@ -54,28 +55,28 @@ TEST(FileStatusTest, AVersionIsOfANumberAndATime) {
 }
 
 TEST(FileStatusTest, ChecksEveryField) {
-  const auto item = [](const std::string& fields) {
-    return "{\"FileStatuses\": {\"FileStatus\": [{" + fields + "}]}}";
+  const auto item = [](const auto&... fields) {
+    return absl::StrCat("{\"FileStatuses\": {\"FileStatus\": [{", fields...,
+                        "}]}}");
   };
   const std::string name = R"("pathSuffix": "a", )";
   const std::string length = R"("type": "FILE", "length": 1, )";
   const std::string time = R"("modificationTime": 1)";
-  EXPECT_TRUE(ParseFolder(item(name + length + time)).ok());
+  EXPECT_TRUE(ParseFolder(item(name, length, time)).ok());
   for (const std::string& json :
        {std::string(), std::string("[]"), std::string("{}"),
         std::string(R"({"FileStatuses": 1})"),
         std::string(R"({"FileStatuses": {"FileStatus": {}}})"),
         std::string(R"({"FileStatuses": {"FileStatus": [1]}})"),
         std::string(R"({"DirectoryListing": {"remainingEntries": 0}})"),
-        std::string(R"({"DirectoryListing": 1})"), item(length + time),
-        item(R"("pathSuffix": "", )" + length + time),
-        item(R"("pathSuffix": "a/b", )" + length + time),
-        item(R"("pathSuffix": "..", )" + length + time),
-        item(name + R"("type": "FILE", "length": -1, )" + time),
-        item(name + R"("type": "FILE", "length": 9223372036854775808, )" +
-             time),
-        item(name + R"("type": "FILE", "length": "1", )" + time),
-        item(name + R"("type": "FILE", "length": 1)")})
+        std::string(R"({"DirectoryListing": 1})"), item(length, time),
+        item(R"("pathSuffix": "", )", length, time),
+        item(R"("pathSuffix": "a/b", )", length, time),
+        item(R"("pathSuffix": "..", )", length, time),
+        item(name, R"("type": "FILE", "length": -1, )", time),
+        item(name, R"("type": "FILE", "length": 9223372036854775808, )", time),
+        item(name, R"("type": "FILE", "length": "1", )", time),
+        item(name, R"("type": "FILE", "length": 1)")})
     EXPECT_EQ(ParseFolder(json).status().code(), absl::StatusCode::kDataLoss)
         << json;
   for (const char* json : {"", "{}", R"({"FileStatus": []})"})
