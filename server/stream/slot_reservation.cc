@@ -1,6 +1,7 @@
 #include "server/stream/slot_reservation.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
@@ -12,6 +13,8 @@ constexpr std::uint32_t kDefaultDepth = 2;
 // Enough to keep many workers busy with large photographs, little beside the
 // slots.
 constexpr std::uint64_t kReadWindow = std::uint64_t{16} << 20;
+// The part of all memory that is there for more than that.
+constexpr std::uint64_t kPart = 16;
 
 // Names the largest sample, which needs so much memory.
 absl::Status NameLargest(const absl::Status& status,
@@ -23,6 +26,15 @@ absl::Status NameLargest(const absl::Status& status,
                                      dataset.At(id).object));
 }
 
+// Bytes of samples of that size for each CPU, and of one that is read
+// meanwhile; no more than a part of all memory.
+std::uint64_t ForAllCpus(const base::MemoryBudget& budget,
+                         std::uint64_t sample) {
+  const std::uint64_t most = budget.limit() / kPart;
+  const std::uint64_t samples = std::thread::hardware_concurrency() + 1;
+  return sample > most / samples ? most : sample * samples;
+}
+
 }  // namespace
 
 std::uint32_t SlotsFor(std::uint32_t depth) {
@@ -32,8 +44,11 @@ std::uint32_t SlotsFor(std::uint32_t depth) {
 absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
     base::MemoryBudget* budget, const dataset::Dataset& dataset) {
   const std::uint64_t largest = storage::HeldBytes(dataset.largest_sample());
-  auto window =
-      budget->Reserve(std::max(kReadWindow, largest), "reads in flight");
+  const std::uint64_t least = std::max(kReadWindow, largest);
+  const std::uint64_t wanted = std::max(least, ForAllCpus(*budget, largest));
+  auto window = budget->Reserve(wanted, "reads in flight");
+  if (!window.ok() && wanted > least)
+    window = budget->Reserve(least, "reads in flight");
   if (window.ok() || largest <= kReadWindow) return window;
   return NameLargest(window.status(), dataset);
 }

@@ -1,6 +1,7 @@
 """Reads epochs of windows of audio files through Forebay."""
 
 import json
+import pathlib
 import sys
 import time
 
@@ -13,7 +14,8 @@ PAGE = 4096
 
 
 def measure(path, frames, epochs, mel=None, batch_size=8):
-    """Reads shuffled epochs, of which the first is not measured.
+    """Reads shuffled epochs as one, behind one that is not measured: an epoch of few
+    files begins again before it has filled what is prepared ahead.
 
     Args:
       mel: arguments of MelSpectrogram, or None.
@@ -23,16 +25,17 @@ def measure(path, frames, epochs, mel=None, batch_size=8):
     """
     ops = [T.RandomWindow(frames)] + ([] if mel is None else
                                       [T.MelSpectrogram(**mel)])
-    loader = forebay.DataLoader(path, batch_size=batch_size, shuffle=True,
+    files = len(list(pathlib.Path(path).iterdir()))
+    order = numpy.random.default_rng(0).permutation(numpy.arange(files).repeat(epochs))
+    loader = forebay.DataLoader(path, batch_size=batch_size, sampler=order.tolist(),
                                 transform={"audio": T.Compose(ops)},
                                 framework="numpy")
-    for epoch in range(epochs + 1):
-        if epoch == 1:
-            samples, begin = 0, time.monotonic()
+    for _ in range(2):
+        samples, begin = 0, time.monotonic()
         for batch in loader:
             batch.audio.reshape(-1).view(numpy.uint8)[::PAGE].max()
-            samples = samples + len(batch.sample_ids) if epoch else 0
-    seconds = time.monotonic() - begin
+            samples += len(batch.sample_ids)
+        seconds = time.monotonic() - begin
     loader.close()
     return {"samples": samples, "seconds": seconds}
 
