@@ -32,9 +32,10 @@ def _enlarge(path, target):
     with PIL.Image.open(path) as opened:
         image = opened.convert("RGB")
     zoom = min(image.width / WIDTH, image.height / HEIGHT)
-    left = (image.width - zoom * WIDTH) / 2
-    top = (image.height - zoom * HEIGHT) / 2
-    box = (left, top, left + zoom * WIDTH, top + zoom * HEIGHT)
+    left = max(0, image.width - zoom * WIDTH) / 2
+    top = max(0, image.height - zoom * HEIGHT) / 2
+    box = (left, top, min(image.width, left + zoom * WIDTH),
+           min(image.height, top + zoom * HEIGHT))
     image.resize((WIDTH, HEIGHT), PIL.Image.LANCZOS, box).save(
         target, "JPEG", quality=90, subsampling="4:2:0")
 
