@@ -1,0 +1,52 @@
+#include "server/stream/slot_reservation.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
+#include "server/storage/byte_source.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+std::uint64_t WindowFor(std::uint64_t limit, std::uint64_t sample_bytes) {
+  base::MemoryBudget budget(limit);
+  const auto window =
+      ReserveReadWindow(&budget, NumberedDataset(10, sample_bytes));
+  EXPECT_TRUE(window.ok()) << window.status();
+  return window.ok() ? window->bytes() : 0;
+}
+
+TEST(ReserveReadWindowTest, HasRoomForSmallSamples) {
+  EXPECT_EQ(WindowFor(1024 * kMiB, 100), 16 * kMiB);
+}
+
+TEST(ReserveReadWindowTest, HasRoomForALargeSampleOnEachCpuAndOneMore) {
+  const std::uint64_t held = storage::HeldBytes(8 * kMiB);
+  const std::uint64_t cpus = std::thread::hardware_concurrency();
+  EXPECT_EQ(WindowFor(std::uint64_t{1} << 44, 8 * kMiB),
+            std::max(16 * kMiB, held * (cpus + 1)));
+}
+
+TEST(ReserveReadWindowTest, TakesASmallPartOfTheMemoryForThat) {
+  EXPECT_EQ(WindowFor(400 * kMiB, 20 * kMiB),
+            std::max(400 * kMiB / 16, storage::HeldBytes(20 * kMiB)));
+}
+
+TEST(ReserveReadWindowTest, TakesLessWhereMemoryIsShort) {
+  base::MemoryBudget budget(1600 * kMiB);
+  const auto taken = budget.Reserve(1560 * kMiB, "a test");
+  ASSERT_TRUE(taken.ok());
+  const auto window =
+      ReserveReadWindow(&budget, NumberedDataset(10, 30 * kMiB));
+  ASSERT_TRUE(window.ok()) << window.status();
+  EXPECT_EQ(window->bytes(), storage::HeldBytes(30 * kMiB));
+}
+
+}  // namespace
+}  // namespace forebay::stream
