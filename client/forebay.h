@@ -500,8 +500,8 @@ typedef struct forebay_loader_options {
    * FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD, `uri`
    * is then the path of the files, with braces ("{00..12}.tar", "{a,b}.tar"),
    * then *, ? and [...]; for FOREBAY_MANIFEST, the path of the manifest. The
-   * daemon reads
-   * "gs://bucket/...", "http://..." and "https://..." as itself. */
+   * daemon reads "gs://bucket/...", "s3://bucket/...", "hdfs://host/...",
+   * "webhdfs://host:port/...", "http://..." and "https://..." as itself. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8. None

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/shm_layout.h"
 #include "server/base/status.h"
+#include "server/pipeline/audio/op_reader.h"
 #include "server/pipeline/op_reader.h"
 #include "server/pipeline/op_title.h"
 
@@ -121,20 +122,15 @@ class Builder {
       case KindCase::kSlice:
       case KindCase::kRandomWindow:
       case KindCase::kTranspose:
-      case KindCase::kResample:
-      case KindCase::kToMono:
-      case KindCase::kVol:
-      case KindCase::kSpectrogram:
-      case KindCase::kMelSpectrogram:
-      case KindCase::kAmplitudeToDb:
-      case KindCase::kMfcc:
-      case KindCase::kTimeMasking:
-      case KindCase::kFrequencyMasking:
-        return absl::InvalidArgumentError(
-            "is for arrays: give it to a field by name");
+        return IsForArrays();
       default:
-        return AddValueOp(op);
+        return audio::IsAudioOp(op) ? IsForArrays() : AddValueOp(op);
     }
+  }
+
+  static absl::Status IsForArrays() {
+    return absl::InvalidArgumentError(
+        "is for arrays: give it to a field by name");
   }
 
   absl::Status AddExifTranspose() {

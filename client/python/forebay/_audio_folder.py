@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import List, Optional, Union
 
-from . import errors
-from ._npy_folder import FOLDERS, look
-from ._torch_data import IMAGE_EXTENSIONS
+from . import _folder_endings, errors
 
 _ENDINGS = {".wav", ".flac", ".ogg", ".opus", ".mp3"}
 
@@ -58,13 +56,9 @@ def field_names(dataset: AudioFolder) -> List[bytes]:
 def find(path: Union[str, bytes]) -> Optional[AudioFolder]:
     """The dataset that a local folder of audio files is: with labels, unless files lie
     right in it. None if there are none, or images in its folders."""
-    try:
-        own, folders = look(os.fsdecode(path))
-        found = [look(folder)[0] for folder in folders[:FOLDERS]]
-    except OSError:
+    found = _folder_endings.look(path)
+    if found is None:
         return None
-    if any(IMAGE_EXTENSIONS & endings for endings in found):
-        return None
-    if _ENDINGS & own:
+    if _ENDINGS & found.own:
         return AudioFolder(path, False)
-    return AudioFolder(path, True) if _ENDINGS & set().union(*found) else None
+    return AudioFolder(path, True) if _ENDINGS & found.below else None

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from typing import List, Optional, Union
 
-from . import errors
-from ._torch_data import IMAGE_EXTENSIONS
-
-# A look into a folder is at so many entries, and into so many folders in it.
-_ENTRIES, FOLDERS = 1000, 8
+from . import _folder_endings, errors
 
 
 class NpyFolder:
@@ -63,25 +58,9 @@ def field_names(dataset: NpyFolder) -> List[bytes]:
 def ending_in(path: Union[str, bytes]) -> Optional[str]:
     """The end of the names of a local folder's files, ".npy" or ".npz"; None if they
     are of other kinds, or there are images in its folders."""
-    try:
-        own, folders = look(os.fsdecode(path))
-        found = [look(folder)[0] for folder in folders[:FOLDERS]]
-    except OSError:
+    found = _folder_endings.look(path)
+    if found is None:
         return None
-    if any(IMAGE_EXTENSIONS & endings for endings in found):
-        return None
-    if ".npz" in own:
+    if ".npz" in found.own:
         return ".npz"
-    return ".npy" if ".npy" in own.union(*found) else None
-
-
-def look(path):
-    """The endings of a folder's files, and its folders."""
-    endings, folders = set(), []
-    with os.scandir(path) as entries:
-        for entry in itertools.islice(entries, _ENTRIES):
-            if entry.is_dir():
-                folders.append(entry.path)
-            else:
-                endings.add(os.path.splitext(entry.name)[1].lower())
-    return endings, sorted(folders)
+    return ".npy" if ".npy" in found.own | found.below else None

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/storage/http/bucket_uri.h"
 #include "server/storage/http/url.h"
 
 namespace forebay::storage::gcs {
@@ -48,28 +49,16 @@ GcsRoot::GcsRoot(std::string uri, std::string bucket, std::string bucket_url,
 absl::StatusOr<std::shared_ptr<const GcsRoot>> GcsRoot::Create(
     std::string_view uri, const std::string& endpoint,
     std::string_view reader) {
-  constexpr std::string_view kScheme = "gs://";
-  std::string name(uri);
-  if (!uri.starts_with(kScheme))
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": is no URI gs://bucket/prefix"));
-  std::string_view rest = uri.substr(kScheme.size());
-  const std::string_view bucket = rest.substr(0, rest.find('/'));
-  rest.remove_prefix(bucket.size());
-  if (!IsBucketName(bucket))
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": no bucket can have that name"));
-  while (rest.ends_with('/')) rest.remove_suffix(1);
-  std::string prefix;
-  if (!rest.empty()) prefix = absl::StrCat(std::string(rest.substr(1)), "/");
-  if (prefix.size() > kMaxNameBytes || prefix.find('\0') != prefix.npos)
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": no object's name can begin so"));
+  auto parts = http::ParseBucketUri(uri, {.scheme = "gs://",
+                                          .object_name = "name",
+                                          .longest = kMaxNameBytes,
+                                          .is_bucket = IsBucketName});
+  if (!parts.ok()) return parts.status();
+  std::string bucket_url = absl::StrCat(
+      endpoint, "/storage/v1/b/", http::EscapeComponent(parts->bucket), "/o");
   return std::shared_ptr<const GcsRoot>(
-      new GcsRoot(std::move(name), std::string(bucket),
-                  absl::StrCat(endpoint, "/storage/v1/b/",
-                               http::EscapeComponent(bucket), "/o"),
-                  std::move(prefix), reader));
+      new GcsRoot(std::string(uri), std::move(parts->bucket),
+                  std::move(bucket_url), std::move(parts->prefix), reader));
 }
 
 absl::StatusOr<std::string> GcsRoot::ObjectUrl(std::string_view object) const {

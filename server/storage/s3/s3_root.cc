@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/storage/http/bucket_uri.h"
 #include "server/storage/http/url.h"
 
 namespace forebay::storage::s3 {
@@ -58,26 +59,15 @@ S3Root::S3Root(std::string uri, std::string bucket, std::string bucket_url,
 
 absl::StatusOr<std::shared_ptr<const S3Root>> S3Root::Create(
     std::string_view uri, const Endpoint& endpoint, std::string_view reader) {
-  constexpr std::string_view kScheme = "s3://";
-  std::string name(uri);
-  if (!uri.starts_with(kScheme))
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": is no URI s3://bucket/prefix"));
-  std::string_view rest = uri.substr(kScheme.size());
-  const std::string_view bucket = rest.substr(0, rest.find('/'));
-  rest.remove_prefix(bucket.size());
-  if (!IsBucketName(bucket))
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": no bucket can have that name"));
-  while (rest.ends_with('/')) rest.remove_suffix(1);
-  std::string prefix;
-  if (!rest.empty()) prefix = absl::StrCat(std::string(rest.substr(1)), "/");
-  if (prefix.size() > kMaxKeyBytes || prefix.find('\0') != prefix.npos)
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": no object's key can begin so"));
+  auto parts = http::ParseBucketUri(uri, {.scheme = "s3://",
+                                          .object_name = "key",
+                                          .longest = kMaxKeyBytes,
+                                          .is_bucket = IsBucketName});
+  if (!parts.ok()) return parts.status();
+  std::string bucket_url = endpoint.UrlOf(parts->bucket);
   return std::shared_ptr<const S3Root>(
-      new S3Root(std::move(name), std::string(bucket), endpoint.UrlOf(bucket),
-                 std::move(prefix), reader));
+      new S3Root(std::string(uri), std::move(parts->bucket),
+                 std::move(bucket_url), std::move(parts->prefix), reader));
 }
 
 absl::StatusOr<std::string> S3Root::UrlOf(std::string_view object) const {
