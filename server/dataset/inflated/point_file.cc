@@ -24,7 +24,7 @@ using storage::inflated::PackedFile;
 using storage::inflated::Windows;
 
 constexpr IndexFileType kType = {
-    {'F', 'B', 'Y', 'P', 'O', 'I', 'N', 'T'}, 1, 0};
+    {'F', 'B', 'Y', 'P', 'O', 'I', 'N', 'T'}, 2, 0};
 
 struct Header {
   IndexFileType type;

@@ -42,9 +42,9 @@ class PointFileWriter {
   PointFileWriter(std::string path, base::WorkingMemory* memory)
       : path_(std::move(path)), memory_(memory) {}
 
-  // Keeps a window (storage::inflated::PackWindow). Returns where.
+  // Keeps a window (storage::inflated::PackKept). Returns where.
   absl::StatusOr<std::uint64_t> Add(std::string_view window);
-  // So a piece (storage::inflated::PackPiece).
+  // So a piece (storage::inflated::PackKept).
   absl::StatusOr<std::uint64_t> AddPiece(std::string_view piece);
 
   // Returns the points of the files, of which some are compressed; null if none

@@ -23,7 +23,7 @@ using storage::inflated::AccessPoint;
 using storage::inflated::AsBytes;
 using storage::inflated::FilePoints;
 using storage::inflated::InflatedFile;
-using storage::inflated::PackWindow;
+using storage::inflated::PackKept;
 
 class PointFileTest : public testing::Test {
  protected:
@@ -39,9 +39,9 @@ class PointFileTest : public testing::Test {
         const std::string window = WindowOf(file * 10 + i);
         AccessPoint point = {.offset = i * 1'000'000, .bit = i * 3001};
         point.window_bytes =
-            static_cast<std::uint32_t>(PackWindow(AsBytes(window)).size());
+            static_cast<std::uint32_t>(PackKept(AsBytes(window)).size());
         point.window_crc32c = base::Crc32c(AsBytes(window));
-        const auto at = writer.Add(PackWindow(AsBytes(window)));
+        const auto at = writer.Add(PackKept(AsBytes(window)));
         if (!at.ok()) return at.status();
         point.window_offset = *at;
         found[file]->points.push_back(point);
