@@ -87,6 +87,7 @@ class LoaderOptions(c.Structure):
         ("device", c.c_int32),
         *_all(c.c_char_p, "folder", "database", "length_field"),
         ("max_length", c.c_uint64), *_all(c.c_int, "by_length", "padded"),
+        ("max_seconds", c.c_double),
     ]
 
 
