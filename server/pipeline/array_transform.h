@@ -51,6 +51,8 @@ class ArrayTransform {
   // The type of the arrays that Run makes. They may differ in the first axis
   // alone.
   const ArrayType& output() const { return parts_.back()->output(); }
+  // The sample rate of the first sample's array; 0: it has none.
+  std::uint32_t first_rate() const { return first_rate_; }
   // How many elements the first axis of the output has at most, if the axis in
   // which inputs differ has so many.
   std::uint64_t LongestFrom(std::uint64_t length) const;
