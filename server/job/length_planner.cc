@@ -75,7 +75,7 @@ class Planner {
   bool GivesRoom() const;
   absl::Status Survey(const stream::SampleRoom& room,
                       const std::stop_token& stop);
-  std::uint64_t LongestSample() const;
+  std::uint64_t LongestLength() const;
   std::string Described(std::uint64_t length) const;
   absl::Status Limit();
   absl::Status Order(base::MemoryBudget* budget);
@@ -227,7 +227,7 @@ absl::Status Planner::Survey(const stream::SampleRoom& room,
   return absl::OkStatus();
 }
 
-std::uint64_t Planner::LongestSample() const {
+std::uint64_t Planner::LongestLength() const {
   return equal_.value_or(survey_.has_value() ? survey_->lengths().largest()
                                              : 0);
 }
@@ -240,11 +240,16 @@ std::string Planner::Described(std::uint64_t length) const {
 }
 
 absl::Status Planner::Limit() {
-  if (LongestSample() > most()) {
+  const std::uint64_t longest = LongestLength();
+  if (longest > most()) {
+    std::uint64_t sample = 0;
+    while (sample + 1 < stream_->dataset->size() &&
+           lengths_->LengthOf(sample) < longest)
+      ++sample;
     return absl::InvalidArgumentError(absl::StrCat(
         stream_->dataset->uri(), ": the longest sample has a length of ",
-        Described(LongestSample()), " (", field_, "), more than the ",
-        Described(most()),
+        Described(longest), " (", field_, " of sample ", sample,
+        "), more than the ", Described(most()),
         " of a batch: give batches more, or take a part of it by Slice"));
   }
   const std::uint64_t within = equal_.has_value()
