@@ -35,6 +35,7 @@ absl::StatusOr<std::optional<ClipInfo>> AnyClipDecoder::Measure(
     return *info;
   }
   opened_ = nullptr;
+  if (file.head().size() < BytesToTell(file.head())) return std::nullopt;
   const auto info = FormatOf(file.head()) == AudioFormat::kMp3
                         ? mp3_.Measure(&file)
                         : sndfile_.Measure(&file);
