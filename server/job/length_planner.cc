@@ -162,10 +162,10 @@ absl::Status Planner::FindLengths() {
   if (!type.varies()) {
     // All have as much as any, by the rate of the first one.
     const auto& input = type.pipeline->input().tensor;
-    equal_ = stream::LengthOf(
-        type.pipeline->OutcomeOf(input.shape.front(),
-                                 type.pipeline->first_rate()),
-        unit());
+    equal_ =
+        stream::LengthOf(type.pipeline->OutcomeOf(input.shape.front(),
+                                                  type.pipeline->first_rate()),
+                         unit());
     lengths_ = std::make_shared<stream::EqualLengths>(*equal_);
     return absl::OkStatus();
   }

@@ -20,8 +20,9 @@ namespace forebay::job {
 
 // Measures the values of a field, by its number, in all samples. May block for
 // as long as reading them takes.
-using MeasureField = absl::FunctionRef<
-    absl::StatusOr<std::shared_ptr<const survey::ValueSizes>>(std::size_t)>;
+using MeasureField =
+    absl::FunctionRef<absl::StatusOr<std::shared_ptr<const survey::ValueSizes>>(
+        std::size_t)>;
 
 // Fits a stream to the lengths of its samples: the order and the batches as far
 // as the spec asks for it, and the room of fields that vary where that saves

@@ -186,8 +186,8 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
                                  .seed = spec.sampler().seed(),
                                  .order_member = nullptr};
   const auto measure = [&](std::size_t field) {
-    return MeasureSamples(
-        {.dataset = dataset, .field = field, .job = job.id()}, stop);
+    return MeasureSamples({.dataset = dataset, .field = field, .job = job.id()},
+                          stop);
   };
   FOREBAY_RETURN_IF_ERROR(
       PlanLengths(spec, deps_.budget, measure, stop, &stream_spec));

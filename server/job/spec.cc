@@ -14,7 +14,7 @@ constexpr std::size_t kLongestUri = 4096;
 constexpr std::uint32_t kMaxBatchSize = 65536;
 constexpr std::uint32_t kMaxDepth = 16;
 constexpr double kMaxSeconds = 65536;  // of a batch
-constexpr double kMinRead = 1000;  // bytes a second
+constexpr double kMinRead = 1000;      // bytes a second
 constexpr double kMinCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 

@@ -14,8 +14,8 @@ std::uint64_t LengthOf(const pipeline::Outcome& outcome, LengthUnit unit) {
     const std::uint64_t rate = std::max(outcome.rate, std::uint32_t{1});
     const unsigned __int128 units =
         static_cast<unsigned __int128>(outcome.frames) * kUnitsPerSecond;
-    length = static_cast<std::uint64_t>(std::min<unsigned __int128>(
-        (units + rate - 1) / rate, kLongestLength));
+    length = static_cast<std::uint64_t>(
+        std::min<unsigned __int128>((units + rate - 1) / rate, kLongestLength));
   }
   return std::clamp<std::uint64_t>(length, 1, kLongestLength);
 }

@@ -48,7 +48,7 @@ struct FieldType {
   // Elements along the first axis of an array that is ragged, of which the
   // index counts so many bytes, `header` of them before its elements; at most.
   std::uint64_t ElementsIn(std::uint64_t bytes, std::uint64_t header) const;
-  // What becomes of a value whose size was measured.
+  // Returns what becomes of a value whose size was measured.
   pipeline::Outcome OutcomeOf(const survey::ValueSize& size) const;
   // Bytes of what an array that is ragged has at each index of its first axis;
   // 1 of other fields.

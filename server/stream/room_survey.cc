@@ -55,8 +55,8 @@ void RoomSurvey::Add(absl::Span<const std::uint64_t> bytes,
       sizes.beyond = std::max(sizes.beyond, bytes[i] - by_length);
     if (length > 0) {
       sizes.most_each =
-          std::max(sizes.most_each, static_cast<double>(bytes[i]) /
-                                        static_cast<double>(length));
+          std::max(sizes.most_each,
+                   static_cast<double>(bytes[i]) / static_cast<double>(length));
     }
   }
   if (length > 0) lengths_.Add(length);

@@ -95,10 +95,10 @@ absl::StatusOr<SurveyCatalog::SizesPtr> SurveyCatalog::Search(
     });
     if (kept.ok()) return kept;
     if (!absl::IsNotFound(kept.status())) {
-      warnings->push_back(
-          absl::StrCat(dataset.uri(), ": the lengths of its samples are found "
-                                      "anew: ",
-                       kept.status().message()));
+      warnings->push_back(absl::StrCat(dataset.uri(),
+                                       ": the lengths of its samples are found "
+                                       "anew: ",
+                                       kept.status().message()));
     }
   }
   FOREBAY_ASSIGN_OR_RETURN(ValueSizesParts parts,
@@ -111,8 +111,7 @@ absl::StatusOr<SurveyCatalog::SizesPtr> SurveyCatalog::Search(
                    [&] { return EncodeValueSizes(*sizes, files); });
   if (!saved.ok()) {
     warnings->push_back(absl::StrCat(
-        dataset.uri(),
-        ": the lengths of its samples are kept in memory only: ",
+        dataset.uri(), ": the lengths of its samples are kept in memory only: ",
         saved.message()));
   }
   return sizes;

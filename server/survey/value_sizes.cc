@@ -21,8 +21,8 @@ absl::StatusOr<std::shared_ptr<const ValueSizes>> ValueSizes::Create(
     ValueSizesParts parts) {
   for (std::uint64_t sample = 0; sample < parts.items.size(); ++sample) {
     if (parts.items[sample] >> kSizeBits < parts.rates.size()) continue;
-    return absl::DataLossError(
-        absl::StrCat("sample ", sample, " has a sample rate that is not there"));
+    return absl::DataLossError(absl::StrCat(
+        "sample ", sample, " has a sample rate that is not there"));
   }
   return std::shared_ptr<const ValueSizes>(new ValueSizes(std::move(parts)));
 }
@@ -58,9 +58,8 @@ absl::StatusOr<std::uint64_t> ValueSizesBuilder::NumberOf(std::uint32_t rate) {
 absl::Status ValueSizesBuilder::Set(std::uint64_t sample,
                                     const ValueSize& size) {
   if (size.size > ValueSizes::kMostSize) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("has a size of ", size.size, ", more than ",
-                     ValueSizes::kMostSize));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "has a size of ", size.size, ", more than ", ValueSizes::kMostSize));
   }
   const auto number = NumberOf(size.rate);
   if (!number.ok()) return number.status();

@@ -53,8 +53,7 @@ class ValueSizes {
 class ValueSizesBuilder {
  public:
   // Takes 8 bytes for each of so many samples, which the reservation is for.
-  ValueSizesBuilder(std::uint64_t samples,
-                    base::MemoryReservation reservation);
+  ValueSizesBuilder(std::uint64_t samples, base::MemoryReservation reservation);
 
   // INVALID_ARGUMENT: it is too large; RESOURCE_EXHAUSTED: there are too many
   // rates. Both give the reason alone.

@@ -52,8 +52,7 @@ absl::StatusOr<std::shared_ptr<const ValueSizes>> DecodeValueSizes(
   if (!dataset::TakeItems(bytes, header.items, &parts.items) ||
       !dataset::TakeItems(bytes, header.rates, &parts.rates) ||
       !bytes.empty()) {
-    return dataset::DamagedIndexFile(
-        "has counts that do not match its length");
+    return dataset::DamagedIndexFile("has counts that do not match its length");
   }
   return ValueSizes::Create(std::move(parts));
 }

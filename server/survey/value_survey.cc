@@ -46,7 +46,8 @@ struct Work {
 };
 using WorkPtr = std::shared_ptr<Work>;
 
-// What reads and tasks share with the survey, which may end first. Thread-safe.
+// The part of a survey that reads and tasks share: it may end before them.
+// Thread-safe.
 class Shared {
  public:
   Shared(const Subject& subject, base::MemoryBudget* budget)
@@ -102,22 +103,23 @@ absl::StatusOr<ValueSize> MeasureSample(Shared& shared, const Wanted& wanted,
     unpacked.push_back(std::make_unique<std::uint8_t[]>(bytes));
     return absl::MakeSpan(unpacked.back().get(), bytes);
   };
-  auto size = MeasureValue(*shared.dataset, wanted.sample, shared.field, read,
-                           room);
+  auto size =
+      MeasureValue(*shared.dataset, wanted.sample, shared.field, read, room);
   unpacked.clear();
   shared.memory.Shrink(counted);
   return size;
 }
 
 // Measures a clip by the part that was read. Nothing: that does not tell.
-absl::StatusOr<std::optional<ValueSize>> MeasureClip(
-    const Shared& shared, Wanted& wanted, base::Bytes part) {
+absl::StatusOr<std::optional<ValueSize>> MeasureClip(const Shared& shared,
+                                                     Wanted& wanted,
+                                                     base::Bytes part) {
   audio::PartialFile file(part.span());
   if (wanted.part == Part::kHead)
     file = audio::PartialFile(wanted.clip.length, part.span(), {});
   if (wanted.part == Part::kTail)
-    file = audio::PartialFile(wanted.clip.length, wanted.head.span(),
-                              part.span());
+    file =
+        audio::PartialFile(wanted.clip.length, wanted.head.span(), part.span());
   audio::AnyClipDecoder decoder;
   const auto clip = decoder.Measure(file);
   if (!clip.ok()) {
@@ -139,8 +141,9 @@ void Measure(Shared& shared, Work& work) {
       work.status = size.status();
       if (size.ok()) work.sizes.emplace_back(*size);
     } else {
-      auto size = MeasureClip(shared, wanted, base::Bytes(
-          std::make_shared<base::Bytes>(work.bytes), part));
+      auto size = MeasureClip(
+          shared, wanted,
+          base::Bytes(std::make_shared<base::Bytes>(work.bytes), part));
       work.status = size.status();
       if (size.ok()) work.sizes.push_back(*size);
     }
@@ -197,8 +200,8 @@ absl::Status Survey::BeginReads() {
     const std::uint64_t bytes =
         storage::HeldBytes(reads_.front().request.length);
     // One alone may be larger.
-    if (in_flight_ > 0 && bytes > most_bytes_ - std::min(most_bytes_,
-                                                         bytes_in_flight_))
+    if (in_flight_ > 0 &&
+        bytes > most_bytes_ - std::min(most_bytes_, bytes_in_flight_))
       break;
     PlannedRead read = std::move(reads_.front());
     reads_.pop_front();
@@ -238,19 +241,19 @@ absl::Status Survey::CheckRead(const Work& work) const {
   }
   if (absl::IsFailedPrecondition(status) || absl::IsNotFound(status))
     deps_.on_changed(*subject_.dataset);
-  return sample::AnnotateSampleError(
-      *subject_.dataset, work.read.wanted.front().sample, status);
+  return sample::AnnotateSampleError(*subject_.dataset,
+                                     work.read.wanted.front().sample, status);
 }
 
 void Survey::Submit(const WorkPtr& work) {
   const auto values = static_cast<std::int64_t>(work->read.wanted.size());
-  deps_.executor->Submit(
-      subject_.job, {.cpu_nanos = values * kMeasureNanos, .urgency = 0},
-      [shared = shared_, work](int) {
-        Measure(*shared, *work);
-        work->is_measured = true;
-        shared->Add(work);
-      });
+  deps_.executor->Submit(subject_.job,
+                         {.cpu_nanos = values * kMeasureNanos, .urgency = 0},
+                         [shared = shared_, work](int) {
+                           Measure(*shared, *work);
+                           work->is_measured = true;
+                           shared->Add(work);
+                         });
 }
 
 absl::Status Survey::TakeSizes(Work& work, std::uint64_t* counted) {

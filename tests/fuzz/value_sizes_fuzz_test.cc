@@ -1,5 +1,5 @@
-// The file that keeps lengths that were measured: whatever its bytes, reading it
-// gives an error, or sizes that can be used.
+// The file that keeps lengths that were measured: whatever its bytes, reading
+// it gives an error, or sizes that can be used.
 
 #include <algorithm>
 #include <cstddef>

@@ -15,9 +15,8 @@ from tfrecord_test import open_records, write
 from trouble import ctl, refusing
 
 ENDINGS = ("wav", "flac", "ogg", "opus", "mp3")
-# Frames and rates, of which Opus has its own.
 COUNT = 60
-# What an encoder may add at the ends, of formats that do not say how much.
+# An encoder may add as many at the ends, in formats that do not say how much.
 SLACK = 4000
 
 
@@ -188,7 +187,7 @@ def test_headers_are_enough_and_are_kept(daemon, tmp_path):
 
 
 def test_a_long_silence_has_room(shared_daemon, tmp_path):
-    """Of which no file of that size is expected to have as much."""
+    """No file of that size is expected to have as much."""
     for number in range(8):
         save(tmp_path / "a" / f"{number}.flac",
              numpy.zeros((200_000 if number == 5 else 4000, 1), "float32"))

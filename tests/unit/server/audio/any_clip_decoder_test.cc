@@ -171,7 +171,7 @@ TEST(AnyClipDecoderTest, NothingIsDecodedBeforeItIsOpen) {
       absl::IsFailedPrecondition(decoder.Decode(0, absl::MakeSpan(numbers))));
 }
 
-// What a part of a file tells is what all of it does, or nothing.
+// A part of a file tells the same as all of it does, or nothing.
 TEST(AnyClipDecoderTest, MeasuresAFileByAPart) {
   std::size_t told = 0;
   for (const GoldenClip& golden : GoldenClips()) {
@@ -180,8 +180,8 @@ TEST(AnyClipDecoderTest, MeasuresAFileByAPart) {
     const auto all = AsBytes(file);
     const auto measure = [&](std::size_t head, std::size_t tail) {
       AnyClipDecoder decoder;
-      const auto clip = decoder.Measure(PartialFile(
-          file.size(), all.first(head), all.last(tail)));
+      const auto clip = decoder.Measure(
+          PartialFile(file.size(), all.first(head), all.last(tail)));
       EXPECT_TRUE(clip.ok()) << clip.status();
       const bool is_told = clip.ok() && clip->has_value();
       if (is_told) {
@@ -206,12 +206,12 @@ TEST(AnyClipDecoderTest, MeasuresAFileByAPart) {
 TEST(AnyClipDecoderTest, OnlyAllOfAFileIsDamaged) {
   const std::string file = "RIFF1234WAVE" + std::string(3000, 'x');
   AnyClipDecoder decoder;
-  const auto part = decoder.Measure(
-      PartialFile(file.size(), AsBytes(file).first(2000), {}));
+  const auto part =
+      decoder.Measure(PartialFile(file.size(), AsBytes(file).first(2000), {}));
   ASSERT_TRUE(part.ok()) << part.status();
   EXPECT_FALSE(part->has_value());
-  EXPECT_TRUE(absl::IsDataLoss(
-      decoder.Measure(PartialFile(AsBytes(file))).status()));
+  EXPECT_TRUE(
+      absl::IsDataLoss(decoder.Measure(PartialFile(AsBytes(file))).status()));
 }
 
 TEST(AnyClipDecoderTest, ServesOneFileAfterAnother) {

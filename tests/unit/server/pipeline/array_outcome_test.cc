@@ -1,4 +1,4 @@
-// What an ArrayTransform says of lengths before there are arrays.
+// An ArrayTransform says how long arrays become before there are any.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -30,7 +30,8 @@ std::unique_ptr<const ArrayTransform> Made(const std::string& ops) {
 // Of each length, what it says is what Run makes.
 TEST(OutcomeTest, TellsWhatBecomesOfALength) {
   for (const char* const ops :
-       {"", "ops { slice { start: 5 } }", "ops { slice { start: -30 stop: -2 } }",
+       {"", "ops { slice { start: 5 } }",
+        "ops { slice { start: -30 stop: -2 } }",
         "ops { slice { stop: 70 } } ops { vol { gain: 2 } }",
         "ops { resample { new_freq: 6000 } }",
         "ops { slice { start: 3 } } ops { resample { new_freq: 12000 } } "
@@ -50,8 +51,7 @@ TEST(OutcomeTest, TellsWhatBecomesOfALength) {
       array.sample_rate = kRate;
       std::vector<std::uint8_t> out(1 << 16);
       Workspace workspace({.scratch_bytes = 1 << 24});
-      const auto bytes =
-          made->Run(array, {}, workspace, absl::MakeSpan(out));
+      const auto bytes = made->Run(array, {}, workspace, absl::MakeSpan(out));
       ASSERT_TRUE(bytes.ok()) << bytes.status();
       const TensorType& output = made->output().tensor;
       std::uint64_t each = sizeof(float);
@@ -65,8 +65,7 @@ TEST(OutcomeTest, TellsWhatBecomesOfALength) {
 TEST(OutcomeTest, TellsHowLongAClipIsInTime) {
   const auto time = [](const char* ops, std::uint64_t frames,
                        std::uint32_t rate) {
-    const Outcome made =
-        Made(ops)->OutcomeOf(frames, rate);
+    const Outcome made = Made(ops)->OutcomeOf(frames, rate);
     return static_cast<double>(made.frames) / made.rate;
   };
   EXPECT_EQ(time("", 8000, 8000), 1.0);
@@ -85,9 +84,8 @@ TEST(OutcomeTest, TellsHowLongAClipIsInTime) {
                    8000, 8000),
               0.5, 1e-3);
   // Nothing becomes of it.
-  const Outcome none =
-      Made("ops { spectrogram { n_fft: 8 hop_length: 4 } }")
-          ->OutcomeOf(3, kRate);
+  const Outcome none = Made("ops { spectrogram { n_fft: 8 hop_length: 4 } }")
+                           ->OutcomeOf(3, kRate);
   EXPECT_EQ(none.length, 0u);
   EXPECT_EQ(none.frames, 0u);
 }

@@ -125,8 +125,8 @@ class ClipSource final : public storage::ByteSource {
     const auto copy = std::make_shared<const std::string>(
         object_.substr(request.offset, request.length));
     request.done(storage::ReadResult{base::Bytes(
-        copy, {reinterpret_cast<const std::uint8_t*>(copy->data()),
-               copy->size()})});
+        copy,
+        {reinterpret_cast<const std::uint8_t*>(copy->data()), copy->size()})});
   }
 
   const std::string object_;

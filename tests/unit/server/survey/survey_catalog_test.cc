@@ -31,8 +31,8 @@ class SurveyCatalogTest : public testing::Test {
   }
   std::shared_ptr<const ValueSizes> Find(
       SurveyCatalog& catalog, const std::shared_ptr<FakeClips>& clips) {
-    auto found = catalog.Find({.dataset = clips, .field = 1, .job = 1},
-                              &warnings_, {});
+    auto found =
+        catalog.Find({.dataset = clips, .field = 1, .job = 1}, &warnings_, {});
     EXPECT_TRUE(found.ok()) << found.status();
     return found.ok() ? *found : nullptr;
   }

@@ -80,8 +80,7 @@ TEST(ValueSizesTest, DamageIsFound) {
   ValueSizesParts parts;
   parts.items = {std::uint64_t{1} << 44};
   parts.rates = {0};
-  EXPECT_TRUE(
-      absl::IsDataLoss(ValueSizes::Create(std::move(parts)).status()));
+  EXPECT_TRUE(absl::IsDataLoss(ValueSizes::Create(std::move(parts)).status()));
 }
 
 }  // namespace

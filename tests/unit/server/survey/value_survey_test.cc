@@ -98,10 +98,10 @@ TEST_F(ValueSurveyTest, ClipsOfEachFormatAreMeasured) {
 }
 
 TEST_F(ValueSurveyTest, OtherValuesHaveBytes) {
-  const auto sizes = All(Survey(
-      std::make_shared<FakeClips>(
-          std::vector<std::string>(7, WavFile(9, 9)), true),
-      kText));
+  const auto sizes =
+      All(Survey(std::make_shared<FakeClips>(
+                     std::vector<std::string>(7, WavFile(9, 9)), true),
+                 kText));
   EXPECT_EQ(sizes, std::vector<ValueSize>(7, {.size = 3}));
 }
 
