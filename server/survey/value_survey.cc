@@ -100,7 +100,7 @@ absl::StatusOr<ValueSize> MeasureSample(Shared& shared, const Wanted& wanted,
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     FOREBAY_RETURN_IF_ERROR(shared.memory.Grow(bytes));
     counted += bytes;
-    unpacked.push_back(std::make_unique<std::uint8_t[]>(bytes));
+    unpacked.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(bytes));
     return absl::MakeSpan(unpacked.back().get(), bytes);
   };
   auto size =
