@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -40,7 +39,7 @@ std::uint64_t StartOfLastPage(absl::Span<const std::uint8_t> file,
 
 class SndfileDecoder::Memory {
  public:
-  explicit Memory(absl::Span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  explicit Memory(PartialFile* file) : file_(file) {}
 
   static SF_VIRTUAL_IO Callbacks() {
     return {.get_filelen = Length,
@@ -53,7 +52,7 @@ class SndfileDecoder::Memory {
  private:
   static Memory* Self(void* self) { return static_cast<Memory*>(self); }
   static sf_count_t Length(void* self) {
-    return static_cast<sf_count_t>(Self(self)->bytes_.size());
+    return static_cast<sf_count_t>(Self(self)->file_->size());
   }
   static sf_count_t Tell(void* self) {
     return static_cast<sf_count_t>(Self(self)->at_);
@@ -74,14 +73,13 @@ class SndfileDecoder::Memory {
   static sf_count_t Read(void* out, sf_count_t count, void* self) {
     if (count <= 0) return 0;
     Memory& memory = *Self(self);
-    const std::size_t bytes = std::min(static_cast<std::size_t>(count),
-                                       memory.bytes_.size() - memory.at_);
-    if (bytes > 0) std::memcpy(out, memory.bytes_.data() + memory.at_, bytes);
+    const std::size_t bytes =
+        memory.file_->Read(memory.at_, static_cast<std::size_t>(count), out);
     memory.at_ += bytes;
     return static_cast<sf_count_t>(bytes);
   }
 
-  const absl::Span<const std::uint8_t> bytes_;
+  PartialFile* const file_;
   std::size_t at_ = 0;
 };
 
@@ -99,12 +97,12 @@ absl::Status SndfileDecoder::Damaged(std::string_view how) const {
                                           std::string(how)));
 }
 
-absl::StatusOr<ClipInfo> SndfileDecoder::Open(
-    absl::Span<const std::uint8_t> file) {
+absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
+                                                  int* subtype) {
   file_.reset();
-  format_ = FormatOf(file);
+  format_ = FormatOf(file->head());
   if (format_ == AudioFormat::kOgg)
-    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file));
+    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file->head()));
   memory_ = std::make_unique<Memory>(file);
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
@@ -117,10 +115,25 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
     file_.reset();
     return is_clip;
   }
-  info_ = {.frames = static_cast<std::uint64_t>(info.frames),
-           .channels = static_cast<std::uint32_t>(info.channels),
-           .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
-  const bool is_opus = (info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+  *subtype = info.format & SF_FORMAT_SUBMASK;
+  return ClipInfo{.frames = static_cast<std::uint64_t>(info.frames),
+                  .channels = static_cast<std::uint32_t>(info.channels),
+                  .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
+}
+
+absl::StatusOr<ClipInfo> SndfileDecoder::Measure(PartialFile* file) {
+  int subtype = 0;
+  auto info = OpenFile(file, &subtype);
+  file_.reset();
+  return info;
+}
+
+absl::StatusOr<ClipInfo> SndfileDecoder::Open(
+    absl::Span<const std::uint8_t> file) {
+  bytes_ = PartialFile(file);
+  int subtype = 0;
+  FOREBAY_ASSIGN_OR_RETURN(info_, OpenFile(&bytes_, &subtype));
+  const bool is_opus = subtype == SF_FORMAT_OPUS;
   seekable_ = format_ == AudioFormat::kOgg
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;

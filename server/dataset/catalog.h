@@ -38,6 +38,11 @@ class Catalog {
  public:
   explicit Catalog(CatalogOptions options);
 
+  // Where indexes are saved; empty: they are in memory only.
+  const std::string& index_directory() const {
+    return options_.index_directory;
+  }
+
   // The dataset below `root`, which `source` reads. Adds to `warnings`, a
   // sentence each, what failed without harm, such as saving the index. A caller
   // that requests `stop` leaves a scan to the others that wait for it. Errors

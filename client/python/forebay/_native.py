@@ -83,10 +83,10 @@ class LoaderOptions(c.Structure):
         ("columns", c.POINTER(c.c_char_p)),
         ("sharing", c.c_int),
         ("reattach_seconds", c.c_double),
-        ("dataset", c.c_void_p),
-        ("device", c.c_int32),
+        ("dataset", c.c_void_p), ("device", c.c_int32),
         *_all(c.c_char_p, "folder", "database", "length_field"),
         ("max_length", c.c_uint64), *_all(c.c_int, "by_length", "padded"),
+        ("max_seconds", c.c_double),
     ]
 
 

@@ -282,7 +282,7 @@ def _check_coordinated(shuffle, listed, world_size):
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
           rank, world_size, pad, on_error, sharing, weight, name, depth,
           extra_roots, device=None, listed=False, coordinated=False,
-          bucket_by=None, max_tokens=None, padded=False):
+          bucket_by=None, max_tokens=None, max_seconds=None, padded=False):
     """A dict of fields of _native.LoaderOptions.
 
     Args:
@@ -327,7 +327,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "device": -1 if device is None else device,
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
         **dataset_options(dataset, fields, extra_roots),
-        **_lengths.options(bucket_by, max_tokens, batch_size, padded),
+        **_lengths.options(bucket_by, max_tokens, max_seconds, batch_size, padded),
     }
     if name is not None:
         options["name"] = str(name).encode()

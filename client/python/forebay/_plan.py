@@ -72,7 +72,7 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
     """
-    by_length = [name for name in ("bucket_by", "max_tokens")
+    by_length = [name for name in ("bucket_by", "max_tokens", "max_seconds")
                  if others[name] is not None]
     if by_length and _torch_data.is_object(dataset):
         raise errors.Unsupported(

@@ -1,0 +1,60 @@
+#include "server/survey/value_sizes_file.h"
+
+#include <utility>
+
+#include "server/base/status.h"
+#include "server/dataset/index_file.h"
+
+namespace forebay::survey {
+namespace {
+
+constexpr dataset::IndexFileType kType = {
+    {'F', 'B', 'Y', 'S', 'I', 'Z', 'E', 'S'}, 1, 0};
+
+struct Header {
+  dataset::IndexFileType type;
+  dataset::Version samples;
+  std::uint64_t items;
+  std::uint64_t rates;
+};
+static_assert(sizeof(Header) == 48);
+
+}  // namespace
+
+std::string EncodeValueSizes(const ValueSizes& sizes,
+                             const dataset::Version& samples) {
+  const ValueSizesParts& parts = sizes.parts();
+  const Header header = {.type = kType,
+                         .samples = samples,
+                         .items = parts.items.size(),
+                         .rates = parts.rates.size()};
+  std::string bytes;
+  bytes.reserve(sizeof(header) + header.items * sizeof(std::uint64_t) +
+                header.rates * sizeof(std::uint32_t) +
+                dataset::kIndexFileChecksumBytes);
+  bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
+  dataset::AppendItems(bytes, parts.items);
+  dataset::AppendItems(bytes, parts.rates);
+  dataset::SealIndexFile(bytes);
+  return bytes;
+}
+
+absl::StatusOr<std::shared_ptr<const ValueSizes>> DecodeValueSizes(
+    absl::Span<const std::uint8_t> bytes, const dataset::Version& samples,
+    std::uint64_t count, base::WorkingMemory& memory) {
+  FOREBAY_ASSIGN_OR_RETURN(const auto header,
+                           dataset::TakeIndexFileHeader<Header>(kType, bytes));
+  if (header.samples != samples || header.items != count)
+    return absl::NotFoundError("is of other samples than there are now");
+  ValueSizesParts parts;
+  // They are no longer in memory than in the file.
+  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(bytes.size()));
+  if (!dataset::TakeItems(bytes, header.items, &parts.items) ||
+      !dataset::TakeItems(bytes, header.rates, &parts.rates) ||
+      !bytes.empty()) {
+    return dataset::DamagedIndexFile("has counts that do not match its length");
+  }
+  return ValueSizes::Create(std::move(parts));
+}
+
+}  // namespace forebay::survey
