@@ -305,7 +305,6 @@ std::string TextOf(const std::vector<Column>& columns) {
 absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view text) {
   std::vector<Column> columns;
   std::set<std::string> names;
-  std::set<std::string> read;  // the dataset that is not kept
   try {
     const Json json = Json::parse(text);
     if (json.at("format") == "hdf5") {
@@ -315,14 +314,13 @@ absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view text) {
           columns.clear();
           break;
         }
-        if (!column->is_kept) read.insert(column->path);
         columns.push_back(*std::move(column));
       }
     }
   } catch (const Json::exception&) {
     columns.clear();
   }
-  if (columns.empty() || columns.size() > kMaxDatasetFields || read.size() > 1)
+  if (columns.empty() || columns.size() > kMaxDatasetFields)
     return absl::DataLossError("is of records that are no rows of HDF5");
   return columns;
 }
