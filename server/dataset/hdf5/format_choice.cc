@@ -28,6 +28,10 @@ constexpr std::uint64_t kSmallRow = 64;
 // The values of a sequence may all be longer than the first ones.
 constexpr std::uint64_t kSequenceWeight = 1024;
 
+// Likewise: those whose first values have so many bytes may all be too long to
+// be kept.
+constexpr std::uint64_t kLongSequence = kMostKept / 4 * 3;
+
 // Rows in parts are better kept, if they have no more bytes than that.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
 
@@ -280,7 +284,9 @@ void FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
   std::set<std::string> paths;  // of all that are read
   if (read != nullptr) paths.insert(read->column.path);
   for (const Wanted* const one : order) {
-    if (one->weight > kMostKept) paths.insert(one->column.path);
+    const bool is_variable = one->column.is_variable();
+    if (one->weight > (is_variable ? kLongSequence : kMostKept))
+      paths.insert(one->column.path);
   }
   for (Wanted& one : *wanted)
     one.column.is_kept = paths.count(one.column.path) == 0;

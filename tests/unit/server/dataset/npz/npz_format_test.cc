@@ -184,5 +184,25 @@ TEST(NpzArchiveTest, ManyDeflatedBytesAreNotInflatedForASample) {
   EXPECT_TRUE(CountInflated(member, &inflated).ok());
 }
 
+TEST(NpzFormatLabelTest, FilesInClassesHaveALabel) {
+  const auto format = NpzFormat::Create({"x"}, true);
+  ASSERT_TRUE(format.ok()) << format.status();
+  EXPECT_EQ((*format)->class_field(), std::size_t{1});
+  EXPECT_NE((*format)->text(), (*NpzFormat::Create({"x"}, false))->text());
+  const auto again = NpzFormat::Parse((*format)->text());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->class_field(), std::size_t{1});
+  EXPECT_EQ((*NpzFormat::Create({"x"}, false))->class_field(), std::nullopt);
+}
+
+TEST(NpzFormatLabelTest, ALabelTakesAFieldAndItsName) {
+  EXPECT_FALSE(NpzFormat::Create({"x", "label"}, true).ok());
+  EXPECT_TRUE(NpzFormat::Create({"x", "label"}, false).ok());
+  std::vector<std::string> names;
+  for (int i = 0; i < 15; ++i) names.push_back("x" + std::to_string(i));
+  EXPECT_TRUE(NpzFormat::Create(names, false).ok());
+  EXPECT_FALSE(NpzFormat::Create(names, true).ok());
+}
+
 }  // namespace
 }  // namespace forebay::dataset::npz
