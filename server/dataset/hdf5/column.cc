@@ -1,6 +1,7 @@
 #include "server/dataset/hdf5/column.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -305,12 +306,15 @@ std::string TextOf(const std::vector<Column>& columns) {
 absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view text) {
   std::vector<Column> columns;
   std::set<std::string> names;
+  std::map<std::string, bool> kept;  // by the dataset's path
   try {
     const Json json = Json::parse(text);
     if (json.at("format") == "hdf5") {
       for (const Json& one : json.at("columns")) {
         auto column = ColumnOf(one);
-        if (!column.has_value() || !names.insert(column->name()).second) {
+        if (!column.has_value() || !names.insert(column->name()).second ||
+            kept.emplace(column->path, column->is_kept).first->second !=
+                column->is_kept) {
           columns.clear();
           break;
         }

@@ -115,8 +115,12 @@ std::uint64_t MostRoomOf(const RowPlace& place, std::uint64_t row_bytes) {
     case RowPlace::Kind::kChunk:
       return std::max(row_bytes, RoomToUnfilter(place.filters, place.mask,
                                                 place.chunk_bytes));
-    case RowPlace::Kind::kParts:
-      return RoomOfRow(LayoutOf(place).row_bytes()) + RoomOfChunks(place);
+    case RowPlace::Kind::kParts: {
+      const std::uint64_t bytes = LayoutOf(place).row_bytes();
+      // FindRow refuses others.
+      if (row_bytes > 0 && bytes != row_bytes) return 0;
+      return RoomOfRow(bytes) + RoomOfChunks(place);
+    }
     default:
       return 0;
   }

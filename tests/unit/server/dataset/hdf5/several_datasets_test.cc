@@ -79,8 +79,8 @@ TEST_F(SeveralDatasetsTest, AreEachWhatH5pyReads) {
       auto columns = ColumnsOf(file, together);
       ASSERT_TRUE(columns.ok()) << columns.status();
       // Some are kept, as if they were small.
-      for (std::size_t i = 0; i < columns->size(); i += 3)
-        (*columns)[i].is_kept = true;
+      for (Column& column : *columns)
+        column.is_kept = column.path.size() % 3 == 0;
       const Hdf5Format written(*columns, &budget_);
       const auto format = Hdf5Format::Parse(written.text(), &budget_);
       ASSERT_TRUE(format.ok()) << format.status();
@@ -100,7 +100,7 @@ TEST_F(SeveralDatasetsTest, AreEachWhatH5pyReads) {
           found->begins.empty() || found->begins[0] < file.size() ? 0 : 1;
     }
   }
-  EXPECT_GT(gathered, 10u);
+  EXPECT_GT(gathered, 6u);
 }
 
 // Behind the file's own bytes, one behind the other, or with it.
