@@ -86,14 +86,13 @@ Hdf5Format::Hdf5Format(std::vector<Column> columns, base::MemoryBudget* budget)
     : columns_(std::move(columns)),
       text_(TextOf(columns_)),
       chunks_(budget, kKeptChunks) {
-  std::vector<std::string_view> paths;
   for (const Column& column : columns_) {
-    const auto known = std::find(paths.begin(), paths.end(), column.path);
-    const auto place = static_cast<std::size_t>(known - paths.begin());
+    const auto known = std::find(paths_.begin(), paths_.end(), column.path);
+    const auto place = static_cast<std::size_t>(known - paths_.begin());
     place_of_.push_back(column.is_kept ? kKept : place);
     if (column.is_kept) continue;
-    if (known == paths.end()) {
-      paths.push_back(column.path);
+    if (known == paths_.end()) {
+      paths_.push_back(column.path);
       row_bytes_.push_back(0);
     }
     if (!column.has_any_length()) row_bytes_[place] = column.row_bytes;
@@ -165,11 +164,13 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
       return absl::DataLossError("is indexed as a longer row");
     const Bytes part = is_gathered ? rest.first(place.length) : rest;
     rest.remove_prefix(part.size());
-    FOREBAY_ASSIGN_OR_RETURN(
-        const Bytes row, FindRow(place, row_bytes_[i], part, chunks_, room));
+    const auto row = FindRow(place, row_bytes_[i], part, chunks_, room);
+    // Of one dataset alone, that is known.
+    if (!row.ok() && row_bytes_.size() == 1) return row.status();
+    if (!row.ok()) return base::Annotate(row.status(), paths_[i]);
     for (std::size_t k = 0; k < columns_.size(); ++k) {
       if (place_of_[k] != i) continue;
-      const RowPart found{place, row, record};
+      const RowPart found{place, *row, record};
       auto value = ReadColumn(columns_[k], found, room, made);
       if (!value.ok())
         return base::Annotate(value.status(), columns_[k].name());

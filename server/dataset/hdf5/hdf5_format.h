@@ -72,7 +72,8 @@ class Hdf5Format final : public records::RecordFormat {
   const std::vector<Column> columns_;
   const std::string text_;
   std::vector<std::size_t> place_of_;  // of each column, among a row's
-  // Of each dataset that is read, if fixed; else 0. One, if none is read.
+  std::vector<std::string> paths_;     // of the datasets that are read
+  // Of each of these, if fixed; else 0. One, if none is read.
   std::vector<std::uint64_t> row_bytes_;
   mutable ChunkCache chunks_;
 };
