@@ -68,13 +68,23 @@ absl::Status RecordIndex::Check() const {
 absl::Status RecordIndex::CheckRecords(std::size_t file) const {
   const FileRecord& known = parts_.files[file];
   if (known.begin > known.size) return DamagedIndex("begin of file", file);
+  std::uint64_t gathered = known.size;  // the end of all so far
   for (std::uint64_t record = known.first_record; record < EndOf(file);
        ++record) {
     // A record takes a byte at least.
     if (parts_.ends[record] <= BeginOf(known, record))
       return DamagedIndex("record", record);
-    if (parts_.ends[record] > known.size)
+    const std::uint64_t begin = BeginOf(known, record);
+    const bool is_gathered = parts_.ends[record] > known.size;
+    if (!is_gathered && gathered == known.size) continue;
+    const bool goes_on = begin == gathered;
+    const bool is_shared =
+        record > known.first_record && is_gathered && gathered > known.size &&
+        begin == parts_.begins[record - 1] && parts_.ends[record] == gathered;
+    if (!is_gathered || !has_keys() || parts_.begins.empty() ||
+        (!goes_on && !is_shared))
       return DamagedIndex("end of record", record);
+    gathered = parts_.ends[record];
   }
   return absl::OkStatus();
 }
@@ -114,6 +124,7 @@ void RecordIndex::Summarize() {
     digest.Add(PathOf(file));
     digest.Add(EndOf(i) - file.first_record).Add(file.begin);
     digest.Add(file.size).Add(file.stamp).Add(file.mark);
+    gathers_ |= GatheredSize(i) > file.size;
     if (const auto* const packed = PackedOf(file); packed != nullptr)
       digest.Add(packed->packed_size);
     for (std::uint64_t record = file.first_record; record < EndOf(i);
@@ -204,6 +215,34 @@ storage::ListedObject RecordIndex::FileAt(std::size_t file) const {
   return {
       std::string(PathOf(record)),
       {record.size, record.stamp, {record.inode, ctimes_[file], record.mark}}};
+}
+
+std::uint64_t RecordIndex::GatheredSize(std::size_t file) const {
+  FOREBAY_CHECK(file < parts_.files.size());
+  const FileRecord& known = parts_.files[file];
+  const std::uint64_t end = EndOf(file);
+  // What is gathered comes last.
+  return end == known.first_record ? known.size
+                                   : std::max(known.size, parts_.ends[end - 1]);
+}
+
+std::optional<std::size_t> RecordIndex::FileOf(std::string_view path) const {
+  for (const std::size_t i : by_path_.Find(path, paths())) return i;
+  return std::nullopt;
+}
+
+std::uint64_t RecordIndex::GatheredAt(std::size_t file,
+                                      std::uint64_t offset) const {
+  FOREBAY_CHECK(file < parts_.files.size() &&
+                offset >= parts_.files[file].size);
+  const auto begin = parts_.ends.begin() + static_cast<std::ptrdiff_t>(
+                                               parts_.files[file].first_record);
+  const auto end =
+      parts_.ends.begin() + static_cast<std::ptrdiff_t>(EndOf(file));
+  const auto found = std::partition_point(
+      begin, end, [offset](std::uint64_t one) { return one <= offset; });
+  return found == end ? size()
+                      : static_cast<std::uint64_t>(found - parts_.ends.begin());
 }
 
 std::string_view RecordIndex::KeysOf(std::size_t file) const {
