@@ -71,7 +71,9 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
     if (choice.ok()) choice->Complete(request, warnings);
     status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::MDS) {
-    mds::ColumnChoice(fields).Complete(request, warnings);
+    const auto choice = mds::ColumnChoice::Create(fields, types);
+    if (choice.ok()) choice->Complete(request, warnings);
+    status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::LMDB) {
     const auto choice =
         lmdb::FormatChoice::Create(fields, types, spec.database());
