@@ -145,8 +145,8 @@ def test_a_folder_without_audio(shared_daemon, tmp_path):
 
 
 @pytest.mark.parametrize("ops", [
-    [T.ToMono()], [T.Vol(0.5)], [T.ToMono(), T.Resample(RATE // 2)],
-    [T.Resample(3 * RATE), T.ToMono(), T.Vol(2.0)]])
+    [T.ToMono()], [T.Vol(0.5)], [T.ToMono(), T.Resample(new_freq=RATE // 2)],
+    [T.Resample(new_freq=3 * RATE), T.ToMono(), T.Vol(2.0)]])
 def test_damage_outside_a_window_behind_other_ops(shared_daemon, tmp_path, ops):
     folder = fill(tmp_path / "clips", "flac", count=2)
     path = folder / "01.flac"

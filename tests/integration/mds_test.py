@@ -137,7 +137,7 @@ def test_bytes_may_be_audio(shared_daemon, fields):
 
 
 def test_bytes_are_what_their_types_say(shared_daemon):
-    window = T.Compose([T.ToMono(), T.Resample(8000), T.RandomWindow(99)])
+    window = T.Compose([T.ToMono(), T.Resample(new_freq=8000), T.RandomWindow(99)])
     expected = golden("sounds")
     with open_records(
             SOUNDS, fields={"photo": "jpg", "sound": "audio"}, batch_size=4,
