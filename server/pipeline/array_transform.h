@@ -92,7 +92,7 @@ class ArrayTransform {
   // A step for each stage. Errors are Run's.
   absl::StatusOr<std::vector<Step>> StepsOf(const Array& array,
                                             const SampleKey& key) const;
-  // What comes of an array in stage number i, as a whole.
+  // Takes an array as a whole through stage number i.
   absl::Status Follow(std::size_t i, const SampleKey& key, Step* step) const;
   static absl::StatusOr<Array> OutputOf(const Stage& stage, const Step& step);
 

@@ -159,7 +159,7 @@ class Finder {
                      records::TextOf(type), "\""));
   }
 
-  // What the first sample has in a column; nothing if there is no sample.
+  // A value of the first sample; empty if there is none.
   absl::Span<const std::uint8_t> FirstValue(std::size_t number) const {
     if (parts_.empty()) return {};
     const FieldRange& part = parts_[number];
