@@ -10,7 +10,7 @@
 
 namespace forebay::pipeline::decode {
 
-// What an AVIF file tells of its image besides rotation and mirroring. Takes
+// The metadata of an AVIF file, but for rotation and mirroring. Takes
 // any input; nothing is found in files that are damaged.
 //
 // Immutable. Owns copies, of which none is longer than the file. Does not

@@ -15,8 +15,7 @@ struct PngText {
   bool is_packed = false;  // by zlib
 };
 
-// What a PNG file tells of its image, where Pillow finds it; the last one of
-// each counts.
+// The metadata of a PNG file, where Pillow finds them; the last of each count.
 struct PngMetadata {
   std::optional<absl::Span<const std::uint8_t>> exif;
   PngText exif_profile;  // EXIF data in hexadecimal, as ImageMagick has them

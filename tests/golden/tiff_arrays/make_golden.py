@@ -73,7 +73,7 @@ IMAGES = {
     "one": ("float32", (1, 1), {}),
     "row": ("uint16", (1, 41), {"compression": "lzw"}),
 }
-# What is refused by name.
+# These are refused by name.
 UNREAD = {
     "unread_bool": ("bool", GRAY, {}),
     "unread_complex": ("complex64", GRAY, {}),

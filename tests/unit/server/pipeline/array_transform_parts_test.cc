@@ -176,7 +176,7 @@ TEST(ArrayTransformPartsTest, OtherOpsNeedAllThatComesBeforeThem) {
   for (const std::string& whole : wholes) {
     SCOPED_TRACE(whole);
     std::uint64_t frames = 0;
-    // What comes first is taken all the same.
+    // A part that comes first is taken all the same.
     const std::string first = "ops { slice { stop: 2000 } } ";
     ExpectEqual(TransformedPart(first + whole + slice, clip, {}, &frames),
                 PartOfTransformed(first + whole, slice, "", clip, {}));
