@@ -65,18 +65,18 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
                                         spec.fields().end());
   const std::vector<std::string> types(spec.columns().begin(),
                                        spec.columns().end());
+  const auto complete = [&](const auto& choice) {
+    if (choice.ok()) choice->Complete(request, warnings);
+    return choice.status();
+  };
   absl::Status status;
   if (spec.format() == proto::DatasetSpec::NPZ) {
-    const auto choice = npz::NpzChoice::Create(fields, types);
-    if (choice.ok()) choice->Complete(request, warnings);
-    status = choice.status();
+    status = complete(npz::NpzChoice::Create(fields, types));
   } else if (spec.format() == proto::DatasetSpec::MDS) {
-    mds::ColumnChoice(fields).Complete(request, warnings);
+    status = complete(mds::ColumnChoice::Create(fields, types));
   } else if (spec.format() == proto::DatasetSpec::LMDB) {
-    const auto choice =
-        lmdb::FormatChoice::Create(fields, types, spec.database());
-    if (choice.ok()) choice->Complete(request, warnings);
-    status = choice.status();
+    status =
+        complete(lmdb::FormatChoice::Create(fields, types, spec.database()));
   } else if (spec.format() == proto::DatasetSpec::ARRAY_RECORD) {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
     if (choice.ok())
@@ -84,9 +84,7 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
                        warnings);
     status = choice.status();
   } else if (spec.format() == proto::DatasetSpec::HDF5) {
-    const auto choice = hdf5::FormatChoice::Create(fields, types, budget);
-    if (choice.ok()) choice->Complete(request, warnings);
-    status = choice.status();
+    status = complete(hdf5::FormatChoice::Create(fields, types, budget));
   } else {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
     if (choice.ok())

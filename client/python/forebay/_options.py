@@ -51,26 +51,25 @@ def _mds_options(path, fields):
         return None
     if not _paths.are_files(path, (".mds",)):
         path = os.path.join(path, "*.mds")
-    return {"format": _native.MDS, "uri": os.fsencode(path), "columns": [],
-            "fields": [] if fields is None else _check_fields(
-                fields, 'columns such as ("photo", "label")', "the shards say")}
+    names, types = [], []
+    if isinstance(fields, collections.abc.Mapping):
+        names, types = _tfrecord.names_and_types(
+            _tfrecord.checked_fields(fields, '{"sound": "audio"}'))
+    elif fields is not None:
+        names = _check_fields(fields, 'columns such as ("photo", "label")')
+    return {"format": _native.MDS, "uri": os.fsencode(path), "fields": names,
+            "columns": types}
 
 
-def _check_fields(fields, wanted='extensions such as ("jpg", "cls")',
-                  who_says="the extensions say"):
+def _check_fields(fields, wanted='extensions such as ("jpg", "cls")'):
     """The names of fields as bytes.
 
     Args:
       wanted: are such names, for messages.
-      who_says: the fields' types, likewise.
     """
     if isinstance(fields, (str, bytes)):
         raise errors.InvalidArgument(
             f"fields must be a sequence such as ({fields!r},)")
-    if isinstance(fields, collections.abc.Mapping):
-        raise errors.InvalidArgument(
-            f"fields must be a sequence of {wanted}, not {fields!r}: {who_says} the "
-            "types")
     try:
         names = list(fields)
         for name in names:
@@ -82,6 +81,21 @@ def _check_fields(fields, wanted='extensions such as ("jpg", "cls")',
     if not names:
         raise errors.InvalidArgument("fields must name at least one")
     return [os.fsencode(name) for name in names]
+
+
+def _shard_fields(fields):
+    """The fields of tar shards, by their extensions, or a dict that says which TIFF
+    images are arrays."""
+    if not isinstance(fields, collections.abc.Mapping):
+        return _check_fields(fields)
+    names = _check_fields(list(fields))
+    for name, kind in fields.items():
+        if kind not in (None, "array"):
+            raise errors.InvalidArgument(
+                f"fields: the extension of {name!r} says its type, which may be "
+                f'"array" or None, not {kind!r}')
+    return [name if kind is None else name + b"=array"
+            for name, kind in zip(names, fields.values())]
 
 
 def _place_options(place, extra_roots):
@@ -241,7 +255,7 @@ def dataset_options(dataset, fields, extra_roots=()):
             f"{os.fsdecode(path)}: is a folder, which has no fields to choose: name "
             'the files in it, such as "*.tar"')
     return {"format": _native.WEBDATASET, "uri": os.fsencode(path),
-            "fields": _check_fields(fields), "columns": []}
+            "fields": _shard_fields(fields), "columns": []}
 
 
 def _check_extra_roots(extra_roots, dataset):
