@@ -9,19 +9,20 @@ import operator
 import os
 from typing import Any, Callable, List, NamedTuple, Optional, Set, Tuple
 
-from . import errors
+from . import _torch_files, errors
 from ._array_record import ArrayRecords
 from ._counterpart import is_plainly
 from ._hdf5 import HDF5
 from ._lmdb import LMDB
 from ._manifest import Manifest
-from ._source import Arrays, Concat, Folder, NpyClasses, Rows, Source, Subset
+from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows, Source,
+                      Subset)
 from ._tfrecord import TFRecords
 
 _OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, HDF5, Arrays,
-         Concat, Folder, NpyClasses, Rows, Subset)
+         Concat, Folder, LabelledFiles, NpyClasses, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
-_FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
+_FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet", "Country211", "EuroSAT")
 _CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
     "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
 _PATTERNS = "{}*?[]"
@@ -82,7 +83,7 @@ def has_own_code(dataset: Any) -> bool:
         return any(map(has_own_code, dataset.datasets))
     return not (_plain(dataset, "torch.utils.data", "TensorDataset") or
                 _plain(dataset, "torchvision.datasets", *_FOLDERS, *_CIFAR,
-                       *_MNIST, "LSUN"))
+                       *_MNIST, "LSUN") or _torch_files.knows(dataset))
 
 
 def read(dataset: Any) -> TorchData:
@@ -106,6 +107,8 @@ def read(dataset: Any) -> TorchData:
         return _images(dataset, 1)
     if _plain(dataset, "torchvision.datasets", "LSUN"):
         return _lsun(dataset)
+    if _torch_files.knows(dataset):
+        return _files(_torch_files.read(dataset))
     raise errors.Unsupported(f"{_name(dataset)} has code of its own")
 
 
@@ -181,6 +184,11 @@ def _images(dataset: Any, channels: int) -> TorchData:
                      None if classes is None else list(classes))
 
 
+def _files(found: _torch_files.Samples) -> TorchData:
+    return TorchData(found.files, len(found.files.names), found.transform,
+                     found.target_transform, found.channels, classes=found.classes)
+
+
 def _lsun(dataset: Any) -> TorchData:
     """Reads an LMDB environment for each class: its number is the label."""
     parts = dataset.dbs
@@ -231,7 +239,11 @@ def _folder(dataset: Any) -> TorchData:
 
 
 def _root(dataset: Any) -> str:
-    # ImageNet's own root holds its splits, each a folder of class folders.
+    """The folder of class folders; the own root of some datasets holds that."""
+    if _plain(dataset, "torchvision.datasets", "Country211"):
+        return os.path.join(dataset._base_folder, dataset._split)
+    if _plain(dataset, "torchvision.datasets", "EuroSAT"):
+        return os.fspath(dataset._data_folder)
     return os.fspath(getattr(dataset, "split_folder", dataset.root))
 
 

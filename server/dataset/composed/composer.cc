@@ -42,6 +42,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
         return absl::InvalidArgumentError(
             absl::StrCat(spec.uri(), ": it was not said where it lies"));
       }
+      if (inputs.memory) {
+        FOREBAY_ASSIGN_OR_RETURN(
+            const auto table,
+            base::SealedMemory::Map(inputs.memory, budget_, "a table"));
+        const absl::Span<const std::uint8_t> bytes = table->bytes();
+        return catalog_->Open(
+            inputs.root, spec, source, warnings, stop,
+            std::string_view(reinterpret_cast<const char*>(bytes.data()),
+                             bytes.size()));
+      }
       return catalog_->Open(inputs.root, spec, source, warnings, stop);
   }
 }
