@@ -159,7 +159,10 @@ def replace(dataset, **attributes):
         dataset, _labels=[1 << 63] * 6), "targets that are no numbers"),
     (torch_layouts.flowers, {}, lambda dataset: replace(
         dataset, _labels=[], _image_files=[]), "0 images"),
-    (torch_layouts.shapes, {"split": "test"}, None, "targets that are no numbers")])
+    (torch_layouts.shapes, {"split": "test"}, None, "targets that are no numbers"),
+    (torch_layouts.satellite, {"transform": V.ToTensor()}, None, "may differ in size"),
+    (torch_layouts.flowers, {"transform": V.Compose([V.Resize(32), V.ToTensor()])},
+     None, "may differ in size")])
 def test_what_the_daemon_cannot_read_runs_its_own_code(
         tmp_path, pictures, layout, arguments, change, says):
     dataset = made(layout, tmp_path, pictures, **arguments)

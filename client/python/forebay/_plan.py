@@ -121,6 +121,12 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             return NeedsWorkers(str(error), False)
         raise
     for_daemon = split.transform
+    if (is_own and coded is None and data is not None and data.channels and
+            data.extent is None and not _translate.makes_one_size(for_daemon)):
+        return NeedsWorkers(
+            "the dataset's images may differ in size behind its transform: put "
+            "RandomResizedCrop(size), or Resize(size) and CenterCrop(size), into it",
+            False)
     if by_name and name is not None and coded is None:
         own = {**own, name: for_daemon or _field_transforms.DecodeOnly()}
         for_daemon = None
