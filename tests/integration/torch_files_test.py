@@ -180,7 +180,7 @@ def test_joint_transforms_keep_those_of_the_beginning(tmp_path, pictures):
 
 
 def test_a_single_class_folder_of_a_split(tmp_path, pictures):
-    """Whose name is also that of the first folder above it."""
+    """The class has the name of the first folder above it, too."""
     for split in ("train", "valid"):
         torch_layouts.copy(pictures[split == "train"],
                            tmp_path / "country211" / split / "country211" / "1.jpg")

@@ -89,7 +89,7 @@ def _pairs(name: str) -> Callable[[Any], _Found]:
 
 def _columns(dataset: Any, types: Sequence[str],
              known: Dict[str, Any]) -> List[Any]:
-    """What is known of each type of targets."""
+    """Takes what is known of each type of targets."""
     if not types or any(name not in known for name in types):
         raise _refusal(dataset, f"has targets of the types {list(types)}, but the "
                        f"daemon gives {sorted(known)} alone")
