@@ -23,8 +23,10 @@ _OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, HDF5,
          Concat, Folder, LabelledFiles, NpyClasses, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
 _FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet", "Country211", "EuroSAT")
-_CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
-    "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
+# Those in memory, with the channels of their images.
+_IN_MEMORY = {"CIFAR10": 3, "CIFAR100": 3, "EMNIST": 1, "FashionMNIST": 1, "KMNIST": 1,
+              "MNIST": 1, "SEMEION": 1, "STL10": 3, "SVHN": 3, "USPS": 1}
+_CHANNELS_FIRST = ("STL10", "SVHN")
 _PATTERNS = "{}*?[]"
 _IMAGE_LOADERS = ("default_loader", "pil_loader", "accimage_loader")
 IMAGE_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif",
@@ -82,8 +84,8 @@ def has_own_code(dataset: Any) -> bool:
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):
         return any(map(has_own_code, dataset.datasets))
     return not (_plain(dataset, "torch.utils.data", "TensorDataset") or
-                _plain(dataset, "torchvision.datasets", *_FOLDERS, *_CIFAR,
-                       *_MNIST, "LSUN") or _torch_files.knows(dataset))
+                _plain(dataset, "torchvision.datasets", *_FOLDERS, *_IN_MEMORY,
+                       "LSUN") or _torch_files.knows(dataset))
 
 
 def read(dataset: Any) -> TorchData:
@@ -101,10 +103,9 @@ def read(dataset: Any) -> TorchData:
         return _tensors(dataset)
     if _plain(dataset, "torchvision.datasets", *_FOLDERS):
         return _folder(dataset)
-    if _plain(dataset, "torchvision.datasets", *_CIFAR):
-        return _images(dataset, 3)
-    if _plain(dataset, "torchvision.datasets", *_MNIST):
-        return _images(dataset, 1)
+    for name, channels in _IN_MEMORY.items():
+        if _plain(dataset, "torchvision.datasets", name):
+            return _images(dataset, name, channels)
     if _plain(dataset, "torchvision.datasets", "LSUN"):
         return _lsun(dataset)
     if _torch_files.knows(dataset):
@@ -171,11 +172,16 @@ def _tensors(dataset: Any) -> TorchData:
     return TorchData(Arrays(tuple(fields)), len(dataset), channels=0)
 
 
-def _images(dataset: Any, channels: int) -> TorchData:
+def _images(dataset: Any, name: str, channels: int) -> TorchData:
     """Reads a dataset that torchvision holds in memory as pixels and labels."""
     import numpy
     images = numpy.asarray(dataset.data)
-    labels = numpy.asarray(dataset.targets, numpy.int64)
+    if name in _CHANNELS_FIRST:
+        images = images.transpose(0, 2, 3, 1)
+    labels = dataset.targets if hasattr(dataset, "targets") else dataset.labels
+    if labels is None:
+        raise errors.Unsupported(f"the {_name(dataset)} has no labels")
+    labels = numpy.asarray(labels, numpy.int64)
     source = Arrays((("image", "image", images), ("label", "label", labels)))
     classes = getattr(dataset, "classes", None)
     return TorchData(source, len(images), dataset.transform,

@@ -1,8 +1,11 @@
 #include "server/dataset/composed/composer.h"
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "proto/dataset.pb.h"
 #include "server/base/index_list.h"
 #include "server/base/sealed_memory.h"
