@@ -16,7 +16,8 @@ from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._npy_folder import NpyFolder
 from ._npz import Npz
-from ._source import Arrays, Concat, Folder, NpyClasses, Produced, Rows, Subset
+from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Produced,
+                      Rows, Subset)
 from ._tfrecord import TFRecords
 from ._tokens import Tokens
 
@@ -104,6 +105,10 @@ def _place_options(place, extra_roots):
     if isinstance(place, NpyClasses):
         return {**_named_options(_npy_folder.npy_folder(place.path, labels=True)),
                 "extra_roots": extra_roots}
+    if isinstance(place, LabelledFiles):
+        names = [b"image", b"label"]
+        return {"format": _native.MANIFEST, "uri": os.fsencode(place.path),
+                "fields": names, "columns": names, "extra_roots": extra_roots}
     return {"format": (_native.NPY if isinstance(place, Rows) else
                        _native.IMAGE_FOLDER),
             "uri": os.fsencode(_paths.path_of(place.path)), "extra_roots": extra_roots}
@@ -186,7 +191,8 @@ def dataset_options(dataset, fields, extra_roots=()):
     """The options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, Produced):
         return {"fields": [], "columns": [], "uri": dataset.name.encode()}
-    if isinstance(dataset, (Arrays, Concat, Folder, NpyClasses, Rows, Subset)):
+    if isinstance(dataset, (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows,
+                            Subset)):
         if fields is not None:
             raise errors.InvalidArgument(
                 "fields are of tar shards; a dataset object has its own")
