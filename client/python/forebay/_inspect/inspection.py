@@ -166,7 +166,8 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
 
 def _verified(reading, seen, most, autostart, progress) -> Verification:
     done = verify_all(reading, seen, most=most, autostart=autostart, progress=progress)
-    seen.refine(done.look)
+    if done.is_complete:
+        seen.refine(done.look)
     return done
 
 
@@ -175,12 +176,11 @@ def _opened(found, autostart):
     from . import trials
     refused: List[errors.ForebayError] = []
     for at, reading in enumerate(found.readings):
-        if reading.format == "webdataset" and reading.fields is None:
-            reading = trials.shards(reading.path, autostart) or reading
         try:
+            if reading.format == "webdataset" and reading.fields is None:
+                reading = trials.shards(reading.path, autostart)
             samples = Samples(reading, autostart=autostart)
-        except (errors.InvalidArgument, errors.Unsupported, errors.DataError,
-                errors.NotFound) as error:
+        except trials.REFUSALS as error:
             refused.append(error)
             continue
         others = found.readings[at + 1:]
