@@ -167,6 +167,16 @@ for (tokens,) in loader:
     ..."""
 
 
+@pytest.mark.parametrize("channels, transform", [
+    (2, "T.RandomWindow(512, pad_if_needed=True)"),
+    (None, "T.Compose([T.RandomWindow(512, pad_if_needed=True), T.ToMono()])")])
+def test_code_of_audio(channels, transform):
+    clip = dict(field("audio", "audio", "float32"), shape=[None, channels],
+                lengths={"median": 900})
+    assert f'transform={{"audio": {transform}}})' in readings.code_of(
+        Reading("audio_folder", "/d"), [clip], 4)
+
+
 def test_code_of_several_transforms():
     fields = [field("photograph", "image"),
               *(field(f"tokens{number}", "array", "uint32") for number in range(3))]
