@@ -156,6 +156,10 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
         raise errors.InvalidArgument(f"{reading.path}: has no samples")
     seen = look.Look(samples.names)
     failures = look.look_at(samples, look.MOST, seen)
+    if failures and not seen.sizes.values:
+        raise errors.DataError(
+            f"of {_counted(len(failures), 'sample')} that were looked at, none can be "
+            f"read: {failures[0].message}")
     failures = failures or try_some(reading, seen, autostart)
     verification = None
     if verify:

@@ -65,6 +65,11 @@ def _folder(uri: str, autostart: bool) -> Found:
             return Found([_of(kind, path, autostart)], [])
         except trials.REFUSALS:
             pass
+    # Which daemons say of Cloud Storage and S3.
+    if "there is no bucket" in str(reason):
+        raise reason
+    if _paths.are_files(uri, tuple(ending for ending, _ in _BY_ENDING)):
+        raise errors.NotFound(f"{uri}: is not there")
     names = ", ".join(pattern for _, pattern in _PATTERNS if pattern)
     raise type(reason)(
         f"{uri}: has neither class folders of images nor files of known names "
