@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 
+import h5py
 import numpy
 import pytest
 import soundfile
@@ -60,7 +61,7 @@ def web(tmp_path):
 def test_samples_of_which_none_can_be_read(tmp_path, web):
     (tmp_path / "a.tar").write_bytes(tar_of(
         (f"{number}.txt", b"text") for number in range(40)))
-    with pytest.raises(forebay.DataError, match="of 16 samples .* does not send"):
+    with pytest.raises(forebay.DataError, match="at .16. can be read: .* does not send"):
         forebay.inspect(f"{web}/a.tar")
 
 
@@ -141,3 +142,15 @@ def test_the_command_starts_a_daemon(photos, tmp_path):
     assert len(started) == 1
     os.kill(started[0], 15)
     until(lambda: not daemons_of(tmp_path / "forebay"), "the daemon leaves")
+
+
+@pytest.mark.usefixtures("shared_daemon")
+def test_groups_of_hdf5_files_that_are_samples(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number in range(20):
+            file[f"data/demo_{number}/image"] = numpy.full((2, 3), number)
+            file[f"data/demo_{number}/label"] = number
+    found = forebay.inspect(tmp_path / "a.h5")
+    assert (found.format, found.samples) == ("hdf5", 20)
+    assert 'fields=("data/*/image", "data/*/label")' in found.code
+    first_batch(found)

@@ -158,8 +158,8 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
     failures = look.look_at(samples, look.MOST, seen)
     if failures and not seen.sizes.values:
         raise errors.DataError(
-            f"of {_counted(len(failures), 'sample')} that were looked at, none can be "
-            f"read: {failures[0].message}")
+            f"no sample that was looked at ({len(failures)}) can be read: "
+            f"{failures[0].message}")
     failures = failures or try_some(reading, seen, autostart)
     verification = None
     if verify:
@@ -183,6 +183,9 @@ def _opened(found, autostart):
         try:
             if reading.format == "webdataset" and reading.fields is None:
                 reading = trials.shards(reading.path, autostart)
+            if reading.format == "hdf5" and reading.fields is None and (
+                    "fields" not in reading.arguments):
+                reading = trials.hdf5(reading, autostart)
             samples = Samples(reading, autostart=autostart)
         except trials.REFUSALS as error:
             refused.append(error)

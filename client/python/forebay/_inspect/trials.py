@@ -6,7 +6,7 @@ import re
 from typing import Optional
 
 from .. import errors
-from . import contents
+from . import contents, given
 from .readings import Reading
 from .samples import Samples
 
@@ -51,3 +51,10 @@ def shards(path: str, autostart: bool) -> Reading:
             return reading
         refusals.append(refused)
     raise refusals[0]
+
+
+def hdf5(reading: Reading, autostart: bool) -> Reading:
+    """The reading of HDF5 files without named fields: with those that the daemon's
+    refusal names, if each object of a group is a sample."""
+    names = re.findall(r'"([^"]*\*/[^"]*)"', str(refusal(reading, autostart)))
+    return given.with_fields(reading, names) if names else reading
