@@ -70,9 +70,9 @@ def test_a_server_that_is_away(monkeypatch):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "86400")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(forebay.SourceUnavailable, match="after 8 attempts$"):
+    with pytest.raises(forebay.SourceUnavailable, match="Failed to connect .* server$"):
         forebay.inspect(f"http://127.0.0.1:{port}/a.tar")
-    with pytest.raises(forebay.SourceUnavailable, match="after 8 attempts$"):
+    with pytest.raises(forebay.SourceUnavailable, match="Failed to connect .* server$"):
         forebay.DataLoader(f"http://127.0.0.1:{port}/a.tar", fields=("txt",),
                            batch_size=1)
 

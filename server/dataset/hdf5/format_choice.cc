@@ -80,7 +80,8 @@ std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
 // The names of the fields, if each object of a group is a sample: of arrays in
 // more objects than there can be fields. Else none.
 std::vector<std::string> FieldsOfGroup(const std::vector<ListedArray>& arrays) {
-  std::string_view group = arrays.empty() ? "" : arrays.front().path;
+  if (arrays.empty()) return {};
+  std::string_view group = arrays.front().path;
   for (const ListedArray& one : arrays) {
     while (!one.path.starts_with(group)) group.remove_suffix(1);
   }
