@@ -18,6 +18,7 @@ def record(length):
     head = struct.pack("<Q", length)
     return head + struct.pack("<I", magic._masked(magic._crc32c(head))) + b"x" * 9
 
+
 ZSTD = b"\x28\xb5\x2f\xfd" + bytes(20)
 SKIPPED = b"\x50\x2a\x4d\x18\4\0\0\0abcd"  # a frame, as pzstd begins with
 

@@ -147,7 +147,7 @@ TEST(AnyClipDecoderTest, SaysThatAFileIsTruncated) {
       absl::DataLossError("is a truncated Ogg file: its end is not there"));
 }
 
-// Who writes into a pipe does not know how long the sound will be.
+// A writer into a pipe does not know how long the sound will be.
 TEST(AnyClipDecoderTest, AWavFileMayNotSayItsLength) {
   const std::string whole = ClipFile("2_s16.wav");
   const std::size_t length = whole.find("data") + 4;
