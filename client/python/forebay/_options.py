@@ -251,6 +251,10 @@ def dataset_options(dataset, fields, extra_roots=()):
                 raise errors.InvalidArgument(
                     f"{os.fsdecode(path)}: is no folder of images: a table is passed "
                     'as forebay.manifest(path, image="its column", label=...)')
+            if not _paths.is_remote(path) and os.path.isfile(path):
+                raise errors.InvalidArgument(
+                    f"{os.fsdecode(path)}: is a file whose name tells no format that "
+                    "is read: forebay.inspect(path) says how to read it, if it can be")
             return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
                     "fields": [], "columns": []}
         raise errors.InvalidArgument(

@@ -18,8 +18,6 @@ namespace {
 // The most folders that are listed at once.
 constexpr std::size_t kThreads = 16;
 constexpr std::uint64_t kMaxPageBytes = 16 << 20;
-// A client waits for the list: half a minute of faults is an error.
-constexpr int kListAttempts = 8;
 
 // Folders that wait for a thread to list them; the first error ends all.
 class FolderQueue {
@@ -62,7 +60,7 @@ absl::StatusOr<ListPage> FetchPage(Client* client, const PagedPlace& place,
       place.url(options.folder, options.folders != nullptr, token);
   call.request.max_body = kMaxPageBytes;
   call.authorizer = place.authorizer;
-  call.attempts = kListAttempts;
+  call.attempts = kAwaitedAttempts;
   call.kind = RequestKind::kList;
   call.fault = place.fault;
   call.judge = [&](const Answer& answer) -> absl::Status {

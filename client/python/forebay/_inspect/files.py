@@ -7,10 +7,11 @@ import glob
 import itertools
 import os
 import re
+import stat
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from .. import _paths, errors
-from .._open import open as open_by_daemon
+from .._open import open_or_fail
 from . import magic
 
 MOST = 2000  # entries that are looked at in a folder
@@ -42,12 +43,19 @@ def listing(folder: str, most: int = MOST) -> Listing:
         with os.scandir(folder) as entries:
             for entry in itertools.islice(entries, most):
                 if not entry.name.startswith("."):
-                    (folders if entry.is_dir() else files).append(entry.name)
+                    (folders if _is_folder(entry) else files).append(entry.name)
     except PermissionError:
         raise errors.PermissionDenied(f"{folder}: may not be listed") from None
     except OSError as error:
         raise errors.NotFound(f"{folder}: {error.strerror}") from None
     return Listing(sorted(folders), sorted(files))
+
+
+def _is_folder(entry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def is_pattern(path: str) -> bool:
@@ -94,8 +102,11 @@ def expanded(pattern: str) -> List[str]:
 def open_file(path: str) -> Any:
     """A file for reading: a local one by this process, else by the daemon."""
     if _paths.is_remote(path):
-        return open_by_daemon(path)
+        return open_or_fail(path)
     try:
+        # To open a pipe would wait for its writer, and a device may be anything.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise errors.Unsupported(f"{path}: is no regular file")
         return open(path, "rb")
     except PermissionError:
         raise errors.PermissionDenied(f"{path}: may not be read") from None
