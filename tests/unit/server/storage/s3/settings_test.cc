@@ -80,6 +80,31 @@ TEST_F(FindEndpointTest, TheRegionIsTheFirstThatIsNamed) {
   }
 }
 
+TEST_F(FindEndpointTest, TheProfileNamesAServer) {
+  environment_.config_file = scratch_.Path("config");
+  scratch_.Write("config",
+                 "[default]\nendpoint_url = http://minio:9000/\n"
+                 "[profile work]\nservices = here\nendpoint_url = ftp://x\n");
+  EXPECT_EQ(Find()->UrlOf("b"), "http://minio:9000/b");
+  EXPECT_EQ(Find()->region, "us-east-1");
+  environment_.endpoint = "http://env";
+  EXPECT_EQ(Find()->url, "http://env");
+  environment_.endpoint = "";
+  environment_.profile = "work";
+  EXPECT_EQ(Find().status().code(), absl::StatusCode::kInvalidArgument);
+  settings_.endpoint = "http://configured";
+  EXPECT_EQ(Find()->url, "http://configured");
+}
+
+TEST_F(FindEndpointTest, AFileThatDecidesNothingMayBeUnreadable) {
+  environment_.config_file = scratch_.Path("config");
+  scratch_.Write("config", std::string(70'000, '#'));
+  environment_.region = "eu-west-1";
+  EXPECT_EQ(Find().status().code(), absl::StatusCode::kInvalidArgument);
+  environment_.endpoint = "http://env";
+  EXPECT_TRUE(Find().ok());
+}
+
 TEST_F(FindEndpointTest, ABucketsNameStandsInThePathOrInTheHost) {
   EXPECT_EQ(Find()->UrlOf("b"), "https://b.s3.us-east-1.amazonaws.com");
   EXPECT_EQ(Find()->UrlOf("b.c"), "https://s3.us-east-1.amazonaws.com/b.c");
