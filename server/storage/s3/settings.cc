@@ -131,6 +131,8 @@ std::optional<Profile> FindProfile(std::string_view text,
                                    std::string_view section) {
   std::optional<Profile> found;
   bool inside = false;
+  // Some editors mark a text as UTF-8.
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::string_view row = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(row.size() + 1, text.size()));

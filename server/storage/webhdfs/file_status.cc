@@ -255,6 +255,11 @@ absl::Status FaultOf(const http::Answer& answer) {
   if (remote == nullptr) return http::ErrorOf(answer);
   const std::string name = TextIn(*remote, "exception");
   const std::string message = TextIn(*remote, "message");
+  if (name == "InvalidToken")
+    return absl::PermissionDeniedError(
+        "the daemon's token of delegation has expired or was cancelled: write "
+        "a "
+        "new one to hdfs.token_file, for datasets that are opened then");
   // The file has become shorter than the offset of a read.
   if (name == "IOException" &&
       message.find("out of the range [0, ") != message.npos)

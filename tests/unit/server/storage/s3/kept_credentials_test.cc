@@ -203,6 +203,10 @@ TEST_F(KeptCredentialsTest, SignsWhatItIsAskedTo) {
                                      "19700411T000000Z"));
   request.url = "http://host:8080";
   EXPECT_EQ(sign(request)[0], "host: host:8080");
+  request.url = "http://[::1]:80/b";
+  EXPECT_EQ(sign(request)[0], "host: [::1]");
+  request.url = "http://[::80]:9000/gateway/b";
+  EXPECT_EQ(sign(request)[0], "host: [::80]:9000");
 }
 
 }  // namespace

@@ -44,6 +44,9 @@ TEST(FindProfileTest, ReadsOneSection) {
   EXPECT_FALSE(FindProfile(kFile, "nobody").has_value());
   EXPECT_FALSE(FindProfile("", "default").has_value());
   EXPECT_TRUE(FindProfile("[default]\nno key\n[x", "default")->empty());
+  EXPECT_TRUE(FindProfile("\xef\xbb\xbf[default]\nk = v", "default")
+                  .value_or(Profile())
+                  .count("k"));
 }
 
 class FindEndpointTest : public ::testing::Test {

@@ -173,6 +173,10 @@ TEST(FaultOfTest, GoesByTheExceptionsName) {
   answer.body = ExceptionJson(
       "IOException", "Offset=3000 out of the range [0, 10); OPEN, path=/a");
   EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kFailedPrecondition);
+  answer.body = ExceptionJson("InvalidToken", "token for me is expired");
+  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(FaultOf(answer).message()),
+              HasSubstr("has expired or was cancelled"));
   answer.status = 401;
   EXPECT_THAT(std::string(FaultOf(answer).message()),
               HasSubstr("hdfs.token_file"));
