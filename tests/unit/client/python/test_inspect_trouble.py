@@ -6,12 +6,13 @@ import os
 import struct
 import tarfile
 import threading
+import types
 import zipfile
 
 import pytest
 
-from forebay import _audio_folder, errors
-from forebay._inspect import files, guess, magic, tables, text
+from forebay import _audio_folder, _native, errors
+from forebay._inspect import files, guess, magic, tables, text, verify
 
 JPEG = b"\xff\xd8\xff\xe0" + bytes(20)
 
@@ -127,6 +128,17 @@ def test_a_long_line_that_the_look_cuts_is_left_out(tmp_path):
     make(tmp_path, {"1.jpg": JPEG, "t.csv": (
         f"image,note\n1.jpg,a\n1.jpg,{rest}\n2{rest}").encode()})
     assert tables.columns_of(str(tmp_path / "t.csv")) == {}
+
+
+@pytest.mark.parametrize("content, fault", [
+    (b'{"n": ' + b"9" * 5000 + b"}", None), (b"[1, 2.5, -3]", None),
+    (b"{", "is no JSON: "), (b"[" * 100_000, "is no JSON: "),
+    (b"\xff", "is no UTF-8 from byte 0 on")],
+    ids=["long number", "numbers", "cut off", "deep", "no text"])
+def test_json_is_what_others_take_for_it(content, fault):
+    value = types.SimpleNamespace(kind=_native.JSON, content=lambda: content)
+    found = verify._fault_of(value)
+    assert found == fault or found.startswith(fault)
 
 
 def test_names_do_not_write_lines_of_their_own():
