@@ -158,17 +158,23 @@ TEST_F(PointFileTest, TiesAnIndexToItsPoints) {
   const auto points = Write("");
   ASSERT_TRUE(points.ok());
   std::string bytes;
+  const auto take = [&](const FindPoints& find) {
+    std::string file = bytes;
+    SealIndexFile(file);
+    IndexFileReader reader(AsBytes(file));
+    return TakePoints(reader, find);
+  };
   AppendPoints(bytes, nullptr);
   EXPECT_EQ(bytes, "");
-  EXPECT_EQ(*TakePoints(AsBytes(bytes), nullptr), nullptr);
+  EXPECT_EQ(*take(nullptr), nullptr);
   AppendPoints(bytes, *points);
   const auto find = [&]() -> absl::StatusOr<PointsPtr> { return *points; };
-  EXPECT_EQ(*TakePoints(AsBytes(bytes), find), *points);
-  EXPECT_TRUE(absl::IsDataLoss(TakePoints(AsBytes(bytes), nullptr).status()));
+  EXPECT_EQ(*take(find), *points);
+  EXPECT_TRUE(absl::IsDataLoss(take(nullptr).status()));
   bytes[3] ^= 1;
-  EXPECT_TRUE(absl::IsDataLoss(TakePoints(AsBytes(bytes), find).status()));
+  EXPECT_TRUE(absl::IsDataLoss(take(find).status()));
   bytes.pop_back();
-  EXPECT_TRUE(absl::IsDataLoss(TakePoints(AsBytes(bytes), find).status()));
+  EXPECT_TRUE(absl::IsDataLoss(take(find).status()));
 }
 
 }  // namespace
