@@ -43,19 +43,19 @@ std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
 // libsndfile takes what is there of a truncated WAV file for all of it. Returns
 // how many bytes of sound the header speaks of beyond these; 0, too, if its
 // writer did not know the length.
-std::uint64_t MissingBytes(absl::Span<const std::uint8_t> file) {
-  constexpr std::size_t kChunkHeader = 8;
-  constexpr std::size_t kFirstChunk = 12;
+std::uint64_t MissingBytes(PartialFile* file) {
+  constexpr std::uint64_t kFirstChunk = 12;
   // Of a file that was written into a pipe; sox's, the least of them.
   constexpr std::uint32_t kUnknown = 0x7FFF'F000;
   constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
   std::uint64_t at = kFirstChunk;
-  while (at + kChunkHeader <= file.size()) {
-    const auto chunk = file.subspan(at, kChunkHeader);
-    const std::uint32_t bytes = LittleEndian(chunk.subspan(4));
-    at += kChunkHeader;
+  std::array<std::uint8_t, 8> chunk = {};
+  while (file->Read(at, chunk.size(), chunk.data()) == chunk.size()) {
+    const std::uint32_t bytes =
+        LittleEndian(absl::MakeConstSpan(chunk).subspan(4));
+    at += chunk.size();
     if (std::equal(kData.begin(), kData.end(), chunk.begin())) {
-      const std::uint64_t there = file.size() - at;
+      const std::uint64_t there = file->size() - at;
       return bytes >= kUnknown || bytes <= there ? 0 : bytes - there;
     }
     at += bytes + (bytes & 1);  // chunks begin at even places
@@ -64,7 +64,7 @@ std::uint64_t MissingBytes(absl::Span<const std::uint8_t> file) {
 }
 
 absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
-                       absl::Span<const std::uint8_t> file) {
+                       PartialFile* file) {
   if (info.frames == SF_COUNT_MAX)
     return absl::DataLossError(
         format == AudioFormat::kOgg
