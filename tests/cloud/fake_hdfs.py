@@ -29,7 +29,7 @@ CRC32C = _crc32c_table()
 
 
 def checksum(content):
-    """What GETFILECHECKSUM tells of a file of one block: the MD5 of its blocks'
+    """The answer to GETFILECHECKSUM of a file of one block: the MD5 of its blocks'
     MD5s of the CRC32C of each 512 bytes."""
     sums = b""
     for begin in range(0, len(content), 512):

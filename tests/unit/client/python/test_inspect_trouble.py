@@ -1,4 +1,4 @@
-"""What forebay.inspect makes of files that are odd or hostile, without a daemon."""
+"""How forebay.inspect takes files that are odd or hostile, without a daemon."""
 
 import array
 import io

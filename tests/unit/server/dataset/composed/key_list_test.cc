@@ -40,7 +40,8 @@ class KeyListTest : public ::testing::Test {
         *std::move(index),
         std::make_shared<const lmdb::LmdbFormat>(
             "", lmdb::EntryFields(std::nullopt, lmdb::EntryFields::OfLsun{})),
-        storage::FakeRoot::Make({.uri = "here", .identity = "here"}), &budget_);
+        storage::FakeRoot::Make({.uri = "here", .identity = "here"}), &budget_,
+        records::FileClasses());
   }
 
   absl::StatusOr<std::vector<std::uint64_t>> NumbersOf(
