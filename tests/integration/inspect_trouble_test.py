@@ -150,7 +150,10 @@ def test_groups_of_hdf5_files_that_are_samples(tmp_path):
         for number in range(20):
             file[f"data/demo_{number}/image"] = numpy.full((2, 3), number)
             file[f"data/demo_{number}/label"] = number
+            file[f"data/demo_{number}/steps"] = numpy.zeros((number + 1, 4))
     found = forebay.inspect(tmp_path / "a.h5")
     assert (found.format, found.samples) == ("hdf5", 20)
-    assert 'fields=("data/*/image", "data/*/label")' in found.code
+    assert ('fields={"data/*/image": "", "data/*/label": "", "data/*/steps": '
+            '"float64[n,4]"}') in found.code
+    assert found.fields[2]["shape"] == [None, 4]
     first_batch(found)
