@@ -278,6 +278,9 @@ def _together(folder, found) -> List[Reading]:
     if formats == {"npy_folder"} or formats == {"npy"}:
         return [Reading("npy_folder", folder, "npy_folder", {"labels": True},
                         why="its folders are classes of .npy files")]
+    if formats == {"audio_folder"}:
+        return [Reading("audio_folder", folder, "audio_folder", {"labels": True},
+                        why="its folders are classes of audio files")]
     if formats == {"lmdb"}:
         return _environments(folder, names)
     endings = {os.path.basename(inner.readings[0].path) for _, inner in found}
@@ -303,6 +306,11 @@ def _environments(folder, names) -> List[Reading]:
 
 def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
     """The error of a folder that nothing reads."""
+    if "image" in kinds and _ending(kinds["image"][0])[1:] not in IMAGES:
+        return errors.InvalidArgument(
+            f"{folder}: has images whose names do not end in .jpg, .png and so on, by "
+            "which images of folders are known: rename them, or name them in a table "
+            "for forebay.manifest")
     if "image" in kinds:
         return errors.InvalidArgument(
             f"{folder}: has images, but no class folders: {_class_hint(folder)}")

@@ -76,6 +76,10 @@ def readings(root, files, below=""):
      [("image_folder", "train", None)]),
     ({"set/test/a/1.png": JPEG, "set/train/a/1.png": JPEG},
      [("image_folder", "set/train", None), ("image_folder", "set/test", None)]),
+    # LibriSpeech
+    ({f"dev-clean/{speaker}/{chapter}/1.flac": b"fLaC" for speaker in (84, 174)
+      for chapter in (1, 2)},
+     [("audio_folder", "dev-clean", {"labels": True})]),
     ({"a/1.jpg": JPEG, "b/deep/2.jpg": JPEG, "README.md": b"# Photographs"},
      [("image_folder", "", None)]),
     # img2dataset
@@ -184,6 +188,8 @@ def test_tables(tmp_path, header, row, columns):
     ({"t.csv": b"a,b\n1,2\n"}, errors.Unsupported, "no column has the paths"),
     ({"a.zip": archive("1.txt")}, errors.Unsupported, "neither images nor audio"),
     ({"a.zip": b"PK\3\4" + bytes(50)}, errors.InvalidArgument, "without its end"),
+    ({"cat/1": JPEG}, errors.InvalidArgument, "do not end in .jpg"),
+    ({"t.tsv": b"a\tb\n"}, errors.Unsupported, "with commas"),
     ({"a.npz": archive()}, errors.InvalidArgument, ".npz file without arrays"),
     ({"a/.hidden": b"", "b/c.txt": b"text"}, errors.Unsupported, "c.txt: is a text"),
     ({"a/.hidden": b"", "b/.hidden": b""}, errors.Unsupported, "nothing that is read"),
