@@ -240,6 +240,11 @@ def test_deep_and_endless_folders_end(tmp_path):
         guess.found_at(tmp_path)
 
 
+def test_dataset_objects_are_not_looked_into():
+    with pytest.raises(errors.InvalidArgument, match="a path or a URI, not 7"):
+        guess.found_at(7)
+
+
 def test_pipes_and_links_to_themselves_are_no_datasets(tmp_path):
     os.mkfifo(tmp_path / "events")
     (tmp_path / "self").symlink_to("self")
