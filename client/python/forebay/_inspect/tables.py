@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import itertools
 import json
 import os
 from typing import Any, Dict, List, Optional, Tuple
@@ -52,16 +54,20 @@ def _exists(path: str, name: str) -> bool:
 def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
     """The columns' names, and the first rows by column."""
     with files.open_file(path) as file:
-        text = file.read(_BYTES).decode("utf-8-sig", "replace")
-    lines = text.splitlines()[:_ROWS + 1]
-    if len(text) >= _BYTES:
-        lines = lines[:-1]
+        content = file.read(_BYTES)
+    text = content.decode("utf-8-sig", "replace")
+    is_cut = len(content) == _BYTES  # in the last row
     if path.endswith(".jsonl"):
-        return _json_rows(lines)
+        lines = text.split("\n")[:_ROWS + 1]
+        return _json_rows(lines[:-1] if is_cut else lines)
     try:
-        rows = list(csv.DictReader(lines))
+        # Values in quotes may have several lines.
+        rows = list(itertools.islice(
+            csv.DictReader(io.StringIO(text, newline="")), _ROWS))
     except csv.Error:
         return [], []
+    if is_cut and len(rows) < _ROWS:
+        del rows[-1:]
     header = [name for name in rows[0] if name] if rows else []
     return header, rows
 

@@ -256,6 +256,17 @@ def test_pipes_and_links_to_themselves_are_no_datasets(tmp_path):
         guess.found_at(tmp_path / "events")
 
 
+@pytest.mark.parametrize("caption", [
+    "two\nlines", "two\u2028parts", 'a "quote"', "c" * 80])
+def test_captions_of_several_lines(tmp_path, caption):
+    make(tmp_path, {"i/1.jpg": JPEG})
+    rows = [["path", "caption"], *[["i/1.jpg", caption]] * 40_000]
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    reading, = guess.found_at(tmp_path / "t.csv").readings
+    assert reading.arguments == {"image": "path", "caption": "caption"}
+
+
 def test_of_several_tables_one_is_named(tmp_path):
     make(tmp_path, {"i.jpg": JPEG, "a.csv": b"path\ni.jpg\n", "b.csv": b"x\n"})
     with pytest.raises(errors.InvalidArgument, match="such as .*a.csv"):
