@@ -15,7 +15,7 @@ import pytest
 
 import forebay
 from forebay import errors
-from forebay._inspect import given, guess, magic
+from forebay._inspect import files, folders, given, guess, magic
 
 JPEG = b"\xff\xd8\xff\xe0" + bytes(20)
 LMDB = bytes(16) + struct.pack("<I", 0xbeefc0de) + bytes(100)
@@ -271,6 +271,21 @@ def test_of_several_tables_one_is_named(tmp_path):
     make(tmp_path, {"i.jpg": JPEG, "a.csv": b"path\ni.jpg\n", "b.csv": b"x\n"})
     with pytest.raises(errors.InvalidArgument, match="such as .*a.csv"):
         guess.found_at(tmp_path / "*.csv")
+
+
+def test_a_search_in_a_large_tree_ends(tmp_path, monkeypatch):
+    for number in range(10 ** 3):
+        place = tmp_path.joinpath(*f"{number:03}")
+        place.mkdir(parents=True)
+        (place / "notes.md").write_bytes(b"# Notes")
+    looked = []
+    listing = files.listing
+    monkeypatch.setattr(files, "listing", lambda *arguments: (
+        looked.append(arguments), listing(*arguments))[1])
+    monkeypatch.setattr(folders, "_WORK", 100)
+    with pytest.raises(errors.ForebayError):
+        guess.found_at(tmp_path)
+    assert len(looked) < 150
 
 
 def arrays():
