@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -44,19 +43,19 @@ std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
 // libsndfile takes what is there of a truncated WAV file for all of it. Returns
 // how many bytes of sound the header speaks of beyond these; 0, too, if its
 // writer did not know the length.
-std::uint64_t MissingBytes(absl::Span<const std::uint8_t> file) {
-  constexpr std::size_t kChunkHeader = 8;
-  constexpr std::size_t kFirstChunk = 12;
+std::uint64_t MissingBytes(PartialFile* file) {
+  constexpr std::uint64_t kFirstChunk = 12;
   // Of a file that was written into a pipe; sox's, the least of them.
   constexpr std::uint32_t kUnknown = 0x7FFF'F000;
   constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
   std::uint64_t at = kFirstChunk;
-  while (at + kChunkHeader <= file.size()) {
-    const auto chunk = file.subspan(at, kChunkHeader);
-    const std::uint32_t bytes = LittleEndian(chunk.subspan(4));
-    at += kChunkHeader;
+  std::array<std::uint8_t, 8> chunk = {};
+  while (file->Read(at, chunk.size(), chunk.data()) == chunk.size()) {
+    const std::uint32_t bytes =
+        LittleEndian(absl::MakeConstSpan(chunk).subspan(4));
+    at += chunk.size();
     if (std::equal(kData.begin(), kData.end(), chunk.begin())) {
-      const std::uint64_t there = file.size() - at;
+      const std::uint64_t there = file->size() - at;
       return bytes >= kUnknown || bytes <= there ? 0 : bytes - there;
     }
     at += bytes + (bytes & 1);  // chunks begin at even places
@@ -65,7 +64,7 @@ std::uint64_t MissingBytes(absl::Span<const std::uint8_t> file) {
 }
 
 absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
-                       absl::Span<const std::uint8_t> file) {
+                       PartialFile* file) {
   if (info.frames == SF_COUNT_MAX)
     return absl::DataLossError(
         format == AudioFormat::kOgg
@@ -84,7 +83,7 @@ absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
 
 class SndfileDecoder::Memory {
  public:
-  explicit Memory(absl::Span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  explicit Memory(PartialFile* file) : file_(file) {}
 
   static SF_VIRTUAL_IO Callbacks() {
     return {.get_filelen = Length,
@@ -97,7 +96,7 @@ class SndfileDecoder::Memory {
  private:
   static Memory* Self(void* self) { return static_cast<Memory*>(self); }
   static sf_count_t Length(void* self) {
-    return static_cast<sf_count_t>(Self(self)->bytes_.size());
+    return static_cast<sf_count_t>(Self(self)->file_->size());
   }
   static sf_count_t Tell(void* self) {
     return static_cast<sf_count_t>(Self(self)->at_);
@@ -118,14 +117,13 @@ class SndfileDecoder::Memory {
   static sf_count_t Read(void* out, sf_count_t count, void* self) {
     if (count <= 0) return 0;
     Memory& memory = *Self(self);
-    const std::size_t bytes = std::min(static_cast<std::size_t>(count),
-                                       memory.bytes_.size() - memory.at_);
-    if (bytes > 0) std::memcpy(out, memory.bytes_.data() + memory.at_, bytes);
+    const std::size_t bytes =
+        memory.file_->Read(memory.at_, static_cast<std::size_t>(count), out);
     memory.at_ += bytes;
     return static_cast<sf_count_t>(bytes);
   }
 
-  const absl::Span<const std::uint8_t> bytes_;
+  PartialFile* const file_;
   std::size_t at_ = 0;
 };
 
@@ -143,12 +141,12 @@ absl::Status SndfileDecoder::Damaged(std::string_view how) const {
                                           std::string(how)));
 }
 
-absl::StatusOr<ClipInfo> SndfileDecoder::Open(
-    absl::Span<const std::uint8_t> file) {
+absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
+                                                  int* subtype) {
   file_.reset();
-  format_ = FormatOf(file);
+  format_ = FormatOf(file->head());
   if (format_ == AudioFormat::kOgg)
-    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file));
+    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file->head()));
   memory_ = std::make_unique<Memory>(file);
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
@@ -160,10 +158,25 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
     file_.reset();
     return is_clip;
   }
-  info_ = {.frames = static_cast<std::uint64_t>(info.frames),
-           .channels = static_cast<std::uint32_t>(info.channels),
-           .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
-  const bool is_opus = (info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+  *subtype = info.format & SF_FORMAT_SUBMASK;
+  return ClipInfo{.frames = static_cast<std::uint64_t>(info.frames),
+                  .channels = static_cast<std::uint32_t>(info.channels),
+                  .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
+}
+
+absl::StatusOr<ClipInfo> SndfileDecoder::Measure(PartialFile* file) {
+  int subtype = 0;
+  auto info = OpenFile(file, &subtype);
+  file_.reset();
+  return info;
+}
+
+absl::StatusOr<ClipInfo> SndfileDecoder::Open(
+    absl::Span<const std::uint8_t> file) {
+  bytes_ = PartialFile(file);
+  int subtype = 0;
+  FOREBAY_ASSIGN_OR_RETURN(info_, OpenFile(&bytes_, &subtype));
+  const bool is_opus = subtype == SF_FORMAT_OPUS;
   seekable_ = format_ == AudioFormat::kOgg
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;

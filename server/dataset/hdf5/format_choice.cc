@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,10 @@ constexpr std::uint64_t kSmallRow = 64;
 
 // The values of a sequence may all be longer than the first ones.
 constexpr std::uint64_t kSequenceWeight = 1024;
+
+// Likewise: those whose first values have so many bytes may all be too long to
+// be kept.
+constexpr std::uint64_t kLongSequence = kMostKept / 4 * 3;
 
 // Rows in parts are better kept, if they have no more bytes than that.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
@@ -297,7 +302,8 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
   return absl::OkStatus();
 }
 
-absl::Status FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
+// One is read, if none has long rows, and all that have.
+void FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
   std::vector<Wanted*> order;
   for (Wanted& one : *wanted) order.push_back(&one);
   std::stable_sort(
@@ -312,18 +318,15 @@ absl::Status FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
     break;
   }
   if (read != nullptr && read->weight <= kSmallRow) read = nullptr;
-  for (Wanted& one : *wanted) {
-    one.column.is_kept =
-        read == nullptr || one.column.path != read->column.path;
-    if (!one.column.is_kept || one.weight <= kMostKept) continue;
-    return absl::UnimplementedError(
-        absl::StrCat(one.column.path, ": has rows of ", one.weight,
-                     " bytes, and ", read->column.path,
-                     " has long ones, too; only one dataset can have "
-                     "rows of more than ",
-                     kMostKept, " bytes: name the datasets that are wanted"));
+  std::set<std::string> paths;  // of all that are read
+  if (read != nullptr) paths.insert(read->column.path);
+  for (const Wanted* const one : order) {
+    const bool is_variable = one->column.is_variable();
+    if (one->weight > (is_variable ? kLongSequence : kMostKept))
+      paths.insert(one->column.path);
   }
-  return absl::OkStatus();
+  for (Wanted& one : *wanted)
+    one.column.is_kept = paths.count(one.column.path) == 0;
 }
 
 absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
@@ -339,9 +342,9 @@ absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
   std::vector<Wanted> wanted;
   if (found.ok()) wanted = *std::move(found);
   if (status.ok()) status = GuessTypes(file, &wanted);
-  if (status.ok()) status = ChooseKept(&wanted);
   if (file.read_failed() || absl::IsResourceExhausted(status)) return status;
   if (!status.ok()) return base::Annotate(status, first.name);
+  ChooseKept(&wanted);
   for (const std::string& sentence : left_out) {
     warnings->push_back(absl::StrCat(request.root->uri(), ": ", first.name,
                                      " is read without ", sentence));

@@ -16,6 +16,7 @@ from . import magic
 
 MOST = 2000  # entries that are looked at in a folder
 _MOST_EXPANDED = 10_000  # paths of a pattern
+_MOST_BRACES = 64  # in a pattern
 _MOST_LISTED = 32  # names in braces
 _MOST_FILES = 20_000  # whose sizes are asked for
 
@@ -42,8 +43,11 @@ def listing(folder: str, most: int = MOST) -> Listing:
     try:
         with os.scandir(folder) as entries:
             for entry in itertools.islice(entries, most):
-                if not entry.name.startswith("."):
-                    (folders if _is_folder(entry) else files).append(entry.name)
+                if entry.name.startswith("."):
+                    continue
+                kind = _kind_of_entry(entry)
+                if kind is not None:
+                    (folders if kind == "folder" else files).append(entry.name)
     except PermissionError:
         raise errors.PermissionDenied(f"{folder}: may not be listed") from None
     except OSError as error:
@@ -51,11 +55,15 @@ def listing(folder: str, most: int = MOST) -> Listing:
     return Listing(sorted(folders), sorted(files))
 
 
-def _is_folder(entry) -> bool:
+def _kind_of_entry(entry: "os.DirEntry[str]") -> Optional[str]:
+    """ "folder" or "file"; None for what is neither: to open a FIFO would wait for its
+    writer."""
     try:
-        return entry.is_dir()
-    except OSError:  # a link that leads to itself
-        return False
+        if entry.is_dir():
+            return "folder"
+        return "file" if entry.is_file() else None
+    except OSError:  # a link to itself, or to where this user may not look
+        return None
 
 
 def is_pattern(path: str) -> bool:
@@ -63,13 +71,20 @@ def is_pattern(path: str) -> bool:
 
 
 def braces_expanded(pattern: str) -> Iterator[str]:
-    """The paths, perhaps with wildcards, that a pattern with braces stands for."""
+    """The paths, perhaps with wildcards, that a pattern with braces stands for.
+
+    Raises:
+      errors.InvalidArgument: it has too many braces.
+    """
+    if pattern.count("{") > _MOST_BRACES:
+        raise errors.InvalidArgument(
+            f"{pattern[:80]}...: has more than {_MOST_BRACES} braces")
     found = re.search(r"\{([^{}]*)\}", pattern)
     if not found:
         yield pattern
         return
     inner = found.group(1)
-    numbers = re.fullmatch(r"(\d+)\.\.(\d+)", inner)
+    numbers = re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})", inner)
     if numbers:
         low, high = numbers.groups()
         width = len(low) if low.startswith("0") else 0

@@ -306,6 +306,10 @@ def _together(folder, found) -> List[Reading]:
     if formats == {"audio_folder"}:
         return [Reading("audio_folder", folder, "audio_folder", {"labels": True},
                         why="its folders are classes of audio files")]
+    if formats == {"npz_files"} or formats == {"npz"}:
+        call = "" if _npy_folder.ending_in(folder) == ".npz" else "npz"
+        return [Reading("npz_files", folder, call, {"labels": True} if call else {},
+                        why="its folders are classes of .npz files")]
     if formats == {"lmdb"}:
         return _environments(folder, names)
     endings = {os.path.basename(inner.readings[0].path) for _, inner in found}

@@ -14,7 +14,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _HDF5, _HDF5_OFFSETS = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048, 4096, 8192)
 _IMAGES = {
     b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF",
-    b"BM": "BMP", b"II*\0": "TIFF", b"MM\0*": "TIFF", b"II+\0": "TIFF",
+    b"II*\0": "TIFF", b"MM\0*": "TIFF", b"II+\0": "TIFF",
     b"MM\0+": "TIFF", b"\x8fRAW": "pixels"}
 _STARTS = {
     b"\x93NUMPY": "npy", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip",
@@ -34,6 +34,9 @@ def image_format(head: bytes) -> Optional[str]:
         return "WEBP"
     if head[4:12] in (b"ftypavif", b"ftypavis"):
         return "AVIF"
+    # Two letters are no proof: texts and tokens begin so, too.
+    if head[:2] == b"BM" and head[6:10] == bytes(4):
+        return "BMP"
     return next((name for start, name in _IMAGES.items()
                  if head.startswith(start)), None)
 
@@ -42,6 +45,9 @@ def audio_format(head: bytes) -> Optional[str]:
     """The name of an audio format; None if there is none."""
     if head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:12] == b"WAVE":
         return "WAV"
+    # A tag's version is no text.
+    if head[:3] == b"ID3" and head[3:4] > b"\x0a":
+        return None
     if head[:4] == b"OggS" and b"OpusHead" in head[:64]:
         return "Opus"
     return next((name for start, name in _AUDIO.items() if head.startswith(start)),
@@ -67,7 +73,7 @@ def kind_of(head: bytes) -> Optional[str]:
     Args:
       head: its first HEAD bytes, or all if it has fewer.
     """
-    if head[:2] == b"\x1f\x8b":
+    if head[:3] == b"\x1f\x8b\x08" and head[3:4] < b"\x20":
         return _inflated_kind(head, 31)
     if _begins_with_skipped(head):
         return _kind_behind_frames(head)

@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import os
+import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import _paths

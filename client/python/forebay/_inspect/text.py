@@ -11,7 +11,7 @@ _MOST_CLASSES = 12
 
 def of(inspection: Any) -> str:
     """The whole text."""
-    lines = [inspection.uri, f"  {inspection.title}", ""]
+    lines = [_printable(inspection.uri), f"  {inspection.title}", ""]
     lines += _facts(inspection)
     lines += ["", *_table(inspection)]
     lines += _seen(inspection)
@@ -69,7 +69,7 @@ def _range(numbers: Dict[str, int], show=str) -> str:
 def _table(inspection) -> List[str]:
     rows: List[Tuple[str, ...]] = [("FIELD", "KIND", "TYPE", "SHAPE")]
     for field in inspection.fields:
-        rows.append((field["name"], field["kind"], _type(field), _shape(field)))
+        rows.append((_printable(field["name"]), field["kind"], _type(field), _shape(field)))
     widths = [max(len(row[at]) for row in rows) for at in range(4)]
     return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths))
             .rstrip() for row in rows]
@@ -110,7 +110,7 @@ def _seen(inspection) -> List[str]:
 
 
 def _of_field(field) -> List[str]:
-    name, lines = field["name"], []
+    name, lines = _printable(field["name"]), []
     images = field.get("images")
     if images and images["formats"]:
         kinds = ", ".join(f"{one['format']} {one['mode']}".strip() +
@@ -175,9 +175,13 @@ def _labels(name: str, labels: List[Dict[str, Any]]) -> List[str]:
 
 
 def _short(name: str) -> str:
-    """A name on one line."""
-    name = "".join(c if c.isprintable() else "?" for c in name)
+    name = _printable(name)
     return name if len(name) <= 30 else name[:29] + "~"
+
+
+def _printable(name: str) -> str:
+    """A name in one line, whatever a stranger put into it."""
+    return "".join(c if c.isprintable() else "?" for c in name)
 
 
 def _alternatives(others) -> List[str]:
