@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import os
-import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import _paths
