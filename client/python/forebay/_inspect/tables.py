@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import os
 from typing import Any, Dict, List, Optional, Tuple
@@ -60,14 +59,17 @@ def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
     if path.endswith(".jsonl"):
         lines = text.split("\n")[:_ROWS + 1]
         return _json_rows(lines[:-1] if is_cut else lines)
+    rows: List[Dict[str, Any]] = []
     try:
         # Values in quotes may have several lines.
-        rows = list(itertools.islice(
-            csv.DictReader(io.StringIO(text, newline="")), _ROWS))
+        for row in csv.DictReader(io.StringIO(text, newline="")):
+            rows.append(row)
+            if len(rows) == _ROWS:
+                break
+        else:
+            del rows[len(rows) - is_cut:]
     except csv.Error:
-        return [], []
-    if is_cut and len(rows) < _ROWS:
-        del rows[-1:]
+        pass  # the rows before are as good
     header = [name for name in rows[0] if name] if rows else []
     return header, rows
 
