@@ -27,7 +27,7 @@ class _EmptyFolder(errors.InvalidArgument):
 
 
 class _Work:
-    """What a search may still cost, so that it ends in trees of any size."""
+    """The cost that a search may still have, so that it ends in trees of any size."""
 
     def __init__(self):
         self._left = _WORK
