@@ -121,6 +121,23 @@ def test_names_of_classes_stay_on_their_lines(photos, tmp_path):
     assert "cat?new, dog?[2J" in text and text.count("cat?new  1") == 1
 
 
+@pytest.mark.usefixtures("shared_daemon")
+def test_one_line_where_nothing_can_be_written_or_found(photos, tmp_path):
+    for script, says in (
+            ("$0 inspect $1 > /dev/full", "cannot write: No space left on device"),
+            ("$0 inspect $1 >&-", None),
+            ("mkdir gone && cd gone && rmdir ../gone && $0 inspect .",
+             ".: the working directory was removed"),
+            ("FOREBAY_LIBRARY=/nowhere $0 inspect $1", "cannot load /nowhere: ")):
+        done = subprocess.run(
+            ["bash", "-c", script, FOREBAYCTL, photos], cwd=tmp_path, timeout=PATIENCE,
+            env=dict(os.environ, FOREBAY_PYTHON=sys.executable), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == (0 if says is None else 1), done.stderr
+        assert done.stderr.count("\n") == (says is not None), done.stderr
+        assert done.stderr.startswith("" if says is None else f"forebayctl: {says}")
+
+
 def test_the_command_starts_a_daemon(photos, tmp_path):
     environment = {name: value for name, value in os.environ.items()
                    if name != "FOREBAY_RUNTIME_DIR"}
@@ -150,7 +167,10 @@ def test_groups_of_hdf5_files_that_are_samples(tmp_path):
         for number in range(20):
             file[f"data/demo_{number}/image"] = numpy.full((2, 3), number)
             file[f"data/demo_{number}/label"] = number
+            file[f"data/demo_{number}/steps"] = numpy.zeros((number + 1, 4))
     found = forebay.inspect(tmp_path / "a.h5")
     assert (found.format, found.samples) == ("hdf5", 20)
-    assert 'fields=("data/*/image", "data/*/label")' in found.code
+    assert ('fields={"data/*/image": "", "data/*/label": "", "data/*/steps": '
+            '"float64[n,4]"}') in found.code
+    assert found.fields[2]["shape"] == [None, 4]
     first_batch(found)

@@ -105,7 +105,7 @@ def test_databases_that_are_missing_or_cannot_be_read(tmp_path):
     path = tmp_path / "env"
     assert refusal(forebay.InvalidArgument, path).endswith(
         "data.mdb: has entries in its named databases alone (train), of which none "
-        "was named")
+        "was named by database=")
     assert refusal(forebay.NotFound, forebay.lmdb(path, database="val")).endswith(
         "data.mdb: has no database named val, but train")
     assert "MDB_DUPSORT" in refusal(

@@ -30,6 +30,8 @@ except ImportError as error:
              "Python that has the packages forebay and numpy in $FOREBAY_PYTHON")
 except KeyboardInterrupt:
     sys.exit(130)
+except Exception as error:
+    sys.exit(f"forebayctl: {error}")
 sys.exit(command.main(sys.argv[1:], "forebayctl"))
 )";
 

@@ -80,7 +80,11 @@ def path_of(dataset):
     or a file:// URI, where "~" is the user's home, else a URI that the daemon reads
     itself."""
     uri = location_of(dataset)
-    return uri if is_remote(uri) else os.path.abspath(os.path.expanduser(uri))
+    try:
+        return uri if is_remote(uri) else os.path.abspath(os.path.expanduser(uri))
+    except FileNotFoundError:
+        raise errors.NotFound(
+            f"{os.fsdecode(uri)}: the working directory was removed") from None
 
 
 def is_shards(path):

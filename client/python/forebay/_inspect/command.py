@@ -52,6 +52,11 @@ def main(arguments: List[str], program: str = "inspect") -> int:
     except BrokenPipeError:
         sys.stderr.close()  # Python would complain again when it ends
         return _FAILED
+    except OSError as error:  # without a name, of standard output
+        print(f"{program}: {error.filename or 'cannot write'}: {error.strerror}",
+              file=sys.stderr)
+        sys.stderr.close()
+        return _FAILED
 
 
 def _run(args) -> int:
@@ -66,7 +71,8 @@ def _run(args) -> int:
         print(json.dumps(found.to_dict(), indent=2))
     else:
         print(_printable(str(found)))
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     if args.output:
         _save(found, args.output)
         if not args.json:
@@ -88,5 +94,5 @@ def _save(found, path):
 def _printable(text: str) -> str:
     """Replaces what would move the cursor, and what the terminal cannot show."""
     safe = "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
-    encoding = sys.stdout.encoding or "ascii"
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"  # it may be closed
     return safe.encode(encoding, "replace").decode(encoding)

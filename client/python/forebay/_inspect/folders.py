@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .. import _audio_folder, _npy_folder, _paths, errors
 from . import contents, files, singles, tables
@@ -13,6 +13,7 @@ from .readings import Reading
 
 _DEEPEST = 5  # folders in folders
 _FOLDERS = 64  # that are looked into
+_WORK = 8000  # that a search may cost: folders listed, and files looked at
 _GLANCE = 200  # entries of a folder, where images are looked for
 _GROUPS = 24  # of like names, of which a file is looked at
 _PARTS = {"images", "image", "img", "imgs", "masks", "mask", "annotations", "labels",
@@ -25,6 +26,18 @@ class _EmptyFolder(errors.InvalidArgument):
     """There is nothing in a folder."""
 
 
+class _Work:
+    """The cost that a search may still have, so that it ends in trees of any size."""
+
+    def __init__(self):
+        self._left = _WORK
+
+    def may(self, cost: int = 1) -> bool:
+        """Whether that is still allowed; takes it."""
+        self._left -= cost
+        return self._left >= 0
+
+
 class Found(NamedTuple):
     """The readings of a folder, the likeliest first, and what is odd in it."""
 
@@ -32,8 +45,13 @@ class Found(NamedTuple):
     notes: List[str]
 
 
-def found_in(folder: str, depth: int = 0) -> Found:
+def found_in(folder: str, depth: int = 0, work: Optional[_Work] = None) -> Found:
     """
+    Args:
+      folder: a local one.
+      depth: of it in that which was asked for.
+      work: what the search may still cost.
+
     Raises:
       errors.ForebayError: there is no way to read it; says what could be meant.
     """
@@ -44,8 +62,9 @@ def found_in(folder: str, depth: int = 0) -> Found:
         return Found([Reading("mds", folder)], [])
     if not entries.folders and not entries.files:
         raise _EmptyFolder(f"{folder}: is empty")
+    work = work or _Work()
     kinds = _kinds(folder, entries.files)
-    classes = _image_folders(folder, entries.folders)
+    classes = _image_folders(folder, entries.folders, work)
     readings: List[Reading] = []
     notes: List[str] = []
     problems: List[errors.ForebayError] = []
@@ -69,7 +88,7 @@ def found_in(folder: str, depth: int = 0) -> Found:
         except errors.ForebayError as error:
             problems.append(error)
     if not readings:
-        readings = _inner(folder, entries.folders, depth, notes, problems)
+        readings = _inner(folder, entries.folders, depth, notes, problems, work)
     if not readings:
         raise _unreadable(folder, entries, kinds, problems)
     return Found(readings, notes)
@@ -106,20 +125,24 @@ def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
     return {kind: sorted(group) for kind, group in kinds.items()}
 
 
-def _has_images(folder: str, depth: int = 2) -> bool:
+def _has_images(folder: str, work: _Work, depth: int = 2) -> bool:
+    if not work.may():
+        return False
     try:
         entries = files.listing(folder, _GLANCE)
     except errors.ForebayError:
         return False
     if any(name.rpartition(".")[2].lower() in IMAGES for name in entries.files):
         return True
-    return depth > 0 and any(_has_images(os.path.join(folder, name), depth - 1)
+    return depth > 0 and any(_has_images(os.path.join(folder, name), work, depth - 1)
                              for name in entries.folders[:_FOLDERS])
 
 
-def _image_folders(folder: str, names: List[str]) -> List[str]:
+def _image_folders(folder: str, names: List[str],
+                   work: Optional[_Work] = None) -> List[str]:
+    work = work or _Work()
     return [name for name in names[:_FOLDERS]
-            if _has_images(os.path.join(folder, name))]
+            if _has_images(os.path.join(folder, name), work)]
 
 
 def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Reading]:
@@ -242,14 +265,16 @@ def _npy_files(folder, names, notes) -> List[Reading]:
     return [Reading("npy", os.path.join(folder, largest)), each]
 
 
-def _inner(folder, names, depth, notes, problems) -> List[Reading]:
+def _inner(folder, names, depth, notes, problems, work) -> List[Reading]:
     """Readings of what lies in a folder's folders."""
     if depth >= _DEEPEST:
         return []
     found: List[Tuple[str, Found]] = []
     for name in names[:_FOLDERS]:
+        if not work.may(_GROUPS):
+            break
         try:
-            found.append((name, found_in(os.path.join(folder, name), depth + 1)))
+            found.append((name, found_in(os.path.join(folder, name), depth + 1, work)))
         except _EmptyFolder:
             pass  # of several folders, this would be the least
         except errors.ForebayError as error:
@@ -278,6 +303,9 @@ def _together(folder, found) -> List[Reading]:
     if formats == {"npy_folder"} or formats == {"npy"}:
         return [Reading("npy_folder", folder, "npy_folder", {"labels": True},
                         why="its folders are classes of .npy files")]
+    if formats == {"audio_folder"}:
+        return [Reading("audio_folder", folder, "audio_folder", {"labels": True},
+                        why="its folders are classes of audio files")]
     if formats == {"npz_files"} or formats == {"npz"}:
         call = "" if _npy_folder.ending_in(folder) == ".npz" else "npz"
         return [Reading("npz_files", folder, call, {"labels": True} if call else {},
@@ -307,6 +335,11 @@ def _environments(folder, names) -> List[Reading]:
 
 def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
     """The error of a folder that nothing reads."""
+    if "image" in kinds and _ending(kinds["image"][0])[1:] not in IMAGES:
+        return errors.InvalidArgument(
+            f"{folder}: has images whose names do not end in .jpg, .png and so on, by "
+            "which images of folders are known: rename them, or name them in a table "
+            "for forebay.manifest")
     if "image" in kinds:
         return errors.InvalidArgument(
             f"{folder}: has images, but no class folders: {_class_hint(folder)}")

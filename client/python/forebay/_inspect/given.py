@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional
 
 from .. import errors
 from .._audio_folder import AudioFolder
@@ -61,11 +61,13 @@ def reading_of(given: Any) -> Optional[Reading]:
     return Reading(format, os.fsdecode(path_of(given.path)), call, arguments)
 
 
-def with_fields(reading: Reading, fields: Sequence[str]) -> Reading:
-    """The same files, of which the user wants other fields."""
+def with_fields(reading: Reading, fields: Any) -> Reading:
+    """The same files, of which other fields are wanted: a sequence of names, or a dict
+    of their types."""
     if isinstance(fields, str):
         raise errors.InvalidArgument(
             f"fields must be a sequence such as ({fields!r},)")
+    chosen: Any = fields if isinstance(fields, dict) else tuple(fields)
     if not reading.call:
-        return reading._replace(fields=tuple(fields), note="")
-    return reading._replace(arguments={**reading.arguments, "fields": tuple(fields)})
+        return reading._replace(fields=chosen, note="")
+    return reading._replace(arguments={**reading.arguments, "fields": chosen})

@@ -21,6 +21,7 @@ def found_at(given: Any, autostart: bool = True) -> Found:
     Raises:
       errors.ForebayError: nothing can be read there; says what could be meant.
     """
+    _paths.location_of(given, "data")  # dataset objects are not looked into
     path = os.fsdecode(_paths.path_of(given))
     if _paths.is_remote(path):
         return remote.found_at(path, autostart)

@@ -194,7 +194,7 @@ def _opened(found, autostart):
         return reading, samples, others, found.notes + [
             f"is not read as {TITLES[other.format]}: {error}"
             for other, error in zip(found.readings, refused)]
-    raise refused[0]
+    raise type(refused[0])("; ".join([str(refused[0]), *found.notes]))
 
 
 def _extent(reading: Reading):

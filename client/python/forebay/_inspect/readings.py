@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
 from .._batch import _identifiers
 
@@ -39,7 +39,7 @@ class Reading(NamedTuple):
       path: str, of the dataset.
       call: str, the function of this package that describes it; "" if the path does.
       arguments: dict of str, that function's.
-      fields: tuple of str, DataLoader's argument, or None.
+      fields: DataLoader's argument: tuple of str, dict of types, or None.
       why: str, a clause: when it is meant.
       note: str, a sentence on what is odd if it is read so, or "".
     """
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
     path: str
     call: str = ""
     arguments: Dict[str, Any] = {}
-    fields: Optional[Tuple[str, ...]] = None
+    fields: Union[Tuple[str, ...], Dict[str, str], None] = None
     why: str = ""
     note: str = ""
 
@@ -71,6 +71,9 @@ def quoted(value: Any) -> str:
     """Python's code of a plain value, with double quotes."""
     if isinstance(value, tuple):
         return f"({', '.join(map(quoted, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, dict):
+        items = (f"{quoted(key)}: {quoted(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(items)}}}"
     if isinstance(value, str) and value.isprintable():
         return json.dumps(value, ensure_ascii=False)
     return repr(value)

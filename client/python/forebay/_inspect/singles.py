@@ -255,6 +255,10 @@ def _table(path, first):
             _paths.is_mds(folder)):
         raise errors.InvalidArgument(
             f"{first}: is the index of MDS shards: name the folder, {folder}")
+    if first.endswith(".tsv"):
+        raise errors.Unsupported(
+            f"{first}: is a table with tabs, which is not read: write it with commas, "
+            "as .csv")
     raise errors.Unsupported(f"{first}: is a text, and no table; read are {READ}")
 
 

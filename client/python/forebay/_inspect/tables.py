@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
-import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import _paths
@@ -54,17 +54,22 @@ def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
     """The columns' names, and the first rows by column."""
     with files.open_file(path) as file:
         content = file.read(_BYTES)
-    # Not at what else Python takes for the end of a line, as U+2028 in a text.
-    lines = re.split("\r\n|\n|\r", content.decode("utf-8-sig", "replace"))
-    lines = lines[:_ROWS + 1]
-    if len(content) >= _BYTES:
-        lines = lines[:-1]
+    text = content.decode("utf-8-sig", "replace")
+    is_cut = len(content) == _BYTES  # in the last row
     if path.endswith(".jsonl"):
-        return _json_rows(lines)
+        lines = text.split("\n")[:_ROWS + 1]
+        return _json_rows(lines[:-1] if is_cut else lines)
+    rows: List[Dict[str, Any]] = []
     try:
-        rows = list(csv.DictReader(lines))
+        # Values in quotes may have several lines.
+        for row in csv.DictReader(io.StringIO(text, newline="")):
+            rows.append(row)
+            if len(rows) == _ROWS:
+                break
+        else:
+            del rows[len(rows) - is_cut:]
     except csv.Error:
-        return [], []
+        pass  # the rows before are as good
     header = [name for name in rows[0] if name] if rows else []
     return header, rows
 

@@ -69,7 +69,8 @@ def _range(numbers: Dict[str, int], show=str) -> str:
 def _table(inspection) -> List[str]:
     rows: List[Tuple[str, ...]] = [("FIELD", "KIND", "TYPE", "SHAPE")]
     for field in inspection.fields:
-        rows.append((_printable(field["name"]), field["kind"], _type(field), _shape(field)))
+        rows.append((_printable(field["name"]), field["kind"], _type(field),
+                     _shape(field)))
     widths = [max(len(row[at]) for row in rows) for at in range(4)]
     return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths))
             .rstrip() for row in rows]

@@ -56,5 +56,18 @@ def shards(path: str, autostart: bool) -> Reading:
 def hdf5(reading: Reading, autostart: bool) -> Reading:
     """The reading of HDF5 files without named fields: with those that the daemon's
     refusal names, if each object of a group is a sample."""
-    names = re.findall(r'"([^"]*\*/[^"]*)"', str(refusal(reading, autostart)))
-    return given.with_fields(reading, names) if names else reading
+    why = str(refusal(reading, autostart))
+    types = dict.fromkeys(re.findall(r'"([^"]*\*/[^"]*)"', why), "")
+    if not types:
+        return reading
+    found = given.with_fields(reading, list(types))
+    while True:
+        differs = re.search(r": ([^:]+): has rows of (\w+) \(\d+((?:, \d+)*)\), unlike",
+                            str(refusal(found, autostart)))
+        name = next((name for name in types if differs and re.fullmatch(
+            re.escape(name).replace(r"\*", "[^/]+"), differs.group(1))), None)
+        if differs is None or name is None or types[name]:
+            return found
+        # Of any length along the first axis.
+        types[name] = f"{differs.group(2)}[n{differs.group(3).replace(' ', '')}]"
+        found = given.with_fields(reading, types)

@@ -138,7 +138,7 @@ def test_sizes(count, said):
 @pytest.mark.parametrize("value, said", [
     ("a", '"a"'), ("it's", '"it\'s"'), ('say "a"', '"say \\"a\\""'), ("\n", "'\\n'"),
     (("jpg",), '("jpg",)'), (("a", "b"), '("a", "b")'), (None, "None"), (7, "7"),
-    ({"rows": True}, "{'rows': True}"), ("caf\xe9", '"caf\xe9"')])
+    ({"rows": True}, '{"rows": True}'), ("caf\xe9", '"caf\xe9"')])
 def test_code_of_values(value, said):
     assert readings.quoted(value) == said and eval(said) == value
 

@@ -15,7 +15,7 @@ import pytest
 
 import forebay
 from forebay import errors
-from forebay._inspect import given, guess, magic
+from forebay._inspect import files, folders, given, guess, magic
 
 JPEG = b"\xff\xd8\xff\xe0" + bytes(20)
 LMDB = bytes(16) + struct.pack("<I", 0xbeefc0de) + bytes(100)
@@ -76,6 +76,10 @@ def readings(root, files, below=""):
      [("image_folder", "train", None)]),
     ({"set/test/a/1.png": JPEG, "set/train/a/1.png": JPEG},
      [("image_folder", "set/train", None), ("image_folder", "set/test", None)]),
+    # LibriSpeech
+    ({f"dev-clean/{speaker}/{chapter}/1.flac": b"fLaC" for speaker in (84, 174)
+      for chapter in (1, 2)},
+     [("audio_folder", "dev-clean", {"labels": True})]),
     ({"a/1.jpg": JPEG, "b/deep/2.jpg": JPEG, "README.md": b"# Photographs"},
      [("image_folder", "", None)]),
     # img2dataset
@@ -184,6 +188,8 @@ def test_tables(tmp_path, header, row, columns):
     ({"t.csv": b"a,b\n1,2\n"}, errors.Unsupported, "no column has the paths"),
     ({"a.zip": archive("1.txt")}, errors.Unsupported, "neither images nor audio"),
     ({"a.zip": b"PK\3\4" + bytes(50)}, errors.InvalidArgument, "without its end"),
+    ({"cat/1": JPEG}, errors.InvalidArgument, "do not end in .jpg"),
+    ({"t.tsv": b"a\tb\n"}, errors.Unsupported, "with commas"),
     ({"a.npz": archive()}, errors.InvalidArgument, ".npz file without arrays"),
     ({"a/.hidden": b"", "b/c.txt": b"text"}, errors.Unsupported, "c.txt: is a text"),
     ({"a/.hidden": b"", "b/.hidden": b""}, errors.Unsupported, "nothing that is read"),
@@ -234,10 +240,15 @@ def test_deep_and_endless_folders_end(tmp_path):
         guess.found_at(tmp_path)
 
 
+def test_dataset_objects_are_not_looked_into():
+    with pytest.raises(errors.InvalidArgument, match="a path or a URI, not 7"):
+        guess.found_at(7)
+
+
 def test_pipes_and_links_to_themselves_are_no_datasets(tmp_path):
     os.mkfifo(tmp_path / "events")
     (tmp_path / "self").symlink_to("self")
-    with pytest.raises(errors.Unsupported, match="has nothing that is read, but ev"):
+    with pytest.raises(errors.InvalidArgument, match="is empty"):
         guess.found_at(tmp_path)
     make(tmp_path, {"a.tar": SHARD})
     assert guess.found_at(tmp_path).readings[0].format == "webdataset"
@@ -245,10 +256,36 @@ def test_pipes_and_links_to_themselves_are_no_datasets(tmp_path):
         guess.found_at(tmp_path / "events")
 
 
+@pytest.mark.parametrize("caption", [
+    "two\nlines", "two\u2028parts", 'a "quote"', "c" * 80])
+def test_captions_of_several_lines(tmp_path, caption):
+    make(tmp_path, {"i/1.jpg": JPEG})
+    rows = [["path", "caption"], *[["i/1.jpg", caption]] * 40_000]
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    reading, = guess.found_at(tmp_path / "t.csv").readings
+    assert reading.arguments == {"image": "path", "caption": "caption"}
+
+
 def test_of_several_tables_one_is_named(tmp_path):
     make(tmp_path, {"i.jpg": JPEG, "a.csv": b"path\ni.jpg\n", "b.csv": b"x\n"})
     with pytest.raises(errors.InvalidArgument, match="such as .*a.csv"):
         guess.found_at(tmp_path / "*.csv")
+
+
+def test_a_search_in_a_large_tree_ends(tmp_path, monkeypatch):
+    for number in range(10 ** 3):
+        place = tmp_path.joinpath(*f"{number:03}")
+        place.mkdir(parents=True)
+        (place / "notes.md").write_bytes(b"# Notes")
+    looked = []
+    listing = files.listing
+    monkeypatch.setattr(files, "listing", lambda *arguments: (
+        looked.append(arguments), listing(*arguments))[1])
+    monkeypatch.setattr(folders, "_WORK", 100)
+    with pytest.raises(errors.ForebayError):
+        guess.found_at(tmp_path)
+    assert len(looked) < 150
 
 
 def arrays():
