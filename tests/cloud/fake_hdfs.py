@@ -29,8 +29,8 @@ CRC32C = _crc32c_table()
 
 
 def checksum(content):
-    """What GETFILECHECKSUM tells of a file of one block: the MD5 of its blocks'
-    MD5s of the CRC32C of each 512 bytes."""
+    """The answer to GETFILECHECKSUM for a file of one block: the MD5 of its
+    blocks' MD5s of the CRC32C of each 512 bytes."""
     sums = b""
     for begin in range(0, len(content), 512):
         crc = 0xFFFFFFFF
