@@ -129,7 +129,7 @@ class _NameNode(_Handler):
             return self._answer(200, {"FileStatuses": {"FileStatus": found}})
         after = query.get("startAfter", "").encode()
         found = [entry for entry in found
-                 if entry["pathSuffix"].encode() > after]
+                 if not after or entry["pathSuffix"].encode() > after]
         part = found[:self.cluster.batches]
         return self._answer(200, {"DirectoryListing": {
             "partialListing": {"FileStatuses": {"FileStatus": part}},
