@@ -18,6 +18,10 @@
 
 namespace forebay::storage::http {
 
+// Attempts of a call that a client waits for, such as those that open a
+// dataset: half a minute of faults, or less, is an error.
+inline constexpr int kAwaitedAttempts = 8;
+
 // A request, and the rules for a good answer.
 struct Call {
   Request request;  // without `done`

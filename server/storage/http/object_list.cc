@@ -21,8 +21,6 @@ constexpr std::uint64_t kMaxPageBytes = 16 << 20;
 // The most pages in a row that have nothing for the list. Some servers send
 // pages of what was deleted, or of what stands for folders.
 constexpr int kMaxEmptyPages = 3'000;
-// A client waits for the list: half a minute of faults is an error.
-constexpr int kListAttempts = 8;
 
 // Folders that wait for a thread to list them; the first error ends all.
 class FolderQueue {
@@ -65,7 +63,7 @@ absl::StatusOr<ListPage> FetchPage(Client* client, const PagedPlace& place,
       place.url(options.folder, options.folders != nullptr, token);
   call.request.max_body = kMaxPageBytes;
   call.authorizer = place.authorizer;
-  call.attempts = kListAttempts;
+  call.attempts = kAwaitedAttempts;
   call.kind = RequestKind::kList;
   call.fault = place.fault;
   call.judge = [&](const Answer& answer) -> absl::Status {

@@ -19,8 +19,6 @@ namespace forebay::storage::webhdfs {
 namespace {
 
 constexpr std::uint64_t kMaxAnswerBytes = 16 << 20;
-// A client waits for the list: half a minute of faults is an error.
-constexpr int kListAttempts = 8;
 // The deepest folder below a root.
 constexpr std::ptrdiff_t kMaxDepth = 100;
 
@@ -43,7 +41,7 @@ class Checksums {
         !server_has_them_)
       return absl::OkStatus();
     FOREBAY_ASSIGN_OR_RETURN(http::Call call, ChecksumCall(*root_, object));
-    call.attempts = kListAttempts;
+    call.attempts = http::kAwaitedAttempts;
     call.kind = http::RequestKind::kList;
     const auto answer = client_->Await(std::move(call), stop_);
     // Deleted since it was listed, or not to be read: its read tells that.
@@ -148,7 +146,7 @@ class TreeWalk {
     call.request.url = *url;
     call.request.max_body = kMaxAnswerBytes;
     call.request.refuse_link_local = root_->is_chosen_by_client();
-    call.attempts = kListAttempts;
+    call.attempts = http::kAwaitedAttempts;
     call.kind = http::RequestKind::kList;
     call.fault = &FaultOf;
     call.judge = [&list](const http::Answer& answer) -> absl::Status {
@@ -203,6 +201,7 @@ absl::StatusOr<ObjectVersion> HdfsLister::Stat(const Root& root,
   call.request.url = *url;
   call.request.refuse_link_local = hdfs->is_chosen_by_client();
   call.fault = &FaultOf;
+  call.attempts = http::kAwaitedAttempts;
   call.judge = [&status](const http::Answer& answer) -> absl::Status {
     FOREBAY_ASSIGN_OR_RETURN(status, ParseFileStatus(answer.body));
     return absl::OkStatus();
