@@ -29,8 +29,8 @@ CRC32C = _crc32c_table()
 
 
 def checksum(content):
-    """The answer to GETFILECHECKSUM of a file of one block: the MD5 of its blocks'
-    MD5s of the CRC32C of each 512 bytes."""
+    """The answer to GETFILECHECKSUM for a file of one block: the MD5 of its
+    blocks' MD5s of the CRC32C of each 512 bytes."""
     sums = b""
     for begin in range(0, len(content), 512):
         crc = 0xFFFFFFFF
@@ -129,7 +129,7 @@ class _NameNode(_Handler):
             return self._answer(200, {"FileStatuses": {"FileStatus": found}})
         after = query.get("startAfter", "").encode()
         found = [entry for entry in found
-                 if entry["pathSuffix"].encode() > after]
+                 if not after or entry["pathSuffix"].encode() > after]
         part = found[:self.cluster.batches]
         return self._answer(200, {"DirectoryListing": {
             "partialListing": {"FileStatuses": {"FileStatus": part}},
