@@ -41,7 +41,7 @@ typedef struct forebay_object_range {
   /* The folder's URI, at most 4096 bytes. */
   const char* root;
   /* Its descriptor, which stays the caller's; -1: the daemon finds the URI
-   * itself ("gs://bucket/prefix", "https://host/path"). */
+   * itself ("gs://bucket/prefix", "s3://...", "hdfs://...", "https://..."). */
   int directory;
   const char* name; /* below the folder */
   /* The state that the object must still have. NULL: as it is at present; it is
