@@ -28,7 +28,7 @@ struct ObjectScan {
   // As a ReadRequest's: for reads that nobody makes a second time, which would
   // take the place of samples.
   bool uncached = false;
-  std::stop_token stop;   // ends the scan early
+  std::stop_token stop;  // ends the scan early
 
   // Makes the parser of that object, by its number. The caller owns it.
   std::function<absl::StatusOr<ObjectParser*>(std::size_t object)> begin;

@@ -24,8 +24,9 @@ struct OwnFile {
   std::uint64_t size = 0;  // bytes
 };
 
-// Notes that it was read, in its access time. NOT_FOUND: there is no file. DATA_LOSS: it is not regular. PERMISSION_DENIED:
-// it belongs to another user. Others: the disk's.
+// Notes that it was read, in its access time. NOT_FOUND: there is no file.
+// DATA_LOSS: it is not regular. PERMISSION_DENIED: it belongs to another user.
+// Others: the disk's.
 absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path);
 
 // Reads all of `bytes`. Errors, which give the reason alone: DATA_LOSS: the
