@@ -125,7 +125,7 @@ absl::Status IndexFileReader::TakeItems(std::uint64_t count, Items* items) {
     const std::size_t before = items->size();
     items->resize(before + std::min<std::uint64_t>(count - before,
                                                    kPieceBytes / sizeof(Item)));
-    const absl::Status taken =
+    absl::Status taken =
         Take({reinterpret_cast<std::uint8_t*>(items->data() + before),
               (items->size() - before) * sizeof(Item)});
     if (!taken.ok()) return taken;

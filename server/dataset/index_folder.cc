@@ -16,11 +16,8 @@ namespace forebay::dataset {
 namespace {
 
 constexpr std::uint64_t kDiskPart = 2;
-constexpr std::string_view kDigits = "0123456789abcdef-";
-// Of names of indexes. Access points have a further ending, as has a file that
-// is being written.
-constexpr std::string_view kEndings[] = {".index", ".npys", ".records",
-                                         ".shards", ".zips"};
+constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::size_t kDigestDigits = 32;  // see IndexStore::PathOf
 
 struct KeptFile {
   std::string name;
@@ -28,16 +25,14 @@ struct KeptFile {
   std::uint64_t bytes = 0;
 };
 
+// Whether a name begins with a digest, or is one of FolderIndexStore's.
 bool IsIndex(std::string_view name) {
-  const std::string_view rest =
-      name.substr(std::min(name.find_first_not_of(kDigits), name.size()));
-  return rest.size() < name.size() &&
-         std::any_of(std::begin(kEndings), std::end(kEndings),
-                     [&](std::string_view ending) {
-                       return rest.starts_with(ending) &&
-                              (rest.size() == ending.size() ||
-                               rest[ending.size()] == '.');
-                     });
+  const std::size_t digits = name.find_first_not_of(kDigits);
+  if (digits == name.npos) return false;
+  if (digits == kDigestDigits) return name[digits] == '.';
+  const std::string_view folder = name.substr(0, name.find(".index"));
+  return folder.size() < name.size() && digits > 0 && name[digits] == '-' &&
+         folder.find_first_not_of("0123456789abcdef-") == folder.npos;
 }
 
 // Returns the indexes in an open directory, the last used one first.

@@ -1,5 +1,5 @@
-"""What holds of every container alike: an epoch has each sample once and goes on in
-its middle, two jobs read what they share once, and where the cache has room for a part
+"""Tests of all containers alike: an epoch has each sample once and goes on in its
+middle, two jobs read what they share once, and where the cache has room for a part
 alone, as much of it is found there as of a folder's files."""
 
 import functools

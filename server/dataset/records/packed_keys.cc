@@ -46,23 +46,28 @@ struct KeyStart {
 // Takes the start of a key off the front, behind a key of `last` bytes.
 // Nothing: it is malformed, or its further bytes are not all there.
 std::optional<KeyStart> TakeStart(std::uint64_t last, std::string_view* bytes) {
-  std::optional<std::uint64_t> shared;
-  std::optional<std::uint64_t> more;
-  // Both mostly take one byte.
-  if (bytes->size() >= 2 && static_cast<std::uint8_t>((*bytes)[0]) < kMore &&
-      static_cast<std::uint8_t>((*bytes)[1]) < kMore) {
-    shared = (*bytes)[0];
-    more = (*bytes)[1];
-    bytes->remove_prefix(2);
-  } else {
-    shared = TakeNumber(bytes);
-    more = TakeNumber(bytes);
-  }
-  if (!shared.has_value() || *shared > last || !more.has_value() ||
-      *more > bytes->size() || *shared + *more > kLongestKey) {
+  const auto shared = TakeNumber(bytes);
+  if (!shared.has_value() || *shared > last) return std::nullopt;
+  const auto more = TakeNumber(bytes);
+  if (!more.has_value() || *more > bytes->size() ||
+      *shared + *more > kLongestKey) {
     return std::nullopt;
   }
   return KeyStart{*shared, *more};
+}
+
+// Skips a key whose numbers take one byte each, as most do, behind a key of
+// `*last` bytes, which becomes its own number. Returns false, and changes
+// nothing, if the key is another or malformed.
+inline bool SkipShortKey(std::uint64_t* last, std::string_view* bytes) {
+  if (bytes->size() < 2) return false;
+  const auto shared = static_cast<std::uint8_t>((*bytes)[0]);
+  const auto more = static_cast<std::uint8_t>((*bytes)[1]);
+  if ((shared | more) >= kMore || shared > *last || more > bytes->size() - 2)
+    return false;
+  *last = shared + more;
+  bytes->remove_prefix(2 + more);
+  return true;
 }
 
 }  // namespace
@@ -96,13 +101,17 @@ std::optional<std::uint64_t> MeasureBlock(std::string_view packed,
                                           std::uint64_t* longest) {
   std::string_view rest = packed;
   std::uint64_t last = 0;
+  std::uint64_t most = *longest;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto start = TakeStart(last, &rest);
-    if (!start.has_value()) return std::nullopt;
-    last = start->shared + start->more;
-    *longest = std::max(*longest, last);
-    rest.remove_prefix(start->more);
+    if (!SkipShortKey(&last, &rest)) {
+      const auto start = TakeStart(last, &rest);
+      if (!start.has_value()) return std::nullopt;
+      last = start->shared + start->more;
+      rest.remove_prefix(start->more);
+    }
+    most = std::max(most, last);
   }
+  *longest = most;
   return packed.size() - rest.size();
 }
 

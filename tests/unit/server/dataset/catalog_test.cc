@@ -266,7 +266,8 @@ TEST_F(CatalogTest, ADamagedIndexIsBuiltAnewWithAWarning) {
   EXPECT_EQ(scans_, 2);
   ASSERT_EQ(warnings_.size(), 1);
   EXPECT_THAT(warnings_[0], HasSubstr("its index is built anew: "));
-  EXPECT_THAT(warnings_[0], HasSubstr("do not match its length"));
+  EXPECT_THAT(warnings_[0],
+              HasSubstr("has counts that do not match its length"));
   Catalog again(Options());
   Open(again);
   EXPECT_EQ(scans_, 2);

@@ -14,6 +14,11 @@
 namespace forebay::dataset {
 namespace {
 
+// The name of an index: a digest and an ending.
+std::string Name(char digit, const std::string& ending) {
+  return std::string(32, digit) + ending;
+}
+
 class IndexFolderTest : public testing::Test {
  protected:
   // A file that was used so many days ago.
@@ -36,44 +41,47 @@ class IndexFolderTest : public testing::Test {
 };
 
 TEST_F(IndexFolderTest, WhatWasUsedLongAgoGoesFirst) {
-  Write("0a.records", 100, 1);
-  Write("0a.records.points", 300, 2);
-  Write("0b.zips", 100, 5);
+  Write(Name('a', ".records"), 100, 1);
+  Write(Name('a', ".records.points"), 300, 2);
+  Write(Name('b', ".zips"), 100, 5);
   Write("10-ab-1.index", 100, 4);
-  Write("0c.shards.points.Xa3b4c", 100, 6);
+  Write(Name('c', ".shards.points.Xa3b4c"), 100, 6);
   TrimIndexFolder(tree_.path(), 700);
   EXPECT_EQ(Names().size(), 5);
   TrimIndexFolder(tree_.path(), 520);
-  EXPECT_EQ(Names(), (std::set<std::string>{"0a.records", "0a.records.points",
+  EXPECT_EQ(Names(), (std::set<std::string>{Name('a', ".records"),
+                                            Name('a', ".records.points"),
                                             "10-ab-1.index"}));
   TrimIndexFolder(tree_.path(), 400);
-  EXPECT_EQ(Names(),
-            (std::set<std::string>{"0a.records", "0a.records.points"}));
+  EXPECT_EQ(Names(), (std::set<std::string>{Name('a', ".records"),
+                                            Name('a', ".records.points")}));
   TrimIndexFolder(tree_.path(), 0);
-  EXPECT_EQ(Names(), (std::set<std::string>{"0a.records"}));
+  EXPECT_EQ(Names(), (std::set<std::string>{Name('a', ".records")}));
 }
 
 TEST_F(IndexFolderTest, ReadingIsUse) {
-  Write("0a.records", 100, 3);
-  Write("0b.records", 100, 2);
-  ASSERT_TRUE(OpenOwnFile(tree_.path() + "/0a.records").ok());
+  Write(Name('a', ".records"), 100, 3);
+  Write(Name('b', ".records"), 100, 2);
+  ASSERT_TRUE(OpenOwnFile(tree_.path() + "/" + Name('a', ".records")).ok());
   TrimIndexFolder(tree_.path(), 100);
-  EXPECT_EQ(Names(), (std::set<std::string>{"0a.records"}));
+  EXPECT_EQ(Names(), (std::set<std::string>{Name('a', ".records")}));
 }
 
 TEST_F(IndexFolderTest, WhatIsNoIndexStays) {
   const std::set<std::string> names = {
-      "notes.records", "0a.recordset", "0a", "records", "0b.jpg", "0a.records"};
+      "notes.records", "0a.records",         "records",     "00001.jpg",
+      "1-2-x.index",   "1-2-3.jpg",          Name('a', ""), Name('x', ".zips"),
+      Name('b', "x"),  Name('b', ".records")};
   for (const std::string& name : names) Write(name, 10, 9);
-  tree_.MakeFifo("0a.zips");
+  tree_.MakeFifo(Name('c', ".zips"));
   TrimIndexFolder(tree_.path(), 0);
   std::set<std::string> left = names;
-  left.insert("0a.zips");
+  left.insert(Name('c', ".zips"));
   EXPECT_EQ(Names(), left);
 }
 
 TEST_F(IndexFolderTest, HalfOfTheDiskIsForIt) {
-  Write("0a.records", 1 << 20, 1);
+  Write(Name('a', ".records"), 1 << 20, 1);
   const std::uint64_t room = RoomInIndexFolder(tree_.path());
   EXPECT_GE(room, std::uint64_t{1} << 19);
   EXPECT_LE(room, std::filesystem::space(tree_.path()).capacity);
