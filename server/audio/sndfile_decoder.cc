@@ -35,6 +35,50 @@ std::uint64_t StartOfLastPage(absl::Span<const std::uint8_t> file,
   return info.frames > frames ? info.frames - frames : 0;
 }
 
+std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
+  return static_cast<std::uint32_t>(bytes[0]) | bytes[1] << 8 | bytes[2] << 16 |
+         static_cast<std::uint32_t>(bytes[3]) << 24;
+}
+
+// libsndfile takes what is there of a truncated WAV file for all of it. Returns
+// how many bytes of sound the header speaks of beyond these; 0, too, if its
+// writer did not know the length.
+std::uint64_t MissingBytes(PartialFile* file) {
+  constexpr std::uint64_t kFirstChunk = 12;
+  // Of a file that was written into a pipe; sox's, the least of them.
+  constexpr std::uint32_t kUnknown = 0x7FFF'F000;
+  constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
+  std::uint64_t at = kFirstChunk;
+  std::array<std::uint8_t, 8> chunk = {};
+  while (file->Read(at, chunk.size(), chunk.data()) == chunk.size()) {
+    const std::uint32_t bytes =
+        LittleEndian(absl::MakeConstSpan(chunk).subspan(4));
+    at += chunk.size();
+    if (std::equal(kData.begin(), kData.end(), chunk.begin())) {
+      const std::uint64_t there = file->size() - at;
+      return bytes >= kUnknown || bytes <= there ? 0 : bytes - there;
+    }
+    at += bytes + (bytes & 1);  // chunks begin at even places
+  }
+  return 0;
+}
+
+absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
+                       PartialFile* file) {
+  if (info.frames == SF_COUNT_MAX)
+    return absl::DataLossError(
+        format == AudioFormat::kOgg
+            ? "is a truncated Ogg file: its end is not there"
+            : "does not say how long it is, as files that were written into "
+              "a pipe: write it again into a file");
+  const std::uint64_t missing =
+      format == AudioFormat::kWav ? MissingBytes(file) : 0;
+  if (missing > 0)
+    return absl::DataLossError(absl::StrCat(
+        "is a truncated WAV file: it lacks ", missing, " bytes of its sound"));
+  return CheckClip(NameOf(format), info.frames, info.channels, info.samplerate);
+}
+
 }  // namespace
 
 class SndfileDecoder::Memory {
@@ -109,8 +153,7 @@ absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
   file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
   // libsndfile has the reason in a place that all threads share.
   if (file_ == nullptr) return Damaged(", or of a kind that is not read");
-  const absl::Status is_clip =
-      CheckClip(NameOf(format_), info.frames, info.channels, info.samplerate);
+  const absl::Status is_clip = CheckInfo(format_, info, file);
   if (!is_clip.ok()) {
     file_.reset();
     return is_clip;

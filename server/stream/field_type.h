@@ -33,6 +33,8 @@ struct FieldType {
   // Of clips, which are arrays that are decoded: frames for each byte, as many
   // as there usually are at most. 0: it is no clip.
   std::uint64_t frames_per_byte = 0;
+  // Whether it is an array that is decoded from a TIFF image.
+  bool is_tiff = false;
   // Makes each value of an array that is read. Null: it is no array, or its
   // values are made elsewhere.
   std::shared_ptr<const pipeline::ArrayTransform> pipeline = nullptr;
@@ -78,10 +80,10 @@ const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
 // Returns the types of all fields of `dataset`, which has `images`.
 // `first_sample` is the bytes of sample 0, or nothing if NeedsFirstSample is
 // false, and `room` is for what is unpacked of it. UNIMPLEMENTED and DATA_LOSS:
-// pipeline::ReadArray says so of sample 0's arrays, or audio::ClipDecoder of
-// its clips. INVALID_ARGUMENT: a pipeline is of no field that is an array or an
-// image, or cannot be made of the array. Errors name the field. Thread-safe;
-// never blocks.
+// pipeline::ReadArray or TypeOfTiff says so of sample 0's arrays, or
+// audio::ClipDecoder of its clips. INVALID_ARGUMENT: a pipeline is of no field
+// that is an array or an image, or cannot be made of the array. Errors name the
+// field. Thread-safe; never blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const ImagePipelines& images,
     const FieldPipelines& pipelines,

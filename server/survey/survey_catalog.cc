@@ -89,10 +89,10 @@ absl::StatusOr<SurveyCatalog::SizesPtr> SurveyCatalog::Search(
   dataset::Version files = {};
   if (store_.has_value()) {
     FOREBAY_ASSIGN_OR_RETURN(files, DigestOfFiles(dataset, stop));
-    auto kept = store_->Load(name, [&](absl::Span<const std::uint8_t> bytes,
-                                       base::WorkingMemory& memory) {
-      return DecodeValueSizes(bytes, files, dataset.size(), memory);
-    });
+    auto kept = store_->Load(
+        name, [&](dataset::IndexFileReader& file, base::WorkingMemory& memory) {
+          return DecodeValueSizes(file, files, dataset.size(), memory);
+        });
     if (kept.ok()) return kept;
     if (!absl::IsNotFound(kept.status())) {
       warnings->push_back(absl::StrCat(dataset.uri(),

@@ -40,20 +40,17 @@ std::string EncodeValueSizes(const ValueSizes& sizes,
 }
 
 absl::StatusOr<std::shared_ptr<const ValueSizes>> DecodeValueSizes(
-    absl::Span<const std::uint8_t> bytes, const dataset::Version& samples,
+    dataset::IndexFileReader& file, const dataset::Version& samples,
     std::uint64_t count, base::WorkingMemory& memory) {
-  FOREBAY_ASSIGN_OR_RETURN(const auto header,
-                           dataset::TakeIndexFileHeader<Header>(kType, bytes));
+  FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   if (header.samples != samples || header.items != count)
     return absl::NotFoundError("is of other samples than there are now");
   ValueSizesParts parts;
   // They are no longer in memory than in the file.
-  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(bytes.size()));
-  if (!dataset::TakeItems(bytes, header.items, &parts.items) ||
-      !dataset::TakeItems(bytes, header.rates, &parts.rates) ||
-      !bytes.empty()) {
-    return dataset::DamagedIndexFile("has counts that do not match its length");
-  }
+  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(file.left()));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.items, &parts.items));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.rates, &parts.rates));
+  FOREBAY_RETURN_IF_ERROR(file.Finish());
   return ValueSizes::Create(std::move(parts));
 }
 

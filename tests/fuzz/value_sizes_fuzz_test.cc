@@ -32,7 +32,8 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   std::uint64_t count = 0;
   std::memcpy(&count, bytes.data() + kCountAt, sizeof(count));
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "sizes");
-  const auto decoded = DecodeValueSizes(bytes, samples, count, memory);
+  forebay::dataset::IndexFileReader file(bytes);
+  const auto decoded = DecodeValueSizes(file, samples, count, memory);
   if (!decoded.ok()) return;
   const ValueSizes& sizes = **decoded;
   Require(sizes.size() == count);

@@ -134,6 +134,29 @@ TEST(AnyClipDecoderTest, SaysThatAFileIsTruncated) {
   EXPECT_TRUE(absl::IsDataLoss(half.status()));
   EXPECT_THAT(std::string(half.status().message()),
               HasSubstr("is a truncated MP3 file: it has"));
+  const std::string wav = ClipFile("2_s16.wav");
+  const auto short_one =
+      Decoded(std::string_view(wav).substr(0, wav.size() - 7));
+  EXPECT_EQ(short_one.status(),
+            absl::DataLossError(
+                "is a truncated WAV file: it lacks 7 bytes of its sound"));
+  const std::string ogg = ClipFile("1_vorbis.ogg");
+  const auto first = Decoded(std::string_view(ogg).substr(0, ogg.size() - 9));
+  EXPECT_EQ(
+      first.status(),
+      absl::DataLossError("is a truncated Ogg file: its end is not there"));
+}
+
+// A writer into a pipe does not know how long the sound will be.
+TEST(AnyClipDecoderTest, AWavFileMayNotSayItsLength) {
+  const std::string whole = ClipFile("2_s16.wav");
+  const std::size_t length = whole.find("data") + 4;
+  for (const std::string_view unknown :
+       {"\xff\xff\xff\xff", "\x24\xf0\xff\x7f"}) {
+    std::string streamed = whole;
+    streamed.replace(length, 4, unknown);
+    EXPECT_EQ(Decoded(streamed), Decoded(whole));
+  }
 }
 
 TEST(AnyClipDecoderTest, RefusesOtherFiles) {

@@ -31,7 +31,8 @@ absl::StatusOr<std::shared_ptr<const ValueSizes>> Decoded(
     const std::string& bytes, std::uint64_t count,
     const dataset::Version& samples = kSamples) {
   base::WorkingMemory memory(base::AmpleBudget(), "a test");
-  return DecodeValueSizes(AsBytes(bytes), samples, count, memory);
+  dataset::IndexFileReader file(AsBytes(bytes));
+  return DecodeValueSizes(file, samples, count, memory);
 }
 
 TEST(ValueSizesTest, AreAsTheyWereSet) {
