@@ -111,7 +111,8 @@ TEST_F(ValueSurveyTest, DamageIsOfASample) {
   const absl::Status status =
       Survey(std::make_shared<FakeClips>(files)).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("sample 3 of clips: all.tar: is no WAV"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("sample 3 of clips: all.tar: is no WAV"));
   EXPECT_EQ(changed_, 0);
 }
 
