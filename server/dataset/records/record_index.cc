@@ -77,12 +77,11 @@ absl::Status RecordIndex::CheckRecords(std::size_t file) const {
     const std::uint64_t begin = BeginOf(known, record);
     const bool is_gathered = parts_.ends[record] > known.size;
     if (!is_gathered && gathered == known.size) continue;
-    const bool goes_on = begin == gathered;
     const bool is_shared =
-        record > known.first_record && is_gathered && gathered > known.size &&
+        record > known.first_record && gathered > known.size &&
         begin == parts_.begins[record - 1] && parts_.ends[record] == gathered;
     if (!is_gathered || !has_keys() || parts_.begins.empty() ||
-        (!goes_on && !is_shared))
+        (begin != gathered && !is_shared))
       return DamagedIndex("end of record", record);
     gathered = parts_.ends[record];
   }
