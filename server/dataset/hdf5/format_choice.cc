@@ -82,6 +82,41 @@ std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
   return most == counts.end() ? 0 : most->first;
 }
 
+// The names of the fields, if each object of a group is a sample: of arrays in
+// more objects than there can be fields. Else none.
+std::vector<std::string> FieldsOfGroup(const std::vector<ListedArray>& arrays) {
+  if (arrays.empty()) return {};
+  std::string_view group = arrays.front().path;
+  for (const ListedArray& one : arrays) {
+    while (!one.path.starts_with(group)) group.remove_suffix(1);
+  }
+  group = group.substr(0, group.rfind('/') + 1);
+  std::vector<std::string> names;
+  std::string_view object;
+  std::size_t objects = 0;
+  for (const ListedArray& one : arrays) {
+    const std::string_view rest =
+        std::string_view(one.path).substr(group.size());
+    const std::size_t end = rest.find('/');
+    if (end == rest.npos) return {};
+    if (objects == 0 || rest.substr(0, end) != object) ++objects;
+    object = rest.substr(0, end);
+    if (objects == 1)
+      names.push_back(
+          absl::StrCat(std::string(group), "*", std::string(rest.substr(end))));
+  }
+  if (objects <= kMaxDatasetFields || names.size() > kMaxDatasetFields)
+    return {};
+  return names;
+}
+
+absl::Status IsOfGroup(const std::vector<std::string>& names) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "has datasets in more objects than there can be fields: if each object "
+      "of a group is a sample, name \"",
+      absl::StrJoin(names, "\", \""), "\""));
+}
+
 absl::Status TooMany() {
   return absl::InvalidArgumentError(
       absl::StrCat("has more than ", kMaxDatasetFields,
@@ -168,6 +203,8 @@ absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindNamed(
 absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindAll(
     const std::vector<ListedArray>& arrays,
     std::vector<std::string>* left_out) {
+  const std::vector<std::string> names = FieldsOfGroup(arrays);
+  if (!names.empty()) return IsOfGroup(names);
   const std::uint64_t rows = MostFrequentRows(arrays);
   std::vector<Wanted> wanted;
   std::size_t more = 0;

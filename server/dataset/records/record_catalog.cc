@@ -154,7 +154,7 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
                   .objects_at_once = std::min<std::size_t>(
                       request.files_at_once, std::max<std::uint64_t>(1, reads)),
                   .purpose = {},
-                  .uncached = request.marks && format->has_marks(),
+                  .uncached = true,
                   .stop = stop,
                   .begin = {},
                   .end = {}};

@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndex::Create(
   return index;
 }
 
-absl::Status RecordIndex::Check() const {
+absl::Status RecordIndex::Check() {
   const auto& files = parts_.files;
   const std::uint64_t names = parts_.names.size();
   if (files.empty() ? size() > 0 : files.front().first_record != 0)
@@ -65,26 +65,44 @@ absl::Status RecordIndex::Check() const {
   return absl::OkStatus();
 }
 
-absl::Status RecordIndex::CheckRecords(std::size_t file) const {
+// Finds on the way how long they are and how they lie.
+absl::Status RecordIndex::CheckRecords(std::size_t file) {
   const FileRecord& known = parts_.files[file];
   if (known.begin > known.size) return DamagedIndex("begin of file", file);
+  const std::uint64_t* const begins =
+      parts_.begins.empty() ? nullptr : parts_.begins.data();
+  const std::uint64_t last = EndOf(file);
+  LengthBounds lengths = lengths_;
+  bool some_share = shares_extents_;
+  bool all_ascend = extents_ascend_;
   std::uint64_t gathered = known.size;  // the end of all so far
-  for (std::uint64_t record = known.first_record; record < EndOf(file);
-       ++record) {
+  std::uint64_t end = known.begin;      // of the record before
+  std::uint64_t before = 0;             // where that begins
+  for (std::uint64_t record = known.first_record; record < last; ++record) {
+    const std::uint64_t begin = begins == nullptr ? end : begins[record];
+    end = parts_.ends[record];
     // A record takes a byte at least.
-    if (parts_.ends[record] <= BeginOf(known, record))
-      return DamagedIndex("record", record);
-    const std::uint64_t begin = BeginOf(known, record);
-    const bool is_gathered = parts_.ends[record] > known.size;
-    if (!is_gathered && gathered == known.size) continue;
-    const bool is_shared =
-        record > known.first_record && gathered > known.size &&
-        begin == parts_.begins[record - 1] && parts_.ends[record] == gathered;
-    if (!is_gathered || !has_keys() || parts_.begins.empty() ||
-        (begin != gathered && !is_shared))
-      return DamagedIndex("end of record", record);
-    gathered = parts_.ends[record];
+    if (end <= begin) return DamagedIndex("record", record);
+    if (end > known.size || gathered > known.size) {
+      const bool is_gathered =
+          end > known.size && has_keys() && begins != nullptr;
+      const bool is_shared = record > known.first_record &&
+                             gathered > known.size && begin == before &&
+                             end == gathered;
+      if (!is_gathered || (begin != gathered && !is_shared))
+        return DamagedIndex("end of record", record);
+      gathered = end;
+    }
+    lengths.Add({end - begin, end - begin});
+    if (record > known.first_record) {
+      some_share |= begin == before;
+      all_ascend &= begin >= before;
+    }
+    before = begin;
   }
+  lengths_ = lengths;
+  shares_extents_ = some_share;
+  extents_ascend_ = all_ascend;
   return absl::OkStatus();
 }
 
@@ -126,16 +144,6 @@ void RecordIndex::Summarize() {
     gathers_ |= GatheredSize(i) > file.size;
     if (const auto* const packed = PackedOf(file); packed != nullptr)
       digest.Add(packed->packed_size);
-    for (std::uint64_t record = file.first_record; record < EndOf(i);
-         ++record) {
-      const std::uint64_t length = parts_.ends[record] - BeginOf(file, record);
-      lengths_.Add({length, length});
-      if (record == file.first_record || parts_.begins.empty()) continue;
-      const std::uint64_t begin = parts_.begins[record];
-      const std::uint64_t before = parts_.begins[record - 1];
-      shares_extents_ |= begin == before;
-      extents_ascend_ &= begin >= before;
-    }
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());
   digest.AddItems(parts_.begins.data(), parts_.begins.size());

@@ -179,8 +179,8 @@ class RecordIndex {
  private:
   explicit RecordIndex(RecordIndexParts parts);
 
-  absl::Status Check() const;
-  absl::Status CheckRecords(std::size_t file) const;
+  absl::Status Check();
+  absl::Status CheckRecords(std::size_t file);
   absl::Status CheckKeys();
   void Summarize();
   std::uint64_t BeginOf(const FileRecord& file, std::uint64_t record) const;

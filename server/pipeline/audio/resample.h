@@ -39,6 +39,12 @@ class Resample final : public Op {
   absl::Status Run(const float* in, const Signal& signal,
                    transform::Draws& draws, transform::Scratch& scratch,
                    float* out) const override;
+  bool makes_parts() const override { return true; }
+  absl::StatusOr<FrameRange> InputFor(const Signal& signal,
+                                      const FrameRange& part) const override;
+  absl::Status RunPart(const float* in, const Signal& signal,
+                       const FrameRange& part, transform::Draws& draws,
+                       transform::Scratch& scratch, float* out) const override;
 
  private:
   using Kernel = std::shared_ptr<const ResampleKernel>;
