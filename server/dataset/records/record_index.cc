@@ -224,6 +224,15 @@ storage::ListedObject RecordIndex::FileAt(std::size_t file) const {
       {record.size, record.stamp, {record.inode, ctimes_[file], record.mark}}};
 }
 
+std::uint64_t RecordIndex::GatheredSize(std::size_t file) const {
+  FOREBAY_CHECK(file < parts_.files.size());
+  const FileRecord& known = parts_.files[file];
+  const std::uint64_t end = EndOf(file);
+  // What is gathered comes last.
+  return end == known.first_record ? known.size
+                                   : std::max(known.size, parts_.ends[end - 1]);
+}
+
 std::optional<std::size_t> RecordIndex::FileOf(std::string_view path) const {
   for (const std::size_t i : by_path_.Find(path, paths())) return i;
   return std::nullopt;

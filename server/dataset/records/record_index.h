@@ -1,7 +1,6 @@
 #ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_H_
 #define FOREBAY_SERVER_DATASET_RECORDS_RECORD_INDEX_H_
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -134,13 +133,7 @@ class RecordIndex {
   // `file` is one of the index's.
   storage::ListedObject FileAt(std::size_t file) const;
   // Bytes of the file with all that is gathered of it: see FileRecords.
-  std::uint64_t GatheredSize(std::size_t file) const {
-    const std::uint64_t size = parts_.files[file].size;
-    const std::uint64_t end = EndOf(file);
-    if (end == parts_.files[file].first_record) return size;
-    // All that is gathered comes last.
-    return std::max(size, parts_.ends[end - 1]);
-  }
+  std::uint64_t GatheredSize(std::size_t file) const;
   // Whether something is gathered of any.
   bool gathers() const { return gathers_; }
   // The file of that path; nothing if it is not the index's.
