@@ -13,8 +13,8 @@
 
 namespace forebay::dataset::records {
 
-// The classes of files: the folders in the root that they lie in, in Python's
-// order of names. Immutable and thread-safe; never blocks.
+// The classes of files: the folders in the root that they lie in, in the order
+// of their names. Immutable and thread-safe; never blocks.
 class FileClasses {
  public:
   FileClasses() = default;
