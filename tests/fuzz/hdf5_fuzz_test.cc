@@ -106,7 +106,7 @@ Result Parse(const Hdf5Format& format, Bytes file, const ReadSizes& sizes) {
   return {"", (*parser)->TakeRecords()};
 }
 
-// What is read of a row: an extent of the file, or pieces of it.
+// Reads a row: an extent of the file, or pieces of it.
 std::vector<std::uint8_t> RecordOf(const Hdf5Format& format, Bytes file,
                                    const std::string& key, std::uint64_t begin,
                                    std::uint64_t end) {

@@ -32,10 +32,12 @@ def write_large(path, rows=24, libver="earliest"):
     chance = numpy.random.default_rng(1)
     with h5py.File(path, "w", libver=libver) as file:
         file.create_dataset("images", data=noise(chance, (rows, 96, 80, 3), "u1"),
-                            chunks=(1, 96, 80, 3), compression="gzip")
+                            chunks=(1, 96, 80, 3), maxshape=(None, 96, 80, 3),
+                            compression="gzip")
         file["depths"] = noise(chance, (rows, 96, 80), "f4")
         file.create_dataset("masks", data=noise(chance, (rows, 200, 170), "u1"),
-                            chunks=(5, 64, 64), compression="lzf", shuffle=True)
+                            chunks=(5, 64, 64), maxshape=(None, 200, 170),
+                            compression="lzf", shuffle=True)
         file["labels"] = numpy.arange(rows)
     return path
 
@@ -51,7 +53,7 @@ def test_several_large_datasets(shared_daemon, tmp_path, libver):
             check(epoch(loader), LARGE, [path])
     dataset = forebay.Dataset(forebay.hdf5(path, fields=LARGE), autostart=False)
     for number in (0, 23, 7):
-        assert (dataset[number].masks == read([path], "masks")[number]).all()
+        assert (dataset[number][2] == read([path], "masks")[number]).all()
 
 
 def test_several_files_with_large_datasets(shared_daemon, tmp_path):
@@ -281,7 +283,7 @@ def test_shapes_that_are_none(shared_daemon, tmp_path, shape):
         changed = (shape % (1 << 8 * width)).to_bytes(width, "little")
         path.write_bytes(content.replace(number, changed))
         text = refusal(forebay.ForebayError, path, fields=("x",), batch_size=1)
-        assert "a.h5" in text or str(tmp_path) in text
+        assert "a.h5" in text or str(tmp_path) in text or "memory.limit" in text
 
 
 def test_a_piece_that_cannot_be_read_is_an_error_of_its_rows(shared_daemon, tmp_path):
@@ -292,6 +294,7 @@ def test_a_piece_that_cannot_be_read_is_an_error_of_its_rows(shared_daemon, tmp_
     content[place + 100:place + 200] = bytes(100)
     path.write_bytes(content)
     text = refusal(forebay.DataError, path, fields=LARGE)
-    assert "a.h5: row 5: images: its deflated data is damaged" in text
+    assert text.startswith(f"sample 5 (row 5) of {tmp_path}: a.h5: images: its "
+                           "deflated data is damaged")
     with open_records(path, fields=LARGE, on_error="substitute") as loader:
         assert len(list(loader)) == 6

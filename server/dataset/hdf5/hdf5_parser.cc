@@ -293,7 +293,7 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
     places.emplace_back().kind = RowPlace::Kind::kEmpty;
     pieces.emplace_back();
   }
-  // What is gathered lies behind all else.
+  // Gathered rows lie behind all others.
   if (places.size() == 1 && gathered_end_ == 0) {
     const auto extent = JoinPieces(pieces.front(), &places.front());
     if (extent.has_value()) return AddRow(row, *extent, places, {}, kept);

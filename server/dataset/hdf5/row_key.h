@@ -53,8 +53,8 @@ struct RowPlace {
 // that begin alike. Functions are thread-safe and never block.
 struct RowKey {
   std::vector<RowPlace> places;  // at least one; of several if it is gathered
-  // Of which the extent is gathered, at least all of the places' bytes. None if
-  // it lies in the file as it is.
+  // The extent is gathered of these, and has at least all of the places' bytes.
+  // None: it lies in the file as it is.
   std::vector<storage::gathered::Piece> pieces;
   std::vector<std::string_view> kept;  // into the key
 };

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +13,7 @@
 #include "server/dataset/npz/npz_archive.h"
 #include "server/dataset/npz/npz_format.h"
 #include "server/dataset/npz/npz_reader.h"
+#include "server/dataset/path_order.h"
 
 namespace forebay::dataset::npz {
 namespace {
@@ -48,6 +50,24 @@ absl::StatusOr<std::vector<std::string>> FindNames(
   return names;
 }
 
+// Lists files class by class, as torchvision's DatasetFolder has them: a name
+// may have letters that come before the slash.
+auto ClassByClass(decltype(records::RecordRequest::list) list) {
+  return [list = std::move(list)](base::WorkingMemory& memory,
+                                  const std::stop_token& stop) {
+    auto files = list(memory, stop);
+    if (!files.ok()) return files;
+    std::sort(files->begin(), files->end(), [](const auto& a, const auto& b) {
+      const std::string_view one = a.name;
+      const std::string_view other = b.name;
+      const auto folder = one.substr(0, one.find('/'));
+      const auto next = other.substr(0, other.find('/'));
+      return folder == next ? PathLess(one, other) : PathLess(folder, next);
+    });
+    return files;
+  };
+}
+
 }  // namespace
 
 absl::StatusOr<NpzChoice> NpzChoice::Create(
@@ -75,6 +95,7 @@ void NpzChoice::Complete(records::RecordRequest* request,
   absl::StrAppend(&request->name, std::string(2, '\0'),
                   has_labels_ ? "npz classes" : "npz", std::string(1, '\0'),
                   absl::StrJoin(names_, std::string(1, '\0')));
+  if (has_labels_) request->list = ClassByClass(std::move(request->list));
   request->make_format =
       [](std::string_view text) -> absl::StatusOr<FormatPtr> {
     return NpzFormat::Parse(text);

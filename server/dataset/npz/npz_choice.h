@@ -24,7 +24,7 @@ class NpzChoice {
   // Of the arrays; none: all that can be read.
   const std::vector<std::string>& names() const { return names_; }
 
-  // Completes a request for files of which each is a sample. Adds to
+  // Completes a request that lists files of which each is a sample. Adds to
   // `warnings`, a sentence each, which arrays of the first file are left out.
   // The request uses both as long as it lives. It fails, besides as NpzParser
   // says, as NpzReader does.

@@ -7,6 +7,7 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/path_order.h"
 
 namespace forebay::dataset::records {
 
@@ -26,12 +27,14 @@ absl::StatusOr<FileClasses> FileClasses::Create(const RecordIndex& index,
     const std::string name = path.substr(0, end);
     // Files of one class follow one another, and so do classes.
     if (!names.empty() && names.back() == name) continue;
-    const auto at = std::lower_bound(names.begin(), names.end(), name);
+    const auto at =
+        std::lower_bound(names.begin(), names.end(), name, PathLess);
     if (at != names.end() && *at == name) continue;
     FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(names, 1));
     FOREBAY_RETURN_IF_ERROR(memory.Grow(base::HeapBytes(name.size())));
     bytes += base::HeapBytes(name.size());
-    names.insert(std::lower_bound(names.begin(), names.end(), name), name);
+    names.insert(std::lower_bound(names.begin(), names.end(), name, PathLess),
+                 name);
   }
   FOREBAY_ASSIGN_OR_RETURN(
       base::MemoryReservation kept,
@@ -41,7 +44,8 @@ absl::StatusOr<FileClasses> FileClasses::Create(const RecordIndex& index,
 
 std::int64_t FileClasses::LabelOf(std::string_view path) const {
   const std::string_view name = path.substr(0, path.find('/'));
-  const auto found = std::lower_bound(names_.begin(), names_.end(), name);
+  const auto found =
+      std::lower_bound(names_.begin(), names_.end(), name, PathLess);
   FOREBAY_CHECK(found != names_.end() && *found == name);
   return found - names_.begin();
 }

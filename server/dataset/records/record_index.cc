@@ -240,16 +240,12 @@ std::optional<std::size_t> RecordIndex::FileOf(std::string_view path) const {
 
 std::uint64_t RecordIndex::GatheredAt(std::size_t file,
                                       std::uint64_t offset) const {
-  FOREBAY_CHECK(file < parts_.files.size() &&
-                offset >= parts_.files[file].size);
-  const auto begin = parts_.ends.begin() + static_cast<std::ptrdiff_t>(
-                                               parts_.files[file].first_record);
-  const auto end =
-      parts_.ends.begin() + static_cast<std::ptrdiff_t>(EndOf(file));
-  const auto found = std::partition_point(
-      begin, end, [offset](std::uint64_t one) { return one <= offset; });
-  return found == end ? size()
-                      : static_cast<std::uint64_t>(found - parts_.ends.begin());
+  const std::uint64_t* const ends = parts_.ends.data();
+  const std::uint64_t* const last = ends + EndOf(file);
+  const auto* const found = std::partition_point(
+      ends + parts_.files[file].first_record, last,
+      [offset](std::uint64_t one) { return one <= offset; });
+  return found == last ? size() : static_cast<std::uint64_t>(found - ends);
 }
 
 std::string_view RecordIndex::KeysOf(std::size_t file) const {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +27,7 @@ class ShiftedSource final : public ByteSource {
     for (ReadRequest& request : requests) {
       const std::uint64_t size = request.version.size;
       request.version.size = 2 * size;
-      if (request.offset <= size) request.offset += size;
+      request.offset += std::min(size, UINT64_MAX - request.offset);
     }
     below_->Read(requests);
   }
