@@ -128,7 +128,8 @@ def test_bytes_may_be_audio(shared_daemon, fields):
     with open_records(SOUNDS, fields=fields, batch_size=4) as loader:
         batch = next(iter(loader))
     assert batch.label.tolist() == [0, 1, 2, 3]
-    assert list(batch.photo) == [base64.b64decode(sample["photo"]) for sample in expected]
+    assert list(batch.photo) == [base64.b64decode(sample["photo"])
+                                 for sample in expected]
     for place, sample in enumerate(expected):
         clip = row(batch.sound, place)
         whole = soundfile_reads(sample["sound"])
