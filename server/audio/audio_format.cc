@@ -42,6 +42,11 @@ std::size_t TagBytes(Bytes bytes) {
 
 }  // namespace
 
+std::uint64_t BytesToTell(Bytes head) {
+  constexpr std::uint64_t kLeast = 12;  // "RIFF", a size, and "WAVE"
+  return TagBytes(head) + kLeast;
+}
+
 AudioFormat FormatOf(Bytes file) {
   constexpr std::size_t kRiffHeader = 8;  // before the kind of file
   if ((HasAt(file, 0, "RIFF") || HasAt(file, 0, "RF64")) &&

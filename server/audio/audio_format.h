@@ -15,6 +15,10 @@ enum class AudioFormat { kWav, kFlac, kOgg, kMp3, kOther };
 // thread-safe and never block.
 AudioFormat FormatOf(absl::Span<const std::uint8_t> file);
 
+// Returns how many of a file's first bytes FormatOf wants to see: more than
+// there are in `head`, if that is too short.
+std::uint64_t BytesToTell(absl::Span<const std::uint8_t> head);
+
 // For people: "FLAC".
 std::string_view NameOf(AudioFormat format);
 

@@ -67,6 +67,22 @@ absl::Status ArrayPipeline::CheckInput(const Array& array) const {
       Describe(input_.tensor, input_.ragged_axis), ", as all must be"));
 }
 
+std::uint64_t ArrayPipeline::LengthFrom(std::uint64_t length) const {
+  std::size_t axis = input_.ragged_axis.value_or(0);
+  for (const Op& op : ops_) {
+    if (const auto* const slice = std::get_if<Slice>(&op)) {
+      if (slice->axis == axis) length = PartOf(*slice, length).second;
+    } else if (const auto* const window = std::get_if<Window>(&op)) {
+      if (window->axis == axis) length = window->length;
+    } else {
+      const auto& order = std::get<Transpose>(op).order;
+      axis = static_cast<std::size_t>(
+          std::find(order.begin(), order.end(), axis) - order.begin());
+    }
+  }
+  return length;
+}
+
 absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
                                   ArrayView& view) const {
   if (const auto* const slice = std::get_if<Slice>(&op)) {

@@ -73,6 +73,10 @@ class ArrayPipeline {
   // The type of the arrays that Run makes. They may differ in the first axis
   // alone.
   const ArrayType& output() const { return output_; }
+  // Returns how many elements the axis in which arrays differ has in the
+  // output, if it has so many in the input; if they do not differ, the first
+  // one. A window counts in full.
+  std::uint64_t LengthFrom(std::uint64_t length) const;
   // How many RandomWindows it has.
   std::uint16_t windows() const { return windows_; }
 

@@ -172,6 +172,35 @@ std::uint64_t ArrayTransform::LongestFrom(std::uint64_t length) const {
   return std::min(signal.frames, output().tensor.shape.front());
 }
 
+Outcome ArrayTransform::OutcomeOf(std::uint64_t length,
+                                  std::uint32_t rate) const {
+  audio::Signal signal{.frames = length, .rate = rate};
+  Outcome outcome{.length = length, .frames = length, .rate = rate};
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::uint64_t before = signal.frames;
+    signal.frames = parts_[i]->LengthFrom(before);
+    if (signal.rate > 0) {
+      outcome.frames = signal.frames;
+    } else if (before > 0) {
+      // Of a spectrogram, whose times have no rate.
+      const unsigned __int128 frames =
+          static_cast<unsigned __int128>(outcome.frames) * signal.frames;
+      outcome.frames =
+          static_cast<std::uint64_t>((frames + before - 1) / before);
+    }
+    if (i == stages_.size()) break;
+    const auto made = stages_[i].op->OutputOf(signal);
+    if (!made.ok()) return Outcome{.rate = rate};
+    signal = *made;
+    if (signal.rate > 0) {
+      outcome.frames = signal.frames;
+      outcome.rate = signal.rate;
+    }
+  }
+  outcome.length = signal.frames;
+  return outcome;
+}
+
 absl::Status ArrayTransform::Follow(std::size_t i, const SampleKey& key,
                                     Step* step) const {
   FOREBAY_ASSIGN_OR_RETURN(const ArrayView view,

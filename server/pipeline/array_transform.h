@@ -18,6 +18,16 @@
 
 namespace forebay::pipeline {
 
+// How long the result is of an array that is one sample's.
+struct Outcome {
+  // Elements of the axis in which arrays differ, or might.
+  std::uint64_t length = 0;
+  // Of a clip: the result has as much of the time as so many frames of that
+  // rate. The rate is 0 if the array is no clip.
+  std::uint64_t frames = 0;
+  std::uint32_t rate = 0;  // Hz
+};
+
 // All of what a field's arrays go through: ops of audio, and the other ops
 // before, between and behind them as an ArrayPipeline each. What comes between
 // two ops of audio lies in the workspace; the last one writes straight into the
@@ -42,9 +52,15 @@ class ArrayTransform {
   // The type of the arrays that Run makes. They may differ in the first axis
   // alone.
   const ArrayType& output() const { return parts_.back()->output(); }
+  // The sample rate of the first sample's array; 0: it has none.
+  std::uint32_t first_rate() const { return first_rate_; }
   // How many elements the first axis of the output has at most, if the axis in
   // which inputs differ has so many.
   std::uint64_t LongestFrom(std::uint64_t length) const;
+  // Returns what becomes of an array if the axis in which inputs differ has so
+  // many elements, and its sample rate is `rate`; 0: it has none. Nothing
+  // becomes of an array that is too short or too long for an op.
+  Outcome OutcomeOf(std::uint64_t length, std::uint32_t rate) const;
 
   // Returns the part of an array's first axis that Run looks at; see
   // ArrayPipeline.

@@ -210,6 +210,23 @@ std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
   return pipeline->LongestFrom(bytes > header ? (bytes - header) / each : 0);
 }
 
+pipeline::Outcome FieldType::OutcomeOf(const survey::ValueSize& size) const {
+  if (pipeline == nullptr) return {.length = size.size};
+  if (is_clip()) return pipeline->OutcomeOf(size.size, size.rate);
+  const pipeline::ArrayType& input = pipeline->input();
+  std::uint64_t each = proto::SizeOf(input.tensor.dtype);  // bytes
+  for (std::size_t i = 0; i < input.tensor.shape.size(); ++i)
+    if (i != input.ragged_axis.value_or(0)) each *= input.tensor.shape[i];
+  return pipeline->OutcomeOf(each == 0 ? 0 : size.size / each, size.rate);
+}
+
+std::uint64_t FieldType::BytesOfEach() const {
+  if (!ragged) return 1;
+  std::uint64_t bytes = proto::SizeOf(value.dtype);
+  for (std::size_t i = 1; i < value.shape.size(); ++i) bytes *= value.shape[i];
+  return bytes;
+}
+
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
                                        std::string_view field) {
   const auto found =

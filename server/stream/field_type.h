@@ -14,6 +14,7 @@
 #include "server/dataset/dataset.h"
 #include "server/pipeline/array_transform.h"
 #include "server/pipeline/pipeline.h"
+#include "server/survey/value_sizes.h"
 
 namespace forebay::stream {
 
@@ -49,6 +50,11 @@ struct FieldType {
   // Elements along the first axis of an array that is ragged, of which the
   // index counts so many bytes, `header` of them before its elements; at most.
   std::uint64_t ElementsIn(std::uint64_t bytes, std::uint64_t header) const;
+  // Returns what becomes of a value whose size was measured.
+  pipeline::Outcome OutcomeOf(const survey::ValueSize& size) const;
+  // Bytes of what an array that is ragged has at each index of its first axis;
+  // 1 of other fields.
+  std::uint64_t BytesOfEach() const;
   // Where it lies for members at `place`.
   proto::Place PlaceFor(proto::Place place) const {
     return varies() || on_host ? proto::Place::kHost : place;

@@ -41,8 +41,15 @@ def _entries(path: str) -> Tuple[Set[str], List[str]]:
     endings, folders = set(), []
     with os.scandir(path) as entries:
         for entry in itertools.islice(entries, _ENTRIES):
-            if entry.is_dir():
+            if _is_folder(entry):
                 folders.append(entry.path)
             else:
                 endings.add(os.path.splitext(entry.name)[1].lower())
     return endings, sorted(folders)
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself, or to where this user may not look
+        return False

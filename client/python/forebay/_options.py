@@ -16,7 +16,8 @@ from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._npy_folder import NpyFolder
 from ._npz import Npz
-from ._source import Arrays, Concat, Folder, NpyClasses, Produced, Rows, Subset
+from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Produced,
+                      Rows, Subset)
 from ._tfrecord import TFRecords
 from ._tokens import Tokens
 
@@ -105,6 +106,10 @@ def _place_options(place, extra_roots):
     if isinstance(place, NpyClasses):
         return {**_named_options(_npy_folder.npy_folder(place.path, labels=True)),
                 "extra_roots": extra_roots}
+    if isinstance(place, LabelledFiles):
+        names = [b"image", b"label"]
+        return {"format": _native.MANIFEST, "uri": os.fsencode(place.path),
+                "fields": names, "columns": names, "extra_roots": extra_roots}
     return {"format": (_native.NPY if isinstance(place, Rows) else
                        _native.IMAGE_FOLDER),
             "uri": os.fsencode(_paths.path_of(place.path)), "extra_roots": extra_roots}
@@ -187,7 +192,8 @@ def dataset_options(dataset, fields, extra_roots=()):
     """The options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, Produced):
         return {"fields": [], "columns": [], "uri": dataset.name.encode()}
-    if isinstance(dataset, (Arrays, Concat, Folder, NpyClasses, Rows, Subset)):
+    if isinstance(dataset, (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows,
+                            Subset)):
         if fields is not None:
             raise errors.InvalidArgument(
                 "fields are of tar shards; a dataset object has its own")
@@ -246,6 +252,10 @@ def dataset_options(dataset, fields, extra_roots=()):
                 raise errors.InvalidArgument(
                     f"{os.fsdecode(path)}: is no folder of images: a table is passed "
                     'as forebay.manifest(path, image="its column", label=...)')
+            if not _paths.is_remote(path) and os.path.isfile(path):
+                raise errors.InvalidArgument(
+                    f"{os.fsdecode(path)}: is a file whose name tells no format that "
+                    "is read: forebay.inspect(path) says how to read it, if it can be")
             return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
                     "fields": [], "columns": []}
         raise errors.InvalidArgument(
@@ -297,7 +307,7 @@ def _check_coordinated(shuffle, listed, world_size):
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
           rank, world_size, pad, on_error, sharing, weight, name, depth,
           extra_roots, device=None, listed=False, coordinated=False,
-          bucket_by=None, max_tokens=None, padded=False):
+          bucket_by=None, max_tokens=None, max_seconds=None, padded=False):
     """A dict of fields of _native.LoaderOptions.
 
     Args:
@@ -342,7 +352,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "device": -1 if device is None else device,
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
         **dataset_options(dataset, fields, extra_roots),
-        **_lengths.options(bucket_by, max_tokens, batch_size, padded),
+        **_lengths.options(bucket_by, max_tokens, max_seconds, batch_size, padded),
     }
     if name is not None:
         options["name"] = str(name).encode()

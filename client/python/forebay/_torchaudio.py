@@ -76,28 +76,34 @@ def _mel_arguments(op: Any) -> Dict[str, Any]:
 
 
 def _mel_spectrogram(op: Any) -> T.Transform:
-    return T.MelSpectrogram(op.mel_scale.sample_rate, **_mel_arguments(op))
+    return T.MelSpectrogram(_whole(op.mel_scale.sample_rate), **_mel_arguments(op))
 
 
 def _mfcc(op: Any) -> T.Transform:
     mel = op.MelSpectrogram
-    return T.MFCC(mel.mel_scale.sample_rate, op.n_mfcc, op.dct_type, op.norm,
+    return T.MFCC(_whole(mel.mel_scale.sample_rate), op.n_mfcc, op.dct_type, op.norm,
                   op.log_mels, _mel_arguments(mel))
 
 
+def _whole(number: Any) -> Any:
+    """An integer for a float that is one: torchaudio takes these, too."""
+    return int(number) if isinstance(number, float) and (
+        number.is_integer()) else number
+
+
 def _resample(op: Any) -> T.Transform:
-    return T.Resample(op.orig_freq, op.new_freq, op.resampling_method,
+    return T.Resample(_whole(op.orig_freq), _whole(op.new_freq), op.resampling_method,
                       op.lowpass_filter_width, op.rolloff, op.beta)
 
 
 _COUNTERPARTS: Dict[str, Callable[[Any], T.Transform]] = {
     "AmplitudeToDB": lambda op: T.AmplitudeToDB(op.stype, op.top_db),
-    "FrequencyMasking": lambda op: T.FrequencyMasking(op.mask_param),
+    "FrequencyMasking": lambda op: T.FrequencyMasking(_whole(op.mask_param)),
     "MFCC": _mfcc,
     "MelSpectrogram": _mel_spectrogram,
     "Resample": _resample,
     "Spectrogram": _spectrogram,
-    "TimeMasking": lambda op: T.TimeMasking(op.mask_param, p=op.p),
+    "TimeMasking": lambda op: T.TimeMasking(_whole(op.mask_param), p=op.p),
     "Vol": lambda op: T.Vol(op.gain, op.gain_type),
 }
 
@@ -136,4 +142,6 @@ def translate(transform: Any) -> T.Transform:
             done.append(_COUNTERPARTS[name](op))
         except NoCounterpart as why:
             raise NoCounterpart(f"{name}: {why.args[0]}") from None
+        except (TypeError, ValueError) as why:  # torchaudio takes more than we do
+            raise NoCounterpart(f"{name}: {why}") from None
     return T.Compose(done)

@@ -9,7 +9,6 @@ import re
 import struct
 import tarfile
 import zipfile
-import zlib
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .. import errors
@@ -60,10 +59,14 @@ def shard_of(path: str) -> Shard:
                         member.offset_data + member.size > _MOST_BYTES and
                         len(samples) > 1):
                     break
-    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+    except errors.ForebayError:
+        raise
+    # Of damaged headers tarfile raises anything, MemoryError too.
+    except Exception as error:
         if not samples:
             raise errors.InvalidArgument(
-                f"{path}: is no tar file that can be read: {error}") from None
+                f"{path}: is no tar file that can be read: "
+                f"{str(error) or type(error).__name__}") from None
     # The last may go on behind those looked at.
     whole = list(samples.values())[:-1] or list(samples.values())
     fields = common_fields(whole)
@@ -114,6 +117,9 @@ def zip_names(path: str) -> List[str]:
         large = tail.rfind(b"PK\6\6", 0, at)  # zip64's
         if 0xffffffff in (length, offset) and 0 <= large <= len(tail) - 56:
             length, offset = struct.unpack_from("<QQ", tail, large + 40)
+        if offset > size:
+            raise errors.InvalidArgument(
+                f"{path}: is a zip archive whose directory lies behind its end")
         file.seek(offset)
         directory = file.read(min(length, _MOST_DIRECTORY))
     names, at = [], 0

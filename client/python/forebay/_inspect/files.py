@@ -7,14 +7,16 @@ import glob
 import itertools
 import os
 import re
+import stat
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from .. import _paths, errors
-from .._open import open as open_by_daemon
+from .._open import open_or_fail
 from . import magic
 
 MOST = 2000  # entries that are looked at in a folder
 _MOST_EXPANDED = 10_000  # paths of a pattern
+_MOST_BRACES = 64  # in a pattern
 _MOST_LISTED = 32  # names in braces
 _MOST_FILES = 20_000  # whose sizes are asked for
 
@@ -41,8 +43,11 @@ def listing(folder: str, most: int = MOST) -> Listing:
     try:
         with os.scandir(folder) as entries:
             for entry in itertools.islice(entries, most):
-                if not entry.name.startswith("."):
-                    (folders if entry.is_dir() else files).append(entry.name)
+                if entry.name.startswith("."):
+                    continue
+                kind = _kind_of_entry(entry)
+                if kind is not None:
+                    (folders if kind == "folder" else files).append(entry.name)
     except PermissionError:
         raise errors.PermissionDenied(f"{folder}: may not be listed") from None
     except OSError as error:
@@ -50,18 +55,36 @@ def listing(folder: str, most: int = MOST) -> Listing:
     return Listing(sorted(folders), sorted(files))
 
 
+def _kind_of_entry(entry: "os.DirEntry[str]") -> Optional[str]:
+    """ "folder" or "file"; None for what is neither: to open a FIFO would wait for its
+    writer."""
+    try:
+        if entry.is_dir():
+            return "folder"
+        return "file" if entry.is_file() else None
+    except OSError:  # a link to itself, or to where this user may not look
+        return None
+
+
 def is_pattern(path: str) -> bool:
     return any(c in path for c in "{*?[") and not os.path.exists(path)
 
 
 def braces_expanded(pattern: str) -> Iterator[str]:
-    """The paths, perhaps with wildcards, that a pattern with braces stands for."""
+    """The paths, perhaps with wildcards, that a pattern with braces stands for.
+
+    Raises:
+      errors.InvalidArgument: it has too many braces.
+    """
+    if pattern.count("{") > _MOST_BRACES:
+        raise errors.InvalidArgument(
+            f"{pattern[:80]}...: has more than {_MOST_BRACES} braces")
     found = re.search(r"\{([^{}]*)\}", pattern)
     if not found:
         yield pattern
         return
     inner = found.group(1)
-    numbers = re.fullmatch(r"(\d+)\.\.(\d+)", inner)
+    numbers = re.fullmatch(r"(\d{1,18})\.\.(\d{1,18})", inner)
     if numbers:
         low, high = numbers.groups()
         width = len(low) if low.startswith("0") else 0
@@ -94,8 +117,11 @@ def expanded(pattern: str) -> List[str]:
 def open_file(path: str) -> Any:
     """A file for reading: a local one by this process, else by the daemon."""
     if _paths.is_remote(path):
-        return open_by_daemon(path)
+        return open_or_fail(path)
     try:
+        # To open a pipe would wait for its writer, and a device may be anything.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise errors.Unsupported(f"{path}: is no regular file")
         return open(path, "rb")
     except PermissionError:
         raise errors.PermissionDenied(f"{path}: may not be read") from None

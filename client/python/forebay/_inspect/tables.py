@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import _paths
@@ -52,9 +53,11 @@ def _exists(path: str, name: str) -> bool:
 def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
     """The columns' names, and the first rows by column."""
     with files.open_file(path) as file:
-        text = file.read(_BYTES).decode("utf-8-sig", "replace")
-    lines = text.splitlines()[:_ROWS + 1]
-    if len(text) >= _BYTES:
+        content = file.read(_BYTES)
+    # Not at what else Python takes for the end of a line, as U+2028 in a text.
+    lines = re.split("\r\n|\n|\r", content.decode("utf-8-sig", "replace"))
+    lines = lines[:_ROWS + 1]
+    if len(content) >= _BYTES:
         lines = lines[:-1]
     if path.endswith(".jsonl"):
         return _json_rows(lines)

@@ -11,7 +11,7 @@ _MOST_CLASSES = 12
 
 def of(inspection: Any) -> str:
     """The whole text."""
-    lines = [inspection.uri, f"  {inspection.title}", ""]
+    lines = [_printable(inspection.uri), f"  {inspection.title}", ""]
     lines += _facts(inspection)
     lines += ["", *_table(inspection)]
     lines += _seen(inspection)
@@ -51,7 +51,7 @@ def _facts(inspection) -> List[str]:
     if numbers is not None:
         lines.append(f"  a sample {_range(numbers, size)}")
     if inspection.classes:
-        names = ", ".join(inspection.classes[:_MOST_CLASSES])
+        names = ", ".join(map(_short, inspection.classes[:_MOST_CLASSES]))
         more = len(inspection.classes) - _MOST_CLASSES
         lines += _wrapped(f"{len(inspection.classes)}: {names}" +
                           (f" and {more} more" if more > 0 else ""),
@@ -69,7 +69,7 @@ def _range(numbers: Dict[str, int], show=str) -> str:
 def _table(inspection) -> List[str]:
     rows: List[Tuple[str, ...]] = [("FIELD", "KIND", "TYPE", "SHAPE")]
     for field in inspection.fields:
-        rows.append((field["name"], field["kind"], _type(field), _shape(field)))
+        rows.append((_printable(field["name"]), field["kind"], _type(field), _shape(field)))
     widths = [max(len(row[at]) for row in rows) for at in range(4)]
     return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths))
             .rstrip() for row in rows]
@@ -101,7 +101,8 @@ def _seen(inspection) -> List[str]:
     if not lines:
         return []
     count = ("all samples" if whole else
-             f"{inspection.looked_at:,} samples, drawn at random")
+             f"{inspection.looked_at:,} sample" + "s" * (inspection.looked_at != 1) +
+             ", drawn at random")
     verified = inspection.verification
     if verified is not None and verified.is_complete and not whole:
         count += "; lengths and labels of all"
@@ -109,7 +110,7 @@ def _seen(inspection) -> List[str]:
 
 
 def _of_field(field) -> List[str]:
-    name, lines = field["name"], []
+    name, lines = _printable(field["name"]), []
     images = field.get("images")
     if images and images["formats"]:
         kinds = ", ".join(f"{one['format']} {one['mode']}".strip() +
@@ -174,7 +175,13 @@ def _labels(name: str, labels: List[Dict[str, Any]]) -> List[str]:
 
 
 def _short(name: str) -> str:
+    name = _printable(name)
     return name if len(name) <= 30 else name[:29] + "~"
+
+
+def _printable(name: str) -> str:
+    """A name in one line, whatever a stranger put into it."""
+    return "".join(c if c.isprintable() else "?" for c in name)
 
 
 def _alternatives(others) -> List[str]:

@@ -181,7 +181,8 @@ def _fault_of(value) -> Optional[str]:
         return f"is no UTF-8 from byte {error.start} on"
     if kind == "json":
         try:
-            json.loads(content)
+            # JSON bounds no number's digits, as Python's int does.
+            json.loads(content, parse_int=str)
         except (ValueError, RecursionError) as error:
             return f"is no JSON: {error}"
     return None

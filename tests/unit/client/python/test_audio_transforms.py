@@ -92,7 +92,18 @@ def test_torchaudios_transforms_are_translated():
             win_length=400, hop_length=200, f_max=4000.0))]))
 
 
+def test_whole_numbers_may_be_floats_as_in_torchaudio():
+    A = torchaudio.transforms
+    for theirs, ours in [
+            (A.Resample(44100.0, 16000.0), T.Resample(44100, 16000)),
+            (A.TimeMasking(30.0), T.TimeMasking(30)),
+            (A.FrequencyMasking(9.0), T.FrequencyMasking(9))]:
+        assert repr(_torchaudio.translate(theirs)) == repr(T.Compose([ours]))
+
+
 @pytest.mark.parametrize("make, why", [
+    (lambda m: m.Resample(8, 4, rolloff=1.5), "Resample: rolloff should be"),
+    (lambda m: m.TimeMasking(30.5), "TimeMasking: time_mask_param should be"),
     (lambda m: m.Spectrogram(power=None), "power=None"),
     (lambda m: m.Spectrogram(power=3.0), "power=3.0"),
     (lambda m: m.Spectrogram(onesided=False), "onesided"),

@@ -72,6 +72,20 @@ def test_names_of_archives(name, folder):
         _options.dataset_options(name, ("jpg",))
 
 
+@pytest.mark.parametrize("name, says", [
+    ("gs://", "one bucket"), ("s3:///a.tar", "one bucket"), ("gs://b*/a.tar", "bucket"),
+    ("hdfs://", "one server"), ("https://{a,b}/a.tar", "one server")])
+def test_names_without_a_bucket_or_server(name, says):
+    with pytest.raises(errors.InvalidArgument, match=says):
+        _options.dataset_options(name, ("jpg",))
+
+
+def test_files_of_no_format(tmp_path):
+    (tmp_path / "photo.jpg").write_bytes(b"")
+    with pytest.raises(errors.InvalidArgument, match="forebay.inspect.path."):
+        _options.dataset_options(tmp_path / "photo.jpg", None)
+
+
 def test_names_of_no_archives(tmp_path):
     (tmp_path / "a.zip").mkdir()
     for name in (tmp_path / "a.zip", tmp_path / "a.zip/train", "/data/zip",
