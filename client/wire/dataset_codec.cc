@@ -97,7 +97,8 @@ std::string EncodeLocation(const forebay_loader_options& options,
       options.format == FOREBAY_MANIFEST ||
       options.format == FOREBAY_TFRECORD || options.format == FOREBAY_HDF5 ||
       options.format == FOREBAY_NPZ || options.format == FOREBAY_TOKENS ||
-      options.format == FOREBAY_ARRAY_RECORD || is_lmdb;
+      options.format == FOREBAY_ARRAY_RECORD || is_lmdb ||
+      (options.format == FOREBAY_MDS && options.columns != nullptr);
   for (size_t i = 0; has_columns && i < options.field_count; ++i)
     dataset.add_string(DatasetTag::kColumns, options.columns[i]);
   if (is_lmdb && options.database != nullptr)

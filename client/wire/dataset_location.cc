@@ -96,10 +96,13 @@ Status LocateDataset(const forebay_loader_options& options,
       }
       return FindFiles(options, options.uri, location);
     case FOREBAY_WEBDATASET:
-    case FOREBAY_MDS:
       return FindFiles(options, options.uri, location);
     case FOREBAY_ZIP:
       return FindArchives(options, location);
+    case FOREBAY_MDS:
+      if (options.columns == nullptr)
+        return FindFiles(options, options.uri, location);
+      [[fallthrough]];
     case FOREBAY_TFRECORD:
     case FOREBAY_LMDB:
     case FOREBAY_HDF5:

@@ -1,6 +1,9 @@
 """Pipelines that say how images are decoded, on real photographs."""
 
+import io
+import itertools
 import pathlib
+import random
 import shutil
 import sys
 import tarfile
@@ -56,6 +59,41 @@ def test_scaled_photographs_differ_little(photographs, name):
     assert mean < MEAN
     assert most <= MOST
     assert difference.max() <= LARGEST
+
+
+def _edge_images():
+    """JPEGs of sizes at the edges of blocks, of every kind: smooth, so that scales
+    differ little."""
+    chance = random.Random(2)
+    sizes = (1, 2, 7, 8, 9, 16, 17, 31, 61, 131)
+    for width, height in itertools.product(sizes, repeat=2):
+        y, x = numpy.mgrid[0:height, 0:width]
+        pixels = numpy.stack([128 + 100 * numpy.sin(x / 40 + 1) * numpy.cos(y / 37),
+                              128 + 90 * numpy.cos(x / 51),
+                              100 + 80 * numpy.sin((x + y) / 60)], -1)
+        image = PIL.Image.fromarray(pixels.astype(numpy.uint8))
+        for mode in ("RGB", "L", "CMYK"):
+            exif = PIL.Image.Exif()
+            exif[274] = chance.randint(1, 8)
+            file = io.BytesIO()
+            image.convert(mode).save(
+                file, "JPEG", quality=92, subsampling=chance.randint(0, 2),
+                progressive=chance.random() < 0.5, exif=exif)
+            yield file.getvalue()
+
+
+@pytest.mark.parametrize("turn", [[], [T.ExifTranspose()]], ids=["stored", "upright"])
+def test_scaled_images_of_edge_sizes_differ_little(shared_daemon, tmp_path, turn):
+    folder = tmp_path / "edges" / "a"
+    folder.mkdir(parents=True)
+    for number, content in enumerate(_edge_images()):
+        (folder / f"{number:04}.jpg").write_bytes(content)
+    for ops in ([T.RandomResizedCrop((3, 2), scale=(0.01, 1.0))], [T.Resize((1, 1))],
+                [T.CenterCrop(40), T.Resize((4, 4))],
+                [T.RandomVerticalFlip(), T.RandomResizedCrop((5, 4))]):
+        exact = _images(folder.parent, [*turn, *ops]).astype(numpy.int16)
+        scaled = _images(folder.parent, [T.Decode(scaled=True), *turn, *ops])
+        assert numpy.abs(exact - scaled).max() <= 8
 
 
 def test_nothing_differs_where_nothing_shrinks_by_two(photographs):

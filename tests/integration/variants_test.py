@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 
 import numpy
 import PIL.Image
@@ -31,8 +32,10 @@ import numpy
 import forebay
 from forebay import transforms as T
 uri, batch_size, seed, epochs = sys.argv[1], *map(int, sys.argv[2:5])
+fields = ("jpg;png",) if uri.endswith(".tar") else None
 digest = hashlib.sha256()
-with forebay.DataLoader(uri, batch_size=batch_size, shuffle=True, seed=seed,
+with forebay.DataLoader(uri, fields=fields, batch_size=batch_size, shuffle=True,
+                        seed=seed,
                         transform=T.Compose([%s]),
                         framework="numpy") as loader:
     for _ in range(epochs):
@@ -113,3 +116,19 @@ def test_batches_are_the_same_decoded_once_or_each_time(tmp_path, images):
     # always tried.
     variants = found["roomy"][2]["decoded"]
     assert int(variants["made"]) > 0 and int(variants["hits"]) > 0
+
+
+def test_images_alone_in_shards(tmp_path, images):
+    """Their variants may have fewer bytes than the images themselves."""
+    shard = tmp_path / "images.tar"
+    paths = sorted(path for path in images.glob("*/*"))
+    with tarfile.open(shard, "w") as tar:
+        for number, path in enumerate(paths):
+            tar.add(path, f"{number:04}{path.suffix}")
+    found = {}
+    for name, config in (("off", "cache.decoded = 'off'\n"), ("roomy", "")):
+        (tmp_path / name).mkdir()
+        found[name] = _read_all(tmp_path / name, shard,
+                                f"cache.memory = '64MiB'\n{config}")
+    assert found["roomy"][0] == found["off"][0]
+    assert int(found["roomy"][2]["decoded"]["hits"]) > 0

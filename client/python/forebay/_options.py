@@ -58,6 +58,7 @@ def _mds_options(path, fields):
             _tfrecord.checked_fields(fields, '{"sound": "audio"}'))
     elif fields is not None:
         names = _check_fields(fields, 'columns such as ("photo", "label")')
+        types = [b""] * len(names)
     return {"format": _native.MDS, "uri": os.fsencode(path), "fields": names,
             "columns": types}
 

@@ -63,6 +63,11 @@ absl::Status ShardDataset::ReadValues(std::uint64_t id,
                                       absl::Span<FieldValue> values,
                                       MadeValues* made) const {
   FOREBAY_CHECK(values.size() == fields_.size());
+  // Of an image alone, its cached variant may have been read.
+  if (!is_self_describing()) {
+    ValuesOf(id, values);
+    return absl::OkStatus();
+  }
   const std::uint64_t length = index_->ExtentOf(id).length;
   if (read.size() < length) {
     return absl::DataLossError(

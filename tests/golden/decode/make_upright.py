@@ -105,9 +105,10 @@ def pngs():
     yield "exif_text", png(b"exif\0" + six, kind=b"tEXt")
     yield "profile", png(raw + b"\0" + zlib.compress(profile(six)), kind=b"zTXt")
     yield "profile_text", png(raw + profile(exif(8)), kind=b"tEXt")
+    with_profile = png(raw + profile(six), kind=b"tEXt")
     for name, first, second in (
-            ("exif_before_profile", png(exif(3)), png(raw + profile(six), kind=b"tEXt")),
-            ("empty_before_profile", png(b""), png(raw + profile(six), kind=b"tEXt")),
+            ("exif_before_profile", png(exif(3)), with_profile),
+            ("empty_before_profile", png(b""), with_profile),
             ("none_before_xmp", png(none), png(xmp + b"\0\0\0\0" + XMP % 4,
                                               kind=b"iTXt"))):
         at, end = first.index(b"IDAT") - 4, second.index(b"IDAT") - 4

@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).parent
 PHOTOS = [HERE.parent / "decode" / f"420_{size}.jpg"
           for size in ("17x7", "33x16", "5x5", "7x17")]
 CLIPS = [HERE.parent / "audio" / name
-         for name in ("1_s8.flac", "1_s16.wav", "1_cbr.mp3", "1_vorbis.ogg")]
+         for name in ("1_cbr.mp3", "1_s8.flac", "1_s16.wav", "1_vorbis.ogg")]
 CHANCE = numpy.random.RandomState(7)
 
 

@@ -41,7 +41,7 @@ def test_fields_that_say_types():
         [b"left.tif=array", b"cls"], [])
     assert fields("/data/a.mds", {"sound": "wav", "label": "int64"}) == (
         [b"sound", b"label"], [b"wav", b"int64"])
-    assert fields("/data/a.mds", ("sound",)) == ([b"sound"], [])
+    assert fields("/data/a.mds", ("sound",)) == ([b"sound"], [b""])
     with pytest.raises(errors.InvalidArgument, match='"array" or None, not \'uint16\''):
         fields("/data/a.tar", {"tif": "uint16"})
     with pytest.raises(errors.InvalidArgument, match="must name at least one"):

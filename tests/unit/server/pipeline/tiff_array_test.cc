@@ -136,7 +136,7 @@ TEST(TiffArrayTest, WhatIsNotReadIsNamed) {
   EXPECT_THAT(Refusal(File("unread_jpeg.tif")),
               HasSubstr("samples compressed by method 7"));
   EXPECT_TRUE(absl::IsUnimplemented(StatusOf(File("unread_bool.tif"))));
-  Bytes file = File("uint8.tif");
+  Bytes file = File("uint16_rgb.tif");
   SetTag(&file, 262, 6);
   EXPECT_THAT(Refusal(file), HasSubstr("with YCbCr colors"));
 }
@@ -192,7 +192,7 @@ TEST(TiffArrayTest, LimitsAreThoseOfTheWorkspace) {
       absl::IsResourceExhausted(StatusOf(file, {.max_pixels = 37 * 23 - 1})));
   EXPECT_TRUE(StatusOf(file, {.max_pixels = 37 * 23}).ok());
   EXPECT_TRUE(
-      absl::IsResourceExhausted(StatusOf(file, {.scratch_bytes = 1 << 10})));
+      absl::IsResourceExhausted(StatusOf(file, {.scratch_bytes = 1 << 16})));
   Workspace workspace({});
   Bytes out(10);
   EXPECT_TRUE(absl::IsDataLoss(ReadTiff(file, workspace, absl::MakeSpan(out))));

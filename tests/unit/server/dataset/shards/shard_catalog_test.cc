@@ -82,6 +82,20 @@ class ShardCatalogTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
+TEST_F(ShardCatalogTest, AnImageAloneMayBeReadInAVariant) {
+  ShardCatalog catalog("", base::AmpleBudget());
+  const auto dataset = Open(catalog, Request({"jpg;jpeg;png"}));
+  ASSERT_NE(dataset, nullptr);
+  // The variant is shorter than the image.
+  const std::vector<std::uint8_t> variant(dataset->At(0).length - 1);
+  std::vector<FieldValue> values(1);
+  MadeValues made;
+  const absl::Status status =
+      dataset->ReadValues(0, variant, absl::MakeSpan(values), &made);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(std::holds_alternative<FieldRange>(values[0]));
+}
+
 TEST_F(ShardCatalogTest, SaysWhereEachFieldLies) {
   ShardCatalog catalog("", base::AmpleBudget());
   const auto dataset = Open(catalog, Request({"cls", "jpg;jpeg;png"}));
