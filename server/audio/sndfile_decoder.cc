@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/audio/ogg_packets.h"
 #include "server/audio/ogg_tail.h"
 #include "server/audio/vorbis_headers.h"
 #include "server/base/check.h"
@@ -102,9 +103,13 @@ absl::Status SndfileDecoder::Damaged(std::string_view how) const {
 absl::StatusOr<ClipInfo> SndfileDecoder::Open(
     absl::Span<const std::uint8_t> file) {
   file_.reset();
+  // libsndfile counts some of a tag as a part of a WAV file.
+  file = BehindTags(file);
   format_ = FormatOf(file);
-  if (format_ == AudioFormat::kOgg)
+  if (format_ == AudioFormat::kOgg) {
+    FOREBAY_RETURN_IF_ERROR(CheckOggPackets(file));
     FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file));
+  }
   memory_ = std::make_unique<Memory>(file);
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
@@ -121,6 +126,7 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
            .channels = static_cast<std::uint32_t>(info.channels),
            .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
   const bool is_opus = (info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+  is_seekable_ = info.seekable != 0;
   seekable_ = format_ == AudioFormat::kOgg
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;
@@ -135,8 +141,10 @@ absl::Status SndfileDecoder::SeekTo(std::uint64_t begin) {
   if (at == begin) return absl::OkStatus();
   std::uint64_t next = begin - std::min(begin, preroll_);
   if (next >= seekable_) next = seekable_ == 0 ? 0 : seekable_ - 1;
+  // Codes such as GSM 6.10's: all before is decoded, too.
+  if (!is_seekable_) next = 0;
   const auto place = static_cast<sf_count_t>(next);
-  if (sf_seek(file_.get(), place, SEEK_SET) != place)
+  if (is_seekable_ && sf_seek(file_.get(), place, SEEK_SET) != place)
     return Damaged(absl::StrCat(": there is no way to its frame ", begin));
   std::array<float, kSkipped> skipped;
   const std::uint64_t most = skipped.size() / info_.channels;

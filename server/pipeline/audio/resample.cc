@@ -73,29 +73,35 @@ absl::StatusOr<Resample::Kernel> Resample::KernelFrom(
 }
 
 absl::StatusOr<Signal> Resample::OutputOf(const Signal& signal) const {
-  const std::uint32_t rate = RateOf(signal);
-  if (rate == rates_.new_freq)
-    return Signal{.frames = signal.frames, .rate = rate};
-  FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(rate));
-  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t frames,
-                           kernel->FramesOf(signal.frames));
-  return Signal{.frames = frames, .rate = rates_.new_freq};
+  FOREBAY_ASSIGN_OR_RETURN(const Signal made, At(RateOf(signal), signal));
+  if (RateOf(signal) == rates_.new_freq) return made;
+  FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(RateOf(signal)));
+  FOREBAY_RETURN_IF_ERROR(kernel->CheckWork(made.frames, channels()));
+  return made;
 }
 
 absl::StatusOr<Signal> Resample::LongestOf(const Signal& signal) const {
   Signal slowest = signal;
   if (rates_.lowest_freq != 0)
     slowest.rate = std::min(slowest.rate, rates_.lowest_freq);
-  return OutputOf(slowest);
+  return At(RateOf(slowest), slowest);
+}
+
+absl::StatusOr<Signal> Resample::At(std::uint32_t rate,
+                                    const Signal& signal) const {
+  Signal made{.frames = signal.frames, .rate = rates_.new_freq};
+  if (rate == rates_.new_freq) return made;
+  FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(rate));
+  FOREBAY_ASSIGN_OR_RETURN(made.frames, kernel->FramesOf(signal.frames));
+  return made;
 }
 
 absl::Status Resample::Run(const float* in, const Signal& signal,
                            transform::Draws& /*draws*/,
                            transform::Scratch& scratch, float* out) const {
-  const std::size_t channels = shape_.empty() ? 1 : shape_.front();
   const std::uint32_t rate = RateOf(signal);
   if (rate == rates_.new_freq) {
-    std::copy(in, in + signal.frames * channels, out);
+    std::copy(in, in + signal.frames * channels(), out);
     return absl::OkStatus();
   }
   FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(rate));
@@ -106,10 +112,10 @@ absl::Status Resample::Run(const float* in, const Signal& signal,
   float* const clip = room + size.before;
   std::fill(room, clip, 0.0F);
   std::fill(clip + signal.frames, room + size.elements, 0.0F);
-  for (std::size_t c = 0; c < channels; ++c) {
+  for (std::size_t c = 0; c < channels(); ++c) {
     for (std::uint64_t i = 0; i < signal.frames; ++i)
-      clip[i] = in[i * channels + c];
-    kernel->Run(room, signal.frames, out + c, channels);
+      clip[i] = in[i * channels() + c];
+    kernel->Run(room, signal.frames, out + c, channels());
   }
   return absl::OkStatus();
 }

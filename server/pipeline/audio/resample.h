@@ -49,9 +49,12 @@ class Resample final : public Op {
 
   Resample(const ResampleRates& rates, const ResampleOptions& options,
            std::vector<std::uint64_t> clip_shape);
+  std::uint64_t channels() const { return shape_.empty() ? 1 : shape_.front(); }
   std::uint32_t RateOf(const Signal& signal) const {
     return rates_.orig_freq == 0 ? signal.rate : rates_.orig_freq;
   }
+  // What becomes of a signal of that rate, however long that takes.
+  absl::StatusOr<Signal> At(std::uint32_t rate, const Signal& signal) const;
   // The filters from that rate. Makes them if they are not kept.
   absl::StatusOr<Kernel> KernelFrom(std::uint32_t rate) const;
   // Null if they are not kept.

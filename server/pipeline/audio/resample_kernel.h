@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace forebay::pipeline::audio {
@@ -31,6 +32,8 @@ class ResampleKernel {
 
   // How many frames a clip of `frames` becomes. INVALID_ARGUMENT: too many.
   absl::StatusOr<std::uint64_t> FramesOf(std::uint64_t frames) const;
+  // INVALID_ARGUMENT: so many new frames of each channel take too long.
+  absl::Status CheckWork(std::uint64_t frames, std::uint64_t channels) const;
   // The memory that Run needs: the clip lies `before` elements from the begin
   // of a room of `elements`, and all others are 0.
   struct Room {

@@ -114,5 +114,43 @@ TEST(AudioRefusalsTest, OfTheRest) {
   EXPECT_FALSE(IsAudioOp(Spec("ops { grayscale {} }").ops(0)));
 }
 
+// A worker does nothing else meanwhile, and nobody can end it.
+std::string TooLong(const std::string& op, const Input& input,
+                    std::uint64_t frames) {
+  const auto made = ReadOp(Spec("ops { " + op + " }").ops(0), input);
+  EXPECT_TRUE(made.ok()) << made.status();
+  const Signal clip{.frames = frames, .rate = input.rate};
+  // It is told of a clip, not of what clips may become.
+  EXPECT_TRUE((*made)->LongestOf(clip).ok());
+  return std::string((*made)->OutputOf(clip).status().message());
+}
+
+TEST(AudioRefusalsTest, WorkOfHoursOnASpectrum) {
+  const std::string op = "spectrogram { n_fft: 65536 hop_length: 1 }";
+  EXPECT_EQ(TooLong(op, {}, 65'000), "");
+  EXPECT_EQ(TooLong(op, {.frame_shape = {1024}}, 65'000),
+            "has 65001 times of 1024 channels, each of n_fft 65536 elements: "
+            "take a larger hop_length, fewer channels, or a part of the clip");
+  EXPECT_NE(TooLong("mel_spectrogram { n_mels: 1 spectrogram { n_fft: 65536 "
+                    "hop_length: 1 } }",
+                    {.frame_shape = {1024}}, 65'000),
+            "");
+}
+
+TEST(AudioRefusalsTest, WorkOfHoursOnAFilter) {
+  const std::string wide =
+      "resample { orig_freq: 2 new_freq: 1 rolloff: 0.005 "
+      "lowpass_filter_width: 1024 }";
+  EXPECT_EQ(TooLong(wide, {}, 10'000), "");
+  EXPECT_EQ(TooLong(wide, {}, std::uint64_t{1} << 30),
+            "becomes 536870912 frames of 1 channels, each a sum of 819208 "
+            "elements: take a smaller lowpass_filter_width, a greater rolloff, "
+            "or a part of the clip");
+  // Ten hours in stereo.
+  EXPECT_EQ(TooLong("resample { new_freq: 16000 }",
+                    {.frame_shape = {2}, .rate = 44100}, 44'100 * 36'000),
+            "");
+}
+
 }  // namespace
 }  // namespace forebay::pipeline::audio
