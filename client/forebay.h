@@ -612,9 +612,12 @@ typedef struct forebay_loader_options {
   /* Samples of like lengths come together; not with FOREBAY_BLOCK_SHUFFLE,
    * FOREBAY_LISTED or FOREBAY_COORDINATED. Default 0. */
   int by_length;
-  /* For `max_length`: each sample counts as much as the longest of its batch.
-   * Default 0. */
+  /* For `max_length` and `max_seconds`: each sample counts as much as the
+   * longest of its batch. Default 0. */
   int padded;
+  /* If not 0: as `max_length`, in seconds of audio, more than 0 and at most
+   * 65536. Not with `max_length`. Then `batches_per_epoch` is 0. */
+  double max_seconds;
 } forebay_loader_options;
 
 /* Fills in the defaults. `size`: sizeof(forebay_loader_options). */

@@ -38,6 +38,20 @@ forebay_status forebay_dataset_from_place(const forebay_loader_options* options,
   });
 }
 
+forebay_status forebay_dataset_from_table(const forebay_loader_options* options,
+                                          const char* table, size_t bytes,
+                                          forebay_dataset** out) {
+  const bool given = options != nullptr && table != nullptr && out != nullptr;
+  return Guard(given, [&] {
+    const auto all = forebay::client::abi::Complete(*options);
+    return Give(
+        [&](Dataset* made) {
+          return Dataset::FromTable(all, {table, bytes}, made);
+        },
+        out);
+  });
+}
+
 forebay_status forebay_dataset_from_arrays(const char* uri,
                                            const forebay_array* arrays,
                                            size_t count,

@@ -10,7 +10,6 @@
 
 #include "client/wire/array_records.h"
 #include "client/wire/dataset_codec.h"
-#include "client/wire/dataset_location.h"
 #include "client/wire/packet_socket.h"
 
 namespace forebay::client::wire {
@@ -85,6 +84,25 @@ Status Dataset::FromOptions(const forebay_loader_options& options,
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOptions(options));
   DatasetLocation location;
   FOREBAY_CLIENT_RETURN_IF_ERROR(LocateDataset(options, &location));
+  return FromLocation(options, location, out);
+}
+
+Status Dataset::FromTable(const forebay_loader_options& options,
+                          std::string_view table, Dataset* out) {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOptions(options));
+  DatasetLocation location;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(LocateTable(options, &location));
+  proto::Fd memory;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(table, &memory));
+  Dataset dataset;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(FromLocation(options, location, &dataset));
+  dataset.Add(std::move(memory));
+  *out = std::move(dataset);
+  return Status();
+}
+
+Status Dataset::FromLocation(const forebay_loader_options& options,
+                             const DatasetLocation& location, Dataset* out) {
   std::vector<proto::Fd> folders;
   FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, location, &folders));
   Dataset dataset;

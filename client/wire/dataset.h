@@ -10,6 +10,7 @@
 
 #include "client/base/status.h"
 #include "client/forebay_producer.h"
+#include "client/wire/dataset_location.h"
 #include "proto/fd.h"
 
 namespace forebay::client::wire {
@@ -23,6 +24,9 @@ class Dataset {
  public:
   static Status FromOptions(const forebay_loader_options& options,
                             Dataset* out);
+  // `table` is CSV; see forebay_dataset_from_table.
+  static Status FromTable(const forebay_loader_options& options,
+                          std::string_view table, Dataset* out);
   static Status FromArrays(const char* uri, const forebay_array* arrays,
                            size_t count, Dataset* out);
   // `identity` has 16 bytes.
@@ -50,6 +54,8 @@ class Dataset {
   std::vector<int> fds() const;
 
  private:
+  static Status FromLocation(const forebay_loader_options& options,
+                             const DatasetLocation& location, Dataset* out);
   // A subset, by `list`; by so many keys, if they are not 0.
   Status SubsetBy(std::string_view list, std::uint64_t keys,
                   Dataset* out) const;

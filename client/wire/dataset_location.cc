@@ -63,6 +63,14 @@ bool IsFolder(std::string_view uri) {
   return uri.size() > 1 && uri.back() == '/' && uri[uri.size() - 2] != '/';
 }
 
+Status CheckFields(const forebay_loader_options& options) {
+  for (size_t i = 0; i < options.field_count; ++i) {
+    if (options.fields == nullptr || options.fields[i] == nullptr)
+      return Status(FOREBAY_INVALID_ARGUMENT, "the name of a field is null");
+  }
+  return Status();
+}
+
 Status CheckColumns(const forebay_loader_options& options) {
   for (size_t i = 0; i < options.field_count; ++i) {
     if (options.columns == nullptr || options.columns[i] == nullptr)
@@ -78,10 +86,7 @@ Status LocateDataset(const forebay_loader_options& options,
   *location = DatasetLocation();
   location->uri = options.uri;
   location->folder = options.root != nullptr ? options.root : options.uri;
-  for (size_t i = 0; i < options.field_count; ++i) {
-    if (options.fields == nullptr || options.fields[i] == nullptr)
-      return Status(FOREBAY_INVALID_ARGUMENT, "the name of a field is null");
-  }
+  if (Status checked = CheckFields(options); !checked.ok()) return checked;
   switch (options.format) {
     case FOREBAY_NPY:
       if (options.root == nullptr && IsFolder(location->uri)) {
@@ -115,6 +120,19 @@ Status LocateDataset(const forebay_loader_options& options,
     default:
       return Status();
   }
+}
+
+Status LocateTable(const forebay_loader_options& options,
+                   DatasetLocation* location) {
+  if (options.format != FOREBAY_MANIFEST)
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  "a table in memory is of the format FOREBAY_MANIFEST");
+  if (Status checked = CheckFields(options); !checked.ok()) return checked;
+  if (Status checked = CheckColumns(options); !checked.ok()) return checked;
+  *location = DatasetLocation();
+  location->uri = options.uri;
+  location->folder = options.root != nullptr ? options.root : options.uri;
+  return Status();
 }
 
 }  // namespace forebay::client::wire

@@ -25,6 +25,11 @@ struct DatasetLocation {
 Status LocateDataset(const forebay_loader_options& options,
                      DatasetLocation* location);
 
+// As LocateDataset, of the images that a table in memory names: the folder that
+// has them all.
+Status LocateTable(const forebay_loader_options& options,
+                   DatasetLocation* location);
+
 }  // namespace forebay::client::wire
 
 #endif  // FOREBAY_CLIENT_WIRE_DATASET_LOCATION_H_

@@ -34,6 +34,7 @@ enum class BatchTag : Tag {
   kDepth = 4,
   kMaxLength = 5,
   kPadded = 6,
+  kMaxSeconds = 7,
 };
 
 using SpecBuilder = protozero::pbf_builder<SpecTag>;
@@ -56,10 +57,12 @@ void WriteBatch(SpecBuilder& spec, const forebay_loader_options& options) {
   batch.add_bool(BatchTag::kDropLast, options.drop_last != 0);
   batch.add_enum(BatchTag::kOnError, options.on_error);
   batch.add_uint32(BatchTag::kDepth, options.depth);
-  if (options.max_length != 0) {
+  if (options.max_length != 0)
     batch.add_uint64(BatchTag::kMaxLength, options.max_length);
+  if (options.max_seconds != 0)
+    batch.add_double(BatchTag::kMaxSeconds, options.max_seconds);
+  if (options.max_length != 0 || options.max_seconds != 0)
     batch.add_bool(BatchTag::kPadded, options.padded != 0);
-  }
 }
 
 }  // namespace

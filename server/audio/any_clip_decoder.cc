@@ -26,6 +26,23 @@ absl::StatusOr<ClipInfo> AnyClipDecoder::Open(
   return info;
 }
 
+absl::StatusOr<std::optional<ClipInfo>> AnyClipDecoder::Measure(
+    PartialFile file) {
+  if (file.is_whole()) {
+    auto info = Open(file.head());
+    opened_ = nullptr;
+    if (!info.ok()) return info.status();
+    return *info;
+  }
+  opened_ = nullptr;
+  if (file.head().size() < BytesToTell(file.head())) return std::nullopt;
+  const auto info = FormatOf(file.head()) == AudioFormat::kMp3
+                        ? mp3_.Measure(&file)
+                        : sndfile_.Measure(&file);
+  if (!info.ok() || file.lacked_bytes()) return std::nullopt;
+  return *info;
+}
+
 absl::Status AnyClipDecoder::Decode(std::uint64_t begin,
                                     absl::Span<float> out) {
   if (opened_ == nullptr) return absl::FailedPreconditionError("is not open");

@@ -2,12 +2,14 @@
 #define FOREBAY_SERVER_AUDIO_ANY_CLIP_DECODER_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/audio/clip_decoder.h"
 #include "server/audio/mp3_decoder.h"
+#include "server/audio/partial_file.h"
 #include "server/audio/sndfile_decoder.h"
 
 namespace forebay::audio {
@@ -20,6 +22,9 @@ class AnyClipDecoder final : public ClipDecoder {
 
   absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
   absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
+  // As Open, of a file that may be there in part; nothing is open then. Returns
+  // nothing if this part does not tell.
+  absl::StatusOr<std::optional<ClipInfo>> Measure(PartialFile file);
 
  private:
   SndfileDecoder sndfile_;

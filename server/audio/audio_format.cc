@@ -52,6 +52,11 @@ bool IsWav(Bytes bytes) {
 
 }  // namespace
 
+std::uint64_t BytesToTell(Bytes head) {
+  constexpr std::uint64_t kLeast = 12;  // "RIFF", a size, and "WAVE"
+  return TagBytes(head) + kLeast;
+}
+
 AudioFormat FormatOf(Bytes file) {
   const Bytes untagged = BehindTags(file);
   if (IsWav(untagged)) return AudioFormat::kWav;

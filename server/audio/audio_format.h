@@ -18,6 +18,10 @@ AudioFormat FormatOf(absl::Span<const std::uint8_t> file);
 // Returns what lies behind the ID3v2 tags that a file begins with, if any.
 absl::Span<const std::uint8_t> BehindTags(absl::Span<const std::uint8_t> file);
 
+// Returns how many of a file's first bytes FormatOf wants to see: more than
+// there are in `head`, if that is too short.
+std::uint64_t BytesToTell(absl::Span<const std::uint8_t> head);
+
 // For people: "FLAC".
 std::string_view NameOf(AudioFormat format);
 

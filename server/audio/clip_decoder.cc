@@ -1,6 +1,5 @@
 #include "server/audio/clip_decoder.h"
 
-#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -20,12 +19,6 @@ absl::Status CheckClip(std::string_view format, std::int64_t frames,
       channels <= kMostChannels && sample_rate > 0 &&
       sample_rate <= kHighestRate) {
     return absl::OkStatus();
-  }
-  // As libsndfile says it of files that were written into a pipe.
-  if (frames == std::numeric_limits<std::int64_t>::max()) {
-    return absl::DataLossError(
-        absl::StrCat("does not tell its length: encode it anew as ",
-                     std::string(format), ", into a file rather than a pipe"));
   }
   return absl::DataLossError(absl::StrCat(
       "is a ", std::string(format),

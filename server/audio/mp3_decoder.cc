@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -74,19 +73,18 @@ absl::StatusOr<Mp3Decoder::Handle> Mp3Decoder::MakeHandle() {
                0);
   const auto read = [](void* self, void* out, std::size_t count) {
     auto& memory = *static_cast<Memory*>(self);
-    const std::size_t bytes = std::min(count, memory.bytes.size() - memory.at);
-    if (bytes > 0) std::memcpy(out, memory.bytes.data() + memory.at, bytes);
+    const std::size_t bytes = memory.file->Read(memory.at, count, out);
     memory.at += bytes;
     return static_cast<ssize_t>(bytes);
   };
   const auto seek = [](void* self, off_t offset, int whence) {
     auto& memory = *static_cast<Memory*>(self);
-    const auto size = static_cast<off_t>(memory.bytes.size());
+    const auto size = static_cast<off_t>(memory.file->size());
     off_t to = 0;
     if (whence == SEEK_CUR) to = static_cast<off_t>(memory.at);
     if (whence == SEEK_END) to = size;
     if (__builtin_add_overflow(to, offset, &to) || to < 0) return off_t{-1};
-    memory.at = static_cast<std::size_t>(std::min(to, size));
+    memory.at = static_cast<std::uint64_t>(std::min(to, size));
     return static_cast<off_t>(memory.at);
   };
   mpg123_replace_reader_handle(handle.get(), read, seek, nullptr);
@@ -94,9 +92,20 @@ absl::StatusOr<Mp3Decoder::Handle> Mp3Decoder::MakeHandle() {
 }
 
 absl::StatusOr<ClipInfo> Mp3Decoder::Open(absl::Span<const std::uint8_t> file) {
+  bytes_ = PartialFile(file);
+  return OpenFile(&bytes_);
+}
+
+absl::StatusOr<ClipInfo> Mp3Decoder::Measure(PartialFile* file) {
+  auto info = OpenFile(file);
+  handle_.reset();
+  return info;
+}
+
+absl::StatusOr<ClipInfo> Mp3Decoder::OpenFile(PartialFile* file) {
   handle_.reset();
   FOREBAY_ASSIGN_OR_RETURN(handle_, MakeHandle());
-  memory_ = {.bytes = file};
+  memory_ = {.file = file};
   auto info = ReadHeader();
   if (!info.ok()) handle_.reset();
   return info;

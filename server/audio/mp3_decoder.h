@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/audio/clip_decoder.h"
+#include "server/audio/partial_file.h"
 
 // libmpg123's; its header is not for others.
 struct mpg123_handle_struct;
@@ -25,12 +26,15 @@ class Mp3Decoder final : public ClipDecoder {
 
   absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
   absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
+  // As Open, but nothing is open then. If `file` lacked bytes, neither result
+  // nor error are to be trusted.
+  absl::StatusOr<ClipInfo> Measure(PartialFile* file);
 
  private:
   // The file, as mpg123 reads it.
   struct Memory {
-    absl::Span<const std::uint8_t> bytes;
-    std::size_t at = 0;
+    PartialFile* file = nullptr;
+    std::uint64_t at = 0;
   };
   struct Delete {
     void operator()(mpg123_handle_struct* handle) const;
@@ -38,6 +42,7 @@ class Mp3Decoder final : public ClipDecoder {
   using Handle = std::unique_ptr<mpg123_handle_struct, Delete>;
 
   static absl::StatusOr<Handle> MakeHandle();
+  absl::StatusOr<ClipInfo> OpenFile(PartialFile* file);
   absl::StatusOr<ClipInfo> ReadHeader();
   // Whether the encoder said how long the clip is.
   bool IsTold();
@@ -46,6 +51,7 @@ class Mp3Decoder final : public ClipDecoder {
   absl::Status SeekTo(std::uint64_t begin);
 
   ClipInfo info_;
+  PartialFile bytes_{absl::Span<const std::uint8_t>()};
   Memory memory_;
   Handle handle_;  // null if nothing is open
 };

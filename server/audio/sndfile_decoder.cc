@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -37,11 +36,58 @@ std::uint64_t StartOfLastPage(absl::Span<const std::uint8_t> file,
   return info.frames > frames ? info.frames - frames : 0;
 }
 
+std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
+  return static_cast<std::uint32_t>(bytes[0]) | bytes[1] << 8 | bytes[2] << 16 |
+         static_cast<std::uint32_t>(bytes[3]) << 24;
+}
+
+// libsndfile takes what is there of a truncated WAV file for all of it. Returns
+// how many bytes of sound the header speaks of beyond these; 0, too, if its
+// writer did not know the length.
+std::uint64_t MissingBytes(PartialFile* file, std::uint64_t begin) {
+  constexpr std::uint64_t kFirstChunk = 12;
+  // Of a file that was written into a pipe; sox's, the least of them.
+  constexpr std::uint32_t kUnknown = 0x7FFF'F000;
+  constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
+  std::uint64_t at = begin + kFirstChunk;
+  std::array<std::uint8_t, 8> chunk = {};
+  while (file->Read(at, chunk.size(), chunk.data()) == chunk.size()) {
+    const std::uint32_t bytes =
+        LittleEndian(absl::MakeConstSpan(chunk).subspan(4));
+    at += chunk.size();
+    if (std::equal(kData.begin(), kData.end(), chunk.begin())) {
+      const std::uint64_t there = file->size() - at;
+      return bytes >= kUnknown || bytes <= there ? 0 : bytes - there;
+    }
+    at += bytes + (bytes & 1);  // chunks begin at even places
+  }
+  return 0;
+}
+
+absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
+                       PartialFile* file, std::uint64_t begin) {
+  if (info.frames == SF_COUNT_MAX)
+    return absl::DataLossError(
+        format == AudioFormat::kOgg
+            ? "is a truncated Ogg file: its end is not there"
+            : "does not say how long it is, as files that were written into "
+              "a pipe: write it again into a file");
+  // Big-endian files have their lengths so.
+  const bool counts = format == AudioFormat::kWav &&
+                      (info.format & SF_FORMAT_ENDMASK) != SF_ENDIAN_BIG;
+  const std::uint64_t missing = counts ? MissingBytes(file, begin) : 0;
+  if (missing > 0)
+    return absl::DataLossError(absl::StrCat(
+        "is a truncated WAV file: it lacks ", missing, " bytes of its sound"));
+  return CheckClip(NameOf(format), info.frames, info.channels, info.samplerate);
+}
+
 }  // namespace
 
 class SndfileDecoder::Memory {
  public:
-  explicit Memory(absl::Span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  // Of the file from `begin` on.
+  Memory(PartialFile* file, std::uint64_t begin) : file_(file), begin_(begin) {}
 
   static SF_VIRTUAL_IO Callbacks() {
     return {.get_filelen = Length,
@@ -54,7 +100,8 @@ class SndfileDecoder::Memory {
  private:
   static Memory* Self(void* self) { return static_cast<Memory*>(self); }
   static sf_count_t Length(void* self) {
-    return static_cast<sf_count_t>(Self(self)->bytes_.size());
+    return static_cast<sf_count_t>(Self(self)->file_->size() -
+                                   Self(self)->begin_);
   }
   static sf_count_t Tell(void* self) {
     return static_cast<sf_count_t>(Self(self)->at_);
@@ -75,14 +122,14 @@ class SndfileDecoder::Memory {
   static sf_count_t Read(void* out, sf_count_t count, void* self) {
     if (count <= 0) return 0;
     Memory& memory = *Self(self);
-    const std::size_t bytes = std::min(static_cast<std::size_t>(count),
-                                       memory.bytes_.size() - memory.at_);
-    if (bytes > 0) std::memcpy(out, memory.bytes_.data() + memory.at_, bytes);
+    const std::size_t bytes = memory.file_->Read(
+        memory.begin_ + memory.at_, static_cast<std::size_t>(count), out);
     memory.at_ += bytes;
     return static_cast<sf_count_t>(bytes);
   }
 
-  const absl::Span<const std::uint8_t> bytes_;
+  PartialFile* const file_;
+  const std::uint64_t begin_;
   std::size_t at_ = 0;
 };
 
@@ -100,33 +147,48 @@ absl::Status SndfileDecoder::Damaged(std::string_view how) const {
                                           std::string(how)));
 }
 
-absl::StatusOr<ClipInfo> SndfileDecoder::Open(
-    absl::Span<const std::uint8_t> file) {
+absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
+                                                  int* subtype) {
   file_.reset();
-  // libsndfile counts some of a tag as a part of a WAV file.
-  file = BehindTags(file);
-  format_ = FormatOf(file);
+  const absl::Span<const std::uint8_t> head = file->head();
+  format_ = FormatOf(head);
   if (format_ == AudioFormat::kOgg) {
-    FOREBAY_RETURN_IF_ERROR(CheckOggPackets(file));
-    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file));
+    FOREBAY_RETURN_IF_ERROR(CheckOggPackets(head));
+    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(head));
   }
-  memory_ = std::make_unique<Memory>(file);
+  // libsndfile counts some of a tag as a part of a WAV file.
+  const std::uint64_t begin = head.size() - BehindTags(head).size();
+  memory_ = std::make_unique<Memory>(file, begin);
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
   file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
   // libsndfile has the reason in a place that all threads share.
   if (file_ == nullptr) return Damaged(", or of a kind that is not read");
-  const absl::Status is_clip =
-      CheckClip(NameOf(format_), info.frames, info.channels, info.samplerate);
+  const absl::Status is_clip = CheckInfo(format_, info, file, begin);
   if (!is_clip.ok()) {
     file_.reset();
     return is_clip;
   }
-  info_ = {.frames = static_cast<std::uint64_t>(info.frames),
-           .channels = static_cast<std::uint32_t>(info.channels),
-           .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
-  const bool is_opus = (info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
   is_seekable_ = info.seekable != 0;
+  *subtype = info.format & SF_FORMAT_SUBMASK;
+  return ClipInfo{.frames = static_cast<std::uint64_t>(info.frames),
+                  .channels = static_cast<std::uint32_t>(info.channels),
+                  .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
+}
+
+absl::StatusOr<ClipInfo> SndfileDecoder::Measure(PartialFile* file) {
+  int subtype = 0;
+  auto info = OpenFile(file, &subtype);
+  file_.reset();
+  return info;
+}
+
+absl::StatusOr<ClipInfo> SndfileDecoder::Open(
+    absl::Span<const std::uint8_t> file) {
+  bytes_ = PartialFile(file);
+  int subtype = 0;
+  FOREBAY_ASSIGN_OR_RETURN(info_, OpenFile(&bytes_, &subtype));
+  const bool is_opus = subtype == SF_FORMAT_OPUS;
   seekable_ = format_ == AudioFormat::kOgg
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;

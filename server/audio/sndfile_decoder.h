@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "server/audio/audio_format.h"
 #include "server/audio/clip_decoder.h"
+#include "server/audio/partial_file.h"
 
 // libsndfile's; its header is not for others.
 struct sf_private_tag;
@@ -25,6 +26,9 @@ class SndfileDecoder final : public ClipDecoder {
 
   absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
   absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
+  // As Open, but nothing is open then. If `file` lacked bytes, neither result
+  // nor error are to be trusted.
+  absl::StatusOr<ClipInfo> Measure(PartialFile* file);
 
  private:
   // The file, as libsndfile reads it.
@@ -34,6 +38,8 @@ class SndfileDecoder final : public ClipDecoder {
   };
 
   absl::Status Damaged(std::string_view how) const;
+  // Opens the file. `subtype` becomes libsndfile's.
+  absl::StatusOr<ClipInfo> OpenFile(PartialFile* file, int* subtype);
   // Takes the file to the frame `begin`.
   absl::Status SeekTo(std::uint64_t begin);
 
@@ -43,6 +49,7 @@ class SndfileDecoder final : public ClipDecoder {
   // Seeking to these frames is exact; further on, it is only from there.
   std::uint64_t seekable_ = 0;
   std::uint64_t preroll_ = 0;  // frames to be decoded before others
+  PartialFile bytes_{absl::Span<const std::uint8_t>()};
   // Outlives the file, which reads from it.
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<sf_private_tag, Close> file_;  // null if nothing is open

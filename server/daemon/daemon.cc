@@ -156,6 +156,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                 .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.workers, {.max_cpus = resources.max_cpus}),
       inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
+      gathered_reads_(&stored_, &budget_, &read_shares_),
       local_reads_(config_.storage(), &executor_, &read_shares_),
       remote_reads_(RemoteEnvironment::OfProcess(config_), &stored_,
                     &read_shares_),
@@ -163,6 +164,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       busy_at_nanos_(started_at_nanos_) {
   sources_.Add([](const storage::Root&) { return true; }, &stored_);
   sources_.Add(&storage::inflated::InflatedSource::Leads, &inflated_reads_);
+  sources_.Add(&storage::gathered::GatheredSource::Leads, &gathered_reads_);
   stored_.Add(
       [](const storage::Root& root) {
         return dynamic_cast<const storage::local::LocalRoot*>(&root) != nullptr;
@@ -249,6 +251,7 @@ Daemon::~Daemon() {
   if (disk_tier_ != nullptr) disk_tier_->Stop();
   if (coalesced_ != nullptr) coalesced_->Stop();
   inflated_reads_.Stop();
+  gathered_reads_.Stop();
 }
 
 absl::Status Daemon::Listen() {

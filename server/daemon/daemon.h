@@ -14,6 +14,7 @@
 #include "server/cache/cache.h"
 #include "server/cache/next_use_registry.h"
 #include "server/daemon/disk_tier.h"
+#include "server/daemon/gathered_reads.h"
 #include "server/daemon/gpus.h"
 #include "server/daemon/inflated_reads.h"
 #include "server/daemon/local_reads.h"
@@ -107,12 +108,13 @@ class Daemon {
   // cache.
   storage::RoutedSource front_;
   executor::ThreadPoolExecutor executor_;
-  // The source of objects, inflated or as they are stored.
+  // The source of objects, inflated, gathered or as they are stored.
   storage::RoutedSource sources_;
   storage::RoutedSource stored_;
   storage::AllJobShares read_shares_;  // of all that shares reads out
   storage::memory::MemorySource memory_;
   InflatedReads inflated_reads_;
+  GatheredReads gathered_reads_;
   LocalReads local_reads_;
   RemoteReads remote_reads_;
   producer::MemoryWatch memory_watch_;

@@ -65,32 +65,28 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
                                         spec.fields().end());
   const std::vector<std::string> types(spec.columns().begin(),
                                        spec.columns().end());
+  const auto complete = [&](const auto& choice) {
+    if (choice.ok()) choice->Complete(request, warnings);
+    return choice.status();
+  };
   absl::Status status;
   if (spec.format() == proto::DatasetSpec::NPZ) {
-    const auto choice = npz::NpzChoice::Create(fields, types);
-    if (choice.ok()) choice->Complete(request, warnings);
-    status = choice.status();
+    status = complete(npz::NpzChoice::Create(fields, types));
   } else if (spec.format() == proto::DatasetSpec::MDS) {
-    mds::ColumnChoice(fields).Complete(request, warnings);
+    status = complete(mds::ColumnChoice::Create(fields, types));
   } else if (spec.format() == proto::DatasetSpec::LMDB) {
-    const auto choice =
-        lmdb::FormatChoice::Create(fields, types, spec.database());
-    if (choice.ok()) choice->Complete(request, warnings);
-    status = choice.status();
-  } else if (spec.format() == proto::DatasetSpec::ARRAY_RECORD) {
-    const auto choice = tfrecord::ExampleChoice::Create(fields, types);
-    if (choice.ok())
-      choice->Complete(array_record::ArrayRecordFiles(), budget, request,
-                       warnings);
-    status = choice.status();
+    status =
+        complete(lmdb::FormatChoice::Create(fields, types, spec.database()));
   } else if (spec.format() == proto::DatasetSpec::HDF5) {
-    const auto choice = hdf5::FormatChoice::Create(fields, types, budget);
-    if (choice.ok()) choice->Complete(request, warnings);
-    status = choice.status();
+    status = complete(hdf5::FormatChoice::Create(fields, types, budget));
   } else {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
-    if (choice.ok())
-      choice->Complete(tfrecord::TfrecordFiles(), budget, request, warnings);
+    if (choice.ok()) {
+      choice->Complete(spec.format() == proto::DatasetSpec::ARRAY_RECORD
+                           ? array_record::ArrayRecordFiles()
+                           : tfrecord::TfrecordFiles(),
+                       budget, request, warnings);
+    }
     status = choice.status();
   }
   return base::Annotate(status, request->root->uri());
@@ -126,7 +122,7 @@ Catalog::Catalog(CatalogOptions options)
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const std::stop_token& stop, std::optional<std::string_view> table) {
   if (AsFolder(*root) == nullptr && options_.lister == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat(root->uri(), ": is no folder"));
@@ -137,7 +133,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     case proto::DatasetSpec::WEBDATASET:
       return OpenShards(std::move(root), spec, source, warnings, stop);
     case proto::DatasetSpec::MANIFEST:
-      return OpenManifest(std::move(root), spec, source, warnings, stop);
+      return OpenManifest(std::move(root), spec, source, warnings, stop, table);
     case proto::DatasetSpec::NPY:
       if (spec.shards().empty())
         return folders_.Open(std::move(root), spec, warnings, stop);
@@ -198,7 +194,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const std::stop_token& stop, std::optional<std::string_view> table) {
   ObjectVersionLookup objects(options_.lister, root, options_.budget, stop);
   const auto stat = [&](const std::string& path) {
     const auto* const folder = AsFolder(*root);
@@ -216,6 +212,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
   const manifest::ManifestRequest request{
       .root = root,
       .path = spec.manifest(),
+      .table = spec.manifest().empty() ? table : std::nullopt,
       .fields = {{spec.fields().begin(), spec.fields().end()},
                  {spec.columns().begin(), spec.columns().end()}},
       .absolute_root = root->uri(),

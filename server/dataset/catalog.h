@@ -2,8 +2,10 @@
 #define FOREBAY_SERVER_DATASET_CATALOG_H_
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,7 +40,13 @@ class Catalog {
  public:
   explicit Catalog(CatalogOptions options);
 
-  // The dataset below `root`, which `source` reads. Adds to `warnings`, a
+  // Where indexes are saved; empty: they are in memory only.
+  const std::string& index_directory() const {
+    return options_.index_directory;
+  }
+
+  // The dataset below `root`, which `source` reads. Of a manifest without a
+  // name, the rows are those of `table`, which is CSV. Adds to `warnings`, a
   // sentence each, what failed without harm, such as saving the index. A caller
   // that requests `stop` leaves a scan to the others that wait for it. Errors
   // name the path: INVALID_ARGUMENT: an unknown format, or fields that are
@@ -49,7 +57,8 @@ class Catalog {
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop = {});
+      const std::stop_token& stop = {},
+      std::optional<std::string_view> table = std::nullopt);
 
   // The present version of the object, or regular file, `name` below `root`.
   // Blocks for the disk or the network, but not for long once `stop` is
@@ -76,7 +85,7 @@ class Catalog {
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenManifest(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const std::stop_token& stop, std::optional<std::string_view> table);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpyFiles(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,

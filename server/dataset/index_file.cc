@@ -1,20 +1,17 @@
 #include "server/dataset/index_file.h"
 
-#include "absl/strings/str_cat.h"
+#include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 
 namespace forebay::dataset {
 namespace {
 
-static_assert(sizeof(XXH128_canonical_t) == kIndexFileChecksumBytes);
+static_assert(sizeof(Version) == kIndexFileChecksumBytes);
 
-XXH128_canonical_t Checksum(const void* data, std::size_t size) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, size));
-  return canonical;
-}
+// An index of some 300 million samples.
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 34;  // bytes
 
 }  // namespace
 
@@ -30,27 +27,57 @@ absl::Status DamagedIndex(std::string_view what, std::uint64_t number) {
 }
 
 void SealIndexFile(std::string& bytes) {
-  const XXH128_canonical_t checksum = Checksum(bytes.data(), bytes.size());
-  bytes.append(reinterpret_cast<const char*>(checksum.digest),
-               sizeof(checksum.digest));
+  const Version checksum =
+      VersionDigest().AddItems(bytes.data(), bytes.size()).Get();
+  bytes.append(reinterpret_cast<const char*>(checksum.data()), checksum.size());
 }
 
-absl::Status UnsealIndexFile(const IndexFileType& type,
-                             absl::Span<const std::uint8_t>& bytes,
-                             absl::Span<std::uint8_t> header) {
-  if (bytes.size() < header.size() + kIndexFileChecksumBytes)
-    return DamagedIndexFile("is too short");
-  if (std::memcmp(bytes.data(), type.magic, sizeof(type.magic)) != 0)
+absl::StatusOr<IndexFileReader> IndexFileReader::Open(const std::string& path) {
+  FOREBAY_ASSIGN_OR_RETURN(OwnFile file, OpenOwnFile(path));
+  if (file.size > kLargestFile) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": is larger than ", kLargestFile, " bytes"));
+  }
+  return IndexFileReader(std::move(file), nullptr);
+}
+
+absl::Status IndexFileReader::TakeTyped(const IndexFileType& type,
+                                        absl::Span<std::uint8_t> header) {
+  if (header.size() > left_) return DamagedIndexFile("is too short");
+  FOREBAY_RETURN_IF_ERROR(Take(header));
+  if (std::memcmp(header.data(), type.magic, sizeof(type.magic)) != 0)
     return DamagedIndexFile("is something else");
-  if (std::memcmp(bytes.data(), &type, sizeof(type)) != 0)
+  if (std::memcmp(header.data(), &type, sizeof(type)) != 0)
     return DamagedIndexFile("is of another version");
-  const auto checked = bytes.first(bytes.size() - kIndexFileChecksumBytes);
-  const XXH128_canonical_t checksum = Checksum(checked.data(), checked.size());
-  if (std::memcmp(checksum.digest, bytes.data() + checked.size(),
-                  kIndexFileChecksumBytes) != 0)
+  return absl::OkStatus();
+}
+
+absl::Status IndexFileReader::Take(absl::Span<std::uint8_t> bytes) {
+  FOREBAY_RETURN_IF_ERROR(Read(bytes));
+  left_ -= bytes.size();
+  digest_.AddItems(bytes.data(), bytes.size());
+  return absl::OkStatus();
+}
+
+absl::Status IndexFileReader::Read(absl::Span<std::uint8_t> bytes) {
+  if (bytes_ == nullptr) {
+    FOREBAY_RETURN_IF_ERROR(ReadAt(file_, read_, bytes));
+  } else if (!bytes.empty()) {
+    std::memcpy(bytes.data(), bytes_ + read_, bytes.size());
+  }
+  read_ += bytes.size();
+  return absl::OkStatus();
+}
+
+absl::Status IndexFileReader::Finish() {
+  if (left_ > 0)
+    return DamagedIndexFile("has counts that do not match its length");
+  if (file_.size - read_ != kIndexFileChecksumBytes)
+    return DamagedIndexFile("is too short");
+  Version checksum;
+  FOREBAY_RETURN_IF_ERROR(Read(absl::MakeSpan(checksum)));
+  if (checksum != digest_.Get())
     return DamagedIndexFile("does not match its checksum");
-  std::memcpy(header.data(), checked.data(), header.size());
-  bytes = checked.subspan(header.size());
   return absl::OkStatus();
 }
 

@@ -1,6 +1,8 @@
 #include "server/dataset/index_store.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/dataset/index_folder.h"
+#include "server/dataset/own_file.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -33,7 +35,9 @@ absl::Status IndexStore::Save(std::string_view dataset, std::uint64_t bytes,
                               absl::FunctionRef<std::string()> encode) const {
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes + kFileBytes));
-  return ReplaceOwnFile(PathOf(dataset), encode());
+  FOREBAY_RETURN_IF_ERROR(ReplaceOwnFile(PathOf(dataset), encode()));
+  TrimIndexFolder(directory_, RoomInIndexFolder(directory_));
+  return absl::OkStatus();
 }
 
 }  // namespace forebay::dataset

@@ -8,12 +8,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/types/span.h"
-#include "server/base/bytes.h"
 #include "server/base/memory_budget.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/own_file.h"
+#include "server/dataset/index_file.h"
 
 namespace forebay::dataset {
 
@@ -33,17 +31,16 @@ class IndexStore {
   // The path of a dataset's file. `dataset`, any text, tells datasets apart.
   std::string PathOf(std::string_view dataset) const;
 
-  // Returns what `decode` makes of the file's bytes; it takes these and a
-  // WorkingMemory. Errors: those of ReadOwnFile, and of `decode`.
+  // Returns what `decode` makes of the file; it takes an IndexFileReader and a
+  // WorkingMemory. Errors: those of IndexFileReader::Open, and of `decode`.
   template <typename Decode>
   auto Load(std::string_view dataset, const Decode& decode) const
-      -> decltype(decode(absl::Span<const std::uint8_t>(),
+      -> decltype(decode(std::declval<IndexFileReader&>(),
                          std::declval<base::WorkingMemory&>())) {
     const std::string path = PathOf(dataset);
     base::WorkingMemory memory(budget_, "a kept index");
-    FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes,
-                             ReadOwnFile(path, memory));
-    auto index = decode(bytes.span(), memory);
+    FOREBAY_ASSIGN_OR_RETURN(IndexFileReader file, IndexFileReader::Open(path));
+    auto index = decode(file, memory);
     if (!index.ok()) return base::Annotate(index.status(), path);
     return index;
   }
@@ -52,7 +49,8 @@ class IndexStore {
   absl::Status OfOthers(std::string_view dataset, std::string_view what) const;
 
   // Writes what `encode` makes, which takes so many bytes of memory meanwhile
-  // and a little more. On failure the former index is still there.
+  // and a little more. On failure the former index is still there. Else the
+  // folder is trimmed (index_folder.h).
   // RESOURCE_EXHAUSTED: the budget has no room for it. Others: the disk's.
   absl::Status Save(std::string_view dataset, std::uint64_t bytes,
                     absl::FunctionRef<std::string()> encode) const;

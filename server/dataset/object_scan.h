@@ -25,7 +25,9 @@ struct ObjectScan {
   absl::Span<const storage::ListedObject> objects;
   std::size_t objects_at_once = 16;  // at least 1; each has one read in flight
   storage::ReadPurpose purpose;
-  bool uncached = false;  // as a ReadRequest's
+  // As a ReadRequest's: for reads that nobody makes a second time, which would
+  // take the place of samples.
+  bool uncached = false;
   std::stop_token stop;   // ends the scan early
 
   // Makes the parser of that object, by its number. The caller owns it.

@@ -8,18 +8,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/base/huge_pages.h"
 #include "server/base/status.h"
 
 namespace forebay::dataset {
 namespace {
-
-// An index of some 300 million samples.
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 34;  // bytes
 
 absl::Status WriteAll(int fd, std::string_view bytes, std::string_view path) {
   while (!bytes.empty()) {
@@ -50,22 +45,6 @@ absl::Status SyncDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<base::Bytes> ReadAll(const OwnFile& file,
-                                    const std::string& path) {
-  const auto bytes = std::make_shared_for_overwrite<std::uint8_t[]>(file.size);
-  base::PreferHugePages(bytes.get(), file.size);
-  std::uint64_t filled = 0;
-  while (filled < file.size) {
-    const ssize_t got =
-        read(file.fd.get(), bytes.get() + filled, file.size - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::ErrnoStatus(errno, path);
-    if (got == 0) break;
-    filled += got;
-  }
-  return base::Bytes(bytes, {bytes.get(), filled});
-}
-
 }  // namespace
 
 absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path) {
@@ -81,19 +60,24 @@ absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, ": belongs to user ", stat.st_uid));
   }
+  // Many disks note no reads. On one that takes no writes nothing is noted.
+  const timespec times[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+  (void)futimens(fd.get(), times);
   return OwnFile{std::move(fd), static_cast<std::uint64_t>(stat.st_size)};
 }
 
-absl::StatusOr<base::Bytes> ReadOwnFile(const std::string& path,
-                                        base::WorkingMemory& memory) {
-  FOREBAY_ASSIGN_OR_RETURN(const OwnFile file, OpenOwnFile(path));
-  if (file.size > kLargestFile) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": is larger than ", kLargestFile, " bytes"));
+absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
+                    absl::Span<std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = pread(file.fd.get(), bytes.data(), bytes.size(),
+                              static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::ErrnoStatus(errno, "it cannot be read");
+    if (got == 0) return absl::DataLossError("it was cut off");
+    bytes.remove_prefix(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
   }
-  const absl::Status counted = memory.Grow(file.size);
-  if (!counted.ok()) return base::Annotate(counted, path);
-  return ReadAll(file, path);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<NewOwnFile> NewOwnFile::Create(std::string path) {

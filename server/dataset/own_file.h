@@ -9,9 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/base/bytes.h"
 #include "server/base/fd.h"
-#include "server/base/working_memory.h"
 
 // Files that the daemon writes for itself, in directories that only its user
 // may write. A file is replaced in one step, so that neither a reader nor a
@@ -20,20 +18,20 @@
 
 namespace forebay::dataset {
 
-// Counts the file's bytes in `memory`. NOT_FOUND: there is no file. DATA_LOSS:
-// it is not regular, or implausibly large. PERMISSION_DENIED: it belongs to
-// another user. RESOURCE_EXHAUSTED: that of `memory`. Others: the disk's.
-absl::StatusOr<base::Bytes> ReadOwnFile(const std::string& path,
-                                        base::WorkingMemory& memory);
-
 // An open file.
 struct OwnFile {
   base::Fd fd;
   std::uint64_t size = 0;  // bytes
 };
 
-// Opens a file to read parts of it, of any size. Errors as ReadOwnFile's.
+// Notes that it was read, in its access time. NOT_FOUND: there is no file. DATA_LOSS: it is not regular. PERMISSION_DENIED:
+// it belongs to another user. Others: the disk's.
 absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path);
+
+// Reads all of `bytes`. Errors, which give the reason alone: DATA_LOSS: the
+// file is shorter; others: the disk's.
+absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
+                    absl::Span<std::uint8_t> bytes);
 
 // A file that is written piece by piece, and is there only when all of it is.
 // Until then it has no name, where the disk's file system can do so: a process

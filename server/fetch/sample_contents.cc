@@ -7,6 +7,7 @@
 #include "server/audio/any_clip_decoder.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/pipeline/tiff_array.h"
 #include "server/pipeline/whole_image.h"
 #include "server/sample/annotate_error.h"
 #include "server/sample/field_decoder.h"
@@ -67,6 +68,19 @@ class Measurement final : public sample::FieldTarget {
   absl::Status SetArray(std::size_t field,
                         const pipeline::Array& array) override {
     Set(field, array.items, array.type);
+    return absl::OkStatus();
+  }
+  absl::Status SetTiff(std::size_t field,
+                       absl::Span<const std::uint8_t> file) override {
+    if (!spec_->decode) {
+      contents_[field].field.kind = proto::FieldKind::kBytes;
+      SetBytes(field, file);
+      return absl::OkStatus();
+    }
+    FOREBAY_ASSIGN_OR_RETURN(const pipeline::TensorType type,
+                             pipeline::TypeOfTiff(file, workspace_->limits()));
+    contents_[field].is_tiff = true;
+    Set(field, file, type);
     return absl::OkStatus();
   }
   absl::Status SetAudio(std::size_t field,
@@ -133,7 +147,7 @@ absl::StatusOr<std::vector<Content>> MeasureSample(
 }
 
 bool IsDecoded(const ReaderSpec& spec, const Content& content) {
-  return content.is_audio ||
+  return content.is_audio || content.is_tiff ||
          (spec.decode && content.field.kind == proto::FieldKind::kImage);
 }
 
@@ -143,7 +157,8 @@ absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                          absl::Span<std::uint8_t> out) {
   if (IsDecoded(spec, content)) {
     const absl::Status status =
-        content.is_audio ? DecodeClip(content.bytes, out)
+        content.is_audio  ? DecodeClip(content.bytes, out)
+        : content.is_tiff ? pipeline::ReadTiff(content.bytes, workspace, out)
         : spec.pipeline != nullptr
             ? spec.pipeline->Run(content.bytes,
                                  {.seed = 0, .epoch = 0, .sample = id},

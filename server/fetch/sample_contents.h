@@ -32,8 +32,10 @@ struct Content {
   // empty where `number` is the value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
-  // Whether the bytes are an audio file, to be decoded.
+  // Whether the bytes are an audio file or a TIFF image, to be decoded as an
+  // array.
   bool is_audio = false;
+  bool is_tiff = false;
 };
 
 // Measures each field of sample `id`; `read` is all that was read of it. Keeps

@@ -33,15 +33,32 @@ constexpr std::uint64_t kSmallRoom = std::uint64_t{4} << 20;
 // Nor are more samples than these, which take a second or two.
 constexpr std::uint64_t kMostSurveyed = std::uint64_t{1} << 24;
 
+// The length of a batch of so many seconds, for all that these lose as a
+// floating-point number.
+std::uint64_t UnitsOf(double seconds) {
+  constexpr double kLoss = 1e-3;
+  const double units = seconds * static_cast<double>(stream::kUnitsPerSecond);
+  return std::max(static_cast<std::uint64_t>(units + kLoss), std::uint64_t{1});
+}
+
 class Planner {
  public:
-  Planner(const proto::LoaderSpec& spec, stream::StreamSpec* stream)
-      : spec_(spec), stream_(stream), survey_(stream->fields) {}
+  Planner(const proto::LoaderSpec& spec, MeasureField measure,
+          stream::StreamSpec* stream)
+      : spec_(spec), measure_(measure), stream_(stream) {}
 
   absl::Status Plan(base::MemoryBudget* budget, const std::stop_token& stop);
 
  private:
-  std::uint64_t most() const { return spec_.batch().max_length(); }
+  bool counts_seconds() const { return spec_.batch().max_seconds() > 0; }
+  stream::LengthUnit unit() const {
+    return counts_seconds() ? stream::LengthUnit::kTime
+                            : stream::LengthUnit::kElements;
+  }
+  std::uint64_t most() const {
+    return counts_seconds() ? UnitsOf(spec_.batch().max_seconds())
+                            : spec_.batch().max_length();
+  }
   bool has_limit() const { return most() > 0; }
   bool by_length() const { return spec_.sampler().by_length() || has_limit(); }
   std::uint64_t world_size() const {
@@ -49,25 +66,39 @@ class Planner {
   }
 
   absl::Status CheckOptions() const;
+  // Whether the field may say how long samples are.
+  bool MaySay(const stream::FieldType& type) const;
   absl::StatusOr<std::size_t> FindField() const;
+  absl::Status NoSuchField() const;
   absl::Status FindLengths();
+  void SetLongest(std::size_t field, const survey::ValueSizes& sizes) const;
   bool GivesRoom() const;
   absl::Status Survey(const stream::SampleRoom& room,
                       const std::stop_token& stop);
+  std::uint64_t LongestLength() const;
+  std::string Described(std::uint64_t length) const;
   absl::Status Limit();
   absl::Status Order(base::MemoryBudget* budget);
   void GiveRoom(std::shared_ptr<const stream::SampleRoom> room);
   std::uint64_t RoomOfLongest() const;
 
   const proto::LoaderSpec& spec_;
+  const MeasureField measure_;
   stream::StreamSpec* const stream_;
-  stream::RoomSurvey survey_;
+  std::optional<stream::RoomSurvey> survey_;
   std::string field_;  // that says the lengths
-  std::shared_ptr<const stream::FieldLengths> lengths_;
+  std::shared_ptr<const sampler::SampleLengths> lengths_;
+  std::optional<std::uint64_t> equal_;  // the length of each sample
+  stream::MeasuredField measured_;
 };
 
 absl::Status Planner::CheckOptions() const {
   if (!has_limit()) return absl::OkStatus();
+  if (counts_seconds() && spec_.batch().max_length() > 0) {
+    return absl::InvalidArgumentError(
+        "max_seconds: a batch is limited by max_tokens or by max_seconds, not "
+        "by both");
+  }
   if (spec_.batch().drop_last()) {
     return absl::InvalidArgumentError(
         "drop_last: where lengths decide how many samples make a batch, each "
@@ -81,40 +112,84 @@ absl::Status Planner::CheckOptions() const {
   return absl::OkStatus();
 }
 
+// A clip that does not vary still counts.
+bool Planner::MaySay(const stream::FieldType& type) const {
+  if (counts_seconds()) return type.is_clip();
+  return type.varies() || (has_limit() && type.is_clip());
+}
+
 absl::StatusOr<std::size_t> Planner::FindField() const {
   const auto& fields = stream_->fields;
   const std::string& name = spec_.sampler().length_field();
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const bool is_named = !name.empty() && fields[i].name == name;
-    if (is_named && !fields[i].varies()) {
+    if (is_named && counts_seconds() && !fields[i].is_clip()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          stream_->dataset->uri(), ": max_seconds: ", name, " is no audio"));
+    }
+    if (is_named && !MaySay(fields[i])) {
       return absl::InvalidArgumentError(
           absl::StrCat(stream_->dataset->uri(),
                        ": all samples have equally much of ", name));
     }
     if (is_named) return i;
-    if (!name.empty() || !fields[i].varies()) continue;
+    if (!name.empty() || !MaySay(fields[i])) continue;
     if (!found.has_value() || (fields[i].ragged && !fields[*found].ragged))
       found = i;
   }
   if (found.has_value()) return *found;
-  return absl::InvalidArgumentError(
-      name.empty()
-          ? absl::StrCat(stream_->dataset->uri(),
-                         ": no field differs in length from sample to sample")
-          : absl::StrCat(stream_->dataset->uri(), ": there is no field ",
-                         name));
+  return NoSuchField();
+}
+
+absl::Status Planner::NoSuchField() const {
+  const std::string uri = stream_->dataset->uri();
+  const std::string& name = spec_.sampler().length_field();
+  if (!name.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(uri, ": there is no field ", name));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      uri, counts_seconds()
+               ? ": max_seconds: no field is audio"
+               : ": no field differs in length from sample to sample"));
 }
 
 absl::Status Planner::FindLengths() {
   FOREBAY_ASSIGN_OR_RETURN(const std::size_t field, FindField());
-  field_ = stream_->fields[field].name;
-  lengths_ = std::make_shared<stream::FieldLengths>(stream_->dataset, field,
-                                                    stream_->fields[field]);
-  if (!has_limit() || lengths_->are_exact()) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(
-      stream_->dataset->uri(), ": only the samples' own bytes say how long ",
-      field_, " is, so the largest length of a batch cannot be kept"));
+  const stream::FieldType& type = stream_->fields[field];
+  field_ = type.name;
+  if (!type.varies()) {
+    // All have as much as any, by the rate of the first one.
+    const auto& input = type.pipeline->input().tensor;
+    equal_ =
+        stream::LengthOf(type.pipeline->OutcomeOf(input.shape.front(),
+                                                  type.pipeline->first_rate()),
+                         unit());
+    lengths_ = std::make_shared<stream::EqualLengths>(*equal_);
+    return absl::OkStatus();
+  }
+  if (!stream::IndexHasLengths(*stream_->dataset, type)) {
+    FOREBAY_ASSIGN_OR_RETURN(measured_.sizes, measure_(field));
+    measured_.field = field;
+    SetLongest(field, *measured_.sizes);
+  }
+  lengths_ = std::make_shared<stream::FieldLengths>(
+      stream_->dataset, field, type, measured_.sizes, unit());
+  return absl::OkStatus();
+}
+
+// Then slots are made for what there is, not for what there might be.
+void Planner::SetLongest(std::size_t field,
+                         const survey::ValueSizes& sizes) const {
+  stream::FieldType& type = stream_->fields[field];
+  std::uint64_t longest = 1;
+  for (std::uint64_t id = 0; id < sizes.size(); ++id)
+    longest = std::max(longest, type.OutcomeOf(sizes.Of(id)).length);
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(longest, type.BytesOfEach(), &bytes)) return;
+  type.value.shape.front() = longest;
+  type.value.bytes = bytes;
 }
 
 // Whether any batch has room if each of its samples has as much as the index
@@ -123,8 +198,9 @@ bool Planner::GivesRoom() const {
   if (stream_->dataset->is_produced() || stream_->batch.substitute ||
       stream_->sampler.is_listed())
     return false;
-  return has_limit() || (RoomOfLongest() > kSmallRoom &&
-                         stream_->dataset->size() <= kMostSurveyed);
+  const std::uint64_t longest = RoomOfLongest();
+  if (has_limit() && (longest > 0 || !equal_.has_value())) return true;
+  return longest > kSmallRoom && stream_->dataset->size() <= kMostSurveyed;
 }
 
 std::uint64_t Planner::RoomOfLongest() const {
@@ -141,26 +217,46 @@ absl::Status Planner::Survey(const stream::SampleRoom& room,
   constexpr std::uint64_t kLooks = 4096;  // samples between looks at `stop`
   std::array<std::uint64_t, dataset::kMaxDatasetFields> bytes;
   const auto all = absl::MakeSpan(bytes.data(), stream_->fields.size());
+  survey_.emplace(stream_->fields);
   for (std::uint64_t id = 0; id < stream_->dataset->size(); ++id) {
     if (id % kLooks == 0 && stop.stop_requested())
       return absl::CancelledError("stopped");
     room.BytesOf(id, all);
-    survey_.Add(all, lengths_ == nullptr ? 0 : lengths_->LengthOf(id));
+    survey_->Add(all, lengths_ == nullptr ? 0 : lengths_->LengthOf(id));
   }
   return absl::OkStatus();
 }
 
+std::uint64_t Planner::LongestLength() const {
+  return equal_.value_or(survey_.has_value() ? survey_->lengths().largest()
+                                             : 0);
+}
+
+std::string Planner::Described(std::uint64_t length) const {
+  if (!counts_seconds()) return absl::StrCat(length);
+  return absl::StrCat(static_cast<double>(length) /
+                          static_cast<double>(stream::kUnitsPerSecond),
+                      " s");
+}
+
 absl::Status Planner::Limit() {
-  const stream::SizeHistogram& lengths = survey_.lengths();
-  if (lengths.largest() > most()) {
+  const std::uint64_t longest = LongestLength();
+  if (longest > most()) {
+    std::uint64_t sample = 0;
+    while (sample + 1 < stream_->dataset->size() &&
+           lengths_->LengthOf(sample) < longest)
+      ++sample;
     return absl::InvalidArgumentError(absl::StrCat(
         stream_->dataset->uri(), ": the longest sample has a length of ",
-        lengths.largest(), " (", field_, "), more than the ", most(),
+        Described(longest), " (", field_, " of sample ", sample,
+        "), more than the ", Described(most()),
         " of a batch: give batches more, or take a part of it by Slice"));
   }
+  const std::uint64_t within = equal_.has_value()
+                                   ? most() / *equal_
+                                   : survey_->lengths().MostWithin(most());
   const std::uint64_t samples = std::max<std::uint64_t>(
-      std::min<std::uint64_t>(lengths.MostWithin(most()), stream_->batch.size),
-      1);
+      std::min<std::uint64_t>(within, stream_->batch.size), 1);
   stream_->batch.size = static_cast<std::uint32_t>(samples);
   stream_->batch.by_length = true;
   return absl::OkStatus();
@@ -169,9 +265,9 @@ absl::Status Planner::Limit() {
 absl::Status Planner::Order(base::MemoryBudget* budget) {
   std::uint64_t batch = stream_->batch.size;
   if (has_limit()) {
-    const std::uint64_t mean =
-        survey_.lengths().sum() /
-        std::max<std::uint64_t>(survey_.lengths().count(), 1);
+    std::uint64_t mean = equal_.value_or(1);
+    if (survey_.has_value() && survey_->lengths().count() > 0)
+      mean = survey_->lengths().sum() / survey_->lengths().count();
     batch = std::clamp<std::uint64_t>(most() / std::max<std::uint64_t>(mean, 1),
                                       1, batch);
   }
@@ -212,7 +308,7 @@ void Planner::GiveRoom(std::shared_ptr<const stream::SampleRoom> room) {
   const bool repeats =
       partition.is_padded() && partition.size() % partition.world_size() != 0;
   std::vector<std::uint64_t> bytes =
-      survey_.BytesFor(stream_->batch.size, most(), repeats);
+      survey_->BytesFor(stream_->batch.size, most(), repeats);
   unsigned __int128 sum = 0;
   for (const std::uint64_t field : bytes) sum += field;
   const unsigned __int128 otherwise = RoomOfLongest();
@@ -227,11 +323,13 @@ absl::Status Planner::Plan(base::MemoryBudget* budget,
     FOREBAY_RETURN_IF_ERROR(FindLengths());
   }
   if (GivesRoom()) {
-    auto room = std::make_shared<const stream::SampleRoom>(stream_->dataset,
-                                                           stream_->fields);
+    auto room = std::make_shared<const stream::SampleRoom>(
+        stream_->dataset, stream_->fields, measured_);
     FOREBAY_RETURN_IF_ERROR(Survey(*room, stop));
     if (has_limit()) FOREBAY_RETURN_IF_ERROR(Limit());
     GiveRoom(std::move(room));
+  } else if (has_limit() && equal_.has_value()) {
+    FOREBAY_RETURN_IF_ERROR(Limit());
   }
   return by_length() ? Order(budget) : absl::OkStatus();
 }
@@ -239,10 +337,10 @@ absl::Status Planner::Plan(base::MemoryBudget* budget,
 }  // namespace
 
 absl::Status PlanLengths(const proto::LoaderSpec& spec,
-                         base::MemoryBudget* budget,
+                         base::MemoryBudget* budget, MeasureField measure,
                          const std::stop_token& stop,
                          stream::StreamSpec* stream) {
-  return Planner(spec, stream).Plan(budget, stop);
+  return Planner(spec, measure, stream).Plan(budget, stop);
 }
 
 }  // namespace forebay::job

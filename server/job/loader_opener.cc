@@ -185,7 +185,12 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
                                  .windows = nullptr,
                                  .seed = spec.sampler().seed(),
                                  .order_member = nullptr};
-  FOREBAY_RETURN_IF_ERROR(PlanLengths(spec, deps_.budget, stop, &stream_spec));
+  const auto measure = [&](std::size_t field) {
+    return MeasureSamples({.dataset = dataset, .field = field, .job = job.id()},
+                          stop);
+  };
+  FOREBAY_RETURN_IF_ERROR(
+      PlanLengths(spec, deps_.budget, measure, stop, &stream_spec));
   if (sampler.is_coordinated())
     FOREBAY_RETURN_IF_ERROR(JoinOrder(job.uid(), &stream_spec));
   FOREBAY_ASSIGN_OR_RETURN(auto stream,
@@ -257,6 +262,20 @@ LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
     std::vector<std::string> all = WarningsOf((*dataset)->version(), found);
     if (warnings != nullptr) *warnings = std::move(all);
   }
+  Warn(std::move(found));
+  return dataset;
+}
+
+absl::StatusOr<std::shared_ptr<const survey::ValueSizes>>
+LoaderOpener::MeasureSamples(const survey::Subject& subject,
+                             const std::stop_token& stop) {
+  std::vector<std::string> found;
+  auto sizes = surveys_.Find(subject, &found, stop);
+  Warn(std::move(found));
+  return sizes;
+}
+
+void LoaderOpener::Warn(std::vector<std::string> found) {
   base::MutexLock lock(&mutex_);
   for (std::string& warning : found) {
     spdlog::warn("{}", warning);
@@ -264,7 +283,6 @@ LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
     warnings_.push_back(std::move(warning));
     if (warnings_.size() > kMaxWarnings) warnings_.pop_front();
   }
-  return dataset;
 }
 
 std::vector<std::string> LoaderOpener::WarningsOf(

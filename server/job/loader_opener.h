@@ -25,6 +25,7 @@
 #include "server/job/loader.h"
 #include "server/job/stream_directory.h"
 #include "server/stream/stream_spec.h"
+#include "server/survey/survey_catalog.h"
 
 namespace forebay::job {
 
@@ -33,7 +34,8 @@ namespace forebay::job {
 //
 // Thread-safe. The catalog, all of `deps` and the devices outlive it and what
 // it opens; loaders and readers belong to the caller. Both Open methods block
-// while the dataset is scanned, but not for long once `stop` is requested.
+// while the dataset is scanned, and OpenLoader while lengths are measured, but
+// not for long once `stop` is requested.
 // Errors: INVALID_ARGUMENT names the part of the spec that is wrong;
 // RESOURCE_EXHAUSTED says what has no memory; CANCELLED: stopped; else the
 // dataset room's.
@@ -45,7 +47,12 @@ class LoaderOpener {
       : deps_(std::move(deps)),
         devices_(devices),
         catalog_(catalog),
-        datasets_(catalog, deps_.budget) {}
+        datasets_(catalog, deps_.budget),
+        surveys_(catalog->index_directory(), {.source = deps_.source,
+                                              .executor = deps_.executor,
+                                              .budget = deps_.budget,
+                                              .on_changed = deps_.on_changed}) {
+  }
 
   // Opens a loader and adds it to `job`. An error adds none.
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
@@ -75,10 +82,15 @@ class LoaderOpener {
       const dataset::composed::DatasetInputs& inputs,
       const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
       const std::stop_token& stop);
+  // Logs the warnings, and keeps them for Warnings().
+  void Warn(std::vector<std::string> found);
   // Returns the warnings of a dataset, of which opening it has found some.
   // Keeps those, and looks up what is kept if there are none.
   std::vector<std::string> WarningsOf(const dataset::Version& version,
                                       std::vector<std::string> found);
+  // Measures that field of all samples, or looks up what was measured.
+  absl::StatusOr<std::shared_ptr<const survey::ValueSizes>> MeasureSamples(
+      const survey::Subject& subject, const std::stop_token& stop);
   // Makes the loader that the stream is for a member of the coordinated order
   // of its kind. RESOURCE_EXHAUSTED: no memory for it.
   absl::Status JoinOrder(std::uint32_t uid, stream::StreamSpec* stream_spec);
@@ -91,6 +103,7 @@ class LoaderOpener {
   device::DeviceDirectory* const devices_;
   const dataset::Catalog* const catalog_;
   dataset::composed::Composer datasets_;
+  survey::SurveyCatalog surveys_;
   CoordinatorDirectory coordinators_;
   StreamDirectory streams_;
 

@@ -13,7 +13,8 @@ constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kLongestUri = 4096;
 constexpr std::uint32_t kMaxBatchSize = 65536;
 constexpr std::uint32_t kMaxDepth = 16;
-constexpr double kMinRead = 1000;  // bytes a second
+constexpr double kMaxSeconds = 65536;  // of a batch
+constexpr double kMinRead = 1000;      // bytes a second
 constexpr double kMinCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 
@@ -75,6 +76,11 @@ absl::Status CheckLoader(const proto::LoaderSpec& spec) {
   if (batch.batch_size() < 1 || batch.batch_size() > kMaxBatchSize) {
     return absl::InvalidArgumentError(absl::StrCat(
         "batch_size is 1 to ", kMaxBatchSize, ", not ", batch.batch_size()));
+  }
+  if (!IsWithin(batch.max_seconds(), 0, kMaxSeconds)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_seconds is more than 0 and at most ", kMaxSeconds,
+                     ", not ", batch.max_seconds()));
   }
   if (batch.depth() > kMaxDepth) {
     return absl::InvalidArgumentError(

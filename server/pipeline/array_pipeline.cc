@@ -14,6 +14,14 @@ namespace {
 // further one of a pipeline has draws of its own.
 constexpr std::uint16_t kWindowDraws = 0xFF00;
 
+// The part of an array that a view leaves, which has a byte at each index.
+AxisPart PresentPart(const ArrayView& view) {
+  const ArrayView::Axis& axis = view.axes().front();
+  return {.begin = view.skipped(),
+          .length = axis.present,
+          .is_padded = axis.present < axis.length};
+}
+
 }  // namespace
 
 bool ArrayPipeline::TakesAnyChannels() const {
@@ -57,6 +65,22 @@ absl::Status ArrayPipeline::CheckInput(const Array& array) const {
   return absl::InvalidArgumentError(absl::StrCat(
       "is an array of ", Describe(type), ", but that of sample 0 is of ",
       Describe(input_.tensor, input_.ragged_axis), ", as all must be"));
+}
+
+std::uint64_t ArrayPipeline::LengthFrom(std::uint64_t length) const {
+  std::size_t axis = input_.ragged_axis.value_or(0);
+  for (const Op& op : ops_) {
+    if (const auto* const slice = std::get_if<Slice>(&op)) {
+      if (slice->axis == axis) length = PartOf(*slice, length).second;
+    } else if (const auto* const window = std::get_if<Window>(&op)) {
+      if (window->axis == axis) length = window->length;
+    } else {
+      const auto& order = std::get<Transpose>(op).order;
+      axis = static_cast<std::size_t>(
+          std::find(order.begin(), order.end(), axis) - order.begin());
+    }
+  }
+  return length;
 }
 
 absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
@@ -129,19 +153,29 @@ std::size_t ArrayPipeline::FirstParts() const {
       std::find_if_not(ops_.begin(), ops_.end(), takes_part) - ops_.begin());
 }
 
-absl::StatusOr<AxisPart> ArrayPipeline::PartFor(const Array& array,
-                                                const SampleKey& key) const {
+absl::StatusOr<ArrayView> ArrayPipeline::FirstAxis(const Array& array,
+                                                   const SampleKey& key) const {
   FOREBAY_RETURN_IF_ERROR(CheckInput(array));
-  // An array with a byte at each index shows where the part begins.
   const std::uint64_t length = array.type.shape.front();
   const TensorType bytes{proto::DType::kUint8, {length}, length};
   ArrayView view(bytes, nullptr);
   for (std::size_t i = 0; i < FirstParts(); ++i)
     FOREBAY_RETURN_IF_ERROR(Apply(ops_[i], key, view));
-  const ArrayView::Axis& axis = view.axes().front();
-  return AxisPart{.begin = view.skipped(),
-                  .length = axis.present,
-                  .is_padded = axis.present < axis.length};
+  return view;
+}
+
+absl::StatusOr<AxisPart> ArrayPipeline::PartFor(const Array& array,
+                                                const SampleKey& key) const {
+  FOREBAY_ASSIGN_OR_RETURN(const ArrayView view, FirstAxis(array, key));
+  return PresentPart(view);
+}
+
+absl::StatusOr<AxisPart> ArrayPipeline::PartFor(const Array& array,
+                                                const SampleKey& key,
+                                                const AxisPart& made) const {
+  FOREBAY_ASSIGN_OR_RETURN(ArrayView view, FirstAxis(array, key));
+  if (makes_parts()) view.Cut(0, made.begin, made.length);
+  return PresentPart(view);
 }
 
 bool ArrayPipeline::TakesPartAlone(const AxisPart& part) const {

@@ -73,6 +73,10 @@ class ArrayPipeline {
   // The type of the arrays that Run makes. They may differ in the first axis
   // alone.
   const ArrayType& output() const { return output_; }
+  // Returns how many elements the axis in which arrays differ has in the
+  // output, if it has so many in the input; if they do not differ, the first
+  // one. A window counts in full.
+  std::uint64_t LengthFrom(std::uint64_t length) const;
   // How many RandomWindows it has.
   std::uint16_t windows() const { return windows_; }
 
@@ -81,6 +85,13 @@ class ArrayPipeline {
   // are used. INVALID_ARGUMENT: as Run.
   absl::StatusOr<AxisPart> PartFor(const Array& array,
                                    const SampleKey& key) const;
+  // The same for a part of what Run makes, which `made` says of its first axis.
+  absl::StatusOr<AxisPart> PartFor(const Array& array, const SampleKey& key,
+                                   const AxisPart& made) const;
+  // Whether any part of what it makes is made of a part of the array.
+  bool makes_parts() const {
+    return FirstParts() == ops_.size() && !steps_.use_index();
+  }
   // Whether what Run makes of an array is just that part of it.
   bool TakesPartAlone(const AxisPart& part) const;
 
@@ -129,6 +140,9 @@ class ArrayPipeline {
   absl::Status CheckInput(const Array& array) const;
   // The number of ops that take a part of the first axis before any other.
   std::size_t FirstParts() const;
+  // An array with a byte at each index, with the part that these leave.
+  absl::StatusOr<ArrayView> FirstAxis(const Array& array,
+                                      const SampleKey& key) const;
   absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
 
   ArrayType input_;

@@ -29,6 +29,10 @@ bool CountBytes(TensorType* type) {
   return true;
 }
 
+AxisPart PartOf(const audio::FrameRange& range) {
+  return {.begin = range.begin, .length = range.length};
+}
+
 bool IsAligned(const std::uint8_t* data) {
   return reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0;
 }
@@ -168,6 +172,93 @@ std::uint64_t ArrayTransform::LongestFrom(std::uint64_t length) const {
   return std::min(signal.frames, output().tensor.shape.front());
 }
 
+Outcome ArrayTransform::OutcomeOf(std::uint64_t length,
+                                  std::uint32_t rate) const {
+  audio::Signal signal{.frames = length, .rate = rate};
+  Outcome outcome{.length = length, .frames = length, .rate = rate};
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::uint64_t before = signal.frames;
+    signal.frames = parts_[i]->LengthFrom(before);
+    if (signal.rate > 0) {
+      outcome.frames = signal.frames;
+    } else if (before > 0) {
+      // Of a spectrogram, whose times have no rate.
+      const unsigned __int128 frames =
+          static_cast<unsigned __int128>(outcome.frames) * signal.frames;
+      outcome.frames =
+          static_cast<std::uint64_t>((frames + before - 1) / before);
+    }
+    if (i == stages_.size()) break;
+    const auto made = stages_[i].op->OutputOf(signal);
+    if (!made.ok()) return Outcome{.rate = rate};
+    signal = *made;
+    if (signal.rate > 0) {
+      outcome.frames = signal.frames;
+      outcome.rate = signal.rate;
+    }
+  }
+  outcome.length = signal.frames;
+  return outcome;
+}
+
+absl::Status ArrayTransform::Follow(std::size_t i, const SampleKey& key,
+                                    Step* step) const {
+  FOREBAY_ASSIGN_OR_RETURN(const ArrayView view,
+                           parts_[i]->ViewOf(step->input, key));
+  step->signal = {.frames = view.axes()[0].length,
+                  .rate = step->input.sample_rate};
+  if (parts_[i]->input().any_channels)
+    step->signal.each = view.axes()[1].length;
+  FOREBAY_ASSIGN_OR_RETURN(step->made, stages_[i].op->OutputOf(step->signal));
+  step->in = {.begin = 0, .length = step->signal.frames};
+  step->part = {.begin = 0, .length = step->made.frames};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Array> ArrayTransform::OutputOf(const Stage& stage,
+                                               const Step& step) {
+  Array output;
+  output.type = stage.output;
+  output.type.shape.front() = step.made.frames;
+  if (!CountBytes(&output.type))
+    return absl::InvalidArgumentError("is too long");
+  output.sample_rate = step.made.rate;
+  return output;
+}
+
+absl::StatusOr<std::vector<ArrayTransform::Step>> ArrayTransform::StepsOf(
+    const Array& array, const SampleKey& key) const {
+  std::vector<Step> steps(stages_.size());
+  Array whole;
+  whole.type = array.type;
+  whole.sample_rate = array.sample_rate;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].input = std::move(whole);
+    FOREBAY_RETURN_IF_ERROR(Follow(i, key, &steps[i]));
+    FOREBAY_ASSIGN_OR_RETURN(whole, OutputOf(stages_[i], steps[i]));
+  }
+  // Backwards: how much of each output the ops behind it look at.
+  FOREBAY_ASSIGN_OR_RETURN(AxisPart wanted, parts_.back()->PartFor(whole, key));
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    Step& step = steps[i];
+    if (stages_[i].op->makes_parts() && parts_[i]->makes_parts()) {
+      step.part = {.begin = wanted.begin, .length = wanted.length};
+      FOREBAY_ASSIGN_OR_RETURN(step.in,
+                               stages_[i].op->InputFor(step.signal, step.part));
+    }
+    FOREBAY_ASSIGN_OR_RETURN(
+        wanted, parts_[i]->PartFor(step.input, key, PartOf(step.in)));
+  }
+  return steps;
+}
+
+absl::StatusOr<AxisPart> ArrayTransform::PartFor(const Array& array,
+                                                 const SampleKey& key) const {
+  if (stages_.empty()) return parts_.front()->PartFor(array, key);
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<Step> steps, StepsOf(array, key));
+  return parts_.front()->PartFor(array, key, PartOf(steps.front().in));
+}
+
 // One array on its way through the stages.
 class ArrayTransform::Work {
  public:
@@ -177,7 +268,8 @@ class ArrayTransform::Work {
 
   // Takes the array through a part and the stage behind it. `is_last`: what
   // comes of it is the result.
-  absl::Status Run(const ArrayPipeline& part, const Stage& stage, bool is_last);
+  absl::Status Run(const ArrayPipeline& part, const Stage& stage,
+                   const Step& step, bool is_last);
   const Array& array() const { return array_; }
 
  private:
@@ -210,19 +302,14 @@ absl::StatusOr<const float*> ArrayTransform::Work::Gather(
 }
 
 absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
-                                       const Stage& stage, bool is_last) {
-  FOREBAY_ASSIGN_OR_RETURN(const ArrayView view, part.ViewOf(array_, key_));
+                                       const Stage& stage, const Step& step,
+                                       bool is_last) {
+  FOREBAY_ASSIGN_OR_RETURN(ArrayView view, part.ViewOf(array_, key_));
+  view.Cut(0, step.in.begin, step.in.length);
   FOREBAY_ASSIGN_OR_RETURN(const float* const in, Gather(part, view));
-  audio::Signal signal{.frames = view.axes()[0].length,
-                       .rate = array_.sample_rate};
-  if (part.input().any_channels) signal.each = view.axes()[1].length;
-  FOREBAY_ASSIGN_OR_RETURN(const audio::Signal made,
-                           stage.op->OutputOf(signal));
-  std::uint64_t elements = 0;
-  std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(made.frames, stage.each, &elements) ||
-      __builtin_mul_overflow(elements, sizeof(float), &bytes))
-    return absl::InvalidArgumentError("is too long");
+  // OutputOf has counted those of the whole.
+  const std::uint64_t elements = step.part.length * stage.each;
+  const std::uint64_t bytes = elements * sizeof(float);
   float* to = nullptr;
   if (is_last && bytes <= out_.size() && IsAligned(out_.data())) {
     to = reinterpret_cast<float*>(out_.data());
@@ -233,13 +320,14 @@ absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
         to, scratch_.Allocate<float>(elements, "an array between ops"));
   }
   transform::PhiloxDraws draws(key_.seed, key_.epoch, key_.sample, stage.draws);
-  FOREBAY_RETURN_IF_ERROR(stage.op->Run(in, signal, draws, scratch_, to));
+  FOREBAY_RETURN_IF_ERROR(
+      stage.op->makes_parts()
+          ? stage.op->RunPart(in, step.signal, step.part, draws, scratch_, to)
+          : stage.op->Run(in, step.signal, draws, scratch_, to));
   own_ = to;
-  array_ = {.type = stage.output,
-            .items = {reinterpret_cast<const std::uint8_t*>(to), bytes},
-            .sample_rate = made.rate};
-  array_.type.shape.front() = made.frames;
-  array_.type.bytes = bytes;
+  FOREBAY_ASSIGN_OR_RETURN(array_, OutputOf(stage, step));
+  array_.items = {reinterpret_cast<const std::uint8_t*>(to), bytes};
+  array_.first = step.part.begin;
   return absl::OkStatus();
 }
 
@@ -247,12 +335,14 @@ absl::StatusOr<std::uint64_t> ArrayTransform::Run(
     const Array& array, const SampleKey& key, Workspace& workspace,
     absl::Span<std::uint8_t> out) const {
   if (stages_.empty()) return parts_.back()->Run(array, key, out);
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<Step> steps, StepsOf(array, key));
   transform::Scratch& scratch = workspace.parts().scratch;
   scratch.ResetBehind(array.items);
   Work work(array, key, scratch, out);
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const bool is_last = i + 1 == stages_.size() && parts_.back()->is_empty();
-    FOREBAY_RETURN_IF_ERROR(work.Run(*parts_[i], stages_[i], is_last));
+    FOREBAY_RETURN_IF_ERROR(
+        work.Run(*parts_[i], stages_[i], steps[i], is_last));
   }
   if (work.array().items.data() == out.data()) {
     FOREBAY_RETURN_IF_ERROR(parts_.back()->ViewOf(work.array(), key).status());

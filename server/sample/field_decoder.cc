@@ -8,6 +8,7 @@
 #include "server/base/status.h"
 #include "server/pipeline/decode/integer_text.h"
 #include "server/pipeline/decode/utf8_text.h"
+#include "server/pipeline/tiff_array.h"
 #include "server/sample/annotate_error.h"
 
 namespace forebay::sample {
@@ -60,6 +61,7 @@ absl::Status DecodeBytes(const dataset::Field& type, std::size_t field,
     case FieldKind::kArray: {
       if (type.array.has_value())
         return DecodeElements(type, field, bytes, target);
+      if (pipeline::IsTiff(bytes)) return target.SetTiff(field, bytes);
       FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array array,
                                pipeline::ReadArray(bytes));
       return target.SetArray(field, array);

@@ -29,6 +29,9 @@ class FieldTarget {
   // An array that says its type itself.
   virtual absl::Status SetArray(std::size_t field,
                                 const pipeline::Array& array) = 0;
+  // A TIFF file whose first image is an array, which the target decodes.
+  virtual absl::Status SetTiff(std::size_t field,
+                               absl::Span<const std::uint8_t> file) = 0;
   // An audio file, of which the target decodes what it needs.
   virtual absl::Status SetAudio(std::size_t field,
                                 absl::Span<const std::uint8_t> file) = 0;

@@ -62,6 +62,14 @@ absl::Status CheckNames(const proto::DatasetSpec& spec) {
   return absl::OkStatus();
 }
 
+// Whether some of the dataset came in memory of the client's.
+bool HasMemory(const proto::DatasetSpec& spec) {
+  return spec.format() == proto::DatasetSpec::SUBSET ||
+         spec.format() == proto::DatasetSpec::ARRAYS ||
+         (spec.format() == proto::DatasetSpec::MANIFEST &&
+          spec.manifest().empty());
+}
+
 // Walks the tree of a dataset's parts.
 class Distributor {
  public:
@@ -78,16 +86,17 @@ class Distributor {
     }
     FOREBAY_RETURN_IF_ERROR(CheckNames(spec));
     DatasetInputs inputs;
+    if (HasMemory(spec)) {
+      if (fds.empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(spec.uri(), ": its memory did not come"));
+      }
+      inputs.memory = std::move(fds.back());
+      fds.remove_suffix(1);
+    }
     switch (spec.format()) {
       case proto::DatasetSpec::SUBSET:
       case proto::DatasetSpec::ARRAYS:
-        if (fds.empty()) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(spec.uri(), ": its memory did not come"));
-        }
-        inputs.memory = std::move(fds.back());
-        fds.remove_suffix(1);
-        break;
       case proto::DatasetSpec::CONCATENATION:
       case proto::DatasetSpec::PRODUCED:
         break;

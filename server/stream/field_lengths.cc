@@ -7,32 +7,45 @@
 #include "server/base/check.h"
 
 namespace forebay::stream {
-namespace {
 
-constexpr std::uint64_t kLongest = std::uint64_t{1} << 40;
+std::uint64_t LengthOf(const pipeline::Outcome& outcome, LengthUnit unit) {
+  std::uint64_t length = outcome.length;
+  if (unit == LengthUnit::kTime) {
+    const std::uint64_t rate = std::max(outcome.rate, std::uint32_t{1});
+    const unsigned __int128 units =
+        static_cast<unsigned __int128>(outcome.frames) * kUnitsPerSecond;
+    length = static_cast<std::uint64_t>(
+        std::min<unsigned __int128>((units + rate - 1) / rate, kLongestLength));
+  }
+  return std::clamp<std::uint64_t>(length, 1, kLongestLength);
+}
 
-using FieldBytes = std::array<std::uint64_t, dataset::kMaxDatasetFields>;
-
-}  // namespace
+bool IndexHasLengths(const dataset::Dataset& dataset, const FieldType& type) {
+  return !dataset.is_self_describing() && !type.is_clip();
+}
 
 FieldLengths::FieldLengths(std::shared_ptr<const dataset::Dataset> dataset,
-                           std::size_t field, FieldType type)
-    : dataset_(std::move(dataset)), field_(field), type_(std::move(type)) {
+                           std::size_t field, FieldType type,
+                           std::shared_ptr<const survey::ValueSizes> sizes,
+                           LengthUnit unit)
+    : dataset_(std::move(dataset)),
+      field_(field),
+      type_(std::move(type)),
+      sizes_(std::move(sizes)),
+      unit_(unit) {
   FOREBAY_CHECK(type_.varies());
+  FOREBAY_CHECK(sizes_ == nullptr || sizes_->size() == dataset_->size());
 }
 
 std::uint64_t FieldLengths::LengthOf(std::uint64_t sample) const {
-  std::uint64_t length = 0;
-  if (are_exact()) {
-    FieldBytes bytes;
-    dataset_->MostBytesOf(
-        sample, absl::MakeSpan(bytes.data(), dataset_->fields().size()));
-    length = bytes[field_];
-    if (type_.ragged) length = type_.ElementsIn(length, type_.header_bytes);
-  } else {
-    length = dataset_->SizeOf(sample);
-  }
-  return std::clamp<std::uint64_t>(length, 1, kLongest);
+  if (sizes_ != nullptr)
+    return stream::LengthOf(type_.OutcomeOf(sizes_->Of(sample)), unit_);
+  std::array<std::uint64_t, dataset::kMaxDatasetFields> bytes;
+  dataset_->MostBytesOf(
+      sample, absl::MakeSpan(bytes.data(), dataset_->fields().size()));
+  std::uint64_t length = bytes[field_];
+  if (type_.ragged) length = type_.ElementsIn(length, type_.header_bytes);
+  return std::clamp<std::uint64_t>(length, 1, kLongestLength);
 }
 
 }  // namespace forebay::stream

@@ -13,6 +13,7 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/pipeline/array.h"
+#include "server/pipeline/tiff_array.h"
 
 namespace forebay::stream {
 namespace {
@@ -55,15 +56,10 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstClip(
   return dataset.Unpack(0, bytes, room);
 }
 
-// The array that the first sample has in `field`, whose value is `file`.
-absl::StatusOr<pipeline::Array> FirstArray(
-    const Field& field, absl::Span<const std::uint8_t> file) {
-  auto array = pipeline::ReadArray(file);
-  if (!array.ok()) {
-    return base::Annotate(array.status(),
-                          absl::StrCat("sample 0: ", field.name));
-  }
-  return array;
+absl::StatusOr<pipeline::TensorType> TypeOfNpy(
+    absl::Span<const std::uint8_t> file) {
+  FOREBAY_ASSIGN_OR_RETURN(pipeline::Array array, pipeline::ReadArray(file));
+  return std::move(array.type);
 }
 
 absl::Status CheckPipelines(const FieldPipelines& pipelines,
@@ -128,6 +124,25 @@ absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
 
 std::optional<std::uint64_t> LongestOf(const Field& field) {
   return field.ragged() ? std::optional(field.longest) : std::nullopt;
+}
+
+// As SetArray, of files that say their type, of which the first is `file`.
+absl::Status SetFiles(const Field& field, absl::Span<const std::uint8_t> file,
+                      const FieldPipelines& pipelines, FieldType* type) {
+  type->is_tiff = pipeline::IsTiff(file);
+  const auto first =
+      type->is_tiff ? pipeline::TypeOfTiff(file, {}) : TypeOfNpy(file);
+  if (!first.ok()) {
+    return base::Annotate(first.status(),
+                          absl::StrCat("sample 0: ", field.name));
+  }
+  // The bytes of compressed images tell nothing of their lengths: all are
+  // alike.
+  if (type->is_tiff)
+    return SetArray(field, *first, std::nullopt, 0, pipelines, type);
+  type->header_bytes =
+      file.size() - std::min<std::uint64_t>(file.size(), first->bytes);
+  return SetArray(field, *first, LongestOf(field), 0, pipelines, type);
 }
 
 // Where the first op ends what it takes of a clip, if it counts from the start.
@@ -195,6 +210,23 @@ std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
   return pipeline->LongestFrom(bytes > header ? (bytes - header) / each : 0);
 }
 
+pipeline::Outcome FieldType::OutcomeOf(const survey::ValueSize& size) const {
+  if (pipeline == nullptr) return {.length = size.size};
+  if (is_clip()) return pipeline->OutcomeOf(size.size, size.rate);
+  const pipeline::ArrayType& input = pipeline->input();
+  std::uint64_t each = proto::SizeOf(input.tensor.dtype);  // bytes
+  for (std::size_t i = 0; i < input.tensor.shape.size(); ++i)
+    if (i != input.ragged_axis.value_or(0)) each *= input.tensor.shape[i];
+  return pipeline->OutcomeOf(each == 0 ? 0 : size.size / each, size.rate);
+}
+
+std::uint64_t FieldType::BytesOfEach() const {
+  if (!ragged) return 1;
+  std::uint64_t bytes = proto::SizeOf(value.dtype);
+  for (std::size_t i = 1; i < value.shape.size(); ++i) bytes *= value.shape[i];
+  return bytes;
+}
+
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
                                        std::string_view field) {
   const auto found =
@@ -257,12 +289,7 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     } else if (field.kind == FieldKind::kArray) {
       FOREBAY_ASSIGN_OR_RETURN(const auto file,
                                FirstBytes(values[i], first_sample));
-      FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array first,
-                               FirstArray(field, file));
-      type.header_bytes =
-          file.size() - std::min<std::uint64_t>(file.size(), first.type.bytes);
-      FOREBAY_RETURN_IF_ERROR(SetArray(field, first.type, LongestOf(field),
-                                       first.sample_rate, pipelines, &type));
+      FOREBAY_RETURN_IF_ERROR(SetFiles(field, file, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;

@@ -14,6 +14,7 @@
 #include "server/dataset/dataset.h"
 #include "server/pipeline/array_transform.h"
 #include "server/pipeline/pipeline.h"
+#include "server/survey/value_sizes.h"
 
 namespace forebay::stream {
 
@@ -32,6 +33,8 @@ struct FieldType {
   // Of clips, which are arrays that are decoded: frames for each byte, as many
   // as there usually are at most. 0: it is no clip.
   std::uint64_t frames_per_byte = 0;
+  // Whether it is an array that is decoded from a TIFF image.
+  bool is_tiff = false;
   // Makes each value of an array that is read. Null: it is no array, or its
   // values are made elsewhere.
   std::shared_ptr<const pipeline::ArrayTransform> pipeline = nullptr;
@@ -47,6 +50,11 @@ struct FieldType {
   // Elements along the first axis of an array that is ragged, of which the
   // index counts so many bytes, `header` of them before its elements; at most.
   std::uint64_t ElementsIn(std::uint64_t bytes, std::uint64_t header) const;
+  // Returns what becomes of a value whose size was measured.
+  pipeline::Outcome OutcomeOf(const survey::ValueSize& size) const;
+  // Bytes of what an array that is ragged has at each index of its first axis;
+  // 1 of other fields.
+  std::uint64_t BytesOfEach() const;
   // Where it lies for members at `place`.
   proto::Place PlaceFor(proto::Place place) const {
     return varies() || on_host ? proto::Place::kHost : place;
@@ -72,10 +80,10 @@ const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
 // Returns the types of all fields of `dataset`, which has `images`.
 // `first_sample` is the bytes of sample 0, or nothing if NeedsFirstSample is
 // false, and `room` is for what is unpacked of it. UNIMPLEMENTED and DATA_LOSS:
-// pipeline::ReadArray says so of sample 0's arrays, or audio::ClipDecoder of
-// its clips. INVALID_ARGUMENT: a pipeline is of no field that is an array or an
-// image, or cannot be made of the array. Errors name the field. Thread-safe;
-// never blocks.
+// pipeline::ReadArray or TypeOfTiff says so of sample 0's arrays, or
+// audio::ClipDecoder of its clips. INVALID_ARGUMENT: a pipeline is of no field
+// that is an array or an image, or cannot be made of the array. Errors name the
+// field. Thread-safe; never blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const ImagePipelines& images,
     const FieldPipelines& pipelines,

@@ -18,6 +18,14 @@ std::uint64_t Sum(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 // samples' has more counts as `beyond`.
 constexpr std::uint64_t kTextEach = 8;
 
+// At least a * b, for all that both lose as floating-point numbers.
+std::uint64_t Product(std::uint64_t a, double b) {
+  constexpr double kMost = 9e18;
+  const double product = static_cast<double>(a) * b * (1 + 1e-9) + 1;
+  return product < kMost ? static_cast<std::uint64_t>(product)
+                         : ~std::uint64_t{0};
+}
+
 std::uint64_t EachOf(const FieldType& type) {
   const std::uint64_t longest = type.value.shape.front();
   if (!type.ragged) return kTextEach;
@@ -45,6 +53,11 @@ void RoomSurvey::Add(absl::Span<const std::uint64_t> bytes,
     const std::uint64_t by_length = Sum(0, length, sizes.each);
     if (bytes[i] > by_length)
       sizes.beyond = std::max(sizes.beyond, bytes[i] - by_length);
+    if (length > 0) {
+      sizes.most_each =
+          std::max(sizes.most_each,
+                   static_cast<double>(bytes[i]) / static_cast<double>(length));
+    }
   }
   if (length > 0) lengths_.Add(length);
 }
@@ -63,7 +76,8 @@ std::vector<std::uint64_t> RoomSurvey::BytesFor(std::uint32_t samples,
     if (most == 0) continue;
     const std::uint64_t by_length =
         Sum(Sum(0, samples, sizes->beyond), most, sizes->each);
-    bytes.back() = std::min(bytes.back(), by_length);
+    bytes.back() =
+        std::min({bytes.back(), by_length, Product(most, sizes->most_each)});
   }
   return bytes;
 }

@@ -35,6 +35,8 @@ class RoomSurvey {
     std::uint64_t longest = 0;  // bytes of the longest value
     // The most that a value has beyond `each` of its sample's length.
     std::uint64_t beyond = 0;
+    // The most bytes that a value has for each unit of its sample's length.
+    double most_each = 0;
     SizeHistogram bytes;
   };
 

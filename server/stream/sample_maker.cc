@@ -2,6 +2,7 @@
 
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/pipeline/tiff_array.h"
 #include "server/sample/annotate_error.h"
 #include "server/sample/field_decoder.h"
 #include "server/stream/clip_maker.h"
@@ -38,6 +39,17 @@ class SampleMaker::Row final : public sample::FieldTarget {
     if (TypeOf(field).ragged)
       layout().SetLength(slot(), field, pending_->index, bytes);
     return absl::OkStatus();
+  }
+  absl::Status SetTiff(std::size_t field,
+                       absl::Span<const std::uint8_t> file) override {
+    // Other samples are as the first one, for which there is the room.
+    if (!TypeOf(field).is_tiff) {
+      return absl::InvalidArgumentError(
+          "is a TIFF image, but sample 0 has a .npy file, as all must");
+    }
+    FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array array,
+                             pipeline::ReadTiff(file, *workspace_));
+    return SetArray(field, array);
   }
   absl::Status SetAudio(std::size_t field,
                         absl::Span<const std::uint8_t> file) override {
@@ -111,7 +123,7 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     auto scratch = workspace.RoomToUnpack(bytes);
     // To make one value would spoil the next one there.
-    if (scratch.ok() && (spec_->share_scratch() || spec_->has_clips()))
+    if (scratch.ok() && (spec_->share_scratch() || spec_->decodes_arrays()))
       return made.Add(bytes);
     return scratch;
   };

@@ -13,8 +13,10 @@ constexpr std::uint64_t kLeastHeader = 64;
 }  // namespace
 
 SampleRoom::SampleRoom(std::shared_ptr<const dataset::Dataset> dataset,
-                       std::vector<FieldType> fields)
-    : dataset_(std::move(dataset)), fields_(std::move(fields)) {
+                       std::vector<FieldType> fields, MeasuredField measured)
+    : dataset_(std::move(dataset)),
+      fields_(std::move(fields)),
+      measured_(std::move(measured)) {
   FOREBAY_CHECK(fields_.size() == dataset_->fields().size());
 }
 
@@ -25,6 +27,10 @@ void SampleRoom::BytesOf(std::uint64_t sample,
     const FieldType& type = fields_[i];
     if (!type.varies()) {
       bytes[i] = 0;
+    } else if (measured_.sizes != nullptr && measured_.field == i) {
+      const auto outcome = type.OutcomeOf(measured_.sizes->Of(sample));
+      if (__builtin_mul_overflow(type.BytesOfEach(), outcome.length, &bytes[i]))
+        bytes[i] = ~std::uint64_t{0};
     } else if (type.ragged) {
       const std::uint64_t longest = type.value.shape.front();
       const std::uint64_t each = longest == 0 ? 0 : type.value.bytes / longest;

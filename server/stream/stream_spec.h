@@ -71,9 +71,12 @@ struct StreamSpec {
                                    field.pipeline->uses_scratch());
                          }) > 1;
   }
-  bool has_clips() const {
+  // Whether fields are arrays that are decoded in scratch memory.
+  bool decodes_arrays() const {
     return std::any_of(fields.begin(), fields.end(),
-                       [](const FieldType& field) { return field.is_clip(); });
+                       [](const FieldType& field) {
+                         return field.is_clip() || field.is_tiff;
+                       });
   }
   // The number of the first field that is an image. There must be one.
   std::size_t image_field() const {

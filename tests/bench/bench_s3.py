@@ -5,11 +5,9 @@ for moto makes some hundreds of answers a second: it does not look at signatures
 """
 
 import pathlib
-import subprocess
 import tempfile
 
-from far_buckets import OBJECT_BYTES, OBJECTS, measure
-from readers import program
+from far_buckets import measure, serving
 
 KEYS = ("[default]\naws_access_key_id = AKIABENCH\n"
         "aws_secret_access_key = secret\n")
@@ -17,15 +15,9 @@ KEYS = ("[default]\naws_access_key_id = AKIABENCH\n"
 
 def run():
     """Rows: see measure()."""
-    with tempfile.TemporaryDirectory() as temporary, subprocess.Popen(
-            [program("buckets/serve_s3"), "--objects", str(OBJECTS), "--bytes",
-             str(OBJECT_BYTES)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE) as server:
+    with tempfile.TemporaryDirectory() as temporary, \
+            serving("s3") as (port, pid):
         credentials = pathlib.Path(temporary) / "credentials"
         credentials.write_text(KEYS)
-        try:
-            return measure("s3", int(server.stdout.readline()), server.pid,
-                           "s3://bucket", "/bucket/",
-                           ("--credentials", str(credentials)))
-        finally:
-            server.stdin.close()
+        return measure("s3", port, pid, "s3://bucket", "/bucket/",
+                       ("--credentials", str(credentials)))

@@ -1,4 +1,4 @@
-"""Buckets behind a slow link: ours, and libcurl alone.
+"""Buckets and HDFS behind a slow link: ours, and libcurl alone.
 
 Between a server and the readers is a link that adds 30 ms to each request and
 carries 100 MB/s. Ours finds out by itself how many requests at once are best,
@@ -23,6 +23,24 @@ DELAY_MS, MEGABYTES = 30, 100
 STALLED, STALL_SECONDS = 0.01, 5
 FOUND_SECONDS, SECONDS = 10, 5
 CONNECTIONS = (8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256)
+
+
+@contextlib.contextmanager
+def serving(kind):
+    """The bench's objects on a server of the unit tests: its port and process's
+    number.
+
+    Args:
+      kind: "s3" or "hdfs"; they lie in the bucket, or folder, "bucket".
+    """
+    with subprocess.Popen(
+            [program("buckets/serve_objects"), kind, "--objects", str(OBJECTS),
+             "--bytes", str(OBJECT_BYTES)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE) as process:
+        try:
+            yield int(process.stdout.readline()), process.pid
+        finally:
+            process.stdin.close()
 
 
 @contextlib.contextmanager
@@ -53,10 +71,10 @@ def _ours(url, uri, options):
                      str(FOUND_SECONDS), "--seconds", str(SECONDS), *options])
 
 
-def _bare(base, connections, seconds):
-    return _measure([program("buckets/bare_http"), base, "--objects",
-                     str(OBJECTS), "--connections", str(connections),
-                     "--seconds", str(seconds)])["rate"]
+def _bare(base, query, connections, seconds):
+    return _measure([program("buckets/bare_http"), base, "--query", query,
+                     "--objects", str(OBJECTS), "--connections",
+                     str(connections), "--seconds", str(seconds)])["rate"]
 
 
 def _cpu_seconds(pid):
@@ -84,7 +102,7 @@ class _Watch:
         return found
 
 
-def measure(name, port, pid, uri, path, options=()):
+def measure(name, port, pid, uri, path, options=(), query="?alt=media"):
     """Rows: bytes a second, then with stalls, then what it took.
 
     Args:
@@ -93,23 +111,27 @@ def measure(name, port, pid, uri, path, options=()):
       uri: the bucket's; it holds OBJECTS of OBJECT_BYTES, called 0, 1, ...
       path: what their URLs have before these names.
       options: of our reader.
+      query: what their URLs have after these names.
     """
     with link(port) as (url, link_pid), \
             link(port, "--stalled", str(STALLED), "--stall-seconds",
                  str(STALL_SECONDS)) as (stalling_url, _):
-        best = max(CONNECTIONS, key=lambda count: _bare(url + path, count, 2))
-        watch, found = _Watch(pid, link_pid), []
+        best = max(CONNECTIONS,
+                   key=lambda count: _bare(url + path, query, count, 2))
+        watch, found = _Watch(pid, link_pid), {url: [], stalling_url: []}
 
         def ours(address):
-            found.append(watch.around(lambda: _ours(address, uri, options)))
-            return found[-1]["rate"]
+            found[address].append(
+                watch.around(lambda: _ours(address, uri, options)))
+            return found[address][-1]["rate"]
 
         calm, bare, stalling = in_turns(
-            ROUNDS, lambda: ours(url), lambda: _bare(url + path, best, SECONDS),
+            ROUNDS, lambda: ours(url),
+            lambda: _bare(url + path, query, best, SECONDS),
             lambda: ours(stalling_url))
-    tuned = sorted(one["concurrency"] for one in found[0::2])[ROUNDS // 2]
-    hedges = sum(one["hedges"] for one in found[1::2])
-    requests = sum(one["requests"] for one in found[1::2])
+    tuned = sorted(one["concurrency"] for one in found[url])[ROUNDS // 2]
+    hedges = sum(one["hedges"] for one in found[stalling_url])
+    requests = sum(one["requests"] for one in found[stalling_url])
     return [
         row(name, f"ours / libcurl alone, {best} connections", calm, bare,
             "MB/s"),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/base/clock.h"
+#include "server/base/mutex.h"
 #include "server/base/status.h"
 #include "server/storage/gcs/credentials.h"
 #include "server/storage/gcs/gcs_protocol.h"
@@ -12,11 +13,14 @@
 #include "server/storage/s3/listing.h"
 #include "server/storage/s3/s3_protocol.h"
 #include "server/storage/s3/s3_root.h"
+#include "server/storage/webhdfs/hdfs_root.h"
+#include "server/storage/webhdfs/webhdfs_protocol.h"
 
 namespace forebay::tests {
 
 namespace gcs = storage::gcs;
 namespace s3 = storage::s3;
+namespace webhdfs = storage::webhdfs;
 
 absl::StatusOr<std::unique_ptr<BucketPlace>> BucketPlace::Open(
     const std::string& endpoint, const std::string& uri,
@@ -24,6 +28,8 @@ absl::StatusOr<std::unique_ptr<BucketPlace>> BucketPlace::Open(
   auto place = std::make_unique<BucketPlace>();
   FOREBAY_RETURN_IF_ERROR(uri.starts_with("s3://")
                               ? place->OpenS3(endpoint, uri, reader, client)
+                          : uri.starts_with("hdfs://")
+                              ? place->OpenHdfs(endpoint, uri, client)
                               : place->OpenGcs(endpoint, uri, reader, client));
   return place;
 }
@@ -70,9 +76,28 @@ absl::Status BucketPlace::OpenS3(const std::string& endpoint,
   return absl::OkStatus();
 }
 
+absl::Status BucketPlace::OpenHdfs(const std::string& endpoint,
+                                   const std::string& uri,
+                                   storage::http::Client* client) {
+  FOREBAY_ASSIGN_OR_RETURN(root_,
+                           webhdfs::HdfsRoot::Create(uri, {endpoint, "", ""}));
+  files_ = std::make_unique<webhdfs::HdfsLister>(client);
+  protocol_ = std::make_unique<webhdfs::WebHdfsProtocol>();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<storage::ListedObject>> BucketPlace::List(
     storage::http::Client* client) const {
   std::vector<storage::ListedObject> objects;
+  if (files_ != nullptr) {
+    base::Mutex mutex;
+    const auto add = [&](storage::ListedObject object) {
+      base::MutexLock lock(&mutex);
+      objects.push_back(std::move(object));
+    };
+    FOREBAY_RETURN_IF_ERROR(files_->List(*root_, add, {}));
+    return objects;
+  }
   FOREBAY_RETURN_IF_ERROR(storage::http::ListObjects(
       client, lists_, [&objects](storage::ListedObject object) {
         objects.push_back(std::move(object));

@@ -16,6 +16,7 @@
 #include "server/storage/http/protocol.h"
 #include "server/storage/object_lister.h"
 #include "server/storage/s3/kept_credentials.h"
+#include "server/storage/webhdfs/hdfs_lister.h"
 
 namespace forebay::tests {
 
@@ -25,12 +26,12 @@ struct BucketReader {
   std::string credentials;    // s3://: a file of credentials
 };
 
-// A bucket of Cloud Storage or of S3, and what the daemon reads it with. Must
-// outlive the client that it is opened with, and its calls, and not the engine.
-// Open and List block.
+// A bucket of Cloud Storage or of S3, or a folder of HDFS, and what the daemon
+// reads it with. Must outlive the client that it is opened with, and its calls,
+// and not the engine. Open and List block.
 class BucketPlace {
  public:
-  // `uri` is gs://BUCKET/PREFIX or s3://BUCKET/PREFIX.
+  // `uri` is gs://BUCKET/PREFIX, s3://BUCKET/PREFIX or hdfs://HOST/PATH.
   static absl::StatusOr<std::unique_ptr<BucketPlace>> Open(
       const std::string& endpoint, const std::string& uri,
       const BucketReader& reader, storage::http::Client* client);
@@ -41,6 +42,8 @@ class BucketPlace {
   const std::shared_ptr<const storage::Root>& root() const { return root_; }
   const storage::http::Protocol* protocol() const { return protocol_.get(); }
   storage::http::Authorizer* authorizer() const { return authorizer_; }
+  // Whether answers tell the version; else a webhdfs::VersionedSource asks.
+  bool tells_versions() const { return files_ == nullptr; }
 
  private:
   absl::Status OpenGcs(const std::string& endpoint, const std::string& uri,
@@ -49,6 +52,8 @@ class BucketPlace {
   absl::Status OpenS3(const std::string& endpoint, const std::string& uri,
                       const BucketReader& reader,
                       storage::http::Client* client);
+  absl::Status OpenHdfs(const std::string& endpoint, const std::string& uri,
+                        storage::http::Client* client);
 
   std::unique_ptr<storage::gcs::TokenSource> tokens_;
   std::unique_ptr<storage::gcs::KeptToken> token_;
@@ -58,6 +63,7 @@ class BucketPlace {
   std::shared_ptr<const storage::Root> root_;
   std::unique_ptr<const storage::http::Protocol> protocol_;
   storage::http::PagedPlace lists_;
+  std::unique_ptr<storage::webhdfs::HdfsLister> files_;  // null: a bucket
 };
 
 }  // namespace forebay::tests

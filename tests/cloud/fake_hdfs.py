@@ -6,6 +6,7 @@ fills and reads it in the tests, so that not only we think that it is one. A nam
 node, and a data node that it leads to; files are in memory.
 """
 
+import hashlib
 import http.server
 import json
 import threading
@@ -13,6 +14,32 @@ import urllib.parse
 
 PREFIX = "/webhdfs/v1"
 NOT_FOUND = "FileNotFoundException"
+
+
+def _crc32c_table():
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+CRC32C = _crc32c_table()
+
+
+def checksum(content):
+    """What GETFILECHECKSUM tells of a file of one block: the MD5 of its blocks'
+    MD5s of the CRC32C of each 512 bytes."""
+    sums = b""
+    for begin in range(0, len(content), 512):
+        crc = 0xFFFFFFFF
+        for byte in content[begin:begin + 512]:
+            crc = crc >> 8 ^ CRC32C[(crc ^ byte) & 255]
+        sums += (crc ^ 0xFFFFFFFF).to_bytes(4, "big")
+    digest = hashlib.md5(hashlib.md5(sums).digest()).hexdigest()
+    return {"FileChecksum": {"algorithm": "MD5-of-0MD5-of-512CRC32C",
+                             "bytes": f"{512:08x}{0:016x}{digest}", "length": 28}}
 
 
 class _File:
@@ -74,7 +101,7 @@ class _NameNode(_Handler):
         if path in cluster.forbidden:
             return self._refuse(403, "AccessControlException",
                                 f"Permission denied: {path}")
-        if op in ("OPEN", "CREATE", "APPEND"):
+        if op in ("OPEN", "CREATE", "APPEND", "GETFILECHECKSUM"):
             if op != "CREATE" and path not in cluster.files:
                 return self._refuse(404, NOT_FOUND, path)
             offset = int(query.get("offset", 0))
@@ -119,6 +146,8 @@ class _DataNode(_Handler):
             return self._answer(201 if op == "CREATE" else 200)
         if path not in cluster.files:
             return self._refuse(404, NOT_FOUND, path)
+        if op == "GETFILECHECKSUM":
+            return self._answer(200, checksum(cluster.files[path].content))
         begin = int(query.get("offset", 0))
         end = begin + int(query.get("length", 1 << 60))
         return self._answer(200, cluster.files[path].content[begin:end],
@@ -134,6 +163,7 @@ class FakeHdfs:
       files: dict by absolute path; hold `lock` meanwhile.
       forbidden: set of paths that nobody may read.
       token: of delegation, which all requests need; "": none.
+      numbers: whether it tells files' numbers; else all files have one time.
       batches: entries of a part of a folder's list; 0: as an old server, which
         sends no parts.
       asked: list of (op, path, query) of all requests.
@@ -142,7 +172,8 @@ class FakeHdfs:
     def __init__(self):
         self.lock = threading.RLock()
         self.files, self.forbidden, self.asked = {}, set(), []
-        self.token, self.batches, self._numbers = "", 3, 16_385
+        self.token, self.batches, self.numbers = "", 3, True
+        self._last_number = 16_385
         self._servers = [http.server.ThreadingHTTPServer(
             ("127.0.0.1", 0), type("Node", (node,), {"cluster": self}))
             for node in (_NameNode, _DataNode)]
@@ -157,17 +188,21 @@ class FakeHdfs:
     def put(self, path, content):
         """Writes a file, which gets a number of its own."""
         with self.lock:
-            self._numbers += 1
-            self.files[path] = _File(self._numbers, content)
+            self._last_number += 1
+            self.files[path] = _File(self._last_number, content)
 
     def status(self, path, name=""):
         """The status of a path; None: there is no such thing."""
         if path in self.files:
             file = self.files[path]
-            return {"pathSuffix": name, "type": "FILE", "fileId": file.number,
-                    "length": len(file.content), "permission": "644",
-                    "modificationTime": file.modified, "owner": "somebody",
-                    "replication": 3, "blockSize": 134217728}
+            status = {"pathSuffix": name, "type": "FILE", "fileId": file.number,
+                      "length": len(file.content), "permission": "644",
+                      "modificationTime": file.modified, "owner": "somebody",
+                      "replication": 3, "blockSize": 134217728}
+            if not self.numbers:
+                del status["fileId"]
+                status["modificationTime"] = 1_700_000_000_000
+            return status
         if any(one.startswith(path + "/") for one in self.files):
             return {"pathSuffix": name, "type": "DIRECTORY", "fileId": 16_385,
                     "length": 0, "modificationTime": 0, "permission": "755",

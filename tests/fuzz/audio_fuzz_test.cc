@@ -1,5 +1,5 @@
 // Audio files: whatever the bytes, they are refused, or windows of them are
-// decoded.
+// decoded. What a part of a file tells of its length is what all of it does.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,11 +9,13 @@
 #include "absl/types/span.h"
 #include "server/audio/any_clip_decoder.h"
 #include "server/audio/audio_format.h"
+#include "server/audio/partial_file.h"
 #include "tests/fuzz/require.h"
 
 namespace {
 
 using forebay::audio::AnyClipDecoder;
+using forebay::audio::PartialFile;
 using forebay::fuzz::Require;
 
 constexpr std::uint64_t kMostNumbers = 1 << 16;
@@ -37,11 +39,30 @@ void DecodeWindow(absl::Span<const std::uint8_t> file, std::uint64_t quarters) {
   Require(status.ok() || absl::IsDataLoss(status));
 }
 
+// Measures the file by some of its first and last bytes.
+void MeasureParts(absl::Span<const std::uint8_t> file) {
+  AnyClipDecoder decoder;
+  const auto whole = decoder.Open(file);
+  for (const std::size_t eighths : {1, 2, 5, 7}) {
+    const std::size_t head = file.size() / 8 * eighths;
+    for (const std::size_t tail : {std::size_t{0}, (file.size() - head) / 3}) {
+      const auto part = decoder.Measure(
+          PartialFile(file.size(), file.first(head), file.last(tail)));
+      Require(part.ok() || head == file.size());
+      if (!part.ok() || !part->has_value()) continue;
+      Require(whole.ok() && (*part)->frames == whole->frames &&
+              (*part)->channels == whole->channels &&
+              (*part)->sample_rate == whole->sample_rate);
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const absl::Span<const std::uint8_t> file(data, size);
   for (const std::uint64_t quarters : {0, 1, 3}) DecodeWindow(file, quarters);
+  MeasureParts(file);
   return 0;
 }

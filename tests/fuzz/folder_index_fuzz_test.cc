@@ -29,7 +29,8 @@ void Require(bool condition) {
 
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
-  const auto decoded = DecodeFolderIndex(bytes, kFormat, memory);
+  forebay::dataset::IndexFileReader file(bytes);
+  const auto decoded = DecodeFolderIndex(file, kFormat, memory);
   if (!decoded.ok()) return;
   const FolderIndex& index = **decoded;
   std::uint64_t largest = 0;

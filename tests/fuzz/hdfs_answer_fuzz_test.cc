@@ -42,6 +42,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   TryFolder(text);
   const auto status = webhdfs::ParseFileStatus(text);
   Require(!status.ok() || status->version.size <= INT64_MAX);
+  const auto checksum = webhdfs::ParseChecksum(text);
+  Require(!checksum.ok() || checksum->size() < size);
+  forebay::storage::http::Answer leading;
+  leading.status = 307;
+  leading.headers = {{"location", std::string(text)}};
+  const auto place = webhdfs::DataNodeOf(leading);
+  Require(!place.ok() || place->starts_with("http"));
   for (const int code : {307, 400, 401, 403, 404, 500}) {
     forebay::storage::http::Answer answer;
     answer.status = code;

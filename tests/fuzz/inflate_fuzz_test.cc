@@ -15,6 +15,7 @@
 #include "server/storage/inflated/inflate_reader.h"
 #include "server/storage/inflated/inflate_scan.h"
 #include "server/storage/inflated/packed_scan.h"
+#include "server/storage/inflated/scratch_pool.h"
 #include "tests/fuzz/require.h"
 #include "tests/unit/server/base/ample_budget.h"
 
@@ -29,6 +30,7 @@ using forebay::storage::inflated::InflateReader;
 using forebay::storage::inflated::InflateScan;
 using forebay::storage::inflated::kWindowBytes;
 using forebay::storage::inflated::Packing;
+using forebay::storage::inflated::ScratchPool;
 using Bytes = absl::Span<const std::uint8_t>;
 
 // Enough for several points.
@@ -83,7 +85,8 @@ void ReadFrom(Packing packing, Bytes packed, const Result& scanned,
   std::vector<std::uint8_t> out(
       std::min<std::size_t>(100'000, scanned.text.size() - begin));
   auto reader = InflateReader::Create(packing, from.point, from.window, begin,
-                                      absl::MakeSpan(out));
+                                      absl::MakeSpan(out),
+                                      std::make_shared<ScratchPool>());
   Require(reader.ok());
   Bytes rest = packed.subspan(InflateReader::BeginOf(from.point));
   while (!(*reader)->done() && (!rest.empty() || (*reader)->pending())) {

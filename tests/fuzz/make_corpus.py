@@ -357,6 +357,8 @@ def make_records():
         "<II9Q", 3, 0, 2, 3, 1, len(names), 1, 3, 2, len(keys), 3) + files + ends +
         rest + struct.pack("<3Q", 5, 99, 0) + struct.pack("<2Q", 0, 8) + keys +
         struct.pack("<3Q", 9, 0, MOST) + bytes(16))
+    put("value_sizes/clips", b"FBYSIZES" + struct.pack("<II16x2Q", 1, 0, 3, 2) +
+        struct.pack("<3Q2I", 5, 1 << 44 | 7, MOST >> 20, 0, 16000) + bytes(16))
 
 
 def make_nested():

@@ -54,7 +54,7 @@ bool Parse(Bytes file, const std::vector<std::string>& names,
 }
 
 void ReadSample(Bytes file, const std::vector<std::string>& names) {
-  const auto format = NpzFormat::Create(names);
+  const auto format = NpzFormat::Create(names, false);
   if (!format.ok()) return;
   FileRecords records;
   const bool is_parsed = Parse(file, names, &records);

@@ -23,7 +23,8 @@ using forebay::fuzz::Require;
 
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
-  const auto decoded = DecodeRecordIndex(bytes, memory);
+  forebay::dataset::IndexFileReader file(bytes);
+  const auto decoded = DecodeRecordIndex(file, memory);
   if (!decoded.ok()) return;
   const RecordIndex& index = **decoded;
   std::uint64_t longest = 0;

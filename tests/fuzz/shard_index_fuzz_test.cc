@@ -29,7 +29,8 @@ void Require(bool condition) {
 
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
-  const auto decoded = DecodeShardIndex(bytes, memory);
+  forebay::dataset::IndexFileReader file(bytes);
+  const auto decoded = DecodeShardIndex(file, memory);
   if (!decoded.ok()) return;
   const ShardIndex& index = **decoded;
   std::uint64_t largest = 0;

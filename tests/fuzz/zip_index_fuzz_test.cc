@@ -24,12 +24,10 @@ using forebay::dataset::zip::FolderOfClasses;
 using forebay::dataset::zip::ZipIndex;
 using forebay::fuzz::Require;
 
-// Where the header says how long the index of images at the end is.
-constexpr std::size_t kImagesBytesOffset = 64;
-
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
-  const auto decoded = DecodeZipIndex(bytes, memory);
+  forebay::dataset::IndexFileReader file(bytes);
+  const auto decoded = DecodeZipIndex(file, memory);
   if (!decoded.ok()) return;
   const ZipIndex& index = **decoded;
   std::uint64_t longest = 0;
@@ -55,27 +53,14 @@ void Read(absl::Span<const std::uint8_t> bytes) {
           std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
 }
 
-// Gives the index of images a checksum that fits, if it lies there.
-void SealImages(std::string& bytes) {
-  std::uint64_t length = 0;
-  if (bytes.size() < kImagesBytesOffset + sizeof(length)) return;
-  std::memcpy(&length, bytes.data() + kImagesBytesOffset, sizeof(length));
-  if (length < kIndexFileChecksumBytes || length > bytes.size()) return;
-  std::string images = bytes.substr(bytes.size() - length);
-  images.resize(length - kIndexFileChecksumBytes);
-  SealIndexFile(images);
-  bytes.replace(bytes.size() - length, length, images);
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   Read({data, size});
   if (size < kIndexFileChecksumBytes) return 0;
-  // With fitting checksums, so that what lies behind them is reached.
+  // With a fitting checksum, so that what lies behind them is reached.
   std::string sealed(data, data + size - kIndexFileChecksumBytes);
-  SealImages(sealed);
   SealIndexFile(sealed);
   Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
   return 0;

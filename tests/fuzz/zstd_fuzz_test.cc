@@ -14,6 +14,7 @@
 #include "server/base/working_memory.h"
 #include "server/storage/inflated/access_point.h"
 #include "server/storage/inflated/packed_scan.h"
+#include "server/storage/inflated/scratch_pool.h"
 #include "server/storage/inflated/zstd_reader.h"
 #include "server/storage/inflated/zstd_scan.h"
 #include "tests/fuzz/require.h"
@@ -25,6 +26,7 @@ using forebay::base::WorkingMemory;
 using forebay::fuzz::Require;
 using forebay::storage::inflated::FoundPoint;
 using forebay::storage::inflated::kMostApart;
+using forebay::storage::inflated::ScratchPool;
 using forebay::storage::inflated::ZstdDecoders;
 using forebay::storage::inflated::ZstdReader;
 using forebay::storage::inflated::ZstdScan;
@@ -89,7 +91,8 @@ void ReadFrom(Bytes packed, const Result& scanned, const Point& from,
               const std::shared_ptr<ZstdDecoders>& decoders) {
   const std::uint64_t begin = from.offset + (end - from.offset) / 2;
   std::vector<std::uint8_t> out(std::min<std::size_t>(100'000, end - begin));
-  ZstdReader reader(decoders, begin - from.offset, absl::MakeSpan(out));
+  ZstdReader reader(decoders, std::make_shared<ScratchPool>(),
+                    begin - from.offset, absl::MakeSpan(out));
   Bytes rest = packed.subspan(from.bit / 8);
   while (!reader.done() && (!rest.empty() || reader.pending())) {
     const auto took =

@@ -142,3 +142,23 @@ def test_a_folder_without_audio(shared_daemon, tmp_path):
         open_audio(forebay.audio_folder(tmp_path))
     with pytest.raises(forebay.InvalidArgument, match="labels must be True or False"):
         forebay.audio_folder(tmp_path, labels=None)
+
+
+@pytest.mark.parametrize("ops", [
+    [T.ToMono()], [T.Vol(0.5)], [T.ToMono(), T.Resample(new_freq=RATE // 2)],
+    [T.Resample(new_freq=3 * RATE), T.ToMono(), T.Vol(2.0)]])
+def test_damage_outside_a_window_behind_other_ops(shared_daemon, tmp_path, ops):
+    folder = fill(tmp_path / "clips", "flac", count=2)
+    path = folder / "01.flac"
+    save(path, clip(1, frames=20 * RATE))
+    window = {"audio": T.Compose([*ops, T.Slice(100, 1100)])}
+    with open_audio(folder, batch_size=1, transform=window) as loader:
+        whole = [batch.audio.copy() for batch in loader]
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2:-1000] = bytes(len(content) - len(content) // 2 - 1000)
+    path.write_bytes(content)
+    with open_audio(folder, batch_size=1, transform=window) as loader:
+        found = [batch.audio.copy() for batch in loader]
+    assert all((a == b).all() for a, b in zip(whole, found))
+    text = refusal(forebay.DataError, folder, transform={"audio": T.Compose(ops)})
+    assert "01.flac" in text

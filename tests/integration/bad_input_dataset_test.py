@@ -42,8 +42,9 @@ def test_no_path(path):
 def test_file_instead_of_a_folder(tmp_path):
     path = tmp_path / "file"
     path.write_text("")
-    assert refusal(forebay.NotFound, path) == (
-        f"cannot open the dataset folder {path}: Not a directory")
+    assert refusal(forebay.InvalidArgument, path) == (
+        f"{path}: is a file whose name tells no format that is read: "
+        "forebay.inspect(path) says how to read it, if it can be")
 
 
 def test_a_table_instead_of_a_folder(tmp_path):

@@ -279,6 +279,32 @@ def test_hostile_parts(session, photos):
     refuses(wide, [], "1024 in all")
 
 
+def test_hostile_tables(session, photos):
+    """A table in memory, beside the folder that has its images."""
+    job, kinds = messages()
+    spec = loader_spec()
+    spec.dataset.CopyFrom(job.DatasetSpec(
+        uri=b"x", format=job.DatasetSpec.MANIFEST, fields=[b"image", b"label"],
+        columns=[b"image", b"label"]))
+
+    def refuses(words, *memory):
+        fds = [*memory, os.open(photos, os.O_RDONLY)][::-1]
+        answer, _ = session.call(fds, open_loader=kinds.OpenLoader(spec=spec))
+        for fd in fds:
+            os.close(fd)
+        assert words in text(answer), text(answer)
+
+    refuses("its root's descriptor")
+    refuses("of no shared memory", os.open(photos, os.O_RDONLY))
+    refuses("a table: its memory is not sealed", memfd(b"image,label\n"))
+    refuses("a table", sealed(b"", size=1 << 45))
+    refuses("x: the table: has no line of column names", sealed(b""))
+    refuses("x: the table: has no rows", sealed(b"image,label\n"))
+    refuses("x: the table: line 1: ", sealed(b'image,"label\n' + bytes(9)))
+    for path in (b"/etc/passwd", b"../x", b"city", b"city/../../x", b"no.jpg"):
+        refuses("x: the table: line 2: ", sealed(b"image,label\n%s,1\n" % path))
+
+
 def test_a_damaged_image_in_memory_is_an_error_of_its_sample(session):
     job, kinds = messages()
     spec = loader_spec()

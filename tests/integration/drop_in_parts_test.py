@@ -70,6 +70,25 @@ def test_cifar_needs_no_crop(shared_daemon):
         assert check_equal(ours, DataLoader(dataset, 20)) == 50
 
 
+@pytest.mark.parametrize("kind", [torchvision.datasets.STL10,
+                                  torchvision.datasets.SVHN])
+def test_channels_may_come_first(shared_daemon, kind):
+    dataset = in_memory(kind, (30, 3, 32, 40), transform=V.ToTensor())
+    dataset.labels = numpy.asarray(dataset.targets, numpy.uint8)
+    del dataset.targets
+    with forebay.DataLoader(dataset, 20) as ours:
+        assert check_equal(ours, DataLoader(dataset, 20)) == 30
+
+
+@pytest.mark.parametrize("kind", [torchvision.datasets.USPS,
+                                  torchvision.datasets.SEMEION])
+def test_gray_images_of_arrays(shared_daemon, kind):
+    dataset = in_memory(kind, (30, 16, 16), transform=V.ToTensor())
+    dataset.labels = numpy.asarray(dataset.targets)
+    with forebay.DataLoader(dataset, 20) as ours:
+        assert check_equal(ours, DataLoader(dataset, 20)) == 30
+
+
 @pytest.mark.parametrize("kind", [torchvision.datasets.MNIST,
                                   torchvision.datasets.FashionMNIST])
 def test_mnist_stays_gray(shared_daemon, kind):

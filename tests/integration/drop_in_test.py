@@ -106,6 +106,8 @@ def images_of(batches):
     (lambda root: torchvision.datasets.ImageFolder(
         root, V.Compose([V.Lambda(lambda image: image.rotate(90)), TRANSFORM])),
      "has no counterpart"),
+    (lambda root: torchvision.datasets.ImageFolder(root, V.ToTensor()),
+     "may differ in size"),
 ])
 def test_what_the_daemon_cannot_do_runs_in_workers(image_folder, make, message):
     dataset = make(image_folder.root)

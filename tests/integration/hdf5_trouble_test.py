@@ -56,16 +56,6 @@ def test_fields_that_are_none(good, fields):
         open_records(good, fields=fields)
 
 
-def test_two_datasets_with_long_rows(tmp_path):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["images"] = numpy.zeros((3, 200, 100), "uint8")
-        file["masks"] = numpy.zeros((3, 180, 100), "uint8")
-    text = refusal(forebay.Unsupported, tmp_path / "a.h5")
-    assert "masks: has rows of 18000 bytes, and images has long ones, too" in text
-    with open_records(tmp_path / "a.h5", fields=("masks",)) as loader:
-        assert len(epoch(loader)) == 3
-
-
 def test_a_dataset_of_another_length_is_left_out(good):
     with h5py.File(good, "a") as file:
         file["anchors"] = numpy.zeros((9, 4))

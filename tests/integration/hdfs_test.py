@@ -213,6 +213,26 @@ def test_a_file_that_is_replaced_is_an_error(daemon, cluster, photos):
         assert len(epoch(loader)[0]) == len(contents)
 
 
+def test_without_numbers_checksums_tell_files_apart(daemon, cluster, photos):
+    cluster.numbers = False  # and all files have one time
+    contents = contents_of(photos)
+    fill(cluster, "/changing", contents)
+    uri = f"webhdfs://{cluster.authority}/changing"
+    with open_loader(photos) as local, open_loader(uri) as loader:
+        assert same(epoch(loader), epoch(local))
+        last = sorted(contents)[-1]
+        cluster.put(f"/changing/{last}", contents[last][:-1] + b"x")
+        with pytest.raises(forebay.ForebayError, match="was replaced or "):
+            epoch(loader)
+    assert {op for op, _, _ in cluster.asked} >= {"OPEN", "GETFILECHECKSUM"}
+
+
+def test_a_file_is_no_folder(daemon, cluster, photos):
+    cluster.put("/data/a.jpg", b"x")
+    with pytest.raises(forebay.ForebayError, match="is a file, and no folder"):
+        open_loader(f"webhdfs://{cluster.authority}/data/a.jpg/")
+
+
 @pytest.mark.parametrize("uri", [
     "hdfs://169.254.169.254/x", "webhdfs://metadata.google.internal/x",
     "webhdfs://user:secret@127.0.0.1/x", "hdfs:///x"])

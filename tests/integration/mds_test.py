@@ -12,16 +12,18 @@ import struct
 import numpy
 import PIL.Image
 import pytest
+import soundfile
 
 import forebay
 from forebay import transforms as T
 from remote_shards_test import daemon as remote_daemon  # noqa: F401
 from remote_shards_test import proxy  # noqa: F401
-from tfrecord_test import epoch, open_records
+from tfrecord_test import epoch, open_records, row
 from trouble import refusing
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "mds"
 MIXED = GOLDEN / "mixed"
+SOUNDS = GOLDEN / "sounds"
 COLUMNS = ("label", "digits", "text", "raw", "box", "tokens", "series", "any", "score",
            "data")
 
@@ -112,6 +114,52 @@ def test_shards_in_a_bucket(fake_gcs):
                for number, sample in enumerate(golden("mixed")))
 
 
+def soundfile_reads(encoded):
+    file = io.BytesIO(base64.b64decode(encoded))
+    return soundfile.read(file, dtype="float32", always_2d=True)[0]
+
+
+@pytest.mark.parametrize("fields", [
+    None, ("label", "photo", "sound"),
+    {"label": "int64", "photo": "bytes", "sound": "audio"},
+    {"label": "cls", "photo": "bytes", "sound": "mp3"}])
+def test_bytes_may_be_audio(shared_daemon, fields):
+    expected = golden("sounds")
+    with open_records(SOUNDS, fields=fields, batch_size=4) as loader:
+        batch = next(iter(loader))
+    assert batch.label.tolist() == [0, 1, 2, 3]
+    assert list(batch.photo) == [base64.b64decode(sample["photo"]) for sample in expected]
+    for place, sample in enumerate(expected):
+        clip = row(batch.sound, place)
+        whole = soundfile_reads(sample["sound"])
+        assert clip.shape == whole.shape
+        assert abs(clip - whole).max() <= 1e-5
+
+
+def test_bytes_are_what_their_types_say(shared_daemon):
+    window = T.Compose([T.ToMono(), T.Resample(new_freq=8000), T.RandomWindow(99)])
+    expected = golden("sounds")
+    with open_records(
+            SOUNDS, fields={"photo": "jpg", "sound": "audio"}, batch_size=4,
+            transform={"sound": window, "photo": T.Resize((4, 5))}) as loader:
+        batch = next(iter(loader))
+    assert batch.photo.shape == (4, 3, 4, 5)
+    assert batch.sound.shape == (4, 99)
+    with open_records(SOUNDS, fields={"sound": "bytes"}, batch_size=4) as loader:
+        assert list(next(iter(loader)).sound) == [
+            base64.b64decode(sample["sound"]) for sample in expected]
+    assert refusal(forebay.InvalidArgument, SOUNDS, fields={"label": "audio"}) == (
+        f'{SOUNDS}: column label has the encoding int, which is not read as "audio"')
+    assert refusal(forebay.InvalidArgument, MIXED, fields={"box": "float32[4]"}) == (
+        f"{MIXED}: column box has the encoding ndarray:float32:2,2, which is not read "
+        'as "float32[4]"')
+    assert f'{MIXED}: box: "nothing" is no type' in refusal(
+        forebay.InvalidArgument, MIXED, fields={"box": "nothing"})
+    with open_records(MIXED, fields={"box": "float32[2,2]", "series": "float64[n,3]",
+                                     "photo": "image"}) as loader:
+        assert next(iter(loader)).box.shape[1:] == (2, 2)
+
+
 refusal = refusing(open_records)
 
 
@@ -151,8 +199,8 @@ def test_an_index_that_never_ends_is_none(shared_daemon, folder):
 
 
 @pytest.mark.parametrize("fields, says", [
-    ({"label": "int64"}, "fields must be a sequence of columns such as "
-     "(\"photo\", \"label\"), not {'label': 'int64'}: the shards say the types"),
+    ({"label": 3}, "fields must map names to types, not 'label' to 3"),
+    ({}, "fields must name at least one feature"),
     (3, 'fields must be a sequence of columns such as ("photo", "label"), not 3'),
     (("label", ""), "fields: '' can be no field's name"),
     (("label\0",), "fields: 'label\\x00' can be no field's name"),

@@ -76,6 +76,29 @@ print(json.dumps(sorted(made[0])))
 """) == ["image"]
 
 
+def test_functions_of_single_samples_run_in_workers(host, photos):
+    """The daemon's own batches lie on the GPU."""
+    assert host.run(DATA + """
+import torchvision
+from torchvision import transforms as V
+
+for end in ([], [lambda image: image * 0.5]):
+    transform = V.Compose([V.CenterCrop(64), V.ToTensor(), *end])
+    dataset = torchvision.datasets.ImageFolder(sys.argv[1], transform,
+                                               lambda label: label * 10)
+    if end:
+        dataset.target_transform = None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = read(dataset, 24, num_workers=2, device="cuda:0")
+    wanted = torch.utils.data.DataLoader(dataset, 24)
+    assert "worker processes make" in str(told[0].message), told
+    for one, other in zip(wanted, found):
+        compare(one, other)
+print(json.dumps(len(found)))
+""", str(photos)) == 2
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("texts", [(), ("a",)])
 def test_frameworks_take_tensors_by_dlpack(host, workers, texts):

@@ -155,7 +155,7 @@ def test_a_pattern_passes_no_link_over(tmp_path):
     (folder / "b.tfrecord").symlink_to(outside)
     (folder / "c.tfrecord").symlink_to("nowhere")
     assert refusal(forebay.PermissionDenied, folder / "*.tfrecord", fields="bytes") == (
-        f"{folder}: b.tfrecord: the link leads outside the dataset's root to "
+        f"{folder}: b.tfrecord: leads outside the dataset's root to "
         f"{outside}; declare extra_roots=[...] to allow it")
     with open_records(folder / "*.tfrecord", fields="bytes",
                       extra_roots=[tmp_path]) as loader:

@@ -28,6 +28,8 @@ try:
 except ImportError as error:
     sys.exit(f"forebayctl: {sys.executable} cannot inspect ({error}): name a "
              "Python that has the packages forebay and numpy in $FOREBAY_PYTHON")
+except KeyboardInterrupt:
+    sys.exit(130)
 sys.exit(command.main(sys.argv[1:], "forebayctl"))
 )";
 
@@ -59,7 +61,10 @@ int RunInspect(const Options& options) {
   pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  setenv("FOREBAY_RUNTIME_DIR", options.runtime_dir.c_str(), 1);
+  // The package looks in the same places, and starts a daemon for the user
+  // where none listens, unless a folder is named.
+  if (options.is_runtime_dir_given)
+    setenv("FOREBAY_RUNTIME_DIR", options.runtime_dir.c_str(), 1);
   execvp(python.c_str(), pointers.data());
   return Complain(absl::NotFoundError(absl::StrCat(
       python, " cannot be run: ", std::strerror(errno),

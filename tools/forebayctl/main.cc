@@ -178,6 +178,7 @@ int Main(int argc, char** argv) {
               << " (see forebayctl --help)\n";
     return kUsage;
   }
+  line.options.is_runtime_dir_given = !line.options.runtime_dir.empty();
   line.options.runtime_dir =
       FindRuntimeDir(line.options.runtime_dir, [](const std::string& name) {
         const char* value = std::getenv(name.c_str());

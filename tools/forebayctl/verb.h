@@ -20,7 +20,8 @@ enum ExitCode : int {
 
 // The command line's options, for all verbs.
 struct Options {
-  std::string runtime_dir;  // found already
+  std::string runtime_dir;            // found already
+  bool is_runtime_dir_given = false;  // on the command line
   bool json = false;
   // peek, set
   std::string job;

@@ -16,6 +16,7 @@ ORDER = [
     ["server/session", "server/admin"],
     ["server/job"],
     ["server/stream", "server/fetch"],
+    ["server/survey"],
     ["server/sample"],
     ["server/dataset", "server/sampler", "server/cache", "server/pipeline",
      "server/arena", "server/producer"],

@@ -135,8 +135,10 @@ class _Fields:
             path = _paths.path_of(dataset)
             has_records = (_paths.is_tfrecord(path) or
                            _paths.is_array_record(path) or _paths.is_hdf5(path))
-        self.has_extensions = not has_records and not (
-            is_path and _paths.is_mds(os.fsdecode(path)))
+        is_mds = is_path and _paths.is_mds(os.fsdecode(path))
+        self.has_extensions = not has_records and not is_mds
+        if not has_records and is_path and isinstance(fields, Mapping):
+            self.types = fields
         if has_records and isinstance(fields, str):
             fields = {"value" if isinstance(dataset, LMDB) else "record": fields}
         if has_records and isinstance(fields, Mapping):

@@ -83,10 +83,10 @@ class LoaderOptions(c.Structure):
         ("columns", c.POINTER(c.c_char_p)),
         ("sharing", c.c_int),
         ("reattach_seconds", c.c_double),
-        ("dataset", c.c_void_p),
-        ("device", c.c_int32),
+        ("dataset", c.c_void_p), ("device", c.c_int32),
         *_all(c.c_char_p, "folder", "database", "length_field"),
         ("max_length", c.c_uint64), *_all(c.c_int, "by_length", "padded"),
+        ("max_seconds", c.c_double),
     ]
 
 
@@ -192,7 +192,7 @@ class ObjectPart(c.Structure):
 
 _U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
 _PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
-_DOUBLES, _I64 = c.POINTER(c.c_double), c.c_int64
+_DOUBLES, _I64, _U64 = c.POINTER(c.c_double), c.c_int64, c.c_uint64
 
 # name: (result, arguments); a result None is void.
 _PROTOTYPES = {
@@ -233,8 +233,7 @@ _PROTOTYPES = {
     "forebay_loader_class_name":
         (_INT, [_PTR, c.c_uint64, c.POINTER(_PTR), c.POINTER(c.c_size_t)]),
     "forebay_loader_start_epoch": (_INT, [_PTR, c.c_uint64, c.c_uint64]),
-    "forebay_loader_start_listed_epoch":
-        (_INT, [_PTR, c.c_uint64, _PTR, c.c_size_t, c.c_uint64]),
+    "forebay_loader_start_listed_epoch": (_INT, [_PTR, _U64, _PTR, c.c_size_t, _U64]),
     "forebay_loader_iteration": (c.c_uint64, [_PTR]),
     "forebay_loader_next_view": (_INT, [_PTR, _F64, c.POINTER(BatchView)]),
     "forebay_loader_reattach": (_INT, [_PTR, _F64]),
@@ -261,6 +260,7 @@ _PROTOTYPES = {
     "forebay_capsule_name": (_PTR, [_INT]),
     "forebay_capsule_get_destructor": (_PTR, [_PTR, _PTR]),
     "forebay_dataset_from_place": (_INT, [c.POINTER(LoaderOptions), c.POINTER(_PTR)]),
+    "forebay_dataset_from_table": (_INT, [_PTR, c.c_char_p, c.c_size_t, _PTR]),
     "forebay_dataset_from_arrays":
         (_INT, [c.c_char_p, c.POINTER(Array), c.c_size_t, c.POINTER(_PTR)]),
     "forebay_dataset_from_producers":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes as c
+import io
 import os
 
 from . import _native, errors
 from ._lmdb import LMDB
-from ._source import Arrays, Concat, Folder, NpyClasses, Rows, Subset
+from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows,
+                      Subset)
 
 _KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
           "array": _native.ARRAY}
@@ -37,7 +40,7 @@ class NativeDataset:
 
 def describe(source):
     """A source's location, for messages."""
-    if isinstance(source, (Folder, NpyClasses, Rows, LMDB)):
+    if isinstance(source, (Folder, LabelledFiles, NpyClasses, Rows, LMDB)):
         return os.fsdecode(source.path)
     if isinstance(source, Subset):
         return describe(source.source)
@@ -53,8 +56,8 @@ def build(source, place_options):
     """The NativeDataset of a source.
 
     Args:
-      place_options: a function of a Folder, NpyClasses, Rows or an LMDB that returns
-        the _native.LoaderOptions describing it.
+      place_options: a function of a Folder, LabelledFiles, NpyClasses, Rows or an
+        LMDB that returns the _native.LoaderOptions describing it.
     """
     lib = _native.lib
     if isinstance(source, (Folder, NpyClasses, Rows, LMDB)):
@@ -62,6 +65,10 @@ def build(source, place_options):
                               c.byref(place_options(source)))
         keys = source.keys if isinstance(source, LMDB) else None
         return place if keys is None else _select(place, keys)
+    if isinstance(source, LabelledFiles):
+        table = _table(source)
+        return NativeDataset(lib.forebay_dataset_from_table,
+                             c.byref(place_options(source)), table, len(table))
     if isinstance(source, Arrays):
         return _build_arrays(source)
     if isinstance(source, Subset):
@@ -111,6 +118,15 @@ def _select(place, keys):
     lengths = (c.c_uint32 * len(keys))(*map(len, keys))
     return NativeDataset(_native.lib.forebay_dataset_select, place.handle,
                          b"".join(keys), lengths, len(keys))
+
+
+def _table(files):
+    """The CSV that lists LabelledFiles."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("image", "label"))
+    writer.writerows(zip(files.names, files.labels.tolist()))
+    return os.fsencode(text.getvalue())
 
 
 def _int64(values, name):

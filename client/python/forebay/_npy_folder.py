@@ -63,4 +63,6 @@ def ending_in(path: Union[str, bytes]) -> Optional[str]:
         return None
     if ".npz" in found.own:
         return ".npz"
-    return ".npy" if ".npy" in found.own | found.below else None
+    if ".npy" in found.own | found.below:
+        return ".npy"
+    return ".npz" if ".npz" in found.below else None

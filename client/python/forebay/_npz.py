@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import List, Optional, Sequence, Tuple, Union
 
-from . import errors
+from . import _folder_endings, errors
 
 
 class Npz:
@@ -15,21 +15,24 @@ class Npz:
       path: of the files, with braces and wildcards.
       fields: list of str, the arrays' names; None: all that can be read.
       rows: whether each row of the arrays is a sample, and not each file.
+      labels: whether files have their class folder as label.
     """
 
-    def __init__(self, path, fields, rows):
+    def __init__(self, path, fields, rows, labels=False):
         self.path = path
         self.fields: Optional[List[str]] = fields
         self.rows: bool = rows
+        self.labels: bool = labels
 
     def __repr__(self) -> str:
         fields = "" if self.fields is None else f", fields={self.fields!r}"
-        return f"npz({os.fspath(self.path)!r}{fields}, rows={self.rows})"
+        labels = ", labels=True" if self.labels else ""
+        return f"npz({os.fspath(self.path)!r}{fields}, rows={self.rows}{labels})"
 
 
 def npz(path: Union[str, "os.PathLike[str]"], *,
         fields: Optional[Sequence[str]] = None,
-        rows: Optional[bool] = None) -> Npz:
+        rows: Optional[bool] = None, labels: Optional[bool] = None) -> Npz:
     """A dataset of NumPy's .npz files: a DataLoader's `dataset`.
 
     A batch has the arrays as fields, by the names that numpy.savez got.
@@ -45,6 +48,10 @@ def npz(path: Union[str, "os.PathLike[str]"], *,
         False, each file is a sample. Its arrays may differ from sample to sample in
         length, and in nothing else. With None, files of a folder are samples; else
         rows are.
+      labels: with True, the folders in a folder are classes, and each file right in
+        one of them is a sample: a batch has the field "label", too. With False, the
+        files right in the folder are the samples. With None, they are, if there are
+        any or the folder is not a local one, else folders are classes.
 
     Returns:
       An Npz, to pass to DataLoader as `dataset`.
@@ -60,16 +67,34 @@ def npz(path: Union[str, "os.PathLike[str]"], *,
         if not fields or not all(isinstance(name, str) and name for name in fields):
             raise errors.InvalidArgument(
                 f'fields must name arrays, such as ("x", "y"), not {fields!r}')
+    if labels not in (None, True, False):
+        raise errors.InvalidArgument(
+            f"labels must be True, False or None, not {labels!r}")
+    if labels and rows:
+        raise errors.InvalidArgument(
+            "labels are those of files; with rows=True, rows are the samples")
     text = os.fsdecode(os.fspath(path))
-    is_folder = os.path.isdir(os.path.expanduser(text)) or text.endswith("/")
+    local = os.path.expanduser(text)
+    is_folder = os.path.isdir(local) or text.endswith("/")
+    if labels is None:
+        labels = not rows and _has_classes(local)
     if is_folder:
-        path = text.rstrip("/") + "/*.npz"
-    return Npz(path, fields, not is_folder if rows is None else bool(rows))
+        path = text.rstrip("/") + ("/*/*.npz" if labels else "/*.npz")
+    elif labels:
+        rows = False
+    return Npz(path, fields, not is_folder if rows is None else bool(rows),
+               bool(labels))
+
+
+def _has_classes(folder: str) -> bool:
+    """Whether a local folder has .npz files in its folders alone."""
+    found = _folder_endings.look(folder)
+    return found is not None and ".npz" in found.below - found.own
 
 
 def names_and_layouts(dataset: Npz) -> Tuple[List[bytes], List[bytes]]:
     """The fields and columns of the native options."""
-    layout = b"rows" if dataset.rows else b"files"
+    layout = b"rows" if dataset.rows else b"classes" if dataset.labels else b"files"
     names = ([b""] if dataset.fields is None else
              [name.encode("utf-8", "surrogateescape") for name in dataset.fields])
     return names, [layout] * len(names)

@@ -78,7 +78,8 @@ def _with_retry(place: Place, client: Client, attempt):
                 raise
         return attempt()
 
-    return _retry.until_available(place.uri, one_more, client.start_daemon)
+    return _retry.until_available(place.uri, one_more, client.start_daemon,
+                                  client.seconds)
 
 
 class Object:

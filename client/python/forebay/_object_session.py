@@ -40,9 +40,11 @@ class Client:
       directory: str, of the daemon's sockets. Decided once: a client of the
         machine's daemon waits for that daemon.
       start_daemon: starts one there if none listens; None if it must not.
+      seconds: how long to wait for what is away; None: as a loader does.
     """
 
-    def __init__(self, autostart: bool):
+    def __init__(self, autostart: bool, seconds: Optional[float] = None):
+        self.seconds = seconds
         self.directory = _native.runtime_dir()
         self.start_daemon = (
             functools.partial(_daemon.ensure_running, self.directory)

@@ -15,6 +15,7 @@ from ._object_session import Client
 from .errors import InvalidArgument, Unsupported
 
 _BUFFER_BYTES = 64 << 10
+_BLOCK = 1 << 20
 MIN_BLOCK, MAX_BLOCK = 64 << 10, 16 << 20
 
 # Functions of our own: those of ctypes.pythonapi are everybody's.
@@ -150,10 +151,15 @@ def _open_again(made_of, position):
     return file
 
 
-def _open_binary(uri, block_size, root, autostart) -> File:
+def open_or_fail(uri: str) -> File:
+    """As open(uri), but does not wait for a storage that is away."""
+    return _open_binary(uri, _BLOCK, None, True, seconds=0)
+
+
+def _open_binary(uri, block_size, root, autostart, seconds=None) -> File:
     place = _place.locate(uri, root)
     try:
-        opened = Object(place, block_size, Client(autostart))
+        opened = Object(place, block_size, Client(autostart, seconds))
     except BaseException:
         place.close()
         raise
@@ -190,7 +196,7 @@ def open(  # noqa: A001: as the builtin
     encoding: Optional[str] = None,
     errors: Optional[str] = None,
     newline: Optional[str] = None,
-    block_size: int = 1 << 20,
+    block_size: int = _BLOCK,
     root: Any = None,
     autostart: bool = True,
 ) -> Union[File, io.TextIOWrapper]:

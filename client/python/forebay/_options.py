@@ -16,7 +16,8 @@ from ._lmdb import LMDB
 from ._manifest import Manifest
 from ._npy_folder import NpyFolder
 from ._npz import Npz
-from ._source import Arrays, Concat, Folder, NpyClasses, Produced, Rows, Subset
+from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Produced,
+                      Rows, Subset)
 from ._tfrecord import TFRecords
 from ._tokens import Tokens
 
@@ -51,26 +52,25 @@ def _mds_options(path, fields):
         return None
     if not _paths.are_files(path, (".mds",)):
         path = os.path.join(path, "*.mds")
-    return {"format": _native.MDS, "uri": os.fsencode(path), "columns": [],
-            "fields": [] if fields is None else _check_fields(
-                fields, 'columns such as ("photo", "label")', "the shards say")}
+    names, types = [], []
+    if isinstance(fields, collections.abc.Mapping):
+        names, types = _tfrecord.names_and_types(
+            _tfrecord.checked_fields(fields, '{"sound": "audio"}'))
+    elif fields is not None:
+        names = _check_fields(fields, 'columns such as ("photo", "label")')
+    return {"format": _native.MDS, "uri": os.fsencode(path), "fields": names,
+            "columns": types}
 
 
-def _check_fields(fields, wanted='extensions such as ("jpg", "cls")',
-                  who_says="the extensions say"):
+def _check_fields(fields, wanted='extensions such as ("jpg", "cls")'):
     """The names of fields as bytes.
 
     Args:
       wanted: are such names, for messages.
-      who_says: the fields' types, likewise.
     """
     if isinstance(fields, (str, bytes)):
         raise errors.InvalidArgument(
             f"fields must be a sequence such as ({fields!r},)")
-    if isinstance(fields, collections.abc.Mapping):
-        raise errors.InvalidArgument(
-            f"fields must be a sequence of {wanted}, not {fields!r}: {who_says} the "
-            "types")
     try:
         names = list(fields)
         for name in names:
@@ -84,12 +84,31 @@ def _check_fields(fields, wanted='extensions such as ("jpg", "cls")',
     return [os.fsencode(name) for name in names]
 
 
+def _shard_fields(fields):
+    """The fields of tar shards, by their extensions, or a dict that says which TIFF
+    images are arrays."""
+    if not isinstance(fields, collections.abc.Mapping):
+        return _check_fields(fields)
+    names = _check_fields(list(fields))
+    for name, kind in fields.items():
+        if kind not in (None, "array"):
+            raise errors.InvalidArgument(
+                f"fields: the extension of {name!r} says its type, which may be "
+                f'"array" or None, not {kind!r}')
+    return [name if kind is None else name + b"=array"
+            for name, kind in zip(names, fields.values())]
+
+
 def _place_options(place, extra_roots):
     if isinstance(place, LMDB):
         return {**_record_options(place), "extra_roots": extra_roots}
     if isinstance(place, NpyClasses):
         return {**_named_options(_npy_folder.npy_folder(place.path, labels=True)),
                 "extra_roots": extra_roots}
+    if isinstance(place, LabelledFiles):
+        names = [b"image", b"label"]
+        return {"format": _native.MANIFEST, "uri": os.fsencode(place.path),
+                "fields": names, "columns": names, "extra_roots": extra_roots}
     return {"format": (_native.NPY if isinstance(place, Rows) else
                        _native.IMAGE_FOLDER),
             "uri": os.fsencode(_paths.path_of(place.path)), "extra_roots": extra_roots}
@@ -172,7 +191,8 @@ def dataset_options(dataset, fields, extra_roots=()):
     """The options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, Produced):
         return {"fields": [], "columns": [], "uri": dataset.name.encode()}
-    if isinstance(dataset, (Arrays, Concat, Folder, NpyClasses, Rows, Subset)):
+    if isinstance(dataset, (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows,
+                            Subset)):
         if fields is not None:
             raise errors.InvalidArgument(
                 "fields are of tar shards; a dataset object has its own")
@@ -231,6 +251,10 @@ def dataset_options(dataset, fields, extra_roots=()):
                 raise errors.InvalidArgument(
                     f"{os.fsdecode(path)}: is no folder of images: a table is passed "
                     'as forebay.manifest(path, image="its column", label=...)')
+            if not _paths.is_remote(path) and os.path.isfile(path):
+                raise errors.InvalidArgument(
+                    f"{os.fsdecode(path)}: is a file whose name tells no format that "
+                    "is read: forebay.inspect(path) says how to read it, if it can be")
             return {"format": _native.IMAGE_FOLDER, "uri": os.fsencode(path),
                     "fields": [], "columns": []}
         raise errors.InvalidArgument(
@@ -241,7 +265,7 @@ def dataset_options(dataset, fields, extra_roots=()):
             f"{os.fsdecode(path)}: is a folder, which has no fields to choose: name "
             'the files in it, such as "*.tar"')
     return {"format": _native.WEBDATASET, "uri": os.fsencode(path),
-            "fields": _check_fields(fields), "columns": []}
+            "fields": _shard_fields(fields), "columns": []}
 
 
 def _check_extra_roots(extra_roots, dataset):
@@ -282,7 +306,7 @@ def _check_coordinated(shuffle, listed, world_size):
 def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
           rank, world_size, pad, on_error, sharing, weight, name, depth,
           extra_roots, device=None, listed=False, coordinated=False,
-          bucket_by=None, max_tokens=None, padded=False):
+          bucket_by=None, max_tokens=None, max_seconds=None, padded=False):
     """A dict of fields of _native.LoaderOptions.
 
     Args:
@@ -327,7 +351,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         "device": -1 if device is None else device,
         "depth": 0 if depth is None else _integer(depth, "depth", 1, 16),
         **dataset_options(dataset, fields, extra_roots),
-        **_lengths.options(bucket_by, max_tokens, batch_size, padded),
+        **_lengths.options(bucket_by, max_tokens, max_seconds, batch_size, padded),
     }
     if name is not None:
         options["name"] = str(name).encode()

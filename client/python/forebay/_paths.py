@@ -65,6 +65,13 @@ def location_of(given, what="dataset"):
             raise errors.Unsupported(
                 f"{uri}: datasets are files, or lie at " +
                 ", ".join(_REMOTE[:-1]) + f" or {_REMOTE[-1]}")
+        if is_remote(uri):
+            scheme, _, rest = uri.partition("://")
+            host = rest.partition("/")[0]
+            if not host or any(c in host for c in "{*?"):
+                raise errors.InvalidArgument(
+                    f"{uri}: must name one " +
+                    ("bucket" if scheme in ("gs", "s3") else "server"))
     return uri
 
 

@@ -72,7 +72,7 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
     """
-    by_length = [name for name in ("bucket_by", "max_tokens")
+    by_length = [name for name in ("bucket_by", "max_tokens", "max_seconds")
                  if others[name] is not None]
     if by_length and _torch_data.is_object(dataset):
         raise errors.Unsupported(
@@ -121,6 +121,12 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             return NeedsWorkers(str(error), False)
         raise
     for_daemon = split.transform
+    if (is_own and coded is None and data is not None and data.channels and
+            data.extent is None and not _translate.makes_one_size(for_daemon)):
+        return NeedsWorkers(
+            "the dataset's images may differ in size behind its transform: put "
+            "RandomResizedCrop(size), or Resize(size) and CenterCrop(size), into it",
+            False)
     if by_name and name is not None and coded is None:
         own = {**own, name: for_daemon or _field_transforms.DecodeOnly()}
         for_daemon = None
@@ -130,13 +136,18 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
                 "transform: those of several fields do not go with Python code between "
                 "those of the image")
         for_daemon = _field_transforms.FieldTransforms(for_daemon, own)
+    label_function = None if data is None else data.target_transform
+    if gpu is not None:
+        pin_memory = False  # no batch lies there
+        try:
+            _check_functions(gpu, split.trailing, label_function)
+        except errors.Unsupported as error:
+            if data is not None and (is_own or not split.trailing):
+                return NeedsWorkers(str(error), False)
+            raise
     timeout = others["timeout"]
     others = _torch_arguments.without_unnecessary(
         others, coded is not None, stacklevel + 1)
-    label_function = None if data is None else data.target_transform
-    if gpu is not None:
-        _check_functions(gpu, split.trailing, label_function)
-        pin_memory = False  # no batch lies there
     if split.trailing:
         _translate.warn_of(split.trailing, stacklevel + 1)
     processing = PostProcessing(

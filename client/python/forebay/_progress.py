@@ -80,8 +80,8 @@ class Progress:
         """The number of batches in an epoch: the daemon's, or the sampler's if it
         lists samples. Raises TypeError if nobody knows it before."""
         if _lengths.vary(self._options):
-            raise TypeError("with max_tokens, the number of batches is known when the "
-                            "epoch ends")
+            raise TypeError("with max_tokens or max_seconds, the number of batches is "
+                            "known when the epoch ends")
         if not self._sampling.listed:
             return per_epoch
         whole, rest = divmod(self._sampling.count(self._drawn),
@@ -98,7 +98,8 @@ class Progress:
         if position is None:
             return 0
         if _lengths.vary(self._options):
-            raise TypeError("with max_tokens, nobody knows how many batches are left")
+            raise TypeError("with max_tokens or max_seconds, nobody knows how many "
+                            "batches are left")
         taken = position.first + position.samples
         if position.sizes is not None:
             return int((position.sizes.cumsum() > taken).sum())

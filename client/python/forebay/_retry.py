@@ -59,16 +59,17 @@ def backoff(chance: Callable[[], float] = random.random,
 
 
 def until_available(what: str, attempt: Callable[[], _Result],
-                    start_daemon: Optional[Callable[[], None]]) -> _Result:
+                    start_daemon: Optional[Callable[[], None]],
+                    seconds: Optional[float] = None) -> _Result:
     """Returns what `attempt()` returns; repeats it, as Retry does, while it
     raises an error that may pass.
 
     Args:
-      what, start_daemon: see Retry.
+      what, start_daemon, seconds: see Retry.
 
     Raises:
       errors.DaemonUnavailable, errors.SourceUnavailable: no try succeeded for
-        `reattach_seconds()`.
+        so long.
     """
     try:
         return attempt()
@@ -82,7 +83,7 @@ def until_available(what: str, attempt: Callable[[], _Result],
         found.append(attempt())
         return True
 
-    retry = Retry(what, attach, start_daemon)
+    retry = Retry(what, attach, start_daemon, seconds)
     retry.wait(why)
     retry.done()
     return found[0]
@@ -97,7 +98,8 @@ class Retry:
     """
 
     def __init__(self, what: str, attach: Callable[[], bool],
-                 start_daemon: Optional[Callable[[], None]]):
+                 start_daemon: Optional[Callable[[], None]],
+                 seconds: Optional[float] = None):
         """
         Args:
           what: is read, for messages.
@@ -105,13 +107,14 @@ class Retry:
             called again; raises one of errors.PASSING if nothing goes on yet.
           start_daemon: starts a daemon if none listens; None if this process is
             not to start one.
+          seconds: how long to wait; None: `reattach_seconds()`.
         """
         self._what = what
         self._attach = attach
         self._start_daemon = start_daemon
         self._pauses = backoff()
         self._next_start = 0.0
-        self._seconds = reattach_seconds()
+        self._seconds = reattach_seconds() if seconds is None else seconds
         self._began: Optional[float] = None
 
     def wait(self, error: errors.ForebayError) -> None:

@@ -1,13 +1,13 @@
 """The sources of a dataset's samples, as data for the daemon.
 
-A source is a tree: its leaves are folders, .npy files, LMDB environments and arrays,
-the nodes above them concatenations and subsets. Sample numbers are those of torch's
-datasets of the same kind.
+A source is a tree: its leaves are folders, lists of files, .npy files, LMDB
+environments and arrays, the nodes above them concatenations and subsets. Sample
+numbers are those of torch's datasets of the same kind.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Tuple, Union
+from typing import Any, List, NamedTuple, Tuple, Union
 
 from ._lmdb import LMDB
 
@@ -21,6 +21,20 @@ class Folder(NamedTuple):
     """
 
     path: Any
+
+
+class LabelledFiles(NamedTuple):
+    """Image files, in the order of a list, with a label each.
+
+    Attributes:
+      path: str, the folder that has all of them, in it or below it.
+      names: list of str, their paths below that.
+      labels: numpy int64 array, (N,).
+    """
+
+    path: str
+    names: List[str]
+    labels: Any
 
 
 class NpyClasses(NamedTuple):
@@ -89,4 +103,5 @@ class Produced(NamedTuple):
     name: str
 
 
-Source = Union[Folder, NpyClasses, Rows, LMDB, Arrays, Concat, Subset, Produced]
+Source = Union[Folder, LabelledFiles, NpyClasses, Rows, LMDB, Arrays, Concat, Subset,
+               Produced]

@@ -9,21 +9,24 @@ import operator
 import os
 from typing import Any, Callable, List, NamedTuple, Optional, Set, Tuple
 
-from . import errors
+from . import _torch_files, errors
 from ._array_record import ArrayRecords
 from ._counterpart import is_plainly
 from ._hdf5 import HDF5
 from ._lmdb import LMDB
 from ._manifest import Manifest
-from ._source import Arrays, Concat, Folder, NpyClasses, Rows, Source, Subset
+from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows, Source,
+                      Subset)
 from ._tfrecord import TFRecords
 
 _OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, HDF5, Arrays,
-         Concat, Folder, NpyClasses, Rows, Subset)
+         Concat, Folder, LabelledFiles, NpyClasses, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
-_FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet")
-_CIFAR, _MNIST = ("CIFAR10", "CIFAR100"), (
-    "MNIST", "FashionMNIST", "KMNIST", "EMNIST")
+_FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet", "Country211", "EuroSAT")
+# Those in memory, with the channels of their images.
+_IN_MEMORY = {"CIFAR10": 3, "CIFAR100": 3, "EMNIST": 1, "FashionMNIST": 1, "KMNIST": 1,
+              "MNIST": 1, "SEMEION": 1, "STL10": 3, "SVHN": 3, "USPS": 1}
+_CHANNELS_FIRST = ("STL10", "SVHN")
 _PATTERNS = "{}*?[]"
 _IMAGE_LOADERS = ("default_loader", "pil_loader", "accimage_loader")
 IMAGE_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif",
@@ -81,8 +84,8 @@ def has_own_code(dataset: Any) -> bool:
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):
         return any(map(has_own_code, dataset.datasets))
     return not (_plain(dataset, "torch.utils.data", "TensorDataset") or
-                _plain(dataset, "torchvision.datasets", *_FOLDERS, *_CIFAR,
-                       *_MNIST, "LSUN"))
+                _plain(dataset, "torchvision.datasets", *_FOLDERS, *_IN_MEMORY,
+                       "LSUN") or _torch_files.knows(dataset))
 
 
 def read(dataset: Any) -> TorchData:
@@ -100,12 +103,13 @@ def read(dataset: Any) -> TorchData:
         return _tensors(dataset)
     if _plain(dataset, "torchvision.datasets", *_FOLDERS):
         return _folder(dataset)
-    if _plain(dataset, "torchvision.datasets", *_CIFAR):
-        return _images(dataset, 3)
-    if _plain(dataset, "torchvision.datasets", *_MNIST):
-        return _images(dataset, 1)
+    for name, channels in _IN_MEMORY.items():
+        if _plain(dataset, "torchvision.datasets", name):
+            return _images(dataset, name, channels)
     if _plain(dataset, "torchvision.datasets", "LSUN"):
         return _lsun(dataset)
+    if _torch_files.knows(dataset):
+        return _files(_torch_files.read(dataset))
     raise errors.Unsupported(f"{_name(dataset)} has code of its own")
 
 
@@ -168,17 +172,27 @@ def _tensors(dataset: Any) -> TorchData:
     return TorchData(Arrays(tuple(fields)), len(dataset), channels=0)
 
 
-def _images(dataset: Any, channels: int) -> TorchData:
+def _images(dataset: Any, name: str, channels: int) -> TorchData:
     """Reads a dataset that torchvision holds in memory as pixels and labels."""
     import numpy
     images = numpy.asarray(dataset.data)
-    labels = numpy.asarray(dataset.targets, numpy.int64)
+    if name in _CHANNELS_FIRST:
+        images = images.transpose(0, 2, 3, 1)
+    labels = dataset.targets if hasattr(dataset, "targets") else dataset.labels
+    if labels is None:
+        raise errors.Unsupported(f"the {_name(dataset)} has no labels")
+    labels = numpy.asarray(labels, numpy.int64)
     source = Arrays((("image", "image", images), ("label", "label", labels)))
     classes = getattr(dataset, "classes", None)
     return TorchData(source, len(images), dataset.transform,
                      dataset.target_transform, channels,
                      (images.shape[1], images.shape[2]),
                      None if classes is None else list(classes))
+
+
+def _files(found: _torch_files.Samples) -> TorchData:
+    return TorchData(found.files, len(found.files.names), found.transform,
+                     found.target_transform, found.channels, classes=found.classes)
 
 
 def _lsun(dataset: Any) -> TorchData:
@@ -231,7 +245,11 @@ def _folder(dataset: Any) -> TorchData:
 
 
 def _root(dataset: Any) -> str:
-    # ImageNet's own root holds its splits, each a folder of class folders.
+    """The folder of class folders; the own root of some datasets holds that."""
+    if _plain(dataset, "torchvision.datasets", "Country211"):
+        return os.path.join(dataset._base_folder, dataset._split)
+    if _plain(dataset, "torchvision.datasets", "EuroSAT"):
+        return os.fspath(dataset._data_folder)
     return os.fspath(getattr(dataset, "split_folder", dataset.root))
 
 

@@ -12,7 +12,8 @@ from typing import Any, List, NamedTuple, Optional, Tuple
 from . import _albumentations, _torchvision, errors
 from ._code import Code, Trace
 from ._counterpart import NoCounterpart, name_of
-from .transforms import CenterCrop, Compose, Transform
+from .transforms import (CenterCrop, Compose, RandomCrop, RandomResizedCrop, Resize,
+                         Transform)
 
 _LIBRARIES = (_torchvision, _albumentations)
 
@@ -104,6 +105,14 @@ def _sized(transform: Optional[Transform],
         return transform
     whole = CenterCrop(extent)
     return Compose([whole] if transform is None else [whole, transform])
+
+
+def makes_one_size(transform: Optional[Transform]) -> bool:
+    """Whether images of any size have the same one behind it."""
+    if isinstance(transform, Compose):
+        return any(map(makes_one_size, transform.transforms))
+    return (isinstance(transform, (CenterCrop, RandomCrop, RandomResizedCrop)) or
+            isinstance(transform, Resize) and len(transform.size) == 2)
 
 
 def names_of(trailing: tuple) -> str:

@@ -124,7 +124,7 @@ class DataLoader:
         tensor; torch 2.1 or newer) or "list". None: "offsets" for torch, else "list".
         With device=, torch's tensors are copied there by this process.
       padding_value: of "pad".
-      bucket_by, max_tokens: orders and batches by samples' lengths: client/lengths.md.
+      bucket_by, max_tokens, max_seconds: by samples' lengths: client/lengths.md.
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
@@ -170,7 +170,7 @@ class DataLoader:
         framework: Optional[str] = None,
         ragged: Optional[str] = None, padding_value: float = 0,
         bucket_by: Optional[str] = None, max_tokens: Optional[int] = None,
-        on_error: str = "raise",
+        max_seconds: Optional[float] = None, on_error: str = "raise",
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
     ):
@@ -234,7 +234,7 @@ class DataLoader:
         """Batches in a whole epoch of this rank.
 
         Raises:
-          TypeError: the sampler has no length, or max_tokens decides.
+          TypeError: the sampler has no length, or samples' lengths decide.
         """
         return self._progress.batches(
             self._attachment.connection.batches_per_epoch)

@@ -1,8 +1,11 @@
 #include "server/dataset/composed/composer.h"
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "proto/dataset.pb.h"
 #include "server/base/index_list.h"
 #include "server/base/sealed_memory.h"
@@ -41,6 +44,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
       if (inputs.root == nullptr) {
         return absl::InvalidArgumentError(
             absl::StrCat(spec.uri(), ": it was not said where it lies"));
+      }
+      if (inputs.memory) {
+        FOREBAY_ASSIGN_OR_RETURN(
+            const auto table,
+            base::SealedMemory::Map(inputs.memory, budget_, "a table"));
+        const absl::Span<const std::uint8_t> bytes = table->bytes();
+        return catalog_->Open(
+            inputs.root, spec, source, warnings, stop,
+            std::string_view(reinterpret_cast<const char*>(bytes.data()),
+                             bytes.size()));
       }
       return catalog_->Open(inputs.root, spec, source, warnings, stop);
   }

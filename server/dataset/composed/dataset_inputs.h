@@ -14,7 +14,8 @@ namespace forebay::dataset::composed {
 struct DatasetInputs {
   // For a dataset of files or objects: its root.
   std::shared_ptr<const storage::Root> root = nullptr;
-  // For a dataset in memory: its samples. For a subset: its list.
+  // For a dataset in memory: its samples. For a subset: its list. For images
+  // that a table in memory names: the table.
   base::Fd memory = base::Fd();
   // For a dataset that is made of others: their inputs, in the spec's order.
   std::vector<DatasetInputs> parts = {};

@@ -16,13 +16,6 @@ namespace {
 // The coarsest times that file systems keep (FAT's).
 constexpr std::int64_t kTimeGranuleNanos = 2'000'000'000;
 
-// Adds a name to the run of names before it if it lies right behind them.
-bool Extend(std::string_view* run, std::string_view name) {
-  if (run->data() + run->size() != name.data()) return false;
-  *run = {run->data(), run->size() + name.size()};
-  return true;
-}
-
 bool HasNamesOnly(std::string_view run) {
   return run.find('/') == run.npos && run.find('\0') == run.npos;
 }
@@ -47,7 +40,6 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderIndex::Create(
   std::shared_ptr<FolderIndex> index(new FolderIndex(std::move(parts)));
   FOREBAY_RETURN_IF_ERROR(index->CheckDirectories());
   FOREBAY_RETURN_IF_ERROR(index->CheckRecords());
-  index->Summarize();
   base::MemoryReservation& held = index->parts_.reservation;
   held.ShrinkTo(std::min(held.bytes(), index->memory()));
   return index;
@@ -101,32 +93,8 @@ absl::Status FolderIndex::CheckDirectories() {
   return absl::OkStatus();
 }
 
-absl::Status FolderIndex::CheckRecords() const {
-  const std::string_view names = parts_.names;
-  for (std::size_t i = 0; i < parts_.directories.size(); ++i) {
-    const DirectoryRecord& directory = parts_.directories[i];
-    const std::uint64_t room =
-        names.size() - directory.path_offset - directory.path_length;
-    // Names mostly lie one behind the other: then one search is for all.
-    std::string_view run;
-    std::uint64_t first = directory.first_sample;  // of the run
-    for (std::uint64_t id = first; id < EndOf(i); ++id) {
-      const FileRecord& record = parts_.records[id];
-      if (record.name_offset() > room || record.name_length() == 0 ||
-          record.name_length() > room - record.name_offset()) {
-        return DamagedIndex("name of sample", id);
-      }
-      if (Extend(&run, NameOf(directory, record))) continue;
-      if (!HasNamesOnly(run)) return DamagedIndex("names from sample", first);
-      run = NameOf(directory, record);
-      first = id;
-    }
-    if (!HasNamesOnly(run)) return DamagedIndex("names from sample", first);
-  }
-  return absl::OkStatus();
-}
-
-void FolderIndex::Summarize() {
+// Digests them on the way.
+absl::Status FolderIndex::CheckRecords() {
   VersionDigest digest;
   smallest_sample_ = size() == 0 ? 0 : FileRecord::kLargestSize;
   for (std::size_t i = 0; i < parts_.directories.size(); ++i) {
@@ -137,20 +105,49 @@ void FolderIndex::Summarize() {
     if (count == 0) continue;
     digest.Add(PathOf(directory)).Add(directory.label).Add(count);
     // The records, with where their names lie, and the names.
-    const FileRecord* records = &parts_.records[directory.first_sample];
-    digest.AddItems(records, count);
-    std::string_view run;  // of names that are yet to be added
-    for (const FileRecord* record = records; record < records + count;
-         ++record) {
-      largest_sample_ = std::max(largest_sample_, record->size());
-      smallest_sample_ = std::min(smallest_sample_, record->size());
-      if (Extend(&run, NameOf(directory, *record))) continue;
-      digest.AddItems(run.data(), run.size());
-      run = NameOf(directory, *record);
-    }
-    digest.AddItems(run.data(), run.size());
+    digest.AddItems(&parts_.records[directory.first_sample], count);
+    FOREBAY_RETURN_IF_ERROR(CheckNames(directory, EndOf(i), digest));
   }
   version_ = digest.Get();
+  return absl::OkStatus();
+}
+
+absl::Status FolderIndex::CheckNames(const DirectoryRecord& directory,
+                                     std::uint64_t end, VersionDigest& digest) {
+  const std::string_view names =
+      std::string_view(parts_.names)
+          .substr(directory.path_offset + directory.path_length);
+  std::uint64_t largest = largest_sample_;
+  std::uint64_t smallest = smallest_sample_;
+  // Names mostly lie one behind the other: then one search is for all of such a
+  // run.
+  std::uint64_t first = directory.first_sample;  // of the run
+  std::uint64_t run_begin = 0;
+  std::uint64_t run_end = 0;
+  const auto end_run = [&](std::uint64_t next) {
+    const std::string_view run = names.substr(run_begin, run_end - run_begin);
+    if (!HasNamesOnly(run)) return DamagedIndex("names from sample", first);
+    digest.AddItems(run.data(), run.size());
+    first = next;
+    return absl::OkStatus();
+  };
+  for (std::uint64_t id = directory.first_sample; id < end; ++id) {
+    const FileRecord& record = parts_.records[id];
+    const std::uint64_t offset = record.name_offset();
+    const std::uint64_t length = record.name_length();
+    if (offset > names.size() || length == 0 || length > names.size() - offset)
+      return DamagedIndex("name of sample", id);
+    largest = std::max(largest, record.size());
+    smallest = std::min(smallest, record.size());
+    if (offset != run_end) {
+      FOREBAY_RETURN_IF_ERROR(end_run(id));
+      run_begin = offset;
+    }
+    run_end = offset + length;
+  }
+  largest_sample_ = largest;
+  smallest_sample_ = smallest;
+  return end_run(end);
 }
 
 const DirectoryRecord& FolderIndex::DirectoryOf(std::uint64_t id) const {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::folder {
 
@@ -169,8 +170,10 @@ class FolderIndex {
       : parts_(std::move(parts)), scanned_at_nanos_(parts_.scanned_at_nanos) {}
 
   absl::Status CheckDirectories();
-  absl::Status CheckRecords() const;
-  void Summarize();
+  absl::Status CheckRecords();
+  // Those of a directory, whose last sample is the one before `end`.
+  absl::Status CheckNames(const DirectoryRecord& directory, std::uint64_t end,
+                          VersionDigest& digest);
   const DirectoryRecord& DirectoryOf(std::uint64_t id) const;
   // One past the last sample of directory number `directory`.
   std::uint64_t EndOf(std::size_t directory) const;

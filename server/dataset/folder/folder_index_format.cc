@@ -25,7 +25,8 @@ static_assert(sizeof(Header) == 64);
 
 }  // namespace
 
-std::string EncodeFolderIndex(const FolderIndex& index, std::uint32_t format) {
+void AppendFolderIndex(std::string& bytes, const FolderIndex& index,
+                       std::uint32_t format) {
   const FolderIndexParts& parts = index.parts();
   Header header = {};
   header.type = TypeOf(format);
@@ -34,26 +35,33 @@ std::string EncodeFolderIndex(const FolderIndex& index, std::uint32_t format) {
   header.directories = parts.directories.size();
   header.samples = parts.records.size();
   header.names_bytes = parts.names.size();
-  std::string bytes;
-  bytes.reserve(sizeof(header) + header.directories * sizeof(DirectoryRecord) +
+  bytes.reserve(bytes.size() + sizeof(header) +
+                header.directories * sizeof(DirectoryRecord) +
                 header.samples * sizeof(FileRecord) + header.names_bytes +
                 kIndexFileChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.directories);
   AppendItems(bytes, parts.records);
   bytes += parts.names;
+}
+
+std::string EncodeFolderIndex(const FolderIndex& index, std::uint32_t format) {
+  std::string bytes;
+  AppendFolderIndex(bytes, index, format);
   SealIndexFile(bytes);
   return bytes;
 }
 
-absl::StatusOr<std::shared_ptr<const FolderIndex>> DecodeFolderIndex(
-    absl::Span<const std::uint8_t> bytes, std::uint32_t format,
-    base::WorkingMemory& memory) {
+absl::StatusOr<FolderIndexParts> TakeFolderIndex(IndexFileReader& file,
+                                                 std::uint32_t format,
+                                                 base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
-                           TakeIndexFileHeader<Header>(TypeOf(format), bytes));
+                           file.TakeHeader<Header>(TypeOf(format)));
   if (header.zero != 0) return DamagedIndexFile("is of another version");
-  const std::uint64_t longest = bytes.size();
-  if (header.directories > longest || header.samples > longest ||
+  // Before so much memory is reserved.
+  const std::uint64_t longest = file.left();
+  if (header.directories > longest / sizeof(DirectoryRecord) ||
+      header.samples > longest / sizeof(FileRecord) ||
       header.names_bytes > longest) {
     return DamagedIndexFile("has counts that do not match its length");
   }
@@ -64,11 +72,18 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> DecodeFolderIndex(
                                      header.names_bytes)));
   parts.scanned_at_nanos = header.scanned_at_nanos;
   parts.link_context = header.link_context;
-  if (!TakeItems(bytes, header.directories, &parts.directories) ||
-      !TakeItems(bytes, header.samples, &parts.records) ||
-      !TakeItems(bytes, header.names_bytes, &parts.names) || !bytes.empty()) {
-    return DamagedIndexFile("has counts that do not match its length");
-  }
+  FOREBAY_RETURN_IF_ERROR(
+      file.TakeItems(header.directories, &parts.directories));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.samples, &parts.records));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.names_bytes, &parts.names));
+  return parts;
+}
+
+absl::StatusOr<std::shared_ptr<const FolderIndex>> DecodeFolderIndex(
+    IndexFileReader& file, std::uint32_t format, base::WorkingMemory& memory) {
+  FOREBAY_ASSIGN_OR_RETURN(FolderIndexParts parts,
+                           TakeFolderIndex(file, format, memory));
+  FOREBAY_RETURN_IF_ERROR(file.Finish());
   return FolderIndex::Create(std::move(parts));
 }
 

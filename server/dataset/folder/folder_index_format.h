@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/folder/folder_index.h"
+#include "server/dataset/index_file.h"
 
 // The file of a FolderIndex:
 //
@@ -29,12 +29,22 @@ namespace forebay::dataset::folder {
 // Thread-safe; never blocks.
 std::string EncodeFolderIndex(const FolderIndex& index, std::uint32_t format);
 
-// Reads the index in `bytes`, which keeps its part of `memory`. DATA_LOSS: the
+// Appends all of the file but its checksum.
+void AppendFolderIndex(std::string& bytes, const FolderIndex& index,
+                       std::uint32_t format);
+
+// Reads the index in `file`, which keeps its part of `memory`. DATA_LOSS: the
 // file is damaged, of another version or of another `format`;
-// RESOURCE_EXHAUSTED: that of `memory`. Thread-safe; never blocks.
+// RESOURCE_EXHAUSTED: that of `memory`; others: those of reading. Thread-safe;
+// blocks for the file.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> DecodeFolderIndex(
-    absl::Span<const std::uint8_t> bytes, std::uint32_t format,
-    base::WorkingMemory& memory);
+    IndexFileReader& file, std::uint32_t format, base::WorkingMemory& memory);
+
+// Takes what AppendFolderIndex wrote: parts that are yet to be checked. Errors
+// as above.
+absl::StatusOr<FolderIndexParts> TakeFolderIndex(IndexFileReader& file,
+                                                 std::uint32_t format,
+                                                 base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset::folder
 

@@ -4,6 +4,8 @@
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/folder/folder_index_format.h"
+#include "server/dataset/index_file.h"
+#include "server/dataset/index_folder.h"
 #include "server/dataset/own_file.h"
 
 namespace forebay::dataset::folder {
@@ -23,8 +25,8 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderIndexStore::Load(
     const FolderKey& key) const {
   const std::string path = PathOf(key);
   base::WorkingMemory memory(budget_, "a kept index");
-  FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadOwnFile(path, memory));
-  auto index = DecodeFolderIndex(bytes.span(), key.format, memory);
+  FOREBAY_ASSIGN_OR_RETURN(IndexFileReader file, IndexFileReader::Open(path));
+  auto index = DecodeFolderIndex(file, key.format, memory);
   if (!index.ok()) return base::Annotate(index.status(), path);
   return index;
 }
@@ -33,7 +35,10 @@ absl::Status FolderIndexStore::Save(const FolderKey& key,
                                     const FolderIndex& index) const {
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
-  return ReplaceOwnFile(PathOf(key), EncodeFolderIndex(index, key.format));
+  FOREBAY_RETURN_IF_ERROR(
+      ReplaceOwnFile(PathOf(key), EncodeFolderIndex(index, key.format)));
+  TrimIndexFolder(directory_, RoomInIndexFolder(directory_));
+  return absl::OkStatus();
 }
 
 absl::Status FolderIndexStore::Remove(const FolderKey& key) const {

@@ -37,7 +37,8 @@ class FolderIndexStore {
   absl::StatusOr<std::shared_ptr<const FolderIndex>> Load(
       const FolderKey& key) const;
 
-  // Errors as Load's; on failure the former index is still there.
+  // Errors as Load's; on failure the former index is still there. Else the
+  // folder is trimmed (index_folder.h).
   absl::Status Save(const FolderKey& key, const FolderIndex& index) const;
 
   // Succeeds, too, if there is none.

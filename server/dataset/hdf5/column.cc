@@ -1,6 +1,7 @@
 #include "server/dataset/hdf5/column.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -305,24 +306,25 @@ std::string TextOf(const std::vector<Column>& columns) {
 absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view text) {
   std::vector<Column> columns;
   std::set<std::string> names;
-  std::set<std::string> read;  // the dataset that is not kept
+  std::map<std::string, bool> kept;  // by the dataset's path
   try {
     const Json json = Json::parse(text);
     if (json.at("format") == "hdf5") {
       for (const Json& one : json.at("columns")) {
         auto column = ColumnOf(one);
-        if (!column.has_value() || !names.insert(column->name()).second) {
+        if (!column.has_value() || !names.insert(column->name()).second ||
+            kept.emplace(column->path, column->is_kept).first->second !=
+                column->is_kept) {
           columns.clear();
           break;
         }
-        if (!column->is_kept) read.insert(column->path);
         columns.push_back(*std::move(column));
       }
     }
   } catch (const Json::exception&) {
     columns.clear();
   }
-  if (columns.empty() || columns.size() > kMaxDatasetFields || read.size() > 1)
+  if (columns.empty() || columns.size() > kMaxDatasetFields)
     return absl::DataLossError("is of records that are no rows of HDF5");
   return columns;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,10 @@ constexpr std::uint64_t kSmallRow = 64;
 
 // The values of a sequence may all be longer than the first ones.
 constexpr std::uint64_t kSequenceWeight = 1024;
+
+// Likewise: those whose first values have so many bytes may all be too long to
+// be kept.
+constexpr std::uint64_t kLongSequence = kMostKept / 4 * 3;
 
 // Rows in parts are better kept, if they have no more bytes than that.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
@@ -75,6 +80,41 @@ std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
       counts.begin(), counts.end(),
       [](const auto& a, const auto& b) { return a.second <= b.second; });
   return most == counts.end() ? 0 : most->first;
+}
+
+// The names of the fields, if each object of a group is a sample: of arrays in
+// more objects than there can be fields. Else none.
+std::vector<std::string> FieldsOfGroup(const std::vector<ListedArray>& arrays) {
+  if (arrays.empty()) return {};
+  std::string_view group = arrays.front().path;
+  for (const ListedArray& one : arrays) {
+    while (!one.path.starts_with(group)) group.remove_suffix(1);
+  }
+  group = group.substr(0, group.rfind('/') + 1);
+  std::vector<std::string> names;
+  std::string_view object;
+  std::size_t objects = 0;
+  for (const ListedArray& one : arrays) {
+    const std::string_view rest =
+        std::string_view(one.path).substr(group.size());
+    const std::size_t end = rest.find('/');
+    if (end == rest.npos) return {};
+    if (objects == 0 || rest.substr(0, end) != object) ++objects;
+    object = rest.substr(0, end);
+    if (objects == 1)
+      names.push_back(
+          absl::StrCat(std::string(group), "*", std::string(rest.substr(end))));
+  }
+  if (objects <= kMaxDatasetFields || names.size() > kMaxDatasetFields)
+    return {};
+  return names;
+}
+
+absl::Status IsOfGroup(const std::vector<std::string>& names) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "has datasets in more objects than there can be fields: if each object "
+      "of a group is a sample, name \"",
+      absl::StrJoin(names, "\", \""), "\""));
 }
 
 absl::Status TooMany() {
@@ -163,6 +203,8 @@ absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindNamed(
 absl::StatusOr<std::vector<FormatChoice::Wanted>> FormatChoice::FindAll(
     const std::vector<ListedArray>& arrays,
     std::vector<std::string>* left_out) {
+  const std::vector<std::string> names = FieldsOfGroup(arrays);
+  if (!names.empty()) return IsOfGroup(names);
   const std::uint64_t rows = MostFrequentRows(arrays);
   std::vector<Wanted> wanted;
   std::size_t more = 0;
@@ -260,7 +302,8 @@ absl::Status FormatChoice::GuessTypes(FirstFile& file,
   return absl::OkStatus();
 }
 
-absl::Status FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
+// One is read, if none has long rows, and all that have.
+void FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
   std::vector<Wanted*> order;
   for (Wanted& one : *wanted) order.push_back(&one);
   std::stable_sort(
@@ -275,18 +318,15 @@ absl::Status FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
     break;
   }
   if (read != nullptr && read->weight <= kSmallRow) read = nullptr;
-  for (Wanted& one : *wanted) {
-    one.column.is_kept =
-        read == nullptr || one.column.path != read->column.path;
-    if (!one.column.is_kept || one.weight <= kMostKept) continue;
-    return absl::UnimplementedError(
-        absl::StrCat(one.column.path, ": has rows of ", one.weight,
-                     " bytes, and ", read->column.path,
-                     " has long ones, too; only one dataset can have "
-                     "rows of more than ",
-                     kMostKept, " bytes: name the datasets that are wanted"));
+  std::set<std::string> paths;  // of all that are read
+  if (read != nullptr) paths.insert(read->column.path);
+  for (const Wanted* const one : order) {
+    const bool is_variable = one->column.is_variable();
+    if (one->weight > (is_variable ? kLongSequence : kMostKept))
+      paths.insert(one->column.path);
   }
-  return absl::OkStatus();
+  for (Wanted& one : *wanted)
+    one.column.is_kept = paths.count(one.column.path) == 0;
 }
 
 absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
@@ -302,9 +342,9 @@ absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
   std::vector<Wanted> wanted;
   if (found.ok()) wanted = *std::move(found);
   if (status.ok()) status = GuessTypes(file, &wanted);
-  if (status.ok()) status = ChooseKept(&wanted);
   if (file.read_failed() || absl::IsResourceExhausted(status)) return status;
   if (!status.ok()) return base::Annotate(status, first.name);
+  ChooseKept(&wanted);
   for (const std::string& sentence : left_out) {
     warnings->push_back(absl::StrCat(request.root->uri(), ": ", first.name,
                                      " is read without ", sentence));

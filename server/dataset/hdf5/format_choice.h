@@ -66,7 +66,7 @@ class FormatChoice {
       FirstFile& file, base::WorkingMemory& memory,
       std::vector<std::string>* left_out) const;
   static absl::Status GuessTypes(FirstFile& file, std::vector<Wanted>* wanted);
-  static absl::Status ChooseKept(std::vector<Wanted>* wanted);
+  static void ChooseKept(std::vector<Wanted>* wanted);
 
   const std::vector<std::string> names_;
   const Types types_;  // one for each name

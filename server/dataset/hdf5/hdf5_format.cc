@@ -5,16 +5,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/dataset/hdf5/filters.h"
 #include "server/dataset/hdf5/hdf5_parser.h"
 #include "server/dataset/hdf5/row_reader.h"
 #include "server/dataset/hdf5/row_value.h"
+#include "server/dataset/hdf5/stored_row.h"
 #include "server/dataset/records/whole_value.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
 constexpr std::uint64_t kKeptChunks = std::uint64_t{64} << 20;  // bytes
+// The place of columns that have none.
+constexpr std::size_t kKept = SIZE_MAX;
 
 Bytes AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -33,21 +35,49 @@ std::uint64_t LongestFilled(const std::vector<Column>& columns) {
   return longest;
 }
 
-// Bytes of a row, so that what follows it is aligned.
-std::uint64_t RoomOfRow(std::uint64_t bytes) {
-  constexpr std::uint64_t kAlignment = 64;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+// The room for one value after the other, which is asked for once.
+class SharedRoom {
+ public:
+  // Asks for `most` bytes at once, or for as many as are wanted first.
+  SharedRoom(MadeValues* made, std::uint64_t most)
+      : made_(*made), most_(most) {}
 
-// Bytes to undo the filters of one of the chunks in.
-std::uint64_t RoomOfChunks(const RowPlace& place) {
-  std::uint64_t most = 0;
-  for (const PlacedChunk& chunk : place.chunks) {
-    if (chunk.mask == UINT32_MAX) continue;
-    most = std::max(
-        most, RoomToUnfilter(place.filters, chunk.mask, place.chunk_bytes));
+  absl::StatusOr<absl::Span<std::uint8_t>> Give(std::uint64_t bytes) {
+    if (room_.size() < bytes) {
+      FOREBAY_ASSIGN_OR_RETURN(room_,
+                               made_.AddUnpacked(std::max(most_, bytes)));
+    }
+    return room_.first(bytes);
   }
-  return most;
+
+ private:
+  MadeValues& made_;
+  const std::uint64_t most_;
+  absl::Span<std::uint8_t> room_;
+};
+
+// A row of one dataset.
+struct RowPart {
+  const RowPlace& place;
+  Bytes row;     // none if it was not written
+  Bytes record;  // all that was read
+};
+
+absl::StatusOr<FieldValue> ReadColumn(const Column& column, const RowPart& part,
+                                      UnpackRoom room, MadeValues* made) {
+  Bytes bytes = part.row;
+  if (part.place.kind == RowPlace::Kind::kFilled) {
+    FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> filled,
+                             room(FilledBytes(column)));
+    FillValue(part.place.fill, column.offset, filled);
+    bytes = filled;
+  } else if (!column.has_any_length()) {
+    const std::uint64_t length = column.value_bytes();
+    if (column.offset > bytes.size() || length > bytes.size() - column.offset)
+      return absl::DataLossError("is indexed as a shorter row");
+    bytes = bytes.subspan(column.offset, length);
+  }
+  return RowValue(column, bytes, part.record, made);
 }
 
 }  // namespace
@@ -57,9 +87,17 @@ Hdf5Format::Hdf5Format(std::vector<Column> columns, base::MemoryBudget* budget)
       text_(TextOf(columns_)),
       chunks_(budget, kKeptChunks) {
   for (const Column& column : columns_) {
-    if (!column.is_kept && !column.has_any_length())
-      row_bytes_ = column.row_bytes;
+    const auto known = std::find(paths_.begin(), paths_.end(), column.path);
+    const auto place = static_cast<std::size_t>(known - paths_.begin());
+    place_of_.push_back(column.is_kept ? kKept : place);
+    if (column.is_kept) continue;
+    if (known == paths_.end()) {
+      paths_.push_back(column.path);
+      row_bytes_.push_back(0);
+    }
+    if (!column.has_any_length()) row_bytes_[place] = column.row_bytes;
   }
+  if (row_bytes_.empty()) row_bytes_.push_back(0);
 }
 
 absl::StatusOr<std::shared_ptr<const Hdf5Format>> Hdf5Format::Parse(
@@ -103,69 +141,58 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
                                          absl::Span<FieldValue> values,
                                          MadeValues* made) const {
   FOREBAY_ASSIGN_OR_RETURN(const RowKey row_key, DecodeRowKey(key));
-  FOREBAY_ASSIGN_OR_RETURN(const Bytes row,
-                           FindRow(row_key.place, record, made));
-  absl::Span<std::uint8_t> filled;  // has one value after the other
-  if (row_key.place.kind == RowPlace::Kind::kFilled) {
-    FOREBAY_ASSIGN_OR_RETURN(filled,
-                             made->AddUnpacked(LongestFilled(columns_)));
+  const bool is_gathered = !row_key.pieces.empty();
+  if (row_key.places.size() != row_bytes_.size())
+    return absl::DataLossError("is indexed as a row of other datasets");
+  FOREBAY_RETURN_IF_ERROR(ReadKept(row_key, values, made));
+  // That of one place may depend on what is kept of its chunks.
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < row_bytes_.size() && row_bytes_.size() > 1; ++i) {
+    const RowPlace& place = row_key.places[i];
+    most = std::max(most, place.kind == RowPlace::Kind::kFilled
+                              ? LongestFilled(columns_)
+                              : MostRoomOf(place, row_bytes_[i]));
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
-    Bytes bytes = row;
-    if (column.is_kept) {
-      if (kept == row_key.kept.size())
-        return absl::DataLossError("is indexed without some of its values");
-      bytes = AsBytes(row_key.kept[kept++]);
-    } else if (row_key.place.kind == RowPlace::Kind::kFilled) {
-      const auto value = filled.first(FilledBytes(column));
-      FillValue(row_key.place.fill, column.offset, value);
-      bytes = value;
-    } else if (!column.has_any_length()) {
-      const std::uint64_t length = column.value_bytes();
-      if (column.offset > row.size() || length > row.size() - column.offset)
-        return absl::DataLossError("is indexed as a shorter row");
-      bytes = row.subspan(column.offset, length);
+  SharedRoom shared(made, most);
+  const auto room = [&shared](std::uint64_t bytes) {
+    return shared.Give(bytes);
+  };
+  Bytes rest = record;
+  for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
+    const RowPlace& place = row_key.places[i];
+    if (is_gathered && place.length > rest.size())
+      return absl::DataLossError("is indexed as a longer row");
+    const Bytes part = is_gathered ? rest.first(place.length) : rest;
+    rest.remove_prefix(part.size());
+    const auto row = FindRow(place, row_bytes_[i], part, chunks_, room);
+    // Of one dataset alone, that is known.
+    if (!row.ok() && row_bytes_.size() == 1) return row.status();
+    if (!row.ok()) return base::Annotate(row.status(), paths_[i]);
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      if (place_of_[k] != i) continue;
+      const RowPart found{place, *row, record};
+      auto value = ReadColumn(columns_[k], found, room, made);
+      if (!value.ok())
+        return base::Annotate(value.status(), columns_[k].name());
+      values[k] = *std::move(value);
     }
-    auto value =
-        RowValue(column, bytes, column.is_kept ? Bytes() : record, made);
-    if (!value.ok()) return base::Annotate(value.status(), column.name());
-    values[i] = *std::move(value);
   }
   return absl::OkStatus();
 }
 
-// Returns the row's bytes, in the record or in the room to unpack it into, if
-// any were written.
-absl::StatusOr<Bytes> Hdf5Format::FindRow(const RowPlace& place, Bytes record,
-                                          MadeValues* made) const {
-  switch (place.kind) {
-    case RowPlace::Kind::kDirect:
-      return record;
-    case RowPlace::Kind::kEmpty:
-    case RowPlace::Kind::kFilled:
-      return Bytes();
-    case RowPlace::Kind::kParts:
-      return JoinParts(place, record, made);
-    case RowPlace::Kind::kChunk:
-      break;
+absl::Status Hdf5Format::ReadKept(const RowKey& row,
+                                  absl::Span<FieldValue> values,
+                                  MadeValues* made) const {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (!columns_[i].is_kept) continue;
+    if (kept == row.kept.size())
+      return absl::DataLossError("is indexed without some of its values");
+    auto value = RowValue(columns_[i], AsBytes(row.kept[kept++]), {}, made);
+    if (!value.ok()) return base::Annotate(value.status(), columns_[i].name());
+    values[i] = *std::move(value);
   }
-  if (row_bytes_ == 0 || place.chunk_bytes > kLargestChunk ||
-      place.row >= place.chunk_bytes / row_bytes_) {
-    return absl::DataLossError("is indexed in a chunk that has no such row");
-  }
-  FOREBAY_ASSIGN_OR_RETURN(
-      const PlainChunk chunk,
-      chunks_.Get(
-          place.filters, place.mask, record, place.chunk_bytes,
-          [made](std::uint64_t bytes) { return made->AddUnpacked(bytes); }));
-  const Bytes row = chunk.bytes.subspan(place.row * row_bytes_, row_bytes_);
-  if (chunk.kept == nullptr) return row;
-  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> copy,
-                           made->AddUnpacked(row_bytes_));
-  std::copy(row.begin(), row.end(), copy.begin());
-  return copy;
+  return absl::OkStatus();
 }
 
 // Values of a fixed size are all as long as the longest.
@@ -176,61 +203,32 @@ bool Hdf5Format::LowerBytes(const records::RecordIndex& index,
   const std::string key = index.KeyOf(number);
   const auto row = DecodeRowKey(key);
   if (!row.ok()) return true;
+  if (row->places.size() != row_bytes_.size()) return true;
+  const bool is_gathered = !row->pieces.empty();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
+    const RowPlace& place = row->places[column.is_kept ? 0 : place_of_[i]];
     std::uint64_t length = 0;
     if (column.is_kept) {
       if (kept == row->kept.size()) return true;
       length = row->kept[kept++].size();
-    } else if (row->place.kind == RowPlace::Kind::kDirect) {
-      length = index.ExtentOf(number).length;
+    } else if (place.kind == RowPlace::Kind::kDirect) {
+      length = is_gathered ? place.length : index.ExtentOf(number).length;
     }
     const bool is_known = column.is_kept ||
-                          row->place.kind == RowPlace::Kind::kDirect ||
-                          row->place.kind == RowPlace::Kind::kEmpty;
+                          place.kind == RowPlace::Kind::kDirect ||
+                          place.kind == RowPlace::Kind::kEmpty;
     if (column.has_any_length() && is_known)
       bytes[i] = std::min(bytes[i], length);
   }
   return true;
 }
 
-// Puts a row together of what chunks have of it.
-absl::StatusOr<Bytes> Hdf5Format::JoinParts(const RowPlace& place, Bytes record,
-                                            MadeValues* made) const {
-  ArrayLayout array;  // of all rows of these chunks
-  array.type.size = place.element_bytes;
-  array.shape = place.shape;
-  array.shape.insert(array.shape.begin(), place.chunk.front());
-  array.chunk = place.chunk;
-  const std::uint64_t row_bytes = array.row_bytes();
-  if ((row_bytes_ > 0 && row_bytes != row_bytes_) ||
-      place.row >= place.chunk.front() || place.chunk_bytes > kLargestChunk)
-    return absl::DataLossError("is indexed as a row of another shape");
-  // The row has the front of the room, and one chunk after the other the rest.
-  const std::uint64_t front = RoomOfRow(row_bytes);
-  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> room,
-                           made->AddUnpacked(front + RoomOfChunks(place)));
-  const absl::Span<std::uint8_t> row = room.first(row_bytes);
-  FillValue(place.fill, 0, row);
-  for (const PlacedChunk& chunk : place.chunks) {
-    if (chunk.number >= array.chunks_of_row() || chunk.offset > record.size() ||
-        chunk.bytes > record.size() - chunk.offset) {
-      return absl::DataLossError("is indexed in chunks that are not there");
-    }
-    PlainChunk plain{record.subspan(chunk.offset, chunk.bytes), nullptr};
-    if (chunk.mask != UINT32_MAX) {
-      FOREBAY_ASSIGN_OR_RETURN(
-          plain, chunks_.Get(place.filters, chunk.mask, plain.bytes,
-                             place.chunk_bytes, [&](std::uint64_t bytes) {
-                               return room.subspan(front, bytes);
-                             }));
-    }
-    if (plain.bytes.size() != place.chunk_bytes)
-      return absl::DataLossError("is indexed in chunks of another size");
-    CopyChunk(array, chunk.number, plain.bytes, place.row, row);
-  }
-  return row;
+absl::StatusOr<std::vector<storage::gathered::Piece>> Hdf5Format::PiecesOf(
+    std::string_view key) const {
+  FOREBAY_ASSIGN_OR_RETURN(RowKey row, DecodeRowKey(key));
+  return std::move(row.pieces);
 }
 
 std::string Hdf5Format::NameOf(const records::RecordIndex& index,

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_HDF5_HDF5_FORMAT_H_
 #define FOREBAY_SERVER_DATASET_HDF5_HDF5_FORMAT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,14 +20,16 @@
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
+#include "server/storage/gathered/pieces.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::hdf5 {
 
 // HDF5 files, of which some datasets are read row by row. The extent of a row
-// is that of the one dataset that is not kept by the index: the row's bytes, or
-// the chunk that it lies in. The row's key tells which, and has the values of
-// all other datasets.
+// is that of the dataset that is not kept by the index: the row's bytes, or the
+// chunk that it lies in. If there are several such datasets, or its chunks lie
+// far apart, it is gathered of these. The row's key tells which, and has the
+// values of all other datasets.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class Hdf5Format final : public records::RecordFormat {
@@ -54,6 +57,8 @@ class Hdf5Format final : public records::RecordFormat {
                                absl::Span<const std::uint8_t> record,
                                absl::Span<FieldValue> values,
                                MadeValues* made) const;
+  absl::StatusOr<std::vector<storage::gathered::Piece>> PiecesOf(
+      std::string_view key) const override;
   bool has_values_elsewhere() const override { return true; }
   bool LowerBytes(const records::RecordIndex& index, std::uint64_t number,
                   absl::Span<std::uint64_t> bytes) const override;
@@ -61,14 +66,15 @@ class Hdf5Format final : public records::RecordFormat {
                      std::uint64_t record) const override;
 
  private:
-  absl::StatusOr<Bytes> FindRow(const RowPlace& place, Bytes record,
-                                MadeValues* made) const;
-  absl::StatusOr<Bytes> JoinParts(const RowPlace& place, Bytes record,
-                                  MadeValues* made) const;
+  absl::Status ReadKept(const RowKey& row, absl::Span<FieldValue> values,
+                        MadeValues* made) const;
 
   const std::vector<Column> columns_;
   const std::string text_;
-  std::uint64_t row_bytes_ = 0;  // of the dataset that is read, if fixed
+  std::vector<std::size_t> place_of_;  // of each column, among a row's
+  std::vector<std::string> paths_;     // of the datasets that are read
+  // Of each of these, if fixed; else 0. One, if none is read.
+  std::vector<std::uint64_t> row_bytes_;
   mutable ChunkCache chunks_;
 };
 

@@ -9,7 +9,6 @@
 #include "server/base/status.h"
 #include "server/dataset/hdf5/path_pattern.h"
 #include "server/dataset/hdf5/row_extent.h"
-#include "server/dataset/hdf5/row_key.h"
 #include "server/dataset/hdf5/tree.h"
 
 namespace forebay::dataset::hdf5 {
@@ -212,7 +211,8 @@ absl::Status Hdf5Parser::CheckChunks(const Source& source) const {
     return absl::UnimplementedError("lies in its header, unlike the first one");
   }
   if (array.kind != Kind::kChunked) return absl::OkStatus();
-  if (!array.filters.empty() && array.chunk_bytes() > kLargestChunk) {
+  const bool is_joined = !array.filters.empty() || !array.has_whole_rows();
+  if (is_joined && array.chunk_bytes() > kLargestChunk) {
     return absl::UnimplementedError(absl::StrCat(
         "has chunks of ", array.chunk_bytes(), " bytes; chunks of at most ",
         kLargestChunk, " can be unpacked"));
@@ -268,28 +268,90 @@ void Hdf5Parser::DropSources() {
 }
 
 absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
-  RowPlace place;
-  place.kind = RowPlace::Kind::kEmpty;
-  // Of a row of which nothing is read: each record has a byte.
-  ValuePlace extent{0, 1};
+  std::vector<const Source*> read;
+  std::vector<RowPlace> places;
+  std::vector<Pieces> pieces;  // of each place
   std::vector<std::string_view> kept;
   for (const Column& column : columns_) {
     const Source& source = SourceOf(column);
     if (column.is_kept) {
       kept.push_back(KeptValue(column, source, row));
-    } else {
-      auto found =
-          source.is_variable
-              ? PlaceValue(source.values->places()[row], &place)
-              : PlaceRow(view_, source.array, source.chunks, row, &place);
-      if (!found.ok()) return base::Annotate(found.status(), source.shown);
-      extent = *found;
+      continue;
     }
+    if (std::find(read.begin(), read.end(), &source) != read.end()) continue;
+    read.push_back(&source);
+    RowPlace& place = places.emplace_back();
+    if (source.is_variable) {
+      pieces.push_back(PlaceValue(source.values->places()[row], &place));
+      continue;
+    }
+    auto found = PlaceRow(view_, source.array, source.chunks, row, &place);
+    if (!found.ok()) return base::Annotate(found.status(), source.shown);
+    pieces.push_back(*std::move(found));
   }
-  const std::string key = EncodeRowKey(place, kept);
-  if (key.size() > records::kLongestKey) {
+  if (places.empty()) {
+    places.emplace_back().kind = RowPlace::Kind::kEmpty;
+    pieces.emplace_back();
+  }
+  // What is gathered lies behind all else.
+  if (places.size() == 1 && gathered_end_ == 0) {
+    const auto extent = JoinPieces(pieces.front(), &places.front());
+    if (extent.has_value()) return AddRow(row, *extent, places, {}, kept);
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const ValuePlace extent, Gather(pieces, &places));
+  return AddRow(row, extent, places, gathered_, kept);
+}
+
+// Finds room behind all that was gathered, but for pieces that the row before
+// has too.
+absl::StatusOr<ValuePlace> Hdf5Parser::Gather(const std::vector<Pieces>& pieces,
+                                              std::vector<RowPlace>* places) {
+  Pieces all;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (const storage::gathered::Piece& piece : pieces[i]) {
+      (*places)[i].length += piece.length;
+      const bool goes_on =
+          !all.empty() && all.back().offset + all.back().length == piece.offset;
+      if (goes_on) {
+        all.back().length += piece.length;
+      } else {
+        all.push_back(piece);
+      }
+    }
+    bytes += (*places)[i].length;
+  }
+  // Each record has a byte.
+  if (all.empty()) all.push_back({0, 1});
+  bytes = std::max<std::uint64_t>(bytes, 1);
+  if (!gathered_.empty() && all == gathered_)
+    return ValuePlace{gathered_end_ - bytes, bytes};
+  if (gathered_end_ == 0) gathered_end_ = view_.size();
+  if (bytes > kMostBytes || gathered_end_ > kMostBytes) {
     return absl::UnimplementedError(
-        absl::StrCat("row ", row, " has ", key.size(),
+        "has more bytes in all of its rows together than can be counted");
+  }
+  gathered_ = std::move(all);
+  gathered_end_ += bytes;
+  return ValuePlace{gathered_end_ - bytes, bytes};
+}
+
+absl::Status Hdf5Parser::AddRow(std::uint64_t row, const ValuePlace& extent,
+                                const std::vector<RowPlace>& places,
+                                const Pieces& pieces,
+                                const std::vector<std::string_view>& kept) {
+  const std::string key = EncodeRowKey(places, pieces, kept);
+  if (key.size() > records::kLongestKey) {
+    std::uint64_t smaller = 0;
+    for (const std::string_view value : kept) smaller += value.size();
+    if (smaller < records::kLongestKey / 2) {
+      return absl::UnimplementedError(
+          absl::StrCat("row ", row, " lies in ", pieces.size(),
+                       " pieces of the file, more than the index can tell "
+                       "of; write it anew with one chunk for each row"));
+    }
+    return absl::UnimplementedError(
+        absl::StrCat("row ", row, " has ", smaller,
                      " bytes in its smaller fields together, more than ",
                      records::kLongestKey));
   }

@@ -18,12 +18,14 @@
 #include "server/dataset/hdf5/column.h"
 #include "server/dataset/hdf5/file_view.h"
 #include "server/dataset/hdf5/global_heap.h"
+#include "server/dataset/hdf5/row_key.h"
 #include "server/dataset/hdf5/row_reader.h"
 #include "server/dataset/hdf5/tree.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/packed_keys.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
+#include "server/storage/gathered/pieces.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::hdf5 {
@@ -41,7 +43,7 @@ inline constexpr std::uint64_t kMostKept = 16384;
 // file and the dataset: those of FindArray, ChunkWalk, RowReader and
 // GlobalHeapWalk; INVALID_ARGUMENT: a dataset has other rows than in the first
 // file, or not as many as another one; UNIMPLEMENTED: its chunks are too large,
-// or those with the parts of a row lie far apart.
+// or too many have parts of a row.
 class Hdf5Parser final : public records::RecordParser {
  public:
   // Columns, at least one, and memory outlive it.
@@ -66,6 +68,7 @@ class Hdf5Parser final : public records::RecordParser {
     std::string rows;  // if they are kept, or refer to values
     std::optional<GlobalHeapWalk> values;  // of variable rows
   };
+  using Pieces = std::vector<storage::gathered::Piece>;
   enum class Part { kList, kOpen, kChunks, kRows, kValues, kEnd };
 
   Hdf5Parser(storage::ListedObject file, const ReadSizes& read_sizes,
@@ -84,6 +87,11 @@ class Hdf5Parser final : public records::RecordParser {
   absl::Status CheckChunks(const Source& source) const;
   absl::Status Emit();
   absl::Status EmitRow(std::uint64_t row);
+  absl::StatusOr<ValuePlace> Gather(const std::vector<Pieces>& pieces,
+                                    std::vector<RowPlace>* places);
+  absl::Status AddRow(std::uint64_t row, const ValuePlace& extent,
+                      const std::vector<RowPlace>& places, const Pieces& pieces,
+                      const std::vector<std::string_view>& kept);
   void AddBounds();
   void DropSources();
   std::string_view KeptValue(const Column& column, const Source& source,
@@ -105,6 +113,8 @@ class Hdf5Parser final : public records::RecordParser {
   std::optional<ChunkWalk> chunk_walk_;
   std::optional<RowReader> row_reader_;
   records::FileRecords found_;
+  Pieces gathered_;                 // those of the row that was gathered last
+  std::uint64_t gathered_end_ = 0;  // of all such rows; 0 if there is none
   records::KeyPacker keys_;
 };
 

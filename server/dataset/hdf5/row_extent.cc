@@ -1,6 +1,7 @@
 #include "server/dataset/hdf5/row_extent.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -10,22 +11,47 @@ namespace forebay::dataset::hdf5 {
 namespace {
 
 using Kind = ArrayLayout::Kind;
+using Pieces = std::vector<storage::gathered::Piece>;
 
-// Trees lie between the chunks with a row's parts: so many bytes, besides as
-// many as these chunks have.
-constexpr std::uint64_t kMostGaps = std::uint64_t{1} << 20;
-constexpr std::uint64_t kLongestParts = std::uint64_t{1} << 26;  // bytes
+// So many bytes between two pieces are better read with them than left out.
+constexpr std::uint64_t kMostGap = std::uint64_t{1} << 15;
 constexpr std::size_t kMostParts = 4096;  // whose numbers a key has room for
+// Bytes that chunks are unpacked to for one row: they take seconds.
+constexpr std::uint64_t kMostUnpacked = std::uint64_t{1} << 32;
+// Smaller parts than that are not worth a read each.
+constexpr std::uint64_t kSmallPart = 4096;  // bytes
 
-std::string ShapeOf(const std::vector<std::uint64_t>& shape) {
-  return absl::StrCat("(", absl::StrJoin(shape, ", "), ")");
+// The error of a row that takes too much.
+absl::Status ToBeWrittenAnew(const ArrayLayout& array, std::uint64_t row,
+                             std::uint64_t parts) {
+  std::vector<std::uint64_t> whole = array.shape;
+  whole.front() = 1;
+  return absl::UnimplementedError(absl::StrCat(
+      "has chunks of (", absl::StrJoin(array.chunk, ", "), "), of which row ",
+      row, " has parts in ", parts, " with ", array.chunk_bytes(),
+      " bytes each, more than can be read for one row; write it anew with "
+      "chunks=(",
+      absl::StrJoin(whole, ", "), ")"));
 }
 
-// A row of which several chunks have parts. They are read as one extent, with
-// what lies between them.
-absl::StatusOr<ValuePlace> PlaceParts(const ArrayLayout& array,
-                                      const std::vector<Chunk>& chunks,
-                                      std::uint64_t row, RowPlace* place) {
+// Makes chunks without filters those of the one row: of each, no more is read
+// than that.
+void KeepOneRow(Pieces* pieces, RowPlace* place, std::uint64_t bytes) {
+  for (std::size_t i = 0; i < pieces->size(); ++i) {
+    PlacedChunk& chunk = place->chunks[i];
+    chunk.offset = i * bytes;
+    chunk.bytes = bytes;
+    (*pieces)[i].offset += place->row * bytes;
+    (*pieces)[i].length = bytes;
+  }
+  place->chunk.front() = 1;
+  place->row = 0;
+}
+
+// A row of which several chunks have parts.
+absl::StatusOr<Pieces> PlaceParts(const ArrayLayout& array,
+                                  const std::vector<Chunk>& chunks,
+                                  std::uint64_t row, RowPlace* place) {
   // One that was not written may have no chunks at all.
   const std::vector<std::uint64_t>& shape =
       array.chunk.empty() ? array.shape : array.chunk;
@@ -34,15 +60,16 @@ absl::StatusOr<ValuePlace> PlaceParts(const ArrayLayout& array,
   auto chunk = std::lower_bound(
       chunks.begin(), chunks.end(), first,
       [](const Chunk& one, std::uint64_t of) { return one.number < of; });
-  std::uint64_t begin = UINT64_MAX;
-  std::uint64_t end = 0;
+  Pieces pieces;
   std::uint64_t bytes = 0;
+  std::uint64_t packed = 0;  // chunks
   for (; chunk != chunks.end() && chunk->number - first < count; ++chunk) {
+    if (pieces.size() == kMostParts) return ToBeWrittenAnew(array, row, count);
     place->chunks.push_back(
-        {chunk->number - first, chunk->offset, chunk->bytes, chunk->mask});
-    begin = std::min(begin, chunk->offset);
-    end = std::max(end, chunk->offset + chunk->bytes);
+        {chunk->number - first, bytes, chunk->bytes, chunk->mask});
+    pieces.push_back({chunk->offset, chunk->bytes});
     bytes += chunk->bytes;
+    if (chunk->mask != UINT32_MAX) ++packed;
   }
   place->kind = RowPlace::Kind::kParts;
   place->filters = array.filters;
@@ -51,27 +78,21 @@ absl::StatusOr<ValuePlace> PlaceParts(const ArrayLayout& array,
   place->shape.assign(array.shape.begin() + 1, array.shape.end());
   place->chunk = shape;
   if (array.row_bytes() == 0) place->kind = RowPlace::Kind::kEmpty;
-  if (place->chunks.empty()) return ValuePlace{0, 1};
-  if (end - begin > kMostGaps + 2 * bytes || end - begin > kLongestParts ||
-      place->chunks.size() > kMostParts) {
-    std::vector<std::uint64_t> whole = array.shape;
-    whole.front() = 1;
-    return absl::UnimplementedError(
-        absl::StrCat("has chunks of ", ShapeOf(array.chunk), ", of which row ",
-                     row, " is scattered over ", end - begin,
-                     " bytes; write it anew with chunks=", ShapeOf(whole)));
-  }
-  for (PlacedChunk& one : place->chunks) one.offset -= begin;
-  return ValuePlace{begin, end - begin};
+  if (pieces.empty()) return pieces;
+  const std::uint64_t each = array.chunk_bytes();
+  if (packed > kMostUnpacked / each && packed > 1)
+    return ToBeWrittenAnew(array, row, packed);
+  if (packed == 0 && each / shape[0] >= kSmallPart)
+    KeepOneRow(&pieces, place, each / shape[0]);
+  return pieces;
 }
 
 }  // namespace
 
-absl::StatusOr<ValuePlace> PlaceRow(const FileView& file,
-                                    const ArrayLayout& array,
-                                    const std::vector<Chunk>& chunks,
-                                    std::uint64_t row, RowPlace* place) {
-  const ValuePlace nothing{0, 1};
+absl::StatusOr<Pieces> PlaceRow(const FileView& file, const ArrayLayout& array,
+                                const std::vector<Chunk>& chunks,
+                                std::uint64_t row, RowPlace* place) {
+  const Pieces nothing;
   place->kind = RowPlace::Kind::kFilled;
   place->fill = array.fill;
   const std::uint64_t bytes = array.row_bytes();
@@ -82,34 +103,56 @@ absl::StatusOr<ValuePlace> PlaceRow(const FileView& file,
     if (bytes == 0) place->kind = RowPlace::Kind::kEmpty;
     if (!begin.ok() || bytes == 0) return nothing;
     place->kind = RowPlace::Kind::kDirect;
-    return ValuePlace{*begin + row * bytes, bytes};
+    return Pieces{{*begin + row * bytes, bytes}};
   }
   if (!array.has_whole_rows()) return PlaceParts(array, chunks, row, place);
   const std::uint64_t number = row / array.chunk[0];
   const auto chunk = std::lower_bound(
       chunks.begin(), chunks.end(), number,
       [](const Chunk& one, std::uint64_t of) { return one.number < of; });
-  if (chunk == chunks.end() || chunk->number != number)
-    return array.is_whole ? PlaceParts(array, chunks, row, place) : nothing;
+  if (chunk == chunks.end() || chunk->number != number) {
+    if (array.is_whole) return PlaceParts(array, chunks, row, place);
+    return nothing;
+  }
   const std::uint64_t within = row % array.chunk[0];
   if (array.is_whole && chunk->mask != UINT32_MAX)
     return PlaceParts(array, chunks, row, place);
   if (chunk->mask == UINT32_MAX) {
     place->kind = RowPlace::Kind::kDirect;
-    return ValuePlace{chunk->offset + within * bytes, bytes};
+    return Pieces{{chunk->offset + within * bytes, bytes}};
   }
   place->kind = RowPlace::Kind::kChunk;
   place->filters = array.filters;
   place->mask = chunk->mask;
   place->chunk_bytes = array.chunk_bytes();
   place->row = within;
-  return ValuePlace{chunk->offset, chunk->bytes};
+  return Pieces{{chunk->offset, chunk->bytes}};
 }
 
-ValuePlace PlaceValue(const ValuePlace& value, RowPlace* place) {
+Pieces PlaceValue(const ValuePlace& value, RowPlace* place) {
   place->kind =
       value.length > 0 ? RowPlace::Kind::kDirect : RowPlace::Kind::kEmpty;
-  return value.length > 0 ? value : ValuePlace{0, 1};
+  if (value.length == 0) return {};
+  return {{value.offset, value.length}};
+}
+
+std::optional<ValuePlace> JoinPieces(const Pieces& pieces, RowPlace* place) {
+  if (pieces.empty()) return ValuePlace{0, 1};
+  std::uint64_t begin = UINT64_MAX;
+  std::uint64_t end = 0;
+  std::uint64_t bytes = 0;
+  for (const auto& piece : pieces) {
+    begin = std::min(begin, piece.offset);
+    end = std::max(end, piece.offset + piece.length);
+    bytes += piece.length;
+  }
+  const std::uint64_t length = end - begin;
+  if (length > bytes && length - bytes > kMostGap * (pieces.size() - 1))
+    return std::nullopt;
+  // The chunks are in the order of the pieces.
+  for (std::size_t i = 0; i < place->chunks.size(); ++i)
+    place->chunks[i].offset = pieces[i].offset - begin;
+  return ValuePlace{begin, length};
 }
 
 }  // namespace forebay::dataset::hdf5

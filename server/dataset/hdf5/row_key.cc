@@ -1,12 +1,16 @@
 #include "server/dataset/hdf5/row_key.h"
 
+#include "server/base/check.h"
 #include "server/base/status.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
 using Kind = RowPlace::Kind;
+using storage::gathered::Piece;
 
+// Begins the keys of gathered rows, where others have their kind.
+constexpr char kGathered = 5;
 constexpr unsigned kBits = 7;  // of a number in each byte
 constexpr unsigned kMore = 1u << kBits;
 constexpr std::uint64_t kMostFilters = 32;
@@ -65,7 +69,8 @@ bool TakeFilters(Cursor& cursor, RowPlace* place) {
   return true;
 }
 
-void AddParts(const RowPlace& place, std::string* key) {
+// In a gathered row, chunks lie one behind the other.
+void AddParts(const RowPlace& place, bool is_gathered, std::string* key) {
   AddText(place.fill, key);
   AddNumber(place.element_bytes, key);
   AddNumber(place.shape.size(), key);
@@ -74,9 +79,10 @@ void AddParts(const RowPlace& place, std::string* key) {
   AddNumber(place.chunks.size(), key);
   for (const PlacedChunk& chunk : place.chunks) {
     AddNumber(chunk.number, key);
-    AddNumber(chunk.offset, key);
+    if (!is_gathered) AddNumber(chunk.offset, key);
     AddNumber(chunk.bytes, key);
-    AddNumber(chunk.mask, key);
+    // Chunks without filters are frequent: their mask is the shortest.
+    AddNumber(is_gathered ? chunk.mask + 1 : chunk.mask, key);
   }
 }
 
@@ -90,7 +96,25 @@ bool TakeExtent(Cursor& cursor, std::uint64_t* bytes,
   return true;
 }
 
-bool TakeParts(Cursor& cursor, RowPlace* place) {
+// Takes chunks, which lie one behind the other if the row is gathered.
+bool TakeChunks(Cursor& cursor, bool is_gathered, RowPlace* place) {
+  const std::uint64_t chunks = TakeNumber(cursor);
+  std::uint64_t end = 0;
+  for (std::uint64_t i = 0; i < chunks && cursor.ok(); ++i) {
+    PlacedChunk chunk;
+    chunk.number = TakeNumber(cursor);
+    chunk.offset = is_gathered ? end : TakeNumber(cursor);
+    chunk.bytes = TakeNumber(cursor);
+    chunk.mask = static_cast<std::uint32_t>(TakeNumber(cursor));
+    if (is_gathered) --chunk.mask;
+    if (chunk.bytes > kMostBytes || end > kMostBytes) return false;
+    end += chunk.bytes;
+    place->chunks.push_back(chunk);
+  }
+  return cursor.ok();
+}
+
+bool TakeParts(Cursor& cursor, bool is_gathered, RowPlace* place) {
   place->fill = std::string(TakeText(cursor));
   place->element_bytes = TakeNumber(cursor);
   const std::uint64_t axes = TakeNumber(cursor);
@@ -104,34 +128,92 @@ bool TakeParts(Cursor& cursor, RowPlace* place) {
     if (!TakeExtent(cursor, &chunk_bytes, &place->chunk)) return false;
   }
   place->chunk_bytes = chunk_bytes;
-  const std::uint64_t chunks = TakeNumber(cursor);
-  for (std::uint64_t i = 0; i < chunks && cursor.ok(); ++i) {
-    PlacedChunk chunk;
-    chunk.number = TakeNumber(cursor);
-    chunk.offset = TakeNumber(cursor);
-    chunk.bytes = TakeNumber(cursor);
-    chunk.mask = static_cast<std::uint32_t>(TakeNumber(cursor));
-    place->chunks.push_back(chunk);
+  return TakeChunks(cursor, is_gathered, place);
+}
+
+bool HasRow(const RowPlace& place) {
+  return place.kind == Kind::kChunk || place.kind == Kind::kParts;
+}
+
+// All of a place but its row, which differs from those of the same chunks.
+void AddPlace(const RowPlace& place, bool is_gathered, std::string* key) {
+  *key += static_cast<char>(place.kind);
+  if (is_gathered) AddNumber(place.length, key);
+  if (place.kind == Kind::kFilled) AddText(place.fill, key);
+  if (HasRow(place)) AddFilters(place, key);
+  if (place.kind == Kind::kParts) AddParts(place, is_gathered, key);
+  if (place.kind != Kind::kChunk) return;
+  AddNumber(place.mask, key);
+  AddNumber(place.chunk_bytes, key);
+}
+
+bool TakePlace(Cursor& cursor, bool is_gathered, RowPlace* place) {
+  const std::uint64_t kind = cursor.Take(1);
+  if (kind > static_cast<std::uint64_t>(Kind::kParts)) return false;
+  place->kind = static_cast<Kind>(kind);
+  if (is_gathered) place->length = TakeNumber(cursor);
+  if (place->kind == Kind::kFilled) place->fill = std::string(TakeText(cursor));
+  if (HasRow(*place) && !TakeFilters(cursor, place)) return false;
+  if (place->kind == Kind::kParts && !TakeParts(cursor, is_gathered, place))
+    return false;
+  if (place->kind == Kind::kChunk) {
+    place->mask = static_cast<std::uint32_t>(TakeNumber(cursor));
+    place->chunk_bytes = TakeNumber(cursor);
   }
   return cursor.ok();
 }
 
+// Takes pieces that have the bytes of all places at least.
+bool TakePieces(Cursor& cursor, RowKey* row) {
+  std::uint64_t wanted = 0;
+  for (const RowPlace& place : row->places) {
+    if (place.length > kMostBytes) return false;
+    wanted += place.length;
+  }
+  std::uint64_t bytes = 0;
+  const std::uint64_t pieces = TakeNumber(cursor);
+  for (std::uint64_t i = 0; i < pieces && cursor.ok(); ++i) {
+    Piece piece;
+    piece.offset = TakeNumber(cursor);
+    piece.length = TakeNumber(cursor);
+    if (piece.length == 0 || piece.length > kMostBytes || bytes > kMostBytes)
+      return false;
+    bytes += piece.length;
+    row->pieces.push_back(piece);
+  }
+  return cursor.ok() && !row->pieces.empty() && bytes >= wanted;
+}
+
+bool TakePlaces(Cursor& cursor, RowKey* row) {
+  const std::uint64_t places = TakeNumber(cursor);
+  if (places == 0 || places > kMostPlaces) return false;
+  for (std::uint64_t i = 0; i < places; ++i) {
+    if (!TakePlace(cursor, true, &row->places.emplace_back())) return false;
+  }
+  return TakePieces(cursor, row);
+}
+
 }  // namespace
 
-std::string EncodeRowKey(const RowPlace& place,
+std::string EncodeRowKey(const std::vector<RowPlace>& places,
+                         const std::vector<Piece>& pieces,
                          const std::vector<std::string_view>& kept) {
-  std::string key(1, static_cast<char>(place.kind));
-  if (place.kind == Kind::kChunk) {
-    AddFilters(place, &key);
-    AddNumber(place.mask, &key);
-    AddNumber(place.chunk_bytes, &key);
-    AddNumber(place.row, &key);
-  } else if (place.kind == Kind::kFilled) {
-    AddText(place.fill, &key);
-  } else if (place.kind == Kind::kParts) {
-    AddFilters(place, &key);
-    AddParts(place, &key);
-    AddNumber(place.row, &key);
+  std::string key;
+  if (pieces.empty()) {
+    FOREBAY_CHECK(places.size() == 1);
+    AddPlace(places.front(), false, &key);
+  } else {
+    key += kGathered;
+    AddNumber(places.size(), &key);
+    for (const RowPlace& place : places) AddPlace(place, true, &key);
+    AddNumber(pieces.size(), &key);
+    for (const Piece& piece : pieces) {
+      AddNumber(piece.offset, &key);
+      AddNumber(piece.length, &key);
+    }
+  }
+  for (const RowPlace& place : places) {
+    if (HasRow(place)) AddNumber(place.row, &key);
   }
   for (const std::string_view value : kept) AddText(value, &key);
   return key;
@@ -141,20 +223,14 @@ absl::StatusOr<RowKey> DecodeRowKey(std::string_view key) {
   Cursor cursor(
       {reinterpret_cast<const std::uint8_t*>(key.data()), key.size()});
   RowKey row;
-  const std::uint64_t kind = cursor.Take(1);
-  if (kind > static_cast<std::uint64_t>(Kind::kParts)) return NoKey();
-  row.place.kind = static_cast<Kind>(kind);
-  if (row.place.kind == Kind::kChunk) {
-    if (!TakeFilters(cursor, &row.place)) return NoKey();
-    row.place.mask = static_cast<std::uint32_t>(TakeNumber(cursor));
-    row.place.chunk_bytes = TakeNumber(cursor);
-    row.place.row = TakeNumber(cursor);
-  } else if (row.place.kind == Kind::kFilled) {
-    row.place.fill = std::string(TakeText(cursor));
-  } else if (row.place.kind == Kind::kParts) {
-    if (!TakeFilters(cursor, &row.place) || !TakeParts(cursor, &row.place))
-      return NoKey();
-    row.place.row = TakeNumber(cursor);
+  if (key.starts_with(kGathered)) {
+    cursor.Skip(1);
+    if (!TakePlaces(cursor, &row)) return NoKey();
+  } else if (!TakePlace(cursor, false, &row.places.emplace_back())) {
+    return NoKey();
+  }
+  for (RowPlace& place : row.places) {
+    if (HasRow(place)) place.row = TakeNumber(cursor);
   }
   while (cursor.ok() && !cursor.rest().empty())
     row.kept.push_back(TakeText(cursor));

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_HDF5_ROW_KEY_H_
 #define FOREBAY_SERVER_DATASET_HDF5_ROW_KEY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "server/dataset/hdf5/cursor.h"
 #include "server/dataset/hdf5/filters.h"
+#include "server/storage/gathered/pieces.h"
 
 namespace forebay::dataset::hdf5 {
 
@@ -30,6 +32,9 @@ struct RowPlace {
     kParts,   // in several chunks, which have parts of it
   };
   Kind kind = Kind::kDirect;
+  // Bytes of the extent. Only of rows that are gathered: the extent of each
+  // dataset's place follows that of the one before it.
+  std::uint64_t length = 0;
   // Of kChunk and kParts.
   std::vector<Filter> filters;
   std::uint32_t mask = 0;         // of kChunk; see Unfilter
@@ -47,11 +52,19 @@ struct RowPlace {
 // the values that are kept. It is the record's key. Rows of one chunk have keys
 // that begin alike. Functions are thread-safe and never block.
 struct RowKey {
-  RowPlace place;
+  std::vector<RowPlace> places;  // at least one; of several if it is gathered
+  // Of which the extent is gathered, at least all of the places' bytes. None if
+  // it lies in the file as it is.
+  std::vector<storage::gathered::Piece> pieces;
   std::vector<std::string_view> kept;  // into the key
 };
 
-std::string EncodeRowKey(const RowPlace& place,
+inline constexpr std::size_t kMostPlaces = 15;
+
+// Without pieces there is one place. With them, each place's chunks lie one
+// behind the other from its begin on.
+std::string EncodeRowKey(const std::vector<RowPlace>& places,
+                         const std::vector<storage::gathered::Piece>& pieces,
                          const std::vector<std::string_view>& kept);
 
 // DATA_LOSS: it is no such key. The error gives the reason alone.

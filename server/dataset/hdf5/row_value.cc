@@ -77,15 +77,20 @@ Bytes WithoutPadding(const ElementType& type, Bytes text) {
   return text;
 }
 
+// Whether there are bytes, and they lie in what was read.
+bool Has(Bytes read, Bytes bytes) {
+  return !bytes.empty() && !read.empty() &&
+         !std::less<>()(bytes.data(), read.data()) &&
+         std::less<>()(bytes.data(), read.data() + read.size());
+}
+
+FieldRange RangeOf(Bytes bytes, Bytes read) {
+  return {static_cast<std::uint64_t>(bytes.data() - read.data()), bytes.size()};
+}
+
 // Returns the bytes as they are, copied if they are not read.
 FieldValue AsTheyAre(Bytes bytes, Bytes read, MadeValues* made) {
-  const bool is_read = !bytes.empty() && !read.empty() &&
-                       !std::less<>()(bytes.data(), read.data()) &&
-                       std::less<>()(bytes.data(), read.data() + read.size());
-  if (is_read) {
-    return FieldRange{static_cast<std::uint64_t>(bytes.data() - read.data()),
-                      bytes.size()};
-  }
+  if (Has(read, bytes)) return RangeOf(bytes, read);
   const absl::Span<std::uint8_t> copy = made->Add(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.begin());
   return MadeBytes{copy};
@@ -111,9 +116,10 @@ absl::StatusOr<FieldValue> RowValue(const Column& column, Bytes bytes,
     if (bytes.size() % width != 0)
       return absl::DataLossError("has a part of an element");
     // Only the first of what is read lies where numbers of any size may.
-    const bool can_stay = bytes.data() == read.data() && !bytes.empty() &&
-                          !type.big_endian && type.dtype != DType::kBool;
-    if (can_stay) return FieldRange{0, bytes.size()};
+    const bool can_stay = (width == 1 || bytes.data() == read.data()) &&
+                          Has(read, bytes) && !type.big_endian &&
+                          type.dtype != DType::kBool;
+    if (can_stay) return RangeOf(bytes, read);
     const absl::Span<std::uint8_t> copy = made->Add(bytes.size());
     CopyElements(type, bytes, copy);
     return MadeBytes{copy};

@@ -16,8 +16,7 @@ namespace {
 using storage::inflated::AccessPoint;
 using storage::inflated::FoundPoint;
 using storage::inflated::InflatedFile;
-using storage::inflated::PackPiece;
-using storage::inflated::PackWindow;
+using storage::inflated::PackKept;
 
 // Of inflated bytes, which are all at hand.
 constexpr ReadSizes kInnerReads = {.min = 512, .max = 512};
@@ -113,11 +112,11 @@ absl::Status InflatingParser::AddPoint(const FoundPoint& point) {
   AccessPoint added = {.offset = point.offset, .bit = point.bit};
   std::string kept;
   if (!point.window.empty()) {
-    kept = PackWindow(point.window);
+    kept = PackKept(point.window);
     FOREBAY_ASSIGN_OR_RETURN(added.window_offset, writer_->Add(kept));
     added.window_crc32c = base::Crc32c(point.window);
   } else if (!point.piece.empty()) {
-    kept = PackPiece(point.piece);
+    kept = PackKept(point.piece);
     auto offset = writer_->AddPiece(kept);
     if (!offset.ok()) {
       return base::Annotate(

@@ -1,16 +1,13 @@
 #include "server/dataset/inflated/point_file.h"
 
-#include <errno.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
-#include "server/dataset/index_file.h"
 #include "server/storage/inflated/windows.h"
 
 namespace forebay::dataset::inflated {
@@ -56,20 +53,6 @@ std::string EncodeTable(const FilePointsParts& parts,
   return bytes;
 }
 
-absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
-                    absl::Span<std::uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t got = pread(file.fd.get(), bytes.data(), bytes.size(),
-                              static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::ErrnoStatus(errno, "its end");
-    if (got == 0) return DamagedIndexFile("is too short");
-    bytes.remove_prefix(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
-  return absl::OkStatus();
-}
-
 // Of the disk that the file lies on; none if that cannot be told.
 std::uint64_t FreeBytes(const std::string& path) {
   struct statvfs disk = {};
@@ -91,22 +74,22 @@ absl::StatusOr<PointsPtr> Decode(OwnFile file, base::WorkingMemory& memory) {
   std::vector<std::uint8_t> table(table_bytes);
   FOREBAY_RETURN_IF_ERROR(
       ReadAt(file, before - table_bytes, absl::MakeSpan(table)));
-  absl::Span<const std::uint8_t> bytes = table;
+  IndexFileReader reader(table);
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
-                           TakeIndexFileHeader<Header>(kType, bytes));
+                           reader.TakeHeader<Header>(kType));
   FilePointsParts parts;
   // No more than the table has.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
-      memory.Keep(FilePoints::Bytes(bytes.size() / sizeof(PackedFile),
-                                    bytes.size() / sizeof(AccessPoint),
-                                    bytes.size())));
-  if (!TakeItems(bytes, header.files, &parts.files) ||
-      !TakeItems(bytes, header.points, &parts.points) ||
-      !TakeItems(bytes, header.names_bytes, &parts.names) || !bytes.empty() ||
-      header.windows_bytes != before - table_bytes) {
+      memory.Keep(FilePoints::Bytes(reader.left() / sizeof(PackedFile),
+                                    reader.left() / sizeof(AccessPoint),
+                                    reader.left())));
+  FOREBAY_RETURN_IF_ERROR(reader.TakeItems(header.files, &parts.files));
+  FOREBAY_RETURN_IF_ERROR(reader.TakeItems(header.points, &parts.points));
+  FOREBAY_RETURN_IF_ERROR(reader.TakeItems(header.names_bytes, &parts.names));
+  FOREBAY_RETURN_IF_ERROR(reader.Finish());
+  if (header.windows_bytes != before - table_bytes)
     return DamagedIndexFile("has counts that do not match its length");
-  }
   parts.reservation.ShrinkTo(std::min(
       parts.reservation.bytes(),
       FilePoints::Bytes(header.files, header.points, header.names_bytes)));
@@ -233,16 +216,15 @@ void AppendPoints(std::string& bytes, const PointsPtr& points) {
   bytes.append(reinterpret_cast<const char*>(digest.data()), sizeof(digest));
 }
 
-absl::StatusOr<PointsPtr> TakePoints(absl::Span<const std::uint8_t> rest,
+absl::StatusOr<PointsPtr> TakePoints(IndexFileReader& file,
                                      const FindPoints& find) {
-  if (rest.empty()) return nullptr;
-  FilePoints::Digest digest = {};
-  if (rest.size() != sizeof(digest))
-    return DamagedIndexFile("has counts that do not match its length");
-  std::memcpy(digest.data(), rest.data(), sizeof(digest));
+  if (file.left() == 0) return nullptr;
+  std::vector<std::uint64_t> digest;
+  FOREBAY_RETURN_IF_ERROR(
+      file.TakeItems(std::tuple_size_v<FilePoints::Digest>, &digest));
   if (find == nullptr) return DamagedIndexFile("lacks its access points");
   FOREBAY_ASSIGN_OR_RETURN(PointsPtr points, find());
-  if (points->digest() != digest)
+  if (!std::equal(digest.begin(), digest.end(), points->digest().begin()))
     return DamagedIndexFile("has access points of another index");
   return points;
 }

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/index_file.h"
 #include "server/dataset/own_file.h"
 #include "server/storage/inflated/access_point.h"
 #include "server/storage/inflated/file_points.h"
@@ -42,9 +43,9 @@ class PointFileWriter {
   PointFileWriter(std::string path, base::WorkingMemory* memory)
       : path_(std::move(path)), memory_(memory) {}
 
-  // Keeps a window (storage::inflated::PackWindow). Returns where.
+  // Keeps a window (storage::inflated::PackKept). Returns where.
   absl::StatusOr<std::uint64_t> Add(std::string_view window);
-  // So a piece (storage::inflated::PackPiece).
+  // So a piece (storage::inflated::PackKept).
   absl::StatusOr<std::uint64_t> AddPiece(std::string_view piece);
 
   // Returns the points of the files, of which some are compressed; null if none
@@ -80,9 +81,10 @@ using FindPoints = std::function<absl::StatusOr<PointsPtr>()>;
 // Appends to an index file by which points its dataset is read: the digest of
 // those, or nothing if there are none.
 void AppendPoints(std::string& bytes, const PointsPtr& points);
-// Finds those points: `rest` is what AppendPoints wrote. Null if there are
-// none. DATA_LOSS: they are others. Else the errors of `find`.
-absl::StatusOr<PointsPtr> TakePoints(absl::Span<const std::uint8_t> rest,
+// Takes what AppendPoints wrote, which is the rest of the file, and finds those
+// points. Null if there are none. DATA_LOSS: they are others, or the file is
+// damaged. Else the errors of `find`.
+absl::StatusOr<PointsPtr> TakePoints(IndexFileReader& file,
                                      const FindPoints& find);
 
 }  // namespace forebay::dataset::inflated

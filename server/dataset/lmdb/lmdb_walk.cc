@@ -223,7 +223,7 @@ absl::Status LmdbWalk::Finish() {
   if (!has_values_ && database_count_ > 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("has entries in its named databases alone (", Databases(),
-                     "), of which none was named"));
+                     "), of which none was named by database="));
   }
   stage_ = Stage::kOver;
   return absl::OkStatus();

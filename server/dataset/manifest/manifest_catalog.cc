@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
 #include "server/base/status.h"
-#include "server/base/working_memory.h"
 #include "server/dataset/manifest/manifest_dataset.h"
+#include "server/dataset/version_digest.h"
 #include "server/storage/read_now.h"
 
 namespace forebay::dataset::manifest {
@@ -20,6 +20,20 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;  // bytes
 
 // A manifest that is written meanwhile is read so often.
 constexpr int kMaxTries = 3;
+
+constexpr char kMemory[] = "what the table comes to";
+
+// For people.
+std::string NameOf(const ManifestRequest& request) {
+  return request.table.has_value() ? "the table" : request.path;
+}
+
+absl::Status CheckSize(const ManifestRequest& request, std::uint64_t bytes) {
+  if (bytes <= kLargestFile) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(NameOf(request), ": has ", bytes,
+                   " bytes; a manifest has at most ", kLargestFile));
+}
 
 // Stats some images and returns one that changed, or "" if none did. An image
 // that stat fails for is checked when it is read.
@@ -44,6 +58,10 @@ std::string KeyOf(const ManifestRequest& request) {
   const auto identity = request.root->identity();
   std::string key = absl::StrCat(
       identity == nullptr ? request.root->uri() : *identity, end, request.path);
+  if (request.table.has_value()) {
+    const Version digest = VersionDigest("table").Add(*request.table).Get();
+    key.append(digest.begin(), digest.end());
+  }
   for (std::size_t i = 0; i < request.fields.fields.size(); ++i) {
     absl::StrAppend(&key, end, request.fields.fields[i], end,
                     i < request.fields.columns.size()
@@ -70,7 +88,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
           }));
   if (found->has_numeric_classes()) {
     warnings->push_back(absl::StrCat(
-        request.root->uri(), ": ", request.path,
+        request.root->uri(), ": ", NameOf(request),
         ": all names of classes are numbers; a label is a name's place in "
         "their order as texts, not the number"));
   }
@@ -82,31 +100,35 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     const ManifestRequest& request, const ManifestPtr& known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    FOREBAY_ASSIGN_OR_RETURN(const storage::ObjectVersion version,
-                             request.stat(request.path));
+    storage::ObjectVersion version;
+    if (request.table.has_value()) {
+      version.size = request.table->size();
+    } else {
+      FOREBAY_ASSIGN_OR_RETURN(version, request.stat(request.path));
+    }
     if (known != nullptr && known->file() == version && !known->stale()) {
       const std::string edited = FindEdited(request, *known, stop);
       if (edited.empty()) return known;
       warnings->push_back(absl::StrCat(
           request.root->uri(), ": ", edited,
-          " was changed in its place: ", request.path, " is read anew"));
+          " was changed in its place: ", NameOf(request), " is read anew"));
     }
-    auto manifest = Read(request, version, stop);
+    FOREBAY_RETURN_IF_ERROR(CheckSize(request, version.size));
+    if (request.table.has_value()) {
+      base::WorkingMemory memory(budget_, kMemory);
+      return ReadTable(request, *request.table, version, memory, stop);
+    }
+    auto manifest = ReadFile(request, version, stop);
     // The manifest was written between the stat and the read.
     const bool changed = absl::IsFailedPrecondition(manifest.status());
     if (!changed || tries == kMaxTries) return manifest;
   }
 }
 
-absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
+absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadFile(
     const ManifestRequest& request, storage::ObjectVersion version,
     const std::stop_token& stop) const {
-  if (version.size > kLargestFile) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(request.path, ": has ", version.size,
-                     " bytes; a manifest has at most ", kLargestFile));
-  }
-  base::WorkingMemory memory(budget_, "what the table comes to");
+  base::WorkingMemory memory(budget_, kMemory);
   const absl::Status counted = memory.Grow(storage::HeldBytes(version.size));
   if (!counted.ok()) return base::Annotate(counted, request.path);
   storage::ReadRequest read;
@@ -119,6 +141,17 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
       const storage::ReadResult table,
       storage::ReadNow(*request.source, std::move(read), stop));
   version.revision = table.revision;
+  return ReadTable(
+      request,
+      std::string_view(reinterpret_cast<const char*>(table.bytes.data()),
+                       table.bytes.size()),
+      version, memory, stop);
+}
+
+absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadTable(
+    const ManifestRequest& request, std::string_view table,
+    const storage::ObjectVersion& version, base::WorkingMemory& memory,
+    const std::stop_token& stop) const {
   ManifestOptions options;
   options.format = absl::EndsWithIgnoreCase(request.path, ".jsonl")
                        ? TableFormat::kJsonLines
@@ -130,11 +163,8 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Read(
   options.threads = request.threads;
   options.stop = stop;
   options.memory = &memory;
-  auto manifest = Manifest::Read(
-      std::string_view(reinterpret_cast<const char*>(table.bytes.data()),
-                       table.bytes.size()),
-      request.fields, options, request.stat);
-  if (!manifest.ok()) return base::Annotate(manifest.status(), request.path);
+  auto manifest = Manifest::Read(table, request.fields, options, request.stat);
+  if (!manifest.ok()) return base::Annotate(manifest.status(), NameOf(request));
   return manifest;
 }
 

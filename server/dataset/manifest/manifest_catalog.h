@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
+#include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/manifest/image_paths.h"
 #include "server/dataset/manifest/manifest.h"
@@ -21,6 +24,8 @@ namespace forebay::dataset::manifest {
 struct ManifestRequest {
   std::shared_ptr<const storage::Root> root;
   std::string path;  // below the root
+  // CSV that is read in place of a file, with paths relative to the root.
+  std::optional<std::string_view> table = std::nullopt;
   FieldColumns fields;
   // The folder that absolute paths must lie in; see ManifestOptions.
   std::string absolute_root;
@@ -34,8 +39,9 @@ struct ManifestRequest {
 };
 
 // All manifests that are open. Loaders share a manifest in memory while the
-// file is the same and no image was found to be another, by a read or by a
-// stat. Open stats some images, spread evenly, before it shares a manifest.
+// file, or table, is the same and no image was found to be another, by a read
+// or by a stat. Open stats some images, spread evenly, before it shares a
+// manifest.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
 // stat of each image, and for another Open of the same manifest, but returns
@@ -61,9 +67,15 @@ class ManifestCatalog {
                                    const ManifestPtr& known,
                                    std::vector<std::string>* warnings,
                                    const std::stop_token& stop) const;
-  absl::StatusOr<ManifestPtr> Read(const ManifestRequest& request,
-                                   storage::ObjectVersion version,
-                                   const std::stop_token& stop) const;
+  absl::StatusOr<ManifestPtr> ReadFile(const ManifestRequest& request,
+                                       storage::ObjectVersion version,
+                                       const std::stop_token& stop) const;
+  // Counts in `memory` what it makes of the table.
+  absl::StatusOr<ManifestPtr> ReadTable(const ManifestRequest& request,
+                                        std::string_view table,
+                                        const storage::ObjectVersion& version,
+                                        base::WorkingMemory& memory,
+                                        const std::stop_token& stop) const;
 
   base::MemoryBudget* const budget_;
   Search search_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,6 +14,7 @@
 #include "server/dataset/mds/mds_format.h"
 #include "server/dataset/mds/mds_shard.h"
 #include "server/dataset/range_read.h"
+#include "server/dataset/records/content_guess.h"
 #include "server/dataset/shown_name.h"
 
 namespace forebay::dataset::mds {
@@ -32,6 +34,7 @@ class Finder {
       : request_(request), memory_(memory), stop_(stop), warnings_(warnings) {}
 
   absl::StatusOr<FormatPtr> Find(const std::vector<std::string>& names,
+                                 const ColumnChoice::Types& types,
                                  const records::RecordRequest::Files& files) {
     for (const storage::ListedObject& file : files) {
       // There is nothing of it that could be parsed.
@@ -40,17 +43,15 @@ class Finder {
             absl::StrCat(file.name, ": is no MDS shard: it is empty"));
       }
     }
-    for (const std::string& name : names) {
-      if (std::count(names.begin(), names.end(), name) > 1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the column ", name, " comes twice"));
-      }
-    }
     FOREBAY_RETURN_IF_ERROR(ReadFirst(files));
     std::vector<ChosenColumn> chosen;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!names.empty() && !IsNamed(names, columns_[i].name)) continue;
-      FOREBAY_RETURN_IF_ERROR(Choose(i, !names.empty(), &chosen));
+      const auto named =
+          std::find(names.begin(), names.end(), columns_[i].name);
+      if (!names.empty() && named == names.end()) continue;
+      const Type type =
+          names.empty() ? std::nullopt : types[named - names.begin()];
+      FOREBAY_RETURN_IF_ERROR(Choose(i, !names.empty(), type, &chosen));
     }
     if (left_out_ > kMostNamed) {
       warnings_->push_back(
@@ -72,10 +73,7 @@ class Finder {
   }
 
  private:
-  static bool IsNamed(const std::vector<std::string>& names,
-                      const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  }
+  using Type = std::optional<records::ValueType>;
 
   absl::StatusOr<base::Bytes> Read(const storage::ListedObject& file,
                                    const ByteRange& range) {
@@ -107,7 +105,7 @@ class Finder {
     return absl::DataLossError("there is no MDS shard that says its columns");
   }
 
-  absl::Status Choose(std::size_t number, bool is_asked,
+  absl::Status Choose(std::size_t number, bool is_asked, const Type& type,
                       std::vector<ChosenColumn>* chosen) {
     const Column& column = columns_[number];
     const std::string why = WhyNot(column);
@@ -125,10 +123,19 @@ class Finder {
       return absl::OkStatus();
     }
     ChosenColumn one{.column = number, .kind = column.kind, .array = {}};
-    if (one.kind == FieldKind::kImage && !is_asked &&
-        std::exchange(has_image_, true))
+    if (type.has_value()) {
+      one.kind = type->kind;
+    } else if (one.kind == FieldKind::kBytes &&
+               records::IsAudio(FirstValue(number))) {
+      one.kind = FieldKind::kAudio;
+    } else if (one.kind == FieldKind::kImage && !is_asked &&
+               std::exchange(has_image_, true)) {
       one.kind = FieldKind::kBytes;
-    if (one.kind == FieldKind::kArray) {
+    }
+    if (!MayBe(column, one.kind) ||
+        (type.has_value() && type->array && !column.array))
+      return NotOf(*type, column);
+    if (column.array.has_value()) {
       auto array = TypeOf(number, &one.has_rows);
       if (!array.ok()) {
         return base::Annotate(
@@ -136,9 +143,27 @@ class Finder {
             absl::StrCat(first_name_, ": ", ShownName(column.name)));
       }
       one.array = *std::move(array);
+      if (type.has_value() && !parts_.empty() &&
+          (type->array != one.array || type->has_rows != one.has_rows))
+        return NotOf(*type, column);
     }
     chosen->push_back(std::move(one));
     return absl::OkStatus();
+  }
+
+  static absl::Status NotOf(const records::ValueType& type,
+                            const Column& column) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column ", ShownName(column.name), " has the encoding ",
+                     ShownName(column.encoding), ", which is not read as \"",
+                     records::TextOf(type), "\""));
+  }
+
+  // A value of the first sample; empty if there is none.
+  absl::Span<const std::uint8_t> FirstValue(std::size_t number) const {
+    if (parts_.empty()) return {};
+    const FieldRange& part = parts_[number];
+    return first_.span().subspan(part.offset, part.length);
   }
 
   static std::string WhyNot(const Column& column) {
@@ -158,10 +183,8 @@ class Finder {
       return ArrayType{.dtype = *encoding.dtype, .shape = *encoding.shape};
     if (parts_.empty())
       return ArrayType{.dtype = proto::DType::kUint8, .shape = {}};
-    FOREBAY_ASSIGN_OR_RETURN(
-        ArrayPart first,
-        ReadArrayPart(encoding, first_.span().subspan(parts_[number].offset,
-                                                      parts_[number].length)));
+    FOREBAY_ASSIGN_OR_RETURN(ArrayPart first,
+                             ReadArrayPart(encoding, FirstValue(number)));
     if (*has_rows) first.type.shape.erase(first.type.shape.begin());
     return std::move(first.type);
   }
@@ -211,20 +234,43 @@ class Finder {
 
 }  // namespace
 
+absl::StatusOr<ColumnChoice> ColumnChoice::Create(
+    std::vector<std::string> names, const std::vector<std::string>& types) {
+  if (!types.empty() && types.size() != names.size())
+    return absl::InvalidArgumentError("each column has one type, or none");
+  Types parsed(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::count(names.begin(), names.end(), names[i]) > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the column ", names[i], " comes twice"));
+    }
+    if (types.empty() || types[i].empty()) continue;
+    auto type = records::ParseValueType(types[i]);
+    if (!type.ok()) return base::Annotate(type.status(), names[i]);
+    parsed[i] = *std::move(type);
+  }
+  return ColumnChoice(std::move(names), std::move(parsed));
+}
+
 void ColumnChoice::Complete(records::RecordRequest* request,
                             std::vector<std::string>* warnings) const {
-  absl::StrAppend(&request->name, std::string(2, '\0'), "mds",
-                  std::string(1, '\0'),
-                  absl::StrJoin(names_, std::string(1, '\0')));
+  const std::string separator(1, '\0');
+  // Not the name that requests had before there were types: their indexes have
+  // bytes where there is audio.
+  absl::StrAppend(&request->name, separator, separator, "mds2");
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    absl::StrAppend(&request->name, separator, names_[i], separator,
+                    types_[i].has_value() ? records::TextOf(*types_[i]) : "");
+  }
   request->make_format =
       [](std::string_view text) -> absl::StatusOr<FormatPtr> {
     return MdsFormat::Parse(text);
   };
-  request->find_format = [names = names_, request, warnings](
+  request->find_format = [names = names_, types = types_, request, warnings](
                              const records::RecordRequest::Files& files,
                              base::WorkingMemory& memory,
                              const std::stop_token& stop) {
-    return Finder(*request, memory, stop, warnings).Find(names, files);
+    return Finder(*request, memory, stop, warnings).Find(names, types, files);
   };
 }
 

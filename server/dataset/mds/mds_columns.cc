@@ -224,6 +224,20 @@ absl::Status SplitSample(absl::Span<const Column> columns, Bytes sample,
   return absl::OkStatus();
 }
 
+bool MayBe(const Column& column, FieldKind kind) {
+  if (kind == column.kind) return kind != FieldKind::kSampleId;
+  switch (column.kind) {
+    case FieldKind::kImage:
+      return kind == FieldKind::kBytes;
+    case FieldKind::kBytes:
+      return kind == FieldKind::kImage || kind == FieldKind::kAudio ||
+             kind == FieldKind::kText || kind == FieldKind::kJson ||
+             kind == FieldKind::kArray;
+    default:
+      return false;
+  }
+}
+
 absl::StatusOr<ArrayPart> ReadArrayPart(const ArrayEncoding& encoding,
                                         Bytes part) {
   ArrayPart array;

@@ -41,6 +41,10 @@ struct Column {
   bool operator==(const Column&) const = default;
 };
 
+// Whether a column may be a field of that kind: its own, or what files its
+// bytes may be.
+bool MayBe(const Column& column, proto::FieldKind kind);
+
 // Reads a shard's configuration, which is JSON, with its columns in their
 // order. DATA_LOSS: it is none. UNIMPLEMENTED: it is of another version, or
 // compressed. An unknown encoding is of kind kSampleId: such a column is passed

@@ -59,16 +59,12 @@ bool IsArray(const ArrayEncoding& encoding, const ChosenColumn& chosen) {
 
 // Whether a choice, which a stranger may have written, is of that column.
 bool Fits(const Column& column, const ChosenColumn& chosen) {
-  if (!IsFieldName(column.name) || proto::SizeOf(chosen.array.dtype) == 0 ||
-      column.kind == FieldKind::kSampleId)
+  if (!IsFieldName(column.name) || proto::SizeOf(chosen.array.dtype) == 0)
     return false;
-  if (chosen.kind == FieldKind::kArray) {
-    return column.array.has_value() && IsArray(*column.array, chosen);
-  }
-  const bool is_other_image =
-      column.kind == FieldKind::kImage && chosen.kind == FieldKind::kBytes;
+  if (column.array.has_value() && chosen.kind == FieldKind::kArray)
+    return IsArray(*column.array, chosen);
   return !chosen.has_rows && chosen.array.shape.empty() &&
-         (chosen.kind == column.kind || is_other_image);
+         MayBe(column, chosen.kind);
 }
 
 std::vector<ChosenColumn> ChosenOf(const Json& fields,
@@ -135,7 +131,7 @@ std::vector<Field> MdsFormat::FieldsOf(
     Field field{.name = column.name,
                 .kind = one.kind,
                 .longest = column.size == 0 ? index.longest() : column.size};
-    if (one.kind == FieldKind::kArray) {
+    if (column.array.has_value()) {
       const std::uint64_t bytes = BytesOf(one.array);
       field.array = one.array;
       field.has_rows = one.has_rows;
@@ -179,7 +175,7 @@ absl::StatusOr<FieldValue> MdsFormat::ReadValue(
     std::memcpy(&number, bytes.data(), kIntegerBytes);
     return number;
   }
-  if (chosen.kind != FieldKind::kArray) return part;
+  if (!column.array.has_value()) return part;
   FOREBAY_ASSIGN_OR_RETURN(const ArrayPart array,
                            ReadArrayPart(*column.array, bytes));
   ArrayType type = array.type;

@@ -24,7 +24,7 @@ namespace forebay::dataset::mds {
 // A column that is a field.
 struct ChosenColumn {
   std::size_t column = 0;  // its number
-  // kBytes for images but the first.
+  // One that the column may be.
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // Of arrays: each value's, or that of what it has at each index of its first
   // axis.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -97,38 +98,38 @@ std::string EncodeNpyIndex(const NpyIndex& index) {
 }
 
 absl::StatusOr<std::shared_ptr<const NpyIndex>> DecodeNpyIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
-  FOREBAY_ASSIGN_OR_RETURN(const Header header,
-                           TakeIndexFileHeader<Header>(kType, bytes));
-  FOREBAY_ASSIGN_OR_RETURN(ArrayType type, TypeOf(header));
-  const std::uint64_t row_bytes = BytesOf(type);
+    IndexFileReader& file, base::WorkingMemory& memory) {
+  FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   std::vector<FileItem> items;
+  std::string paths;
   std::vector<storage::ListedObject> files;
   std::vector<FileRows> rows;
   FOREBAY_RETURN_IF_ERROR(
-      memory.Grow(bytes.size() + bytes.size() / sizeof(FileItem) *
-                                     (sizeof(files[0]) + sizeof(rows[0]) +
-                                      base::HeapBytes(0))));
-  if (!TakeItems(bytes, header.files, &items) ||
-      bytes.size() != header.paths_bytes)
-    return DamagedIndexFile("has counts that do not match its length");
+      memory.Grow(2 * file.left() + file.left() / sizeof(FileItem) *
+                                        (sizeof(files[0]) + sizeof(rows[0]) +
+                                         base::HeapBytes(0))));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.files, &items));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.paths_bytes, &paths));
+  FOREBAY_RETURN_IF_ERROR(file.Finish());
+  FOREBAY_ASSIGN_OR_RETURN(ArrayType type, TypeOf(header));
+  const std::uint64_t row_bytes = BytesOf(type);
+  std::string_view left = paths;
   files.reserve(items.size());
   rows.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     const FileItem& item = items[i];
-    if (item.path_bytes > bytes.size() || !Fits(item, row_bytes))
+    if (item.path_bytes > left.size() || !Fits(item, row_bytes))
       return DamagedIndex("file", i);
-    storage::ListedObject& file = files.emplace_back();
-    file.name.assign(reinterpret_cast<const char*>(bytes.data()),
-                     item.path_bytes);
-    file.version.size = item.size;
-    file.version.stamp = item.stamp;
-    file.version.revision.inode = item.inode;
-    file.version.revision.ctime_nanos = item.ctime_nanos;
+    storage::ListedObject& listed = files.emplace_back();
+    listed.name = left.substr(0, item.path_bytes);
+    listed.version.size = item.size;
+    listed.version.stamp = item.stamp;
+    listed.version.revision.inode = item.inode;
+    listed.version.revision.ctime_nanos = item.ctime_nanos;
     rows.push_back({item.rows, item.data_offset});
-    bytes.remove_prefix(item.path_bytes);
+    left.remove_prefix(item.path_bytes);
   }
-  if (!bytes.empty()) return DamagedIndexFile("has paths of no files");
+  if (!left.empty()) return DamagedIndexFile("has paths of no files");
   return NpyIndex::Create(files, std::move(type), row_bytes, rows, memory);
 }
 

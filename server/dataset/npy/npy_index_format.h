@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/index_file.h"
 #include "server/dataset/npy/npy_index.h"
 
 // The file of an NpyIndex:
@@ -21,16 +21,18 @@
 //   paths
 //   checksum 16 bytes
 //
-// Everything is little-endian (index_file.h). Thread-safe; never blocks.
+// Everything is little-endian (index_file.h). Thread-safe; blocks for the file
+// alone.
 
 namespace forebay::dataset::npy {
 
 std::string EncodeNpyIndex(const NpyIndex& index);
 
 // DATA_LOSS: the file is damaged or of another version; RESOURCE_EXHAUSTED:
-// that of `memory`, of which the index keeps its part.
+// that of `memory`, of which the index keeps its part; others: those of
+// reading.
 absl::StatusOr<std::shared_ptr<const NpyIndex>> DecodeNpyIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory);
+    IndexFileReader& file, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset::npy
 

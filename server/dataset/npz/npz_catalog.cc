@@ -63,8 +63,7 @@ absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindRows(
     // A file was replaced or touched between the list and the read.
     const bool changed = absl::IsFailedPrecondition(rows.status()) ||
                          absl::IsAborted(rows.status());
-    if (!changed || tries == kMaxTries)
-      return base::Annotate(rows.status(), request.root->uri());
+    if (!changed || tries == kMaxTries) return rows;
   }
 }
 
@@ -73,10 +72,15 @@ absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindOnce(
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of files");
   Rows rows;
-  FOREBAY_ASSIGN_OR_RETURN(rows.files, request.list(memory, stop));
+  auto listed = request.list(memory, stop);
+  if (!listed.ok()) return base::Annotate(listed.status(), request.root->uri());
+  rows.files = *std::move(listed);
   if (known != nullptr && AreSame(known->files, rows.files)) return known;
-  if (rows.files.empty()) return absl::NotFoundError("no file was named");
-  FOREBAY_ASSIGN_OR_RETURN(rows.reservation, memory.Keep(BytesOf(rows.files)));
+  auto kept = memory.Keep(BytesOf(rows.files));
+  absl::Status status = kept.status();
+  if (rows.files.empty()) status = absl::NotFoundError("no file was named");
+  if (!status.ok()) return base::Annotate(status, request.root->uri());
+  rows.reservation = *std::move(kept);
   const NpzRowsSource source = {.root = request.root,
                                 .names = request.arrays,
                                 .source = request.source,

@@ -21,7 +21,7 @@ using FormatPtr = records::RecordRequest::FormatPtr;
 // Finds the arrays of the first file that can be fields.
 absl::StatusOr<std::vector<std::string>> FindNames(
     const records::RecordRequest& request, const storage::ListedObject& file,
-    base::WorkingMemory& memory, const std::stop_token& stop,
+    bool has_labels, base::WorkingMemory& memory, const std::stop_token& stop,
     std::vector<std::string>* warnings) {
   const NpzReader reader(request.source, request.root, stop);
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
@@ -31,19 +31,19 @@ absl::StatusOr<std::vector<std::string>> FindNames(
     FOREBAY_ASSIGN_OR_RETURN(
         const ArrayFile found,
         reader.ReadArray(file, *FindArray(members, name), memory));
-    absl::Status status = array::ReadNpyArray(found.bytes).status();
-    if (status.ok()) status = CheckNames({name});
-    if (status.ok()) {
+    const absl::Status read = array::ReadNpyArray(found.bytes).status();
+    if (absl::IsDataLoss(read))
+      return base::Annotate(read, absl::StrCat(file.name, ": ", name));
+    const absl::Status named = CheckNames({name}, has_labels);
+    if (read.ok() && named.ok()) {
       names.push_back(std::move(name));
-    } else if (absl::IsDataLoss(status)) {
-      return base::Annotate(status, absl::StrCat(file.name, ": ", name));
-    } else {
-      warnings->push_back(absl::StrCat(request.root->uri(),
-                                       ": is read without ", "the array ", name,
-                                       ": it ", status.message()));
+      continue;
     }
+    warnings->push_back(absl::StrCat(
+        request.root->uri(), ": is read without the array ", name, ": ",
+        read.ok() ? named.message() : absl::StrCat("it ", read.message())));
   }
-  const absl::Status checked = CheckNames(names);
+  const absl::Status checked = CheckNames(names, has_labels);
   if (!checked.ok()) return base::Annotate(checked, file.name);
   return names;
 }
@@ -52,38 +52,43 @@ absl::StatusOr<std::vector<std::string>> FindNames(
 
 absl::StatusOr<NpzChoice> NpzChoice::Create(
     std::vector<std::string> fields, const std::vector<std::string>& columns) {
-  const bool rows = !columns.empty() && columns.front() == "rows";
-  const std::string wanted = rows ? "rows" : "files";
-  if (columns.empty() || columns.size() != fields.size() ||
+  const std::string wanted = columns.empty() ? "" : columns.front();
+  const bool rows = wanted == "rows";
+  const bool has_labels = wanted == "classes";
+  if ((!rows && !has_labels && wanted != "files") ||
+      columns.size() != fields.size() ||
       std::count(columns.begin(), columns.end(), wanted) !=
           static_cast<std::ptrdiff_t>(columns.size())) {
     return absl::InvalidArgumentError(
-        "arrays of .npz files are read as \"rows\" or as \"files\"");
+        "arrays of .npz files are read as \"rows\", as \"files\", or as files "
+        "in "
+        "\"classes\"");
   }
-  if (fields.size() == 1 && fields.front().empty()) return NpzChoice(rows, {});
-  FOREBAY_RETURN_IF_ERROR(CheckNames(fields));
-  return NpzChoice(rows, std::move(fields));
+  if (fields.size() == 1 && fields.front().empty())
+    return NpzChoice(rows, has_labels, {});
+  FOREBAY_RETURN_IF_ERROR(CheckNames(fields, has_labels));
+  return NpzChoice(rows, has_labels, std::move(fields));
 }
 
 void NpzChoice::Complete(records::RecordRequest* request,
                          std::vector<std::string>* warnings) const {
-  absl::StrAppend(&request->name, std::string(2, '\0'), "npz",
-                  std::string(1, '\0'),
+  absl::StrAppend(&request->name, std::string(2, '\0'),
+                  has_labels_ ? "npz classes" : "npz", std::string(1, '\0'),
                   absl::StrJoin(names_, std::string(1, '\0')));
   request->make_format =
       [](std::string_view text) -> absl::StatusOr<FormatPtr> {
     return NpzFormat::Parse(text);
   };
   request->find_format =
-      [names = names_, request, warnings](
+      [names = names_, has_labels = has_labels_, request, warnings](
           const records::RecordRequest::Files& files,
           base::WorkingMemory& memory,
           const std::stop_token& stop) -> absl::StatusOr<FormatPtr> {
-    if (!names.empty()) return NpzFormat::Create(names);
+    if (!names.empty()) return NpzFormat::Create(names, has_labels);
     FOREBAY_ASSIGN_OR_RETURN(
         std::vector<std::string> found,
-        FindNames(*request, files.front(), memory, stop, warnings));
-    return NpzFormat::Create(std::move(found));
+        FindNames(*request, files.front(), has_labels, memory, stop, warnings));
+    return NpzFormat::Create(std::move(found), has_labels);
   };
 }
 

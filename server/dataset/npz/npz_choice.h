@@ -10,8 +10,8 @@
 
 namespace forebay::dataset::npz {
 
-// Says whether rows or files are the samples of .npz files, and which arrays
-// their fields. Immutable and thread-safe.
+// Says whether rows or files are the samples of .npz files, which arrays their
+// fields, and whether files have labels. Immutable and thread-safe.
 class NpzChoice {
  public:
   // The fields and columns of a DatasetSpec. INVALID_ARGUMENT: they are no
@@ -32,10 +32,11 @@ class NpzChoice {
                 std::vector<std::string>* warnings) const;
 
  private:
-  NpzChoice(bool rows, std::vector<std::string> names)
-      : rows_(rows), names_(std::move(names)) {}
+  NpzChoice(bool rows, bool has_labels, std::vector<std::string> names)
+      : rows_(rows), has_labels_(has_labels), names_(std::move(names)) {}
 
   bool rows_;
+  bool has_labels_;
   std::vector<std::string> names_;
 };
 

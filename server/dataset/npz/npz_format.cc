@@ -13,9 +13,11 @@ namespace {
 
 // Begins the text. A name follows each of the further zero bytes.
 constexpr std::string_view kStart = "npz files";
+constexpr std::string_view kClassesStart = "npz classes";
+constexpr char kLabel[] = "label";
 
-std::string TextOf(const std::vector<std::string>& names) {
-  std::string text(kStart);
+std::string TextOf(const std::vector<std::string>& names, bool has_labels) {
+  std::string text(has_labels ? kClassesStart : kStart);
   for (const std::string& name : names) text.append(1, '\0').append(name);
   return text;
 }
@@ -47,8 +49,14 @@ absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
 
 }  // namespace
 
-absl::Status CheckNames(const std::vector<std::string>& names) {
+absl::Status CheckNames(const std::vector<std::string>& names,
+                        bool has_labels) {
   for (const std::string& name : names) {
+    if (has_labels && name == kLabel) {
+      return absl::InvalidArgumentError(
+          "the array label has the name of the classes' field: name others by "
+          "fields=, or leave the classes out by labels=False");
+    }
     if (!IsFieldName(name)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the array ", name, " can be no field: its name is not of 1 to ",
@@ -59,36 +67,41 @@ absl::Status CheckNames(const std::vector<std::string>& names) {
           absl::StrCat("the array ", name, " comes twice"));
     }
   }
-  if (!names.empty() && names.size() <= kMaxDatasetFields)
-    return absl::OkStatus();
+  const std::size_t most = kMaxDatasetFields - (has_labels ? 1 : 0);
+  if (!names.empty() && names.size() <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "there are ", names.size(), " arrays that can be fields; name 1 to ",
-      kMaxDatasetFields, " by fields="));
+      most, " by fields="));
 }
 
-NpzFormat::NpzFormat(std::vector<std::string> names)
-    : names_(std::move(names)), text_(TextOf(names_)) {}
+NpzFormat::NpzFormat(std::vector<std::string> names, bool has_labels)
+    : names_(std::move(names)),
+      has_labels_(has_labels),
+      text_(TextOf(names_, has_labels)) {}
 
 absl::StatusOr<std::shared_ptr<const NpzFormat>> NpzFormat::Create(
-    std::vector<std::string> names) {
-  FOREBAY_RETURN_IF_ERROR(CheckNames(names));
-  return std::shared_ptr<const NpzFormat>(new NpzFormat(std::move(names)));
+    std::vector<std::string> names, bool has_labels) {
+  FOREBAY_RETURN_IF_ERROR(CheckNames(names, has_labels));
+  return std::shared_ptr<const NpzFormat>(
+      new NpzFormat(std::move(names), has_labels));
 }
 
 absl::StatusOr<std::shared_ptr<const NpzFormat>> NpzFormat::Parse(
     std::string_view text) {
   std::vector<std::string> names;
-  if (text.starts_with(kStart)) {
-    text.remove_prefix(kStart.size());
+  const bool has_labels = text.starts_with(kClassesStart);
+  const std::string_view start = has_labels ? kClassesStart : kStart;
+  if (text.starts_with(start)) {
+    text.remove_prefix(start.size());
     while (text.starts_with('\0')) {
       text.remove_prefix(1);
       names.emplace_back(text.substr(0, text.find('\0')));
       text.remove_prefix(names.back().size());
     }
   }
-  if (!text.empty() || !CheckNames(names).ok())
+  if (!text.empty() || !CheckNames(names, has_labels).ok())
     return absl::DataLossError("is of samples that are no .npz files");
-  return Create(std::move(names));
+  return Create(std::move(names), has_labels);
 }
 
 absl::StatusOr<std::unique_ptr<records::RecordParser>> NpzFormat::Parse(
@@ -108,6 +121,8 @@ std::vector<Field> NpzFormat::FieldsOf(
     }
     fields.push_back(std::move(field));
   }
+  if (has_labels_)
+    fields.push_back({.name = kLabel, .kind = proto::FieldKind::kLabel});
   return fields;
 }
 

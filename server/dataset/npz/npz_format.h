@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,16 +21,17 @@
 
 namespace forebay::dataset::npz {
 
-// Files of which each is a sample, with arrays as fields. A sample is read
-// whole: its own directory says where its arrays lie, or what to inflate.
+// Files of which each is a sample, with arrays as fields, and perhaps a label:
+// the class folder that it lies in. A sample is read whole: its own directory
+// says where its arrays lie, or what to inflate.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class NpzFormat final : public records::RecordFormat {
  public:
   // `names` are those of the arrays. INVALID_ARGUMENT: there are none or too
-  // many, one comes twice, or is no field's name.
+  // many, one comes twice, is no field's name, or is that of the label.
   static absl::StatusOr<std::shared_ptr<const NpzFormat>> Create(
-      std::vector<std::string> names);
+      std::vector<std::string> names, bool has_labels);
   // Makes a format of its text. DATA_LOSS: it is of no such format.
   static absl::StatusOr<std::shared_ptr<const NpzFormat>> Parse(
       std::string_view text);
@@ -42,6 +44,10 @@ class NpzFormat final : public records::RecordFormat {
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                           absl::Span<FieldValue> values,
                           MadeValues* made) const override;
+  std::optional<std::size_t> class_field() const override {
+    if (!has_labels_) return std::nullopt;
+    return names_.size();
+  }
   // Arrays may be deflated.
   bool LowerBytes(const records::RecordIndex&, std::uint64_t,
                   absl::Span<std::uint64_t>) const override {
@@ -54,14 +60,16 @@ class NpzFormat final : public records::RecordFormat {
   }
 
  private:
-  explicit NpzFormat(std::vector<std::string> names);
+  NpzFormat(std::vector<std::string> names, bool has_labels);
 
   const std::vector<std::string> names_;
+  const bool has_labels_;
   const std::string text_;
 };
 
 // INVALID_ARGUMENT: as NpzFormat::Create.
-absl::Status CheckNames(const std::vector<std::string>& names);
+absl::Status CheckNames(const std::vector<std::string>& names,
+                        bool has_labels = false);
 
 }  // namespace forebay::dataset::npz
 

@@ -48,7 +48,33 @@ class Loader {
         warnings_(warnings) {}
 
   // Calls come in the order of files.
-  absl::Status Load(const ListedObject& file) {
+  absl::Status Load(const ListedObject& file) { return Named(LoadFile(file)); }
+
+  absl::StatusOr<std::shared_ptr<const Dataset>> Finish(
+      absl::Span<const ListedObject> files) {
+    auto rows = rows_.Seal();
+    if (!rows.ok()) return Named(rows.status());
+    std::shared_ptr<const base::SealedMemory> sealed = *std::move(rows);
+    const auto found = std::find(names_.begin(), names_.end(), stored_);
+    if (found == names_.end()) return InMemory(std::move(sealed));
+    const auto stored = static_cast<std::size_t>(found - names_.begin());
+    std::vector<Field> fields;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      fields.push_back({.name = names_[i],
+                        .kind = proto::FieldKind::kArray,
+                        .longest = BytesOf(types_[i]),
+                        .array = types_[i]});
+    }
+    auto index = npy::NpyIndex::Create(
+        files, types_[stored], BytesOf(types_[stored]), stored_rows_, kept_);
+    if (!index.ok()) return Named(index.status());
+    return std::make_shared<const StoredRows>(*std::move(index), source_.root,
+                                              std::move(fields), stored,
+                                              std::move(sealed));
+  }
+
+ private:
+  absl::Status LoadFile(const ListedObject& file) {
     base::WorkingMemory memory(source_.budget, "the arrays of a .npz file");
     FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
                              reader_.ReadMembers(file, memory));
@@ -73,29 +99,10 @@ class Loader {
     return rows_.Append(columns, count);
   }
 
-  absl::StatusOr<std::shared_ptr<const Dataset>> Finish(
-      absl::Span<const ListedObject> files) {
-    FOREBAY_ASSIGN_OR_RETURN(auto sealed, rows_.Seal());
-    const auto found = std::find(names_.begin(), names_.end(), stored_);
-    if (found == names_.end()) return InMemory(std::move(sealed));
-    const auto stored = static_cast<std::size_t>(found - names_.begin());
-    std::vector<Field> fields;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      fields.push_back({.name = names_[i],
-                        .kind = proto::FieldKind::kArray,
-                        .longest = BytesOf(types_[i]),
-                        .array = types_[i]});
-    }
-    FOREBAY_ASSIGN_OR_RETURN(
-        std::shared_ptr<const npy::NpyIndex> index,
-        npy::NpyIndex::Create(files, types_[stored], BytesOf(types_[stored]),
-                              stored_rows_, kept_));
-    return std::make_shared<const StoredRows>(std::move(index), source_.root,
-                                              std::move(fields), stored,
-                                              std::move(sealed));
+  absl::Status Named(const absl::Status& status) const {
+    return base::Annotate(status, source_.root->uri());
   }
 
- private:
   // Finds the array that stays in the files, if one does.
   void ChooseStored(absl::Span<const zip::ZipMember> members) {
     const zip::ZipMember* largest = nullptr;
@@ -111,6 +118,7 @@ class Loader {
       stored_ = *ArrayNameOf(*largest);
   }
 
+  // Errors name the root, too.
   absl::StatusOr<std::shared_ptr<const Dataset>> InMemory(
       std::shared_ptr<const base::SealedMemory> sealed) {
     proto::DatasetSpec spec;

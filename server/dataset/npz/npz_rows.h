@@ -36,11 +36,11 @@ struct NpzRowsSource {
 // first file are left out.
 //
 // Blocks for the reads, but returns soon after its stop is requested. Errors
-// name the file: those of NpzReader and ReadNpyRows; INVALID_ARGUMENT: an array
-// lacks, arrays of one file differ in their rows, or those of two files in
-// their type, or the largest is stored in the first file only; UNIMPLEMENTED:
-// there is no array of rows. Errors without a name: RESOURCE_EXHAUSTED: the
-// budget has no room; CANCELLED: stopped.
+// name the root and the file: those of NpzReader and ReadNpyRows;
+// INVALID_ARGUMENT: an array lacks, arrays of one file differ in their rows, or
+// those of two files in their type, or the largest is stored in the first file
+// only; UNIMPLEMENTED: there is no array of rows. Errors that name the root
+// alone: RESOURCE_EXHAUSTED: the budget has no room; CANCELLED: stopped.
 absl::StatusOr<std::shared_ptr<const Dataset>> LoadNpzRows(
     const NpzRowsSource& source, absl::Span<const storage::ListedObject> files,
     std::vector<std::string>* warnings);

@@ -46,11 +46,20 @@ struct KeyStart {
 // Takes the start of a key off the front, behind a key of `last` bytes.
 // Nothing: it is malformed, or its further bytes are not all there.
 std::optional<KeyStart> TakeStart(std::uint64_t last, std::string_view* bytes) {
-  const auto shared = TakeNumber(bytes);
-  if (!shared.has_value() || *shared > last) return std::nullopt;
-  const auto more = TakeNumber(bytes);
-  if (!more.has_value() || *more > bytes->size() ||
-      *shared + *more > kLongestKey) {
+  std::optional<std::uint64_t> shared;
+  std::optional<std::uint64_t> more;
+  // Both mostly take one byte.
+  if (bytes->size() >= 2 && static_cast<std::uint8_t>((*bytes)[0]) < kMore &&
+      static_cast<std::uint8_t>((*bytes)[1]) < kMore) {
+    shared = (*bytes)[0];
+    more = (*bytes)[1];
+    bytes->remove_prefix(2);
+  } else {
+    shared = TakeNumber(bytes);
+    more = TakeNumber(bytes);
+  }
+  if (!shared.has_value() || *shared > last || !more.has_value() ||
+      *more > bytes->size() || *shared + *more > kLongestKey) {
     return std::nullopt;
   }
   return KeyStart{*shared, *more};

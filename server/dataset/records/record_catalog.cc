@@ -77,8 +77,15 @@ absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
           }));
   auto format = request.make_format(index->format());
   if (!format.ok()) return base::Annotate(format.status(), request.root->uri());
-  return std::make_shared<const RecordDataset>(
-      std::move(index), *std::move(format), request.root, budget_);
+  FileClasses classes;
+  if ((*format)->class_field().has_value()) {
+    auto found = FileClasses::Create(*index, budget_);
+    if (!found.ok()) return base::Annotate(found.status(), request.root->uri());
+    classes = *std::move(found);
+  }
+  return std::make_shared<const RecordDataset>(std::move(index),
+                                               *std::move(format), request.root,
+                                               budget_, std::move(classes));
 }
 
 absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindIndex(
@@ -147,7 +154,7 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
                   .objects_at_once = std::min<std::size_t>(
                       request.files_at_once, std::max<std::uint64_t>(1, reads)),
                   .purpose = {},
-                  .uncached = request.marks && format->has_marks(),
+                  .uncached = true,
                   .stop = stop,
                   .begin = {},
                   .end = {}};

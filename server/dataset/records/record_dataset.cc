@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/dataset/records/record_pieces.h"
 #include "server/storage/inflated/inflated_root.h"
 
 namespace forebay::dataset::records {
@@ -26,16 +27,20 @@ std::uint64_t LengthOf(const FieldValue& value) {
 RecordDataset::RecordDataset(std::shared_ptr<const RecordIndex> index,
                              std::shared_ptr<const RecordFormat> format,
                              std::shared_ptr<const storage::Root> root,
-                             base::MemoryBudget* budget)
+                             base::MemoryBudget* budget, FileClasses classes)
     : index_(std::move(index)),
       format_(std::move(format)),
       layout_(std::make_shared<const RecordLayout>(index_, format_, budget)),
-      root_(storage::inflated::WithPoints(std::move(root), index_->points())),
-      fields_(format_->FieldsOf(*index_)) {}
+      root_(WithPieces(
+          storage::inflated::WithPoints(std::move(root), index_->points()),
+          index_, format_)),
+      fields_(format_->FieldsOf(*index_)),
+      classes_(std::move(classes)) {}
 
 Sample RecordDataset::At(std::uint64_t id) const {
   const RecordIndex::Extent extent = index_->ExtentOf(id);
   storage::ListedObject file = index_->FileAt(extent.file);
+  if (index_->gathers()) file.version.size = index_->GatheredSize(extent.file);
   return {.object = std::move(file.name),
           .version = file.version,
           .layout = layout_,
@@ -68,6 +73,8 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   }
   if (const auto field = format_->file_field(); field.has_value())
     values[*field] = static_cast<std::int64_t>(extent.file);
+  if (const auto field = format_->class_field(); field.has_value())
+    values[*field] = classes_.LabelOf(index_->FileAt(extent.file).name);
   // A batch has room for no more. The file may have been written over since.
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (LengthOf(values[i]) <= fields_[i].longest) continue;

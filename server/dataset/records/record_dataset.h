@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/records/file_classes.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
 #include "server/dataset/records/record_layout.h"
@@ -20,11 +21,12 @@ namespace forebay::dataset::records {
 // index with others, and has a root of its own to read through.
 class RecordDataset final : public Dataset {
  public:
-  // The budget outlives it. The index was made with that format.
+  // The budget outlives it. The index was made with that format. The classes
+  // are those of its files if the format has a field for them.
   RecordDataset(std::shared_ptr<const RecordIndex> index,
                 std::shared_ptr<const RecordFormat> format,
                 std::shared_ptr<const storage::Root> root,
-                base::MemoryBudget* budget);
+                base::MemoryBudget* budget, FileClasses classes);
 
   std::uint64_t size() const override { return index_->size(); }
   const std::vector<Field>& fields() const override { return fields_; }
@@ -45,7 +47,9 @@ class RecordDataset final : public Dataset {
   }
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return index_->longest(); }
-  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& classes() const override {
+    return classes_.names();
+  }
   const Version& version() const override { return index_->version(); }
   const void* index() const override { return index_.get(); }
   const RecordIndex& records() const { return *index_; }
@@ -59,7 +63,7 @@ class RecordDataset final : public Dataset {
   const std::shared_ptr<const RecordLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
-  const std::vector<std::string> classes_;  // empty: records name none
+  const FileClasses classes_;  // none: records name none
 };
 
 }  // namespace forebay::dataset::records

@@ -18,6 +18,7 @@
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_index.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/gathered/pieces.h"
 #include "server/storage/inflated/packing.h"
 #include "server/storage/object_lister.h"
 
@@ -79,6 +80,12 @@ class RecordFormat {
                           absl::Span<std::uint64_t>) const {
     return false;
   }
+  // Returns the pieces of which the record with that key is gathered, if it is:
+  // see FileRecords. DATA_LOSS: the key tells of none.
+  virtual absl::StatusOr<std::vector<storage::gathered::Piece>> PiecesOf(
+      std::string_view) const {
+    return absl::DataLossError("is indexed as if it lay in pieces");
+  }
   // Whether values may lie elsewhere than in their record's extent. Then even
   // records that have nothing in common may share one.
   virtual bool has_values_elsewhere() const { return false; }
@@ -87,6 +94,11 @@ class RecordFormat {
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }
   // Likewise, of the field that is the number of the record's file.
   virtual std::optional<std::size_t> file_field() const { return std::nullopt; }
+  // Likewise, of the field that is the class of the record's file: see
+  // FileClasses.
+  virtual std::optional<std::size_t> class_field() const {
+    return std::nullopt;
+  }
   // For people: a record, as the index knows it.
   virtual std::string NameOf(const RecordIndex& index,
                              std::uint64_t record) const;

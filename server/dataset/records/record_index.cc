@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndex::Create(
   return index;
 }
 
-absl::Status RecordIndex::Check() const {
+absl::Status RecordIndex::Check() {
   const auto& files = parts_.files;
   const std::uint64_t names = parts_.names.size();
   if (files.empty() ? size() > 0 : files.front().first_record != 0)
@@ -65,17 +65,44 @@ absl::Status RecordIndex::Check() const {
   return absl::OkStatus();
 }
 
-absl::Status RecordIndex::CheckRecords(std::size_t file) const {
+// Finds on the way how long they are and how they lie.
+absl::Status RecordIndex::CheckRecords(std::size_t file) {
   const FileRecord& known = parts_.files[file];
   if (known.begin > known.size) return DamagedIndex("begin of file", file);
-  for (std::uint64_t record = known.first_record; record < EndOf(file);
-       ++record) {
+  const std::uint64_t* const begins =
+      parts_.begins.empty() ? nullptr : parts_.begins.data();
+  const std::uint64_t last = EndOf(file);
+  LengthBounds lengths = lengths_;
+  bool some_share = shares_extents_;
+  bool all_ascend = extents_ascend_;
+  std::uint64_t gathered = known.size;  // the end of all so far
+  std::uint64_t end = known.begin;      // of the record before
+  std::uint64_t before = 0;             // where that begins
+  for (std::uint64_t record = known.first_record; record < last; ++record) {
+    const std::uint64_t begin = begins == nullptr ? end : begins[record];
+    end = parts_.ends[record];
     // A record takes a byte at least.
-    if (parts_.ends[record] <= BeginOf(known, record))
-      return DamagedIndex("record", record);
-    if (parts_.ends[record] > known.size)
-      return DamagedIndex("end of record", record);
+    if (end <= begin) return DamagedIndex("record", record);
+    if (end > known.size || gathered > known.size) {
+      const bool is_gathered =
+          end > known.size && has_keys() && begins != nullptr;
+      const bool is_shared = record > known.first_record &&
+                             gathered > known.size && begin == before &&
+                             end == gathered;
+      if (!is_gathered || (begin != gathered && !is_shared))
+        return DamagedIndex("end of record", record);
+      gathered = end;
+    }
+    lengths.Add({end - begin, end - begin});
+    if (record > known.first_record) {
+      some_share |= begin == before;
+      all_ascend &= begin >= before;
+    }
+    before = begin;
   }
+  lengths_ = lengths;
+  shares_extents_ = some_share;
+  extents_ascend_ = all_ascend;
   return absl::OkStatus();
 }
 
@@ -114,18 +141,9 @@ void RecordIndex::Summarize() {
     digest.Add(PathOf(file));
     digest.Add(EndOf(i) - file.first_record).Add(file.begin);
     digest.Add(file.size).Add(file.stamp).Add(file.mark);
+    gathers_ |= GatheredSize(i) > file.size;
     if (const auto* const packed = PackedOf(file); packed != nullptr)
       digest.Add(packed->packed_size);
-    for (std::uint64_t record = file.first_record; record < EndOf(i);
-         ++record) {
-      const std::uint64_t length = parts_.ends[record] - BeginOf(file, record);
-      lengths_.Add({length, length});
-      if (record == file.first_record || parts_.begins.empty()) continue;
-      const std::uint64_t begin = parts_.begins[record];
-      const std::uint64_t before = parts_.begins[record - 1];
-      shares_extents_ |= begin == before;
-      extents_ascend_ &= begin >= before;
-    }
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());
   digest.AddItems(parts_.begins.data(), parts_.begins.size());
@@ -204,6 +222,34 @@ storage::ListedObject RecordIndex::FileAt(std::size_t file) const {
   return {
       std::string(PathOf(record)),
       {record.size, record.stamp, {record.inode, ctimes_[file], record.mark}}};
+}
+
+std::uint64_t RecordIndex::GatheredSize(std::size_t file) const {
+  FOREBAY_CHECK(file < parts_.files.size());
+  const FileRecord& known = parts_.files[file];
+  const std::uint64_t end = EndOf(file);
+  // What is gathered comes last.
+  return end == known.first_record ? known.size
+                                   : std::max(known.size, parts_.ends[end - 1]);
+}
+
+std::optional<std::size_t> RecordIndex::FileOf(std::string_view path) const {
+  for (const std::size_t i : by_path_.Find(path, paths())) return i;
+  return std::nullopt;
+}
+
+std::uint64_t RecordIndex::GatheredAt(std::size_t file,
+                                      std::uint64_t offset) const {
+  FOREBAY_CHECK(file < parts_.files.size() &&
+                offset >= parts_.files[file].size);
+  const auto begin = parts_.ends.begin() + static_cast<std::ptrdiff_t>(
+                                               parts_.files[file].first_record);
+  const auto end =
+      parts_.ends.begin() + static_cast<std::ptrdiff_t>(EndOf(file));
+  const auto found = std::partition_point(
+      begin, end, [offset](std::uint64_t one) { return one <= offset; });
+  return found == end ? size()
+                      : static_cast<std::uint64_t>(found - parts_.ends.begin());
 }
 
 std::string_view RecordIndex::KeysOf(std::size_t file) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,10 @@ struct LengthBounds {
 
 // The records of one file.
 struct FileRecords {
-  std::uint64_t begin = 0;          // of the first one; bytes into the file
+  std::uint64_t begin = 0;  // of the first one; bytes into the file
+  // Records that are gathered of pieces of the file follow its own bytes, as if
+  // it were longer: the first at its end, and each behind the one before it, or
+  // with it. All others come before them. Their keys tell which pieces.
   std::vector<std::uint64_t> ends;  // of each; bytes into the file
   // Likewise. Empty if they lie one behind the other, the first at `begin`.
   // Successive records may share an extent.
@@ -128,6 +132,15 @@ class RecordIndex {
   std::string KeyOf(std::uint64_t record) const;
   // `file` is one of the index's.
   storage::ListedObject FileAt(std::size_t file) const;
+  // Bytes of the file with all that is gathered of it: see FileRecords.
+  std::uint64_t GatheredSize(std::size_t file) const;
+  // Whether something is gathered of any.
+  bool gathers() const { return gathers_; }
+  // The file of that path; nothing if it is not the index's.
+  std::optional<std::size_t> FileOf(std::string_view path) const;
+  // The first of a file's records that ends behind the byte `offset`, which
+  // lies behind the file's own bytes; size() if none does.
+  std::uint64_t GatheredAt(std::size_t file, std::uint64_t offset) const;
   // Likewise: the packed keys of its records; empty if there are none.
   std::string_view KeysOf(std::size_t file) const;
 
@@ -159,8 +172,8 @@ class RecordIndex {
  private:
   explicit RecordIndex(RecordIndexParts parts);
 
-  absl::Status Check() const;
-  absl::Status CheckRecords(std::size_t file) const;
+  absl::Status Check();
+  absl::Status CheckRecords(std::size_t file);
   absl::Status CheckKeys();
   void Summarize();
   std::uint64_t BeginOf(const FileRecord& file, std::uint64_t record) const;
@@ -179,6 +192,7 @@ class RecordIndex {
   std::uint64_t longest_key_ = 0;
   bool shares_extents_ = false;
   bool extents_ascend_ = true;
+  bool gathers_ = false;
   std::vector<std::uint64_t> first_blocks_;  // of keys, by file
   PathLookup by_path_;
   Version version_ = {};

@@ -63,29 +63,28 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    IndexFileReader& file, base::WorkingMemory& memory,
     const inflated::FindPoints& find_points) {
-  FOREBAY_ASSIGN_OR_RETURN(const Header header,
-                           TakeIndexFileHeader<Header>(kType, bytes));
+  FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   RecordIndexParts parts;
   // The parts are no longer in memory than in the file, but for the files'.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
-      memory.Keep(RecordIndex::Bytes(bytes.size() / sizeof(FileRecord), 0, 0,
-                                     bytes.size())));
-  if (!TakeItems(bytes, header.files, &parts.files) ||
-      !TakeItems(bytes, header.records, &parts.ends) ||
-      !TakeItems(bytes, header.bounds, &parts.bounds) ||
-      !TakeItems(bytes, header.names_bytes, &parts.names) ||
-      !TakeItems(bytes, header.format_bytes, &parts.format) ||
-      !TakeItems(bytes, header.begins, &parts.begins) ||
-      !TakeItems(bytes, header.key_blocks, &parts.keys.blocks) ||
-      !TakeItems(bytes, header.keys_bytes, &parts.keys.bytes) ||
-      !TakeItems(bytes, header.unpacked, &parts.unpacked)) {
-    return DamagedIndexFile("has counts that do not match its length");
-  }
+      memory.Keep(RecordIndex::Bytes(file.left() / sizeof(FileRecord), 0, 0,
+                                     file.left())));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.files, &parts.files));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.records, &parts.ends));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.bounds, &parts.bounds));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.names_bytes, &parts.names));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.format_bytes, &parts.format));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.begins, &parts.begins));
+  FOREBAY_RETURN_IF_ERROR(
+      file.TakeItems(header.key_blocks, &parts.keys.blocks));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.keys_bytes, &parts.keys.bytes));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.unpacked, &parts.unpacked));
   FOREBAY_ASSIGN_OR_RETURN(parts.points,
-                           inflated::TakePoints(bytes, find_points));
+                           inflated::TakePoints(file, find_points));
+  FOREBAY_RETURN_IF_ERROR(file.Finish());
   return RecordIndex::Create(std::move(parts));
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/index_file.h"
 #include "server/dataset/inflated/point_file.h"
 #include "server/dataset/records/record_index.h"
 
@@ -37,12 +37,12 @@ namespace forebay::dataset::records {
 // Returns the bytes of the file. Thread-safe; never blocks.
 std::string EncodeRecordIndex(const RecordIndex& index);
 
-// Reads the index in `bytes`, which keeps its part of `memory`, and its access
+// Reads the index in `file`, which keeps its part of `memory`, and its access
 // points by `find_points`, if it has some. DATA_LOSS: the file is damaged or of
-// another version; RESOURCE_EXHAUSTED: that of `memory`; those of
-// `find_points`. Thread-safe; blocks only for that.
+// another version; RESOURCE_EXHAUSTED: that of `memory`; those of `find_points`
+// and of reading. Thread-safe; blocks for these.
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    IndexFileReader& file, base::WorkingMemory& memory,
     const inflated::FindPoints& find_points = nullptr);
 
 }  // namespace forebay::dataset::records

@@ -16,9 +16,9 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexStore::Load(
     std::string_view dataset,
     absl::Span<const storage::ListedObject> files) const {
   FOREBAY_ASSIGN_OR_RETURN(
-      auto index, files_.Load(dataset, [&](absl::Span<const std::uint8_t> bytes,
+      auto index, files_.Load(dataset, [&](IndexFileReader& file,
                                            base::WorkingMemory& memory) {
-        return DecodeRecordIndex(bytes, memory, [&] {
+        return DecodeRecordIndex(file, memory, [&] {
           return inflated::LoadPoints(PointsPathOf(dataset), memory);
         });
       }));

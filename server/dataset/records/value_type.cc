@@ -29,9 +29,10 @@ constexpr KindName kKinds[] = {
     {"text", FieldKind::kText},   {"txt", FieldKind::kText},
     {"json", FieldKind::kJson},   {"bytes", FieldKind::kBytes},
     {"avif", FieldKind::kImage},  {"npy", FieldKind::kArray},
-    {"audio", FieldKind::kAudio}, {"wav", FieldKind::kAudio},
-    {"flac", FieldKind::kAudio},  {"ogg", FieldKind::kAudio},
-    {"opus", FieldKind::kAudio},  {"mp3", FieldKind::kAudio},
+    {"array", FieldKind::kArray}, {"audio", FieldKind::kAudio},
+    {"wav", FieldKind::kAudio},   {"flac", FieldKind::kAudio},
+    {"ogg", FieldKind::kAudio},   {"opus", FieldKind::kAudio},
+    {"mp3", FieldKind::kAudio},
 };
 
 struct TypeName {

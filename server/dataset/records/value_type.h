@@ -19,7 +19,7 @@ namespace forebay::dataset::records {
 //   "int64", "cls", "label" an integer
 //   "txt", "text"           UTF-8
 //   "json"                  UTF-8
-//   "npy"                   a .npy file
+//   "npy", "array"          a .npy file, or a TIFF image as an array
 //   "audio"                 an audio file; so "wav", "flac", "ogg", "opus",
 //                           "mp3", whichever of these it is
 //   "bytes"                 bytes

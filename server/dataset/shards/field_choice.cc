@@ -16,6 +16,16 @@ namespace {
 // Bounds what an index stores of the fields.
 constexpr std::size_t kMaxAlternatives = 64;
 constexpr std::size_t kLongestField = 1024;  // bytes
+// Behind a field's extensions.
+constexpr std::string_view kArray = "=array";
+
+// Of an extension, without a ".gz" behind it.
+bool MayBeArray(std::string_view extension) {
+  if (IsGzipped(extension))
+    extension.remove_suffix(std::min<std::size_t>(extension.size(), 3));
+  const std::string_view last = extension.substr(extension.rfind('.') + 1);
+  return last == "tif" || last == "tiff" || last == "npy";
+}
 
 absl::Status CheckField(const std::string& field,
                         const std::vector<std::string>& alternatives) {
@@ -66,11 +76,18 @@ absl::StatusOr<FieldChoice> FieldChoice::Create(
   FieldChoice choice;
   choice.fields_ = fields;
   for (const std::string& field : fields) {
-    std::vector<std::string> alternatives = absl::StrSplit(field, ';');
-    if (absl::Status status = CheckField(field, alternatives); !status.ok()) {
-      return status;
+    const bool is_array = field.ends_with(kArray);
+    const std::string names =
+        field.substr(0, field.size() - (is_array ? kArray.size() : 0));
+    std::vector<std::string> alternatives = absl::StrSplit(names, ';');
+    FOREBAY_RETURN_IF_ERROR(CheckField(names, alternatives));
+    if (is_array &&
+        !std::all_of(alternatives.begin(), alternatives.end(), MayBeArray)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", names, "\" is no array: TIFF images and .npy files are such"));
     }
     choice.alternatives_.push_back(std::move(alternatives));
+    choice.are_arrays_.push_back(is_array);
   }
   FOREBAY_RETURN_IF_ERROR(choice.CheckImages());
   return choice;
@@ -93,7 +110,8 @@ absl::Status FieldChoice::CheckImages() const {
 }
 
 proto::FieldKind FieldChoice::kind(std::size_t field) const {
-  return KindOf(alternatives_[field].front());
+  return are_arrays_[field] ? proto::FieldKind::kArray
+                            : KindOf(alternatives_[field].front());
 }
 
 bool FieldChoice::IsGzipped(std::size_t field, std::size_t alternative) const {

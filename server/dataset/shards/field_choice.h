@@ -26,7 +26,8 @@ struct ChosenMember {
 class FieldChoice {
  public:
   // Each field is an extension ("cls", "left.png"), or several with semicolons
-  // between ("jpg;jpeg;png"): the first that a sample has is taken.
+  // between ("jpg;jpeg;png"): the first that a sample has is taken. "=array"
+  // behind that says that TIFF images are arrays.
   // INVALID_ARGUMENT: there are no fields or too many; or a field is malformed,
   // or its alternatives are of different kinds; or one of several images may be
   // compressed.
@@ -59,6 +60,7 @@ class FieldChoice {
 
   std::vector<std::string> fields_;
   std::vector<std::vector<std::string>> alternatives_;
+  std::vector<bool> are_arrays_;  // of each field
 };
 
 }  // namespace forebay::dataset::shards

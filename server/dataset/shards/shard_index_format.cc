@@ -59,26 +59,25 @@ std::string EncodeShardIndex(const ShardIndex& index) {
 }
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory,
+    IndexFileReader& file, base::WorkingMemory& memory,
     const inflated::FindPoints& find_points) {
-  FOREBAY_ASSIGN_OR_RETURN(const Header header,
-                           TakeIndexFileHeader<Header>(kType, bytes));
+  FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   ShardIndexParts parts;
   // The parts are no longer in memory than in the file.
   FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(ShardIndex::Bytes(
-                                                  0, 0, 0, 0, bytes.size())));
+                                                  0, 0, 0, 0, file.left())));
   std::string fields;
-  if (!TakeItems(bytes, header.shards, &parts.shards) ||
-      !TakeItems(bytes, header.members, &parts.members) ||
-      !TakeItems(bytes, header.alternatives, &parts.alternatives) ||
-      !TakeItems(bytes, header.inflated, &parts.inflated) ||
-      !TakeItems(bytes, header.names_bytes, &parts.names) ||
-      !TakeItems(bytes, header.keys_bytes, &parts.keys) ||
-      !TakeItems(bytes, header.fields_bytes, &fields)) {
-    return DamagedIndexFile("has counts that do not match its length");
-  }
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.shards, &parts.shards));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.members, &parts.members));
+  FOREBAY_RETURN_IF_ERROR(
+      file.TakeItems(header.alternatives, &parts.alternatives));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.inflated, &parts.inflated));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.names_bytes, &parts.names));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.keys_bytes, &parts.keys));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.fields_bytes, &fields));
   FOREBAY_ASSIGN_OR_RETURN(parts.points,
-                           inflated::TakePoints(bytes, find_points));
+                           inflated::TakePoints(file, find_points));
+  FOREBAY_RETURN_IF_ERROR(file.Finish());
   parts.fields = absl::StrSplit(fields, ' ');
   return ShardIndex::Create(std::move(parts));
 }

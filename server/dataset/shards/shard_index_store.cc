@@ -28,9 +28,9 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
     absl::Span<const Shard> shards) const {
   const std::string text = TextOf(dataset, fields);
   FOREBAY_ASSIGN_OR_RETURN(
-      auto index, files_.Load(text, [&](absl::Span<const std::uint8_t> bytes,
+      auto index, files_.Load(text, [&](IndexFileReader& file,
                                         base::WorkingMemory& memory) {
-        return DecodeShardIndex(bytes, memory, [&] {
+        return DecodeShardIndex(file, memory, [&] {
           return inflated::LoadPoints(PointsPathOf(dataset, fields), memory);
         });
       }));

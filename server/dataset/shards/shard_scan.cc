@@ -81,6 +81,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
                   .objects = shards,
                   .objects_at_once = options.shards_at_once,
                   .purpose = options.purpose,
+                  .uncached = true,
                   .stop = options.stop,
                   .begin = {},
                   .end = {},

@@ -59,8 +59,13 @@ absl::StatusOr<std::vector<TokenFile>> ListTokenFiles(
     FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> wanted,
                              IndexPatterns(patterns, memory));
     if (!wanted.empty()) {
-      FOREBAY_ASSIGN_OR_RETURN(std::vector<ListedObject> found, list(wanted));
-      for (ListedObject& index : found) {
+      auto found = list(wanted);
+      if (absl::IsNotFound(found.status())) {
+        return absl::NotFoundError(absl::StrCat(
+            found.status().message(), ": files without it need a dtype"));
+      }
+      FOREBAY_RETURN_IF_ERROR(found.status());
+      for (ListedObject& index : *found) {
         std::string name = index.name;
         indexes.insert_or_assign(std::move(name), std::move(index));
       }

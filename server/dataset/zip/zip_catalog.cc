@@ -124,6 +124,7 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::Scan(
       .objects_at_once = std::min<std::size_t>(
           request.archives_at_once, std::max<std::uint64_t>(1, reads)),
       .purpose = {},
+      .uncached = true,
       .stop = stop,
       .begin = {},
       .end = {}};

@@ -60,24 +60,44 @@ absl::Status ZipIndex::CheckArchives() const {
   return absl::OkStatus();
 }
 
-// Finds the longest extent on the way.
 absl::Status ZipIndex::CheckPlaces() {
-  if (size() != images().size() || images().is_flat())
+  if (size() != images().size() || images().is_flat() ||
+      (size() > 0 && parts_.archives.empty())) {
     return DamagedIndex("number of images", size());
-  for (std::uint64_t id = 0; id < size(); ++id) {
+  }
+  const auto& directories = images().parts().directories;
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const std::uint64_t end =
+        i + 1 < directories.size() ? directories[i + 1].first_sample : size();
+    FOREBAY_RETURN_IF_ERROR(CheckPlacesOf(directories[i].first_sample, end));
+  }
+  return absl::OkStatus();
+}
+
+// Finds the longest extent on the way.
+absl::Status ZipIndex::CheckPlacesOf(std::uint64_t begin, std::uint64_t end) {
+  if (begin == end) return absl::OkStatus();
+  const auto& records = images().parts().records;
+  const std::uint64_t header = HeaderOf(begin) - records[begin].name_length();
+  const ArchiveRecord* archive = &parts_.archives.front();
+  for (std::uint64_t id = begin; id < end; ++id) {
     const ImagePlace place = parts_.places.At(id);
-    if (parts_.archives.empty() || place.position >= ImagePlace::kPositions)
+    if (place.position >= ImagePlace::kPositions)
       return DamagedIndex("place of image", id);
-    const ArchiveRecord& archive = ArchiveOf(place);
-    const std::uint64_t compressed = CompressedOf(images().StampOf(id));
-    const std::uint64_t least = HeaderOf(id) + compressed;
-    const std::uint64_t offset = place.position - archive.begin;
-    if (offset > archive.size || least > archive.size - offset)
+    // Mostly the one before it.
+    if (place.position < archive->begin ||
+        place.position - archive->begin >= archive->size) {
+      archive = &ArchiveOf(place);
+    }
+    const std::uint64_t compressed = CompressedOf(records[id].mtime_nanos());
+    const std::uint64_t least = header + records[id].name_length() + compressed;
+    const std::uint64_t offset = place.position - archive->begin;
+    if (offset > archive->size || least > archive->size - offset)
       return DamagedIndex("extent of image", id);
-    if (!CanHave(images().LengthOf(id), compressed, place.method))
+    if (!CanHave(records[id].size(), compressed, place.method))
       return DamagedIndex("length of image", id);
     longest_extent_ = std::max(
-        longest_extent_, std::min(least + place.slack, archive.size - offset));
+        longest_extent_, std::min(least + place.slack, archive->size - offset));
   }
   return absl::OkStatus();
 }

@@ -113,6 +113,8 @@ class ZipIndex {
 
   absl::Status CheckArchives() const;
   absl::Status CheckPlaces();
+  // Those of a directory's images.
+  absl::Status CheckPlacesOf(std::uint64_t begin, std::uint64_t end);
   void Summarize();
   std::string_view PathOf(const ArchiveRecord& archive) const;
   // Bytes from the header of an image to its data, without extra fields.

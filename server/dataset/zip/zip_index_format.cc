@@ -10,7 +10,7 @@ namespace forebay::dataset::zip {
 namespace {
 
 constexpr IndexFileType kType = {
-    {'F', 'B', 'Y', 'Z', 'I', 'P', 'I', 'X'}, 2, 0};
+    {'F', 'B', 'Y', 'Z', 'I', 'P', 'I', 'X'}, 3, 0};
 // proto::DatasetSpec::ZIP: an index of images is of archives here.
 constexpr std::uint32_t kFormat = 11;
 
@@ -22,16 +22,14 @@ struct Header {
   std::uint64_t far;
   std::uint64_t paths_bytes;
   std::uint64_t folder_bytes;
-  std::uint64_t images_bytes;
 };
-static_assert(sizeof(Header) == 72);
+static_assert(sizeof(Header) == 64);
 
 }  // namespace
 
 std::string EncodeZipIndex(const ZipIndex& index) {
   const ZipIndexParts& parts = index.parts();
   const ImagePlaces::Parts& places = parts.places.parts();
-  const std::string images = folder::EncodeFolderIndex(*parts.images, kFormat);
   Header header = {};
   header.type = kType;
   header.archives = parts.archives.size();
@@ -40,11 +38,8 @@ std::string EncodeZipIndex(const ZipIndex& index) {
   header.far = places.far.size();
   header.paths_bytes = parts.paths.size();
   header.folder_bytes = parts.folder.size();
-  header.images_bytes = images.size();
   std::string bytes;
-  bytes.reserve(sizeof(header) + header.archives * sizeof(ArchiveRecord) +
-                ImagePlaces::Bytes(parts.places.size()) + header.paths_bytes +
-                header.folder_bytes + images.size() + kIndexFileChecksumBytes);
+  bytes.reserve(sizeof(header) + index.memory() + index.images().memory());
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.archives);
   AppendItems(bytes, places.groups);
@@ -52,39 +47,43 @@ std::string EncodeZipIndex(const ZipIndex& index) {
   AppendItems(bytes, places.near);
   bytes += parts.paths;
   bytes += parts.folder;
-  bytes += images;
+  folder::AppendFolderIndex(bytes, *parts.images, kFormat);
   SealIndexFile(bytes);
   return bytes;
 }
 
 absl::StatusOr<std::shared_ptr<const ZipIndex>> DecodeZipIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory) {
-  FOREBAY_ASSIGN_OR_RETURN(const Header header,
-                           TakeIndexFileHeader<Header>(kType, bytes));
-  ZipIndexParts parts;
-  ImagePlaces::Parts places;
-  if (header.images_bytes > bytes.size())
-    return DamagedIndexFile("has counts that do not match its length");
-  const auto images = bytes.last(header.images_bytes);
-  bytes.remove_suffix(images.size());
-  // The parts are no longer in memory than in the file, but for the ctimes.
-  const std::uint64_t ctimes =
-      bytes.size() / sizeof(ArchiveRecord) * sizeof(std::int64_t);
-  FOREBAY_ASSIGN_OR_RETURN(
-      parts.reservation,
-      memory.Keep(ZipIndex::Bytes(0, 0, bytes.size() + ctimes)));
-  if (!TakeItems(bytes, header.archives, &parts.archives) ||
-      !TakeItems(bytes, header.groups, &places.groups) ||
-      !TakeItems(bytes, header.far, &places.far) ||
-      !TakeItems(bytes, header.near, &places.near) ||
-      !TakeItems(bytes, header.paths_bytes, &parts.paths) ||
-      !TakeItems(bytes, header.folder_bytes, &parts.folder) || !bytes.empty() ||
-      !ImagePlaces::FitTogether(places)) {
+    IndexFileReader& file, base::WorkingMemory& memory) {
+  FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
+  // Before so much memory is reserved.
+  const std::uint64_t longest = file.left();
+  if (header.archives > longest / sizeof(ArchiveRecord) ||
+      header.groups > longest / sizeof(ImagePlaces::Group) ||
+      header.near > longest / sizeof(std::uint32_t) ||
+      header.far > longest / sizeof(std::uint64_t) ||
+      header.paths_bytes > longest || header.folder_bytes > longest) {
     return DamagedIndexFile("has counts that do not match its length");
   }
+  ZipIndexParts parts;
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(ZipIndex::Bytes(header.archives, header.near + header.far,
+                                  header.paths_bytes + header.folder_bytes)));
+  ImagePlaces::Parts places;
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.archives, &parts.archives));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.groups, &places.groups));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.far, &places.far));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.near, &places.near));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.paths_bytes, &parts.paths));
+  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.folder_bytes, &parts.folder));
+  FOREBAY_ASSIGN_OR_RETURN(folder::FolderIndexParts images,
+                           folder::TakeFolderIndex(file, kFormat, memory));
+  FOREBAY_RETURN_IF_ERROR(file.Finish());
+  if (!ImagePlaces::FitTogether(places))
+    return DamagedIndexFile("has counts that do not match its length");
   parts.places = ImagePlaces(std::move(places));
   FOREBAY_ASSIGN_OR_RETURN(parts.images,
-                           folder::DecodeFolderIndex(images, kFormat, memory));
+                           folder::FolderIndex::Create(std::move(images)));
   return ZipIndex::Create(std::move(parts));
 }
 

@@ -6,21 +6,22 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/index_file.h"
 #include "server/dataset/zip/zip_index.h"
 
 // The file of a ZipIndex:
 //
-//   header       56 bytes: magic "FBYZIPIX"; version (1) and zero as u32;
-//                numbers of archives and of images, bytes of paths, of the
-//                folder and of the images' index u64
+//   header       64 bytes: magic "FBYZIPIX"; version (3) and zero as u32;
+//                numbers of archives and of groups, of near and of far places,
+//                bytes of paths and of the folder u64
 //   archives     72 bytes each: path_offset, path_length, begin, size u64;
 //                stamp i64; inode u64; ctime i64; directory 16 bytes
-//   places       8 bytes each: see ImagePlace
+//   places       see ImagePlaces::Parts: groups, 8 bytes each; far ones,
+//                8 bytes each; near ones, 4 bytes each
 //   paths        bytes, see ArchiveRecord
 //   folder       bytes
-//   images       a whole file as folder/folder_index_format.h has it
+//   images       as folder/folder_index_format.h has them, without a checksum
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
 // See index_file.h.
 
@@ -29,11 +30,11 @@ namespace forebay::dataset::zip {
 // Returns the bytes of the file. Thread-safe; never blocks.
 std::string EncodeZipIndex(const ZipIndex& index);
 
-// Reads the index in `bytes`, which keeps its part of `memory`. DATA_LOSS: the
-// file is damaged or of another version; RESOURCE_EXHAUSTED: that of `memory`.
-// Thread-safe; never blocks.
+// Reads the index in `file`, which keeps its part of `memory`. DATA_LOSS: the
+// file is damaged or of another version; RESOURCE_EXHAUSTED: that of `memory`;
+// others: those of reading. Thread-safe; blocks for the file.
 absl::StatusOr<std::shared_ptr<const ZipIndex>> DecodeZipIndex(
-    absl::Span<const std::uint8_t> bytes, base::WorkingMemory& memory);
+    IndexFileReader& file, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset::zip
 

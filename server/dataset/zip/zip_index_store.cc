@@ -17,8 +17,7 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> ZipIndexStore::Load(
 
 absl::Status ZipIndexStore::Save(std::string_view dataset,
                                  const ZipIndex& index) const {
-  // The images' part is made on its own before it is copied.
-  return files_.Save(dataset, index.memory() + 2 * index.images().memory(),
+  return files_.Save(dataset, index.memory() + index.images().memory(),
                      [&] { return EncodeZipIndex(index); });
 }
 

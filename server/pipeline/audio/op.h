@@ -20,6 +20,12 @@ struct Signal {
   std::uint64_t each = 0;
 };
 
+// Some frames of a signal, one behind the other.
+struct FrameRange {
+  std::uint64_t begin = 0;
+  std::uint64_t length = 0;
+};
+
 // No array is longer.
 inline constexpr std::uint64_t kMaxFrames = std::uint64_t{1} << 40;
 
@@ -51,6 +57,24 @@ class Op {
   virtual absl::Status Run(const float* in, const Signal& signal,
                            transform::Draws& draws, transform::Scratch& scratch,
                            float* out) const = 0;
+
+  // Whether RunPart makes a part of the output from a part of the input.
+  virtual bool makes_parts() const { return false; }
+  // Returns the frames of `signal` from which those of `part`, which are of the
+  // output, are made; if it makes parts.
+  virtual absl::StatusOr<FrameRange> InputFor(const Signal& /*signal*/,
+                                              const FrameRange& part) const {
+    return part;
+  }
+  // Fills `out` with the very numbers that Run gives there. `in` has
+  // InputFor(signal, part). Errors are Run's.
+  virtual absl::Status RunPart(const float* in, const Signal& signal,
+                               const FrameRange& part, transform::Draws& draws,
+                               transform::Scratch& scratch, float* out) const {
+    Signal as_long_as_part = signal;
+    as_long_as_part.frames = part.length;
+    return Run(in, as_long_as_part, draws, scratch, out);
+  }
 };
 
 }  // namespace forebay::pipeline::audio

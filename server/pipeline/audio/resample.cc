@@ -25,6 +25,16 @@ absl::Status CheckRate(std::uint32_t rate) {
       "the clip has a sample rate of ", rate, " Hz, not 1 to ", kMaxRate));
 }
 
+// The frames of a signal that lie in a room.
+FrameRange FramesIn(const ResampleKernel::Room& room, const Signal& signal) {
+  const auto frames = static_cast<std::int64_t>(signal.frames);
+  const std::int64_t end = room.begin + static_cast<std::int64_t>(room.length);
+  const std::int64_t begin = std::clamp<std::int64_t>(room.begin, 0, frames);
+  return {.begin = static_cast<std::uint64_t>(begin),
+          .length = static_cast<std::uint64_t>(
+              std::max(std::min(end, frames) - begin, std::int64_t{0}))};
+}
+
 }  // namespace
 
 Resample::Resample(const ResampleRates& rates, const ResampleOptions& options,
@@ -73,49 +83,64 @@ absl::StatusOr<Resample::Kernel> Resample::KernelFrom(
 }
 
 absl::StatusOr<Signal> Resample::OutputOf(const Signal& signal) const {
-  FOREBAY_ASSIGN_OR_RETURN(const Signal made, At(RateOf(signal), signal));
-  if (RateOf(signal) == rates_.new_freq) return made;
-  FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(RateOf(signal)));
-  FOREBAY_RETURN_IF_ERROR(kernel->CheckWork(made.frames, channels()));
-  return made;
+  const std::uint32_t rate = RateOf(signal);
+  if (rate == rates_.new_freq)
+    return Signal{.frames = signal.frames, .rate = rate};
+  FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(rate));
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t frames,
+                           kernel->FramesOf(signal.frames));
+  return Signal{.frames = frames, .rate = rates_.new_freq};
 }
 
 absl::StatusOr<Signal> Resample::LongestOf(const Signal& signal) const {
   Signal slowest = signal;
   if (rates_.lowest_freq != 0)
     slowest.rate = std::min(slowest.rate, rates_.lowest_freq);
-  return At(RateOf(slowest), slowest);
+  return OutputOf(slowest);
 }
 
-absl::StatusOr<Signal> Resample::At(std::uint32_t rate,
-                                    const Signal& signal) const {
-  Signal made{.frames = signal.frames, .rate = rates_.new_freq};
-  if (rate == rates_.new_freq) return made;
+absl::StatusOr<FrameRange> Resample::InputFor(const Signal& signal,
+                                              const FrameRange& part) const {
+  const std::uint32_t rate = RateOf(signal);
+  if (rate == rates_.new_freq || part.length == 0) return part;
   FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(rate));
-  FOREBAY_ASSIGN_OR_RETURN(made.frames, kernel->FramesOf(signal.frames));
-  return made;
+  return FramesIn(kernel->RoomFor(part), signal);
 }
 
 absl::Status Resample::Run(const float* in, const Signal& signal,
-                           transform::Draws& /*draws*/,
-                           transform::Scratch& scratch, float* out) const {
+                           transform::Draws& draws, transform::Scratch& scratch,
+                           float* out) const {
+  FOREBAY_ASSIGN_OR_RETURN(const Signal made, OutputOf(signal));
+  return RunPart(in, signal, {.begin = 0, .length = made.frames}, draws,
+                 scratch, out);
+}
+
+absl::Status Resample::RunPart(const float* in, const Signal& signal,
+                               const FrameRange& part,
+                               transform::Draws& /*draws*/,
+                               transform::Scratch& scratch, float* out) const {
+  if (part.length == 0) return absl::OkStatus();
+  const std::size_t channels = shape_.empty() ? 1 : shape_.front();
   const std::uint32_t rate = RateOf(signal);
   if (rate == rates_.new_freq) {
-    std::copy(in, in + signal.frames * channels(), out);
+    std::copy(in, in + part.length * channels, out);
     return absl::OkStatus();
   }
   FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(rate));
-  const ResampleKernel::Room size = kernel->RoomFor(signal.frames);
+  FOREBAY_RETURN_IF_ERROR(kernel->CheckWork(part.length, channels));
+  const ResampleKernel::Room size = kernel->RoomFor(part);
+  const FrameRange present = FramesIn(size, signal);
   FOREBAY_ASSIGN_OR_RETURN(
       float* const room,
-      scratch.Allocate<float>(size.elements, "a channel of a clip"));
-  float* const clip = room + size.before;
+      scratch.Allocate<float>(size.length, "a channel of a clip"));
+  float* const clip =
+      room + (static_cast<std::int64_t>(present.begin) - size.begin);
   std::fill(room, clip, 0.0F);
-  std::fill(clip + signal.frames, room + size.elements, 0.0F);
-  for (std::size_t c = 0; c < channels(); ++c) {
-    for (std::uint64_t i = 0; i < signal.frames; ++i)
-      clip[i] = in[i * channels() + c];
-    kernel->Run(room, signal.frames, out + c, channels());
+  std::fill(clip + present.length, room + size.length, 0.0F);
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::uint64_t i = 0; i < present.length; ++i)
+      clip[i] = in[i * channels + c];
+    kernel->Run(room, part, out + c, channels);
   }
   return absl::OkStatus();
 }

@@ -39,6 +39,12 @@ class Resample final : public Op {
   absl::Status Run(const float* in, const Signal& signal,
                    transform::Draws& draws, transform::Scratch& scratch,
                    float* out) const override;
+  bool makes_parts() const override { return true; }
+  absl::StatusOr<FrameRange> InputFor(const Signal& signal,
+                                      const FrameRange& part) const override;
+  absl::Status RunPart(const float* in, const Signal& signal,
+                       const FrameRange& part, transform::Draws& draws,
+                       transform::Scratch& scratch, float* out) const override;
 
  private:
   using Kernel = std::shared_ptr<const ResampleKernel>;
@@ -49,12 +55,9 @@ class Resample final : public Op {
 
   Resample(const ResampleRates& rates, const ResampleOptions& options,
            std::vector<std::uint64_t> clip_shape);
-  std::uint64_t channels() const { return shape_.empty() ? 1 : shape_.front(); }
   std::uint32_t RateOf(const Signal& signal) const {
     return rates_.orig_freq == 0 ? signal.rate : rates_.orig_freq;
   }
-  // What becomes of a signal of that rate, however long that takes.
-  absl::StatusOr<Signal> At(std::uint32_t rate, const Signal& signal) const;
   // The filters from that rate. Makes them if they are not kept.
   absl::StatusOr<Kernel> KernelFrom(std::uint32_t rate) const;
   // Null if they are not kept.

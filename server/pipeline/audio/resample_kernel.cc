@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "server/pipeline/audio/op.h"
 #include "server/pipeline/transform/exact_math.h"
 
 namespace forebay::pipeline::audio {
@@ -132,24 +131,26 @@ absl::Status ResampleKernel::CheckWork(std::uint64_t frames,
                    "rolloff, or a part of the clip"));
 }
 
-ResampleKernel::Room ResampleKernel::RoomFor(std::uint64_t frames) const {
-  // The last filter ends less than `orig` frames behind where the last new
-  // frame lies.
-  return {.before = width_,
-          .elements = frames + 2 * width_ + 2 * orig_ + taps_};
+ResampleKernel::Room ResampleKernel::RoomFor(const FrameRange& part) const {
+  const std::uint64_t first = FirstOf(part.begin);
+  const std::uint64_t last = FirstOf(part.begin + part.length - 1);
+  return {.begin = static_cast<std::int64_t>(first) -
+                   static_cast<std::int64_t>(width_),
+          .length = last - first + taps_};
 }
 
-void ResampleKernel::Run(const float* room, std::uint64_t frames, float* out,
+void ResampleKernel::Run(const float* room, const FrameRange& part, float* out,
                          std::size_t stride) const {
-  const std::uint64_t scaled = frames * next_;
-  const std::uint64_t count = scaled / orig_ + (scaled % orig_ != 0 ? 1 : 0);
-  std::uint64_t filter = 0;
-  for (std::uint64_t n = 0; n < count; ++n) {
+  std::uint64_t filter = part.begin % next_;
+  // Where the frames of the filters' round begin, from those of the first one.
+  std::int64_t round = -static_cast<std::int64_t>(first_[filter]);
+  for (std::uint64_t n = 0; n < part.length; ++n) {
+    const auto place = round + static_cast<std::int64_t>(first_[filter]);
     out[n * stride] =
-        Dot(weights_.data() + filter * taps_, room + first_[filter], taps_);
+        Dot(weights_.data() + filter * taps_, room + place, taps_);
     if (++filter == next_) {
       filter = 0;
-      room += orig_;
+      round += static_cast<std::int64_t>(orig_);
     }
   }
 }

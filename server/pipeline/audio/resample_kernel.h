@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/pipeline/audio/op.h"
 
 namespace forebay::pipeline::audio {
 
@@ -34,17 +35,17 @@ class ResampleKernel {
   absl::StatusOr<std::uint64_t> FramesOf(std::uint64_t frames) const;
   // INVALID_ARGUMENT: so many new frames of each channel take too long.
   absl::Status CheckWork(std::uint64_t frames, std::uint64_t channels) const;
-  // The memory that Run needs: the clip lies `before` elements from the begin
-  // of a room of `elements`, and all others are 0.
+  // The old frames that Run looks at. Those before the clip and behind it are
+  // 0.
   struct Room {
-    std::size_t before = 0;
-    std::uint64_t elements = 0;
+    std::int64_t begin = 0;  // may lie before the clip
+    std::uint64_t length = 0;
   };
-  Room RoomFor(std::uint64_t frames) const;
+  // `part` has at least one of the new frames.
+  Room RoomFor(const FrameRange& part) const;
 
-  // Writes FramesOf(frames) elements, `stride` apart. `room` is
-  // RoomFor(frames).
-  void Run(const float* room, std::uint64_t frames, float* out,
+  // Writes the new frames of `part`, `stride` apart. `room` is RoomFor(part).
+  void Run(const float* room, const FrameRange& part, float* out,
            std::size_t stride) const;
 
   std::size_t table_bytes() const { return weights_.size() * sizeof(float); }
@@ -53,11 +54,16 @@ class ResampleKernel {
   ResampleKernel(std::uint64_t orig, std::uint64_t next)
       : orig_(orig), next_(next) {}
   void Fill(const ResampleOptions& options, double base, double reach);
+  // The place of the first old frame that new frame number `n` looks at. It is
+  // never before that of the frame before it.
+  std::uint64_t FirstOf(std::uint64_t n) const {
+    return n / next_ * orig_ + first_[n % next_];
+  }
 
   // The rates without their common divisor.
   const std::uint64_t orig_;
   const std::uint64_t next_;
-  std::uint64_t width_ = 0;           // zeros before a clip
+  std::uint64_t width_ = 0;           // how far places begin before a clip
   std::size_t taps_ = 0;              // of each filter
   std::vector<std::uint64_t> first_;  // place of each filter's first element
   std::vector<float> weights_;        // of one filter behind the other

@@ -20,6 +20,7 @@ class ToMono final : public Op {
     return Signal{.frames = signal.frames, .rate = signal.rate};
   }
   bool in_place() const override { return true; }
+  bool makes_parts() const override { return true; }
   absl::Status Run(const float* in, const Signal& signal,
                    transform::Draws& draws, transform::Scratch& scratch,
                    float* out) const override;

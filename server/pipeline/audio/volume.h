@@ -18,6 +18,7 @@ class Volume final : public Op {
     return signal;
   }
   bool in_place() const override { return true; }
+  bool makes_parts() const override { return true; }
   absl::Status Run(const float* in, const Signal& signal,
                    transform::Draws& draws, transform::Scratch& scratch,
                    float* out) const override;

@@ -182,7 +182,9 @@ absl::Status AvifDecoder::Codec::ReadHeader(Bytes encoded) {
   const avifImage& image = *decoder->image;
   info_.width = image.width;
   info_.height = image.height;
-  info_.orientation = OrientationOf(image);
+  // If these say nothing, an XMP packet may.
+  const std::uint32_t orientation = OrientationOf(image);
+  info_.orientation = orientation == 1 ? 0 : orientation;
   FOREBAY_RETURN_IF_ERROR(CheckLimits("AVIF", info_, limits_));
   info_.scratch_bytes = ScratchBytes(encoded);
   FOREBAY_RETURN_IF_ERROR(CheckLimits("AVIF", info_, limits_));

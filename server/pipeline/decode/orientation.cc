@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
+#include "server/pipeline/decode/avif_metadata.h"
 #include "server/pipeline/decode/format.h"
+#include "server/pipeline/decode/png_metadata.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -106,21 +109,6 @@ Metadata InJpeg(Bytes file) {
   return found;
 }
 
-Metadata InPng(Bytes file) {
-  constexpr std::size_t kSignature = 8;
-  constexpr std::size_t kAroundData = 12;  // length, type; checksum
-  Metadata found;
-  Bytes rest = file.subspan(kSignature);
-  while (rest.size() >= kAroundData) {
-    const std::size_t length = Number(rest, 4, false);
-    if (length > rest.size() - kAroundData) break;
-    if (StartsWith(rest.subspan(4), "eXIf"sv))
-      found.exif = rest.subspan(8, length);
-    rest.remove_prefix(kAroundData + length);
-  }
-  return found;
-}
-
 // The first chunk of each kind counts, and only if the header says that there
 // is one.
 Metadata InWebp(Bytes file) {
@@ -168,16 +156,42 @@ std::uint32_t OrientationInXmp(Bytes xmp) {
   return 0;
 }
 
-Metadata MetadataOf(Bytes file) {
+std::uint32_t OrientationIn(const Metadata& metadata) {
+  const std::uint32_t orientation = OrientationInExif(metadata.exif);
+  return orientation != 0 ? orientation : OrientationInXmp(metadata.xmp);
+}
+
+std::uint32_t OrientationInPng(Bytes file) {
+  const PngMetadata found = FindPngMetadata(file);
+  std::vector<std::uint8_t> room;
+  const std::uint32_t orientation =
+      found.exif.has_value()
+          ? OrientationInExif(*found.exif)
+          : OrientationInExif(ExifInProfile(Unpack(found.exif_profile, &room)));
+  return orientation != 0 ? orientation
+                          : OrientationInXmp(Unpack(found.xmp, &room));
+}
+
+// Of an AVIF without rotation and mirroring.
+std::uint32_t OrientationInAvif(Bytes file) {
+  const AvifMetadata found(file);
+  // Pillow puts what rotation and mirroring say in place of what EXIF data do.
+  if (OrientationInExif(found.exif()) != 0) return 1;
+  return OrientationInXmp(found.xmp());
+}
+
+std::uint32_t AnyOrientationOf(Bytes file) {
   switch (GuessFormat(file).format) {
     case Format::kJpeg:
-      return InJpeg(file);
+      return OrientationIn(InJpeg(file));
     case Format::kPng:
-      return InPng(file);
+      return OrientationInPng(file);
     case Format::kWebp:
-      return InWebp(file);
+      return OrientationIn(InWebp(file));
+    case Format::kAvif:
+      return OrientationInAvif(file);
     default:
-      return {};
+      return 1;
   }
 }
 
@@ -209,9 +223,7 @@ std::uint32_t OrientationInExif(Bytes exif) {
 }
 
 std::uint32_t OrientationOf(Bytes file) {
-  const Metadata metadata = MetadataOf(file);
-  std::uint32_t orientation = OrientationInExif(metadata.exif);
-  if (orientation == 0) orientation = OrientationInXmp(metadata.xmp);
+  const std::uint32_t orientation = AnyOrientationOf(file);
   return orientation >= 1 && orientation <= 8 ? orientation : 1;
 }
 

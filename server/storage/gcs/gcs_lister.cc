@@ -41,6 +41,7 @@ absl::StatusOr<ObjectVersion> GcsLister::Stat(const Root& root,
   call.request.url = *url;
   call.request.max_body = kMaxObjectBytes;
   call.authorizer = authorizer_;
+  call.attempts = http::kAwaitedAttempts;
   call.judge = [&](const http::Answer& answer) -> absl::Status {
     FOREBAY_ASSIGN_OR_RETURN(found, ParseObject(answer.body, bucket->prefix()));
     if (found.name != object)

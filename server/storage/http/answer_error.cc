@@ -74,9 +74,11 @@ absl::Status ErrorOf(const Answer& answer) {
   if (answer.status >= 500) return absl::UnavailableError(said);
   if (answer.status >= 300 && answer.status < 400) {
     const std::string* const target = answer.Header("location");
+    // Without its query, which may hold the secrets of the request.
+    const std::string shown =
+        target == nullptr ? "" : target->substr(0, target->find_first_of("?#"));
     return absl::InvalidArgumentError(absl::StrCat(
-        "has moved: give the address", target == nullptr ? "" : Quoted(*target),
-        " that it moved to"));
+        "has moved: give the address", Quoted(shown), " that it moved to"));
   }
   return absl::InvalidArgumentError(said);
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/storage/http/answer_error.h"
+#include "server/storage/http/url.h"
 
 namespace forebay::storage::http {
 namespace {
@@ -93,6 +94,8 @@ void Client::Authorize(const std::shared_ptr<Calling>& calling) {
 
 void Client::Attempt(const std::shared_ptr<Calling>& calling) {
   calling->redirects = 0;
+  calling->asked_nanos = engine_->clock().NowNanos();
+  calling->led_nanos = 0;
   Request request = calling->call.request;
   request.headers.insert(request.headers.end(), calling->headers.begin(),
                          calling->headers.end());
@@ -125,6 +128,12 @@ bool Client::Follows(const std::shared_ptr<Calling>& calling,
     *error = url.status();
     return false;
   }
+  if (IsEncrypted(calling->call.request.url) && !IsEncrypted(*url)) {
+    *error = absl::InvalidArgumentError(
+        "the server leads from https to a place that is not encrypted");
+    return false;
+  }
+  calling->led_nanos = engine_->clock().NowNanos() - calling->asked_nanos;
   Request request = calling->call.request;
   request.url = *std::move(url);
   Send(calling, std::move(request));
@@ -155,6 +164,8 @@ void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
   calling->request = 0;
   absl::Status misled;
   if (Follows(calling, answer, &misled)) return;
+  if (answer.first_byte_nanos > 0)
+    answer.first_byte_nanos += calling->led_nanos;
   if (calling->call.saw) calling->call.saw(answer);
   absl::Status error = misled.ok() ? Judge(*calling, answer) : misled;
   RequestCounts counts;

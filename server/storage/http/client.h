@@ -18,6 +18,10 @@
 
 namespace forebay::storage::http {
 
+// Attempts of a call that a client waits for, such as those that open a
+// dataset: half a minute of faults, or less, is an error.
+inline constexpr int kAwaitedAttempts = 8;
+
 // A request, and the rules for a good answer.
 struct Call {
   Request request;  // without `done`
@@ -28,7 +32,8 @@ struct Call {
   std::function<absl::Status(const Answer&)> judge;
   // Returns the URL that a redirect (3xx) leads to, or an error. The request is
   // made there, without the authorizer's headers, as a part of the same
-  // attempt. If empty, redirects are errors.
+  // attempt: the answer's time to the first byte is that of all of it. None
+  // leads from https to http. If empty, redirects are errors.
   std::function<absl::StatusOr<std::string>(const Answer&)> follow;
   // Returns the error of an answer that is no success. If empty, that is
   // ErrorOf's.
@@ -82,10 +87,12 @@ class Client {
     Id id = 0;
     Call call;
     int attempts = 0;
-    Authorizer::Headers headers;  // of the authorizer
-    bool refused = false;         // the server did not accept headers
-    int redirects = 0;            // of this attempt
-    Engine::Id request = 0;       // under way; 0: none
+    Authorizer::Headers headers;   // of the authorizer
+    bool refused = false;          // the server did not accept headers
+    int redirects = 0;             // of this attempt
+    std::int64_t asked_nanos = 0;  // when it began
+    std::int64_t led_nanos = 0;    // from then until the last redirect
+    Engine::Id request = 0;        // under way; 0: none
   };
 
   void Authorize(const std::shared_ptr<Calling>& calling);

@@ -59,6 +59,7 @@ absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
   call.request.method = "HEAD";
   call.request.url = *url;
   call.request.refuse_link_local = true;
+  call.attempts = kAwaitedAttempts;
   const absl::StatusOr<Answer> answer = client->Await(std::move(call), stop);
   if (!answer.ok()) return base::Annotate(answer.status(), name);
   const std::string* const length = answer->Header("content-length");

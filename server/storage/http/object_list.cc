@@ -18,8 +18,9 @@ namespace {
 // The most folders that are listed at once.
 constexpr std::size_t kThreads = 16;
 constexpr std::uint64_t kMaxPageBytes = 16 << 20;
-// A client waits for the list: half a minute of faults is an error.
-constexpr int kListAttempts = 8;
+// The most pages in a row that have nothing for the list. Some servers send
+// pages of what was deleted, or of what stands for folders.
+constexpr int kMaxEmptyPages = 3'000;
 
 // Folders that wait for a thread to list them; the first error ends all.
 class FolderQueue {
@@ -62,7 +63,7 @@ absl::StatusOr<ListPage> FetchPage(Client* client, const PagedPlace& place,
       place.url(options.folder, options.folders != nullptr, token);
   call.request.max_body = kMaxPageBytes;
   call.authorizer = place.authorizer;
-  call.attempts = kListAttempts;
+  call.attempts = kAwaitedAttempts;
   call.kind = RequestKind::kList;
   call.fault = place.fault;
   call.judge = [&](const Answer& answer) -> absl::Status {
@@ -88,6 +89,8 @@ absl::Status ListObjects(Client* client, const PagedPlace& place,
                          const ListOptions& options) {
   std::string token;
   std::optional<std::string> last;
+  std::string last_folder;
+  int empty_pages = 0;
   do {
     FOREBAY_ASSIGN_OR_RETURN(ListPage page,
                              FetchPage(client, place, token, options));
@@ -98,11 +101,20 @@ absl::Status ListObjects(Client* client, const PagedPlace& place,
       last = object.name;
       if (!each(std::move(object))) return absl::OkStatus();
     }
-    if (options.folders)
-      for (std::string& folder : page.folders)
-        options.folders(std::move(folder));
-    if (!page.next_token.empty() && page.next_token == token)
-      return BrokenList("a page follows itself");
+    std::sort(page.folders.begin(), page.folders.end());
+    for (std::string& folder : page.folders) {
+      if (!options.folders) break;
+      if (folder < last_folder) return BrokenList("its pages are out of order");
+      // Some servers say it at the end of a page and at the next one's begin.
+      if (folder == last_folder) continue;
+      last_folder = folder;
+      options.folders(std::move(folder));
+    }
+    empty_pages =
+        page.objects.empty() && page.folders.empty() ? empty_pages + 1 : 0;
+    if (empty_pages > kMaxEmptyPages ||
+        (!page.next_token.empty() && page.next_token == token))
+      return BrokenList("its pages do not come to an end");
     token = std::move(page.next_token);
   } while (!token.empty());
   return absl::OkStatus();

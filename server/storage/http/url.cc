@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace forebay::storage::http {
@@ -64,6 +65,10 @@ absl::StatusOr<std::string> ParseBaseUrl(std::string_view url) {
   const std::string scheme = PartOf(parsed.get(), CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https")
     return refuse("is no http or https URL");
+  // Curl takes any number of slashes, and appended names need two.
+  const std::size_t slashes = base.find_first_not_of('/', scheme.size() + 1);
+  if (slashes != scheme.size() + 3)
+    return refuse("has no two slashes before its host");
   // Names that look like others' are not told from those.
   for (const char c : PartOf(parsed.get(), CURLUPART_HOST)) {
     if (!absl::ascii_isascii(static_cast<unsigned char>(c)))
@@ -76,6 +81,10 @@ absl::StatusOr<std::string> ParseBaseUrl(std::string_view url) {
     return refuse("may have no query or fragment");
   while (base.ends_with('/')) base.pop_back();
   return base;
+}
+
+bool IsEncrypted(std::string_view url) {
+  return absl::StartsWithIgnoreCase({url.data(), url.size()}, "https://");
 }
 
 std::string HostOf(const std::string& base_url) {

@@ -19,6 +19,9 @@ std::string EscapePath(std::string_view path);
 // http or https, a host, no user, query or fragment. INVALID_ARGUMENT names it.
 absl::StatusOr<std::string> ParseBaseUrl(std::string_view url);
 
+// Whether a URL is one of https.
+bool IsEncrypted(std::string_view url);
+
 // Returns the host of such a URL.
 std::string HostOf(const std::string& base_url);
 

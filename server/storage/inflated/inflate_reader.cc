@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
@@ -39,13 +39,12 @@ struct InflateReader::State {
   ~State() { inflateEnd(&stream); }
 
   z_stream stream = {};
-  std::array<std::uint8_t, std::size_t{32} << 10> skipped = {};
 };
 
 absl::StatusOr<std::unique_ptr<InflateReader>> InflateReader::Create(
     Packing packing, const AccessPoint& point,
     absl::Span<const std::uint8_t> window, std::uint64_t offset,
-    absl::Span<std::uint8_t> out) {
+    absl::Span<std::uint8_t> out, std::shared_ptr<ScratchPool> scratches) {
   FOREBAY_CHECK(offset >= point.offset);
   const bool is_raw = point.window_bytes > 0;
   auto state = std::make_unique<State>();
@@ -56,7 +55,8 @@ absl::StatusOr<std::unique_ptr<InflateReader>> InflateReader::Create(
                                      static_cast<uInt>(window.size())) != Z_OK)
     return NoMemory();
   std::unique_ptr<InflateReader> reader(
-      new InflateReader(packing, offset - point.offset, out, std::move(state)));
+      new InflateReader(packing, offset - point.offset, out,
+                        std::move(scratches), std::move(state)));
   reader->is_raw_ = is_raw;
   reader->foreign_bits_ = is_raw ? static_cast<int>(point.bit % 8) : 0;
   return reader;
@@ -64,8 +64,13 @@ absl::StatusOr<std::unique_ptr<InflateReader>> InflateReader::Create(
 
 InflateReader::InflateReader(Packing packing, std::uint64_t skip,
                              absl::Span<std::uint8_t> out,
+                             std::shared_ptr<ScratchPool> scratches,
                              std::unique_ptr<State> state)
-    : packing_(packing), state_(std::move(state)), skip_(skip), out_(out) {}
+    : packing_(packing),
+      scratches_(std::move(scratches)),
+      state_(std::move(state)),
+      skip_(skip),
+      out_(out) {}
 
 InflateReader::~InflateReader() = default;
 
@@ -73,6 +78,7 @@ absl::StatusOr<std::uint64_t> InflateReader::Take(
     absl::Span<const std::uint8_t> packed) {
   const std::size_t given = packed.size();
   std::uint64_t left = kMostAtOnce;
+  Scratch scratch(scratches_.get());
   if (foreign_bits_ > 0 && !packed.empty()) {
     inflatePrime(&state_->stream, 8 - foreign_bits_,
                  packed.front() >> foreign_bits_);
@@ -94,8 +100,9 @@ absl::StatusOr<std::uint64_t> InflateReader::Take(
       is_raw_ = false;
       place_ = Place::kInMember;
     } else {
-      FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t took,
-                               InflateSome(packed, &left));
+      FOREBAY_ASSIGN_OR_RETURN(
+          const std::uint64_t took,
+          InflateSome(packed, absl::MakeSpan(scratch.bytes()), &left));
       packed.remove_prefix(took);
     }
   }
@@ -103,12 +110,12 @@ absl::StatusOr<std::uint64_t> InflateReader::Take(
 }
 
 absl::StatusOr<std::uint64_t> InflateReader::InflateSome(
-    absl::Span<const std::uint8_t> packed, std::uint64_t* left) {
+    absl::Span<const std::uint8_t> packed, absl::Span<std::uint8_t> scratch,
+    std::uint64_t* left) {
   z_stream& stream = state_->stream;
   const absl::Span<std::uint8_t> room =
-      skip_ > 0 ? absl::MakeSpan(state_->skipped)
-                      .first(std::min<std::uint64_t>(
-                          {skip_, state_->skipped.size(), *left}))
+      skip_ > 0 ? scratch.first(
+                      std::min<std::uint64_t>({skip_, scratch.size(), *left}))
                 : out_.subspan(filled_, *left);
   const std::size_t given = std::min(packed.size(), kPiece);
   stream.next_in = const_cast<Bytef*>(packed.data());

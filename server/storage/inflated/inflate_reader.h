@@ -9,6 +9,7 @@
 #include "server/storage/inflated/access_point.h"
 #include "server/storage/inflated/packed_reader.h"
 #include "server/storage/inflated/packing.h"
+#include "server/storage/inflated/scratch_pool.h"
 
 namespace forebay::storage::inflated {
 
@@ -19,12 +20,13 @@ class InflateReader final : public PackedReader {
   static constexpr std::uint64_t kBytes = std::uint64_t{128} << 10;
 
   // `window` is that of `point`. The part begins at `offset`, not before the
-  // point, and is as long as `out`, which outlives the reader.
+  // point, and is as long as `out`, which outlives the reader. Bytes before it
+  // are thrown away by way of `scratches`.
   // RESOURCE_EXHAUSTED: there is no memory for zlib's state.
   static absl::StatusOr<std::unique_ptr<InflateReader>> Create(
       Packing packing, const AccessPoint& point,
       absl::Span<const std::uint8_t> window, std::uint64_t offset,
-      absl::Span<std::uint8_t> out);
+      absl::Span<std::uint8_t> out, std::shared_ptr<ScratchPool> scratches);
   ~InflateReader() override;
 
   absl::StatusOr<std::uint64_t> Take(
@@ -37,13 +39,17 @@ class InflateReader final : public PackedReader {
   enum class Place { kBetweenMembers, kInMember, kInTrailer };
 
   InflateReader(Packing packing, std::uint64_t skip,
-                absl::Span<std::uint8_t> out, std::unique_ptr<State> state);
+                absl::Span<std::uint8_t> out,
+                std::shared_ptr<ScratchPool> scratches,
+                std::unique_ptr<State> state);
 
   // Makes at most `left` bytes, which it subtracts from that.
   absl::StatusOr<std::uint64_t> InflateSome(
-      absl::Span<const std::uint8_t> packed, std::uint64_t* left);
+      absl::Span<const std::uint8_t> packed, absl::Span<std::uint8_t> scratch,
+      std::uint64_t* left);
 
   const Packing packing_;
+  const std::shared_ptr<ScratchPool> scratches_;
   const std::unique_ptr<State> state_;
   Place place_ = Place::kInMember;
   // Whether it sees blocks alone: of the member that it began in the middle of.

@@ -210,8 +210,9 @@ void InflatedSource::Inflation::Inflate() {
 
 absl::Status InflatedSource::Inflation::MakeReader() {
   if (is_zstd()) {
-    reader_ = std::make_unique<ZstdReader>(
-        source_->decoders_, part_.begin - part_.point.offset, out());
+    reader_ =
+        std::make_unique<ZstdReader>(source_->decoders_, source_->scratches_,
+                                     part_.begin - part_.point.offset, out());
     return absl::OkStatus();
   }
   FOREBAY_ASSIGN_OR_RETURN(const std::string window,
@@ -221,7 +222,7 @@ absl::Status InflatedSource::Inflation::MakeReader() {
       InflateReader::Create(
           file_->packing, part_.point,
           {reinterpret_cast<const std::uint8_t*>(window.data()), window.size()},
-          part_.begin, out()));
+          part_.begin, out(), source_->scratches_));
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include "server/storage/byte_source.h"
 #include "server/storage/inflated/access_point.h"
 #include "server/storage/inflated/inflate_reader.h"
+#include "server/storage/inflated/scratch_pool.h"
 #include "server/storage/inflated/zstd_reader.h"
 
 namespace forebay::storage::inflated {
@@ -83,6 +84,8 @@ class InflatedSource final : public ByteSource {
   const std::shared_ptr<BufferPool> buffers_;
   const std::shared_ptr<ZstdDecoders> decoders_ =
       std::make_shared<ZstdDecoders>();
+  const std::shared_ptr<ScratchPool> scratches_ =
+      std::make_shared<ScratchPool>();
 
   base::Mutex mutex_;
   base::CondVar quiet_;

@@ -12,11 +12,9 @@
 
 namespace forebay::storage::inflated {
 
-// Returns a window as it is kept: deflated, if that is worth it. Thread-safe;
-// never blocks; has no errors.
-std::string PackWindow(absl::Span<const std::uint8_t> window);
-// So a piece, by zstd.
-std::string PackPiece(absl::Span<const std::uint8_t> piece);
+// Returns a window or a piece as it is kept: packed by zstd, if that is worth
+// it. Thread-safe; never blocks; has no errors.
+std::string PackKept(absl::Span<const std::uint8_t> bytes);
 
 // The kept windows and pieces of many access points, one behind the other: in
 // memory, or in a file of the daemon's own, of which memory has nothing.

@@ -28,10 +28,12 @@ absl::StatusOr<std::uint64_t> ZstdReader::Take(
     absl::Span<const std::uint8_t> packed) {
   const std::size_t given = packed.size();
   std::uint64_t left = kMostAtOnce;
+  Scratch scratch(scratches_.get());
+  const absl::Span<std::uint8_t> skipped = absl::MakeSpan(scratch.bytes());
   while (!done() && left > 0 && (!packed.empty() || is_pending_)) {
     const absl::Span<std::uint8_t> room =
-        skip_ > 0 ? absl::MakeSpan(skipped_).first(
-                        std::min<std::uint64_t>({skip_, skipped_.size(), left}))
+        skip_ > 0 ? skipped.first(
+                        std::min<std::uint64_t>({skip_, skipped.size(), left}))
                   : out_.subspan(filled_, left);
     FOREBAY_ASSIGN_OR_RETURN(const ZstdDecoder::Step step,
                              decoder_->Decode(packed, room));

@@ -1,7 +1,6 @@
 #ifndef FOREBAY_SERVER_STORAGE_INFLATED_ZSTD_READER_H_
 #define FOREBAY_SERVER_STORAGE_INFLATED_ZSTD_READER_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "absl/types/span.h"
 #include "server/base/mutex.h"
 #include "server/storage/inflated/packed_reader.h"
+#include "server/storage/inflated/scratch_pool.h"
 #include "server/storage/inflated/zstd_decoder.h"
 
 namespace forebay::storage::inflated {
@@ -42,12 +42,15 @@ class ZstdReader final : public PackedReader {
   static constexpr std::uint64_t kMostSkip = std::uint64_t{8} << 20;
   // Memory of one, its decoder included.
   static constexpr std::uint64_t kBytes =
-      ZstdDecoder::BytesOf(kMostWindow) + (std::uint64_t{256} << 10);
+      ZstdDecoder::BytesOf(kMostWindow) + (std::uint64_t{128} << 10);
 
   // Makes the `out.size()` bytes that begin `skip` behind the access point.
-  ZstdReader(std::shared_ptr<ZstdDecoders> decoders, std::uint64_t skip,
+  // Bytes before them are thrown away by way of `scratches`.
+  ZstdReader(std::shared_ptr<ZstdDecoders> decoders,
+             std::shared_ptr<ScratchPool> scratches, std::uint64_t skip,
              absl::Span<std::uint8_t> out)
       : decoders_(std::move(decoders)),
+        scratches_(std::move(scratches)),
         decoder_(decoders_->Take()),
         skip_(skip),
         out_(out) {}
@@ -60,8 +63,8 @@ class ZstdReader final : public PackedReader {
 
  private:
   const std::shared_ptr<ZstdDecoders> decoders_;
+  const std::shared_ptr<ScratchPool> scratches_;
   std::unique_ptr<ZstdDecoder> decoder_;
-  std::array<std::uint8_t, std::size_t{128} << 10> skipped_ = {};
   bool is_pending_ = false;
   std::uint64_t skip_;  // bytes to inflate and throw away
   const absl::Span<std::uint8_t> out_;

@@ -337,7 +337,7 @@ absl::StatusOr<LocalRoot::ResolvedPath> LocalRoot::FindRoot(
   }
   if (!best)
     return FileError(absl::StatusCode::kPermissionDenied, path,
-                     absl::StrCat("the link leads outside the dataset's root",
+                     absl::StrCat("leads outside the dataset's root",
                                   absolute.empty() ? "" : " to ", absolute,
                                   "; declare extra_roots=[...] to allow it"));
   std::string rest = absolute.substr(roots_[*best].path.size());

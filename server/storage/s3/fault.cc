@@ -53,7 +53,8 @@ absl::Status FaultOf(const http::Answer& answer) {
   if (fault.code == "ExpiredToken")
     return absl::PermissionDeniedError(
         "the daemon's credentials have expired: renew them in its credentials "
-        "file, which is then read anew");
+        "file, which is then read anew; it keeps those of its environment "
+        "until it is started again");
   if (fault.code == "RequestTimeTooSkewed")
     return absl::PermissionDeniedError(
         "this host's clock differs from the server's: set it");

@@ -55,7 +55,8 @@ void AddOwnHeaders(const http::Request& request, RequestToSign* to_sign) {
 bool MayHaveExpired(const http::Answer& answer, const std::string& code) {
   if (code.empty()) return answer.status == 400 || answer.status == 403;
   return code == "ExpiredToken" || code == "InvalidToken" ||
-         code == "TokenRefreshRequired" || code == "InvalidAccessKeyId";
+         code == "InvalidTokenId" || code == "TokenRefreshRequired" ||
+         code == "InvalidAccessKeyId";
 }
 
 }  // namespace
@@ -137,7 +138,9 @@ bool KeptCredentials::Refused(const Headers& headers,
   if (is_late && CorrectClock(answer)) return true;
   if (!MayHaveExpired(answer, code)) return false;
   if (renewing_ || AreNewer(headers)) return true;
-  if (wall_->NowNanos() < renewed_nanos_ + kBetweenRenewals) return false;
+  const std::int64_t since = wall_->NowNanos() - renewed_nanos_;
+  // Less than none: the clock was set back.
+  if (since >= 0 && since < kBetweenRenewals) return false;
   StartRenewal();
   return true;
 }

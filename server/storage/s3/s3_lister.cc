@@ -58,6 +58,7 @@ absl::StatusOr<ObjectVersion> S3Lister::Stat(const Root& root,
   call.request.url = *url;
   call.authorizer = authorizer_;
   call.fault = &FaultOf;
+  call.attempts = http::kAwaitedAttempts;
   const auto answer = client_->Await(std::move(call), stop);
   if (!answer.ok()) return base::Annotate(Explained(answer.status()), object);
   auto version = VersionIn(*answer, tags_);

@@ -36,22 +36,31 @@ bool IsRegion(std::string_view name) {
          });
 }
 
-absl::StatusOr<std::string> FindRegion(const Settings& settings,
-                                       const Environment& environment) {
-  if (!settings.region.empty()) return settings.region;
-  if (!environment.region.empty()) return environment.region;
-  if (environment.config_file.empty()) return std::string(kDefaultRegion);
+// Returns the keys of the profile in the config file; none if there is no such
+// file or profile.
+absl::StatusOr<Profile> ReadConfig(const Settings& settings,
+                                   const Environment& environment) {
+  if (environment.config_file.empty()) return Profile();
   const auto text = ReadSmallFile(environment.config_file);
-  if (absl::IsNotFound(text.status())) return std::string(kDefaultRegion);
+  if (absl::IsNotFound(text.status())) return Profile();
   if (!text.ok()) return text.status();
-  std::string profile = settings.profile;
-  if (profile.empty()) profile = environment.profile;
-  const auto found = FindProfile(*text, profile.empty() || profile == "default"
-                                            ? "default"
-                                            : "profile " + profile);
-  if (!found.has_value() || found->count("region") == 0)
-    return std::string(kDefaultRegion);
-  return found->at("region");
+  const std::string& profile =
+      settings.profile.empty() ? environment.profile : settings.profile;
+  return FindProfile(*text, profile.empty() || profile == "default"
+                                ? "default"
+                                : "profile " + profile)
+      .value_or(Profile());
+}
+
+// Returns the first that is not empty: of the configuration, of the
+// environment, of the profile.
+std::string FirstOf(const std::string& configured,
+                    const std::string& in_environment, const Profile& profile,
+                    const std::string& key) {
+  if (!configured.empty()) return configured;
+  if (!in_environment.empty()) return in_environment;
+  const auto found = profile.find(key);
+  return found == profile.end() ? "" : found->second;
 }
 
 Endpoint::Style StyleOf(const std::string& addressing, bool is_amazons) {
@@ -93,13 +102,21 @@ std::string Endpoint::UrlOf(std::string_view bucket) const {
 
 absl::StatusOr<Endpoint> FindEndpoint(const Settings& settings,
                                       const Environment& environment) {
+  Profile profile;
+  // A file that decides nothing may be unreadable.
+  if ((settings.region + environment.region).empty() ||
+      (settings.endpoint + environment.endpoint).empty()) {
+    FOREBAY_ASSIGN_OR_RETURN(profile, ReadConfig(settings, environment));
+  }
   Endpoint endpoint;
-  FOREBAY_ASSIGN_OR_RETURN(endpoint.region, FindRegion(settings, environment));
+  endpoint.region =
+      FirstOf(settings.region, environment.region, profile, "region");
+  if (endpoint.region.empty()) endpoint.region = kDefaultRegion;
   if (!IsRegion(endpoint.region))
     return absl::InvalidArgumentError(
         absl::StrCat("no region is called \"", endpoint.region, "\""));
-  const std::string& named =
-      settings.endpoint.empty() ? environment.endpoint : settings.endpoint;
+  const std::string named =
+      FirstOf(settings.endpoint, environment.endpoint, profile, "endpoint_url");
   endpoint.style = StyleOf(settings.addressing, named.empty());
   if (!named.empty()) {
     FOREBAY_ASSIGN_OR_RETURN(endpoint.url, http::ParseBaseUrl(named));
@@ -114,6 +131,8 @@ std::optional<Profile> FindProfile(std::string_view text,
                                    std::string_view section) {
   std::optional<Profile> found;
   bool inside = false;
+  // Some editors mark a text as UTF-8.
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::string_view row = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(row.size() + 1, text.size()));

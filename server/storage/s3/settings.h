@@ -52,9 +52,10 @@ struct Endpoint {
   std::string UrlOf(std::string_view bucket) const;
 };
 
-// Returns the endpoint that is configured, else the environment's, else
-// Amazon's for the region. The region is the configured one, else the
-// environment's, else that of the profile in the config file, else "us-east-1".
+// Returns the endpoint that is configured, else the environment's, else that of
+// the profile in the config file (endpoint_url), else Amazon's for the region.
+// The region is the configured one, else the environment's, else the profile's,
+// else "us-east-1".
 // Blocks for file I/O. Errors: INVALID_ARGUMENT (a URL or region that is none),
 // and those of the config file unless it is missing.
 absl::StatusOr<Endpoint> FindEndpoint(const Settings& settings,

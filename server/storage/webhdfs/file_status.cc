@@ -1,6 +1,6 @@
 #include "server/storage/webhdfs/file_status.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -60,7 +60,8 @@ absl::StatusOr<FileStatus> ReadStatus(const Json& item) {
     return BrokenList("a file has no length");
   if (!ReadNumber(item, "modificationTime", &modified))
     return BrokenList("a file has no time of modification");
-  ReadNumber(item, "fileId", &number);  // gateways may leave it out
+  // Numbers begin at 16,385, that of the root.
+  status.has_number = ReadNumber(item, "fileId", &number) && number > 0;
   status.version.size = static_cast<std::uint64_t>(length);
   status.version.stamp = http::StampOfTag(absl::StrCat(number, " ", modified));
   return status;
@@ -72,7 +73,136 @@ bool IsName(const std::string& name) {
          name.find_first_of(std::string_view("/\0", 2)) == name.npos;
 }
 
+// Gathers the entries of a folder's list, and no more of the text: a document
+// of it would take twenty times its size. Stops at the first that is none.
+class FolderEvents final : public base::JsonEvents {
+ public:
+  const absl::Status& status() const { return status_; }
+
+  // Returns the list, once all is read.
+  absl::StatusOr<FolderList> Take() {
+    if (is_part_ && !ReadNumber(part_, "remainingEntries", &list_.remaining))
+      return BrokenList("a part does not say how much is left");
+    if (!has_entries_) return BrokenList("an answer has no entries");
+    // The list of a file is the file.
+    if (is_file_) return absl::InvalidArgumentError("is a file, and no folder");
+    return std::move(list_);
+  }
+
+  bool key(std::string& name) override {
+    key_ = std::move(name);
+    return true;
+  }
+  bool null() override { return Add(nullptr); }
+  bool boolean(bool value) override { return Add(value); }
+  bool number_integer(std::int64_t number) override { return Add(number); }
+  bool number_unsigned(std::uint64_t number) override { return Add(number); }
+  bool number_float(double number, const std::string&) override {
+    return Add(number);
+  }
+  bool string(std::string& text) override { return Add(std::move(text)); }
+
+  bool start_object(std::size_t size) override {
+    Open();
+    if (IsEntry()) item_ = Json::object();
+    if (open_ == Path{"", "DirectoryListing"}) is_part_ = true;
+    return JsonEvents::start_object(size);
+  }
+  bool end_object() override {
+    if (IsEntry() && !AddEntry()) return false;
+    Close();
+    return JsonEvents::end_object();
+  }
+  bool start_array(std::size_t size) override {
+    if (AreEntries()) return Fail("an entry is no object");
+    Open();
+    if (entries_depth_ == 0 &&
+        (open_ == Path{"", "FileStatuses", "FileStatus"} ||
+         open_ == Path{"", "DirectoryListing", "partialListing", "FileStatuses",
+                       "FileStatus"})) {
+      entries_depth_ = open_.size();
+      has_entries_ = true;
+    }
+    return JsonEvents::start_array(size);
+  }
+  bool end_array() override {
+    if (AreEntries()) entries_depth_ = 0;
+    Close();
+    return JsonEvents::end_array();
+  }
+
+ private:
+  using Path = std::vector<std::string>;
+
+  // Whether what is read lies right in the array of entries, or in one of them.
+  bool AreEntries() const {
+    return entries_depth_ > 0 && open_.size() == entries_depth_;
+  }
+  bool IsEntry() const {
+    return entries_depth_ > 0 && open_.size() == entries_depth_ + 1;
+  }
+
+  void Open() { open_.push_back(std::exchange(key_, "")); }
+  void Close() {
+    open_.pop_back();
+    key_.clear();
+  }
+  bool Fail(absl::string_view reason) {
+    status_ = BrokenList(reason);
+    return false;
+  }
+
+  // Keeps a value that is asked for.
+  bool Add(Json value) {
+    if (AreEntries()) return Fail("an entry is no object");
+    if (IsEntry() &&
+        (key_ == "pathSuffix" || key_ == "type" || key_ == "length" ||
+         key_ == "modificationTime" || key_ == "fileId"))
+      item_[key_] = std::move(value);
+    else if (key_ == "remainingEntries" &&
+             open_ == Path{"", "DirectoryListing"})
+      part_[key_] = std::move(value);
+    return true;
+  }
+
+  bool AddEntry() {
+    auto entry = ReadStatus(item_);
+    if (!entry.ok()) {
+      status_ = entry.status();
+      return false;
+    }
+    if (list_.entries.empty() && !is_file_ && entry->name.empty() &&
+        entry->kind == FileStatus::Kind::kFile) {
+      is_file_ = true;
+      return true;
+    }
+    if (is_file_ || !IsName(entry->name))
+      return Fail("an entry has a name that none can have");
+    list_.entries.push_back(*std::move(entry));
+    return true;
+  }
+
+  Path open_;        // what objects and arrays are called that are open
+  std::string key_;  // of the value that comes next; "": it lies in an array
+  std::size_t entries_depth_ = 0;  // of the array of entries; 0: none is open
+  Json item_;                      // of the entry that is open
+  Json part_;
+  bool is_part_ = false;
+  bool has_entries_ = false;
+  bool is_file_ = false;
+  FolderList list_;
+  absl::Status status_;
+};
+
 }  // namespace
+
+ObjectVersion VersionByChecksum(const FileStatus& status,
+                                std::string_view checksum) {
+  ObjectVersion version = status.version;
+  version.stamp =
+      http::StampOfTag(absl::StrCat(version.stamp, " ", std::string(checksum)));
+  return version;
+}
 
 absl::StatusOr<FileStatus> ParseFileStatus(std::string_view json) {
   const auto parsed = base::ParseJsonObject(json);
@@ -84,30 +214,34 @@ absl::StatusOr<FileStatus> ParseFileStatus(std::string_view json) {
 }
 
 absl::StatusOr<FolderList> ParseFolder(std::string_view json) {
+  FolderEvents events;
+  const absl::Status read = base::ReadJsonObject(json, &events);
+  FOREBAY_RETURN_IF_ERROR(events.status());
+  if (!read.ok()) return BrokenList(absl::StrCat("an answer ", read.message()));
+  return events.Take();
+}
+
+absl::StatusOr<std::string> ParseChecksum(std::string_view json) {
   const auto parsed = base::ParseJsonObject(json);
   if (!parsed.ok())
-    return BrokenList(absl::StrCat("an answer ", parsed.status().message()));
-  FolderList list;
-  const Json* whole = &*parsed;
-  if (const Json* const part = ChildOf(*whole, "DirectoryListing")) {
-    if (!ReadNumber(*part, "remainingEntries", &list.remaining))
-      return BrokenList("a part does not say how much is left");
-    whole = ChildOf(*part, "partialListing");
-    if (whole == nullptr) return BrokenList("a part has no entries");
-  }
-  const Json* const statuses = ChildOf(*whole, "FileStatuses");
-  const Json* const items =
-      statuses == nullptr ? nullptr : ChildOf(*statuses, "FileStatus");
-  if (items == nullptr || !items->is_array())
-    return BrokenList("an answer has no entries");
-  list.entries.reserve(items->size());
-  for (const Json& item : *items) {
-    FOREBAY_ASSIGN_OR_RETURN(FileStatus status, ReadStatus(item));
-    if (!IsName(status.name))
-      return BrokenList("an entry has a name that none can have");
-    list.entries.push_back(std::move(status));
-  }
-  return list;
+    return BrokenList(absl::StrCat("a checksum ", parsed.status().message()));
+  const Json* const checksum = ChildOf(*parsed, "FileChecksum");
+  if (checksum == nullptr) return BrokenList("an answer has no checksum");
+  if (checksum->is_null()) return std::string();
+  const std::string algorithm = TextIn(*checksum, "algorithm");
+  const std::string bytes = TextIn(*checksum, "bytes");
+  if (algorithm.empty() || bytes.empty())
+    return BrokenList("a checksum has no bytes or no algorithm");
+  return absl::StrCat(algorithm, " ", bytes);
+}
+
+absl::StatusOr<std::string> DataNodeOf(const http::Answer& answer) {
+  const std::string* const place = answer.Header("location");
+  if (answer.status != 307 || place == nullptr) return FaultOf(answer);
+  if (!place->starts_with("http://") && !place->starts_with("https://"))
+    return absl::InvalidArgumentError(
+        "the name node leads to a place that is no http or https URL");
+  return *place;
 }
 
 absl::Status FaultOf(const http::Answer& answer) {
@@ -121,6 +255,11 @@ absl::Status FaultOf(const http::Answer& answer) {
   if (remote == nullptr) return http::ErrorOf(answer);
   const std::string name = TextIn(*remote, "exception");
   const std::string message = TextIn(*remote, "message");
+  if (name == "InvalidToken")
+    return absl::PermissionDeniedError(
+        "the daemon's token of delegation has expired or was cancelled: write "
+        "a "
+        "new one to hdfs.token_file, for datasets that are opened then");
   // The file has become shorter than the offset of a read.
   if (name == "IOException" &&
       message.find("out of the range [0, ") != message.npos)
@@ -132,6 +271,8 @@ absl::Status FaultOf(const http::Answer& answer) {
   told.body = absl::StrCat(name, ": ", message);
   if (name == "FileNotFoundException") {
     told.status = 404;
+  } else if (name == "UnsupportedOperationException") {
+    told.status = 400;
   } else if (name == "StandbyException" || name == "RetriableException" ||
              name == "SafeModeException" || name == "IOException" ||
              name == "BlockMissingException" || name == "ConnectException") {

@@ -1,6 +1,7 @@
 #include "server/storage/webhdfs/hdfs_lister.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/storage/http/object_list.h"
+#include "server/storage/webhdfs/file_checksum.h"
 #include "server/storage/webhdfs/file_status.h"
 #include "server/storage/webhdfs/hdfs_root.h"
 
@@ -17,8 +19,6 @@ namespace forebay::storage::webhdfs {
 namespace {
 
 constexpr std::uint64_t kMaxAnswerBytes = 16 << 20;
-// A client waits for the list: half a minute of faults is an error.
-constexpr int kListAttempts = 8;
 // The deepest folder below a root.
 constexpr std::ptrdiff_t kMaxDepth = 100;
 
@@ -28,11 +28,52 @@ absl::StatusOr<const HdfsRoot*> HdfsOf(const Root& root) {
   return hdfs;
 }
 
+// Asks a server for checksums in place of numbers that it does not tell.
+class Checksums {
+ public:
+  Checksums(http::Client* client, const HdfsRoot* root, std::stop_token stop)
+      : client_(client), root_(root), stop_(std::move(stop)) {}
+
+  // Makes the file's checksum a part of its version, if it has one and lacks a
+  // number. `object` is its name below the root.
+  absl::Status AddTo(std::string_view object, FileStatus* status) {
+    if (status->kind != FileStatus::Kind::kFile || status->has_number ||
+        !server_has_them_)
+      return absl::OkStatus();
+    FOREBAY_ASSIGN_OR_RETURN(http::Call call, ChecksumCall(*root_, object));
+    call.attempts = http::kAwaitedAttempts;
+    call.kind = http::RequestKind::kList;
+    const auto answer = client_->Await(std::move(call), stop_);
+    // Deleted since it was listed, or not to be read: its read tells that.
+    if (absl::IsNotFound(answer.status()) ||
+        absl::IsPermissionDenied(answer.status()))
+      return absl::OkStatus();
+    if (absl::IsInvalidArgument(answer.status()))
+      server_has_them_ = false;
+    else if (!answer.ok())
+      return answer.status();
+    const std::string checksum =
+        answer.ok() ? *ParseChecksum(answer->body) : std::string();
+    if (!checksum.empty())
+      status->version = VersionByChecksum(*status, checksum);
+    return absl::OkStatus();
+  }
+
+ private:
+  http::Client* const client_;
+  const HdfsRoot* const root_;
+  const std::stop_token stop_;
+  std::atomic<bool> server_has_them_ = true;
+};
+
 // The files and folders of one folder tree, asked for one folder at a time.
 class TreeWalk {
  public:
   TreeWalk(http::Client* client, const HdfsRoot* root, std::stop_token stop)
-      : client_(client), root_(root), stop_(std::move(stop)) {}
+      : client_(client),
+        root_(root),
+        stop_(std::move(stop)),
+        checksums_(client, root, stop_) {}
 
   // Returns the entries of a folder, in the order of the names that files below
   // them have.
@@ -43,12 +84,17 @@ class TreeWalk {
     while (remaining > 0) {
       FOREBAY_ASSIGN_OR_RETURN(FolderList part, PartOf(folder, entries));
       // Else it might have no end.
-      if (part.remaining >= std::exchange(remaining, part.remaining))
+      if (part.remaining >= std::exchange(remaining, part.remaining) ||
+          (part.remaining > 0 && part.entries.empty()) ||
+          (!entries.empty() && !part.entries.empty() &&
+           part.entries.back().name <= entries.back().name))
         return http::BrokenList("its parts do not come to an end");
       entries.insert(entries.end(),
                      std::make_move_iterator(part.entries.begin()),
                      std::make_move_iterator(part.entries.end()));
     }
+    for (FileStatus& entry : entries)
+      FOREBAY_RETURN_IF_ERROR(checksums_.AddTo(folder + entry.name, &entry));
     for (FileStatus& entry : entries)
       if (entry.kind == FileStatus::Kind::kFolder) entry.name += '/';
     std::sort(entries.begin(), entries.end(),
@@ -100,7 +146,7 @@ class TreeWalk {
     call.request.url = *url;
     call.request.max_body = kMaxAnswerBytes;
     call.request.refuse_link_local = root_->is_chosen_by_client();
-    call.attempts = kListAttempts;
+    call.attempts = http::kAwaitedAttempts;
     call.kind = http::RequestKind::kList;
     call.fault = &FaultOf;
     call.judge = [&list](const http::Answer& answer) -> absl::Status {
@@ -119,6 +165,7 @@ class TreeWalk {
   http::Client* const client_;
   const HdfsRoot* const root_;
   const std::stop_token stop_;
+  mutable Checksums checksums_;  // it is thread-safe
 };
 
 }  // namespace
@@ -154,6 +201,7 @@ absl::StatusOr<ObjectVersion> HdfsLister::Stat(const Root& root,
   call.request.url = *url;
   call.request.refuse_link_local = hdfs->is_chosen_by_client();
   call.fault = &FaultOf;
+  call.attempts = http::kAwaitedAttempts;
   call.judge = [&status](const http::Answer& answer) -> absl::Status {
     FOREBAY_ASSIGN_OR_RETURN(status, ParseFileStatus(answer.body));
     return absl::OkStatus();
@@ -163,6 +211,9 @@ absl::StatusOr<ObjectVersion> HdfsLister::Stat(const Root& root,
   if (status.kind != FileStatus::Kind::kFile)
     return base::Annotate(absl::NotFoundError("is a folder, and no file"),
                           object);
+  const absl::Status summed =
+      Checksums(client_, hdfs, stop).AddTo(object, &status);
+  if (!summed.ok()) return base::Annotate(summed, object);
   return status.version;
 }
 

@@ -14,7 +14,9 @@ namespace forebay::storage::webhdfs {
 // Lists files below HdfsRoots, as their cluster has them: no links. Lists the
 // folders right below a root side by side, on threads that end before List
 // returns, and the files of one in the order of their names. A folder's list
-// comes in parts, where the server can.
+// comes in parts, where the server can. Asks for the checksum of each file that
+// the server tells no number of, as long as it tells any: it is then a part of
+// the version.
 //
 // `client` must outlive it. Errors as ObjectLister says.
 class HdfsLister final : public ObjectLister {

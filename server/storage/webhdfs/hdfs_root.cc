@@ -110,6 +110,13 @@ absl::StatusOr<std::string> HdfsRoot::StatusUrl(std::string_view object) const {
   return UrlOf(object, "GETFILESTATUS");
 }
 
+absl::StatusOr<std::string> HdfsRoot::ChecksumUrl(
+    std::string_view object) const {
+  if (object.empty() || object.ends_with('/'))
+    return absl::InvalidArgumentError("is not the name of a file");
+  return UrlOf(object, "GETFILECHECKSUM");
+}
+
 absl::StatusOr<std::string> HdfsRoot::OpenUrl(std::string_view object,
                                               std::uint64_t offset,
                                               std::uint64_t length) const {

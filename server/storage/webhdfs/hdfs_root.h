@@ -47,6 +47,7 @@ class HdfsRoot final : public Root {
   // that ends with a slash). INVALID_ARGUMENT gives the reason only: no object
   // can have that name.
   absl::StatusOr<std::string> StatusUrl(std::string_view object) const;
+  absl::StatusOr<std::string> ChecksumUrl(std::string_view object) const;
   absl::StatusOr<std::string> OpenUrl(std::string_view object,
                                       std::uint64_t offset,
                                       std::uint64_t length) const;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/base/status.h"
-#include "server/storage/webhdfs/file_status.h"
+#include "server/storage/webhdfs/file_checksum.h"
 #include "server/storage/webhdfs/hdfs_root.h"
 
 namespace forebay::storage::webhdfs {
@@ -18,15 +18,16 @@ absl::Status Changed() {
       "was replaced or changed since the dataset was indexed");
 }
 
-// Returns whether an answer to GETFILESTATUS has that version.
-absl::Status Compare(const http::Answer& answer, const ObjectVersion& version) {
-  FOREBAY_ASSIGN_OR_RETURN(const FileStatus status,
-                           ParseFileStatus(answer.body));
-  if (status.kind != FileStatus::Kind::kFile ||
-      status.version.size != version.size ||
-      status.version.stamp != version.stamp)
-    return Changed();
-  return absl::OkStatus();
+bool AreSame(const ObjectVersion& one, const ObjectVersion& other) {
+  return one.size == other.size && one.stamp == other.stamp;
+}
+
+// Returns the error of a read that has too few bytes of a file that did not
+// change.
+absl::Status Short(const std::string& object) {
+  return base::Annotate(
+      absl::UnavailableError("the data nodes send less of it than it has"),
+      object);
 }
 
 // Returns the error of a look at the version, with the object's name.
@@ -47,6 +48,7 @@ VersionedSource::~VersionedSource() {
       Finish(checked_.begin()->first,
              Named(absl::CancelledError("the daemon is shutting down"),
                    checked_.begin()->second.request.object));
+    calls_.reset();
     over.set_value();
   });
   over.get_future().wait();
@@ -69,41 +71,85 @@ void VersionedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   below_->Share(ticket, purpose);
 }
 
-// An error of a file that was replaced may be another one: its version decides.
+// A file whose bytes make no sense, or are too few, may have been replaced: its
+// version decides.
 void VersionedSource::Check(ReadRequest request,
                             absl::StatusOr<ReadResult> result) {
   const auto* const root = dynamic_cast<const HdfsRoot*>(request.root.get());
-  if (root == nullptr || (!result.ok() && !absl::IsDataLoss(result.status())))
+  const bool is_doubtful = absl::IsDataLoss(result.status()) ||
+                           absl::IsFailedPrecondition(result.status());
+  if (root == nullptr || (!result.ok() && !is_doubtful))
     return request.done(std::move(result));
   const auto url = root->StatusUrl(request.object);
   // No version has other bytes there.
   if (!url.ok() || request.length == 0) return request.done(std::move(result));
   const std::uint64_t number = ++last_number_;
+  Checked& checked = checked_[number];
+  checked.error = result.status();
+  if (result.ok()) checked.result = *std::move(result);
+  checked.request = std::move(request);
   http::Call call;
   call.request.url = *url;
   call.request.refuse_link_local = root->is_chosen_by_client();
-  call.job = request.purpose.job;
   call.fault = &FaultOf;
-  call.judge = [version = request.version](const http::Answer& answer) {
-    return Compare(answer, version);
+  call.judge = [](const http::Answer& answer) {
+    return ParseFileStatus(answer.body).status();
   };
-  call.done = [this, number, object = request.object, error = result.status()](
-                  const absl::StatusOr<http::Answer>& answer) {
-    Finish(number, answer.ok() ? error : Named(answer.status(), object));
-  };
-  Checked& checked = checked_[number];
-  checked.request = std::move(request);
-  if (result.ok()) checked.result = *std::move(result);
-  checked.call = client_->Start(std::move(call));
+  Ask(number, std::move(call), &VersionedSource::OnStatus);
 }
 
-void VersionedSource::Finish(std::uint64_t number,
-                             const absl::Status& verdict) {
+void VersionedSource::Ask(std::uint64_t number, http::Call call,
+                          void (VersionedSource::*then)(std::uint64_t,
+                                                        const http::Answer&)) {
+  Checked& checked = checked_.at(number);
+  call.job = checked.request.purpose.job;
+  call.done = [this, number, then](const absl::StatusOr<http::Answer>& answer) {
+    if (answer.ok()) return (this->*then)(number, *answer);
+    Finish(number, Named(answer.status(), checked_.at(number).request.object));
+  };
+  checked.call = calls_->Start(std::move(call));
+}
+
+void VersionedSource::OnStatus(std::uint64_t number,
+                               const http::Answer& answer) {
+  Checked& checked = checked_.at(number);
+  const ReadRequest& request = checked.request;
+  checked.status = *ParseFileStatus(answer.body);
+  if (checked.status.kind != FileStatus::Kind::kFile ||
+      AreSame(checked.status.version, request.version) ||
+      checked.status.has_number ||
+      checked.status.version.size != request.version.size)
+    return Decide(number, checked.status.version);
+  const auto& root = dynamic_cast<const HdfsRoot&>(*request.root);
+  auto call = ChecksumCall(root, request.object);
+  if (!call.ok()) return Finish(number, Named(call.status(), request.object));
+  Ask(number, *std::move(call), &VersionedSource::OnChecksum);
+}
+
+void VersionedSource::OnChecksum(std::uint64_t number,
+                                 const http::Answer& answer) {
+  Decide(number, VersionByChecksum(checked_.at(number).status,
+                                   *ParseChecksum(answer.body)));
+}
+
+void VersionedSource::Decide(std::uint64_t number,
+                             const ObjectVersion& version) {
+  const Checked& checked = checked_.at(number);
+  const ReadRequest& request = checked.request;
+  if (checked.status.kind != FileStatus::Kind::kFile ||
+      !AreSame(version, request.version))
+    return Finish(number, Named(Changed(), request.object));
+  Finish(number, absl::IsFailedPrecondition(checked.error)
+                     ? Short(request.object)
+                     : checked.error);
+}
+
+void VersionedSource::Finish(std::uint64_t number, absl::Status verdict) {
   auto held = checked_.extract(number);
   Checked& checked = held.mapped();
-  client_->Cancel(checked.call);
+  calls_->Cancel(checked.call);
   if (verdict.ok()) return checked.request.done(std::move(checked.result));
-  checked.request.done(verdict);
+  checked.request.done(std::move(verdict));
 }
 
 }  // namespace forebay::storage::webhdfs

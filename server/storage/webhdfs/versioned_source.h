@@ -2,19 +2,26 @@
 #define FOREBAY_SERVER_STORAGE_WEBHDFS_VERSIONED_SOURCE_H_
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/http/client.h"
+#include "server/storage/http/hedge_policy.h"
+#include "server/storage/http/hedged_client.h"
 #include "server/storage/http/message.h"
+#include "server/storage/webhdfs/file_status.h"
 
 namespace forebay::storage::webhdfs {
 
 // Reads files of HdfsRoots through a source that cannot tell their versions,
-// and then asks for these. A file that has the version now had it when it was
-// read: its number and time of modification never come back.
+// and then asks for these, once more where the answer is late. A file that has
+// the version now had it when it was read: its number and time of modification
+// never come back. A version that is no such number and time is one by the
+// checksum: see HdfsLister.
 //
 // Thread-safe; calls each `done` on the engine's thread. `client` must outlive
 // it. `below`, which is of the same client, goes first, and so ends its reads.
@@ -22,8 +29,11 @@ namespace forebay::storage::webhdfs {
 // with CANCELLED. Read does not block. Errors as ByteSource says.
 class VersionedSource final : public ByteSource {
  public:
-  VersionedSource(http::Client* client, ByteSource* below)
-      : client_(client), below_(below) {}
+  VersionedSource(http::Client* client, ByteSource* below,
+                  const http::HedgeOptions& hedge = {})
+      : client_(client),
+        below_(below),
+        calls_(std::make_unique<http::HedgedClient>(client, hedge)) {}
   ~VersionedSource() override;
 
   void Read(absl::Span<ReadRequest> requests) override;
@@ -34,15 +44,24 @@ class VersionedSource final : public ByteSource {
   struct Checked {
     ReadRequest request;
     ReadResult result;
-    http::Client::Id call = 0;
+    absl::Status error;  // of the read, if it has no result
+    FileStatus status;   // once it is known
+    http::HedgedClient::Id call = 0;
   };
 
   void Check(ReadRequest request, absl::StatusOr<ReadResult> result);
-  void Finish(std::uint64_t number, const absl::Status& verdict);
+  // Makes a call about a read that is checked, and goes on with its answer.
+  void Ask(std::uint64_t number, http::Call call,
+           void (VersionedSource::*then)(std::uint64_t, const http::Answer&));
+  void OnStatus(std::uint64_t number, const http::Answer& answer);
+  void OnChecksum(std::uint64_t number, const http::Answer& answer);
+  void Decide(std::uint64_t number, const ObjectVersion& version);
+  void Finish(std::uint64_t number, absl::Status verdict);
 
   http::Client* const client_;
   ByteSource* const below_;
   // Only the engine's thread uses these.
+  std::unique_ptr<http::HedgedClient> calls_;
   std::unordered_map<std::uint64_t, Checked> checked_;
   std::uint64_t last_number_ = 0;
 };

@@ -29,21 +29,21 @@ absl::Status WebHdfsProtocol::Judge(const ReadRequest&,
     return absl::DataLossError(absl::StrCat("the server sends more than the ",
                                             range.length,
                                             " bytes of its answer"));
+  if (answer.filled == range.length) return absl::OkStatus();
+  // Nothing tells the end of such an answer from a connection that was lost.
+  if (answer.Header("content-length") == nullptr &&
+      answer.Header("transfer-encoding") == nullptr)
+    return absl::DataLossError(absl::StrCat("the server sends less than the ",
+                                            range.length,
+                                            " bytes of its answer"));
   // All of the answer came, so the file is shorter now.
-  if (answer.filled < range.length)
-    return absl::FailedPreconditionError(
-        "was replaced or changed since the dataset was indexed");
-  return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "was replaced or changed since the dataset was indexed");
 }
 
 absl::StatusOr<std::string> WebHdfsProtocol::Follow(
     const http::Answer& answer) const {
-  const std::string* const place = answer.Header("location");
-  if (answer.status != 307 || place == nullptr) return Fault(answer);
-  if (!place->starts_with("http://") && !place->starts_with("https://"))
-    return absl::InvalidArgumentError(
-        "the name node leads to a place that is no http or https URL");
-  return *place;
+  return DataNodeOf(answer);
 }
 
 absl::Status WebHdfsProtocol::Fault(const http::Answer& answer) const {

@@ -39,8 +39,11 @@ double CpuSeconds() {
 
 class Load {
  public:
-  Load(std::string base, int objects, int connections)
-      : base_(std::move(base)), objects_(objects), multi_(curl_multi_init()) {
+  Load(std::string base, std::string query, int objects, int connections)
+      : base_(std::move(base)),
+        query_(std::move(query)),
+        objects_(objects),
+        multi_(curl_multi_init()) {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
                       static_cast<long>(connections));
     for (int i = 0; i < connections; ++i) {
@@ -50,6 +53,7 @@ class Load {
       curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
       curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
       curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 256L << 10);
+      curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
       easies_.push_back(easy);
       Ask(easy);
     }
@@ -88,13 +92,13 @@ class Load {
 
  private:
   void Ask(CURL* easy) {
-    const std::string url =
-        base_ + std::to_string(next_++ % objects_) + "?alt=media";
+    const std::string url = base_ + std::to_string(next_++ % objects_) + query_;
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_multi_add_handle(multi_, easy);
   }
 
   const std::string base_;
+  const std::string query_;
   const int objects_;
   CURLM* const multi_;
   std::vector<CURL*> easies_;
@@ -107,18 +111,20 @@ class Load {
 int main(int argc, char** argv) {
   CLI::App app("Reads objects BASE0, BASE1, ... by libcurl alone.");
   std::string base;
+  std::string query = "?alt=media";
   int objects = 1;
   int connections = 32;
   double warm = 0.5;
   double seconds = 2;
   app.add_option("base", base, "What the objects' URLs begin with")->required();
+  app.add_option("--query", query, "What they end with");
   app.add_option("--objects", objects, "How many there are");
   app.add_option("--connections", connections, "How many at once");
   app.add_option("--warm", warm, "Seconds before it is measured");
   app.add_option("--seconds", seconds, "Seconds that are measured");
   CLI11_PARSE(app, argc, argv);
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  Load load(base, objects, connections);
+  Load load(base, query, objects, connections);
   const auto span = [](double length) {
     return std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(length));

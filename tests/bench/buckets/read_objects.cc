@@ -1,6 +1,7 @@
-// Reads the objects of a bucket over and over as the daemon's source does, and
-// prints how fast that was once some time had passed, how many requests at once
-// the source had found to be best, and what CPU time it took.
+// Reads the objects of a bucket, or the files of a folder of HDFS, over and
+// over as the daemon's source does, and prints how fast that was once some time
+// had passed, how many requests at once the source had found to be best, and
+// what CPU time it took.
 
 #include <sys/resource.h>
 
@@ -21,17 +22,20 @@
 #include "server/storage/http/engine.h"
 #include "server/storage/http/ranged_source.h"
 #include "server/storage/object_lister.h"
+#include "server/storage/webhdfs/versioned_source.h"
 #include "tests/cloud/bucket_place.h"
 
 namespace forebay::bench {
 namespace {
 
+using storage::ByteSource;
 using storage::ListedObject;
 using storage::ReadRequest;
 using storage::http::Client;
 using storage::http::Engine;
 using storage::http::RangedSource;
 using storage::http::RetryOptions;
+using storage::webhdfs::VersionedSource;
 
 // Reads that are asked for: more than any link can do at once.
 constexpr int kAhead = 1024;
@@ -50,7 +54,7 @@ double CpuSeconds() {
 // Keeps kAhead reads asked for until it is ended.
 class Load {
  public:
-  Load(RangedSource* source, std::shared_ptr<const storage::Root> root,
+  Load(ByteSource* source, std::shared_ptr<const storage::Root> root,
        std::vector<ListedObject> objects)
       : source_(source), root_(std::move(root)), objects_(std::move(objects)) {
     for (int i = 0; i < kAhead; ++i) Next();
@@ -81,7 +85,7 @@ class Load {
     source_->Read({&request, 1});
   }
 
-  RangedSource* const source_;
+  ByteSource* const source_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<ListedObject> objects_;
   std::atomic<std::size_t> next_ = 0;
@@ -114,8 +118,13 @@ int Measure(const std::string& endpoint, const std::string& uri,
   auto objects = place->List(&client);
   if (!objects.ok()) return Complain(objects.status());
   if (objects->empty()) return Complain(absl::NotFoundError("no objects"));
+  std::unique_ptr<VersionedSource> versioned;  // goes after what is below it
   RangedSource source(&client, place->protocol(), place->authorizer());
-  Load load(&source, place->root(), *std::move(objects));
+  if (!place->tells_versions())
+    versioned = std::make_unique<VersionedSource>(&client, &source);
+  Load load(versioned == nullptr ? static_cast<ByteSource*>(&source)
+                                 : versioned.get(),
+            place->root(), *std::move(objects));
   SleepFor(warm);
   const std::uint64_t before = load.bytes();
   const double cpu = CpuSeconds();
@@ -150,7 +159,8 @@ int main(int argc, char** argv) {
   double warm = 10;
   double seconds = 5;
   app.add_option("endpoint", endpoint, "The server's URL")->required();
-  app.add_option("uri", uri, "gs:// or s3://BUCKET/PREFIX")->required();
+  app.add_option("uri", uri, "gs:// or s3://BUCKET/PREFIX, or hdfs://HOST/PATH")
+      ->required();
   app.add_option("--credentials", reader.credentials,
                  "A file of credentials for S3; else nobody asks");
   app.add_option("--warm", warm, "Seconds before it is measured");

@@ -13,6 +13,7 @@ of ``ImageOps.exif_transpose(Image.open(NAME)).convert("RGB")``, as in golden.tx
 import io
 import pathlib
 import struct
+import tempfile
 import zlib
 
 import numpy as np
@@ -72,13 +73,57 @@ def in_jpeg(block):
     return b"Exif\0\0" + block
 
 
-def png(block, late=False):
+def png(block, late=False, kind=b"eXIf"):
     plain = saved("PNG")
-    chunk = b"eXIf" + block
+    chunk = kind + block
     chunk = struct.pack(">L", len(block)) + chunk + struct.pack(
         ">L", zlib.crc32(chunk))
     at = plain.index(b"IEND" if late else b"IDAT") - 4
     return plain[:at] + chunk + plain[at:]
+
+
+def profile(block):
+    """EXIF data as ImageMagick writes them into a PNG."""
+    data = in_jpeg(block)
+    return b"\nexif\n%8d\n" % len(data) + b"\n".join(
+        data.hex().encode()[at:at + 72] for at in range(0, 2 * len(data), 72)) + b"\n"
+
+
+def pngs():
+    """PNGs that do not say it in an eXIf chunk."""
+    six, none = exif(6), exif(None)
+    xmp, raw = b"XML:com.adobe.xmp\0", b"Raw profile type exif\0"
+    packed = zlib.compress(XMP % 7)
+    yield "xmp", png(xmp + b"\0\0\0\0" + XMP % 5, kind=b"iTXt")
+    yield "xmp_packed", png(xmp + b"\1\0en\0name\0" + packed, kind=b"iTXt")
+    yield "xmp_unknown", png(xmp + b"\1\1\0\0" + packed, kind=b"iTXt")
+    yield "xmp_cut", png(xmp + b"\1\0\0\0" + packed[:-9], kind=b"iTXt")
+    yield "xmp_damaged", png(xmp + b"\1\0\0\0" + b"no zlib", kind=b"iTXt")
+    yield "xmp_short", png(xmp + b"\0\0en", kind=b"iTXt")
+    yield "xmp_text", png(xmp + XMP % 3, kind=b"tEXt")
+    yield "xmp_packed_text", png(xmp + b"\0" + packed, late=True, kind=b"zTXt")
+    yield "exif_text", png(b"exif\0" + six, kind=b"tEXt")
+    yield "profile", png(raw + b"\0" + zlib.compress(profile(six)), kind=b"zTXt")
+    yield "profile_text", png(raw + profile(exif(8)), kind=b"tEXt")
+    for name, first, second in (
+            ("exif_before_profile", png(exif(3)), png(raw + profile(six), kind=b"tEXt")),
+            ("empty_before_profile", png(b""), png(raw + profile(six), kind=b"tEXt")),
+            ("none_before_xmp", png(none), png(xmp + b"\0\0\0\0" + XMP % 4,
+                                              kind=b"iTXt"))):
+        at, end = first.index(b"IDAT") - 4, second.index(b"IDAT") - 4
+        yield name, first[:at] + second[33:end] + first[at:]
+    plain = png(b"", kind=b"tIME")
+    yield "behind_the_end", plain + png(six)[33:]
+
+
+def avif(image, *arguments, block=None, xmp=None):
+    with tempfile.TemporaryDirectory() as folder:
+        for flag, data in (("exif", block), ("xmp", xmp)):
+            if data is not None:
+                path = pathlib.Path(folder) / flag
+                path.write_bytes(data)
+                arguments += (f"--{flag}", str(path))
+        return avifenc(image, "--lossless", *arguments)
 
 
 def webp(flags, *chunks):
@@ -126,7 +171,15 @@ def images():
     yield "unannounced.webp", webp(4, (b"EXIF", six), (b"XMP ", XMP % 0))
     yield "xmp.webp", webp(4, (b"XMP ", XMP % 7))
     yield "first_counts.webp", webp(8, (b"EXIF", six), (b"EXIF", exif(3)))
+    for name, data in pngs():
+        yield f"{name}.png", data
     image = Image.fromarray(picture(WIDTH, HEIGHT, 21))
+    yield "xmp.avif", avif(image, xmp=XMP % 6)
+    yield "exif.avif", avif(image, block=six)
+    yield "exif_and_xmp.avif", avif(image, block=six, xmp=XMP % 8)
+    yield "one_and_xmp.avif", avif(image, block=exif(1), xmp=XMP % 8)
+    yield "none_and_xmp.avif", avif(image, block=exif(None), xmp=XMP % 8)
+    yield "turned_and_xmp.avif", avif(image, "--irot", "1", xmp=XMP % 3)
     for angle in range(4):
         for mirror in ([], ["--imir", "0"], ["--imir", "1"]):
             turn = ["--irot", str(angle)] if angle else []

@@ -223,6 +223,23 @@ def rare(file):
                         fillvalue=np.array((7, 513), kind))
 
 
+def apart(file):
+    """Rows of which chunks that lie far apart have parts."""
+    n = 4
+    packed, plain = noise((n, 900), "u2", 1), noise((n, 9000), "u1", 2)
+    file.create_dataset("packed", packed.shape, "u2", chunks=(3, 300),
+                        compression="gzip", shuffle=True)
+    file.create_dataset("plain", plain.shape, "u1", chunks=(2, 4096))
+    for part in range(3):
+        columns = slice(300 * part, 300 * part + 300)
+        file["packed"][:, columns] = packed[:, columns]
+        columns = slice(4096 * part, 4096 * part + 4096)
+        file["plain"][:, columns] = plain[:, columns]
+        file.flush()
+        if part < 2:
+            file[f"between_{part}"] = np.zeros((2, 20000), "u1")
+
+
 def shared(name):
     """Messages that objects share, which h5py cannot ask for: the second dataset
     has its fill value and its filters in a heap."""
@@ -304,7 +321,7 @@ FILES = [(small, "earliest"), (small, "latest"),
          (rows, "latest"), (chunks, "earliest"), (chunks, "latest"),
          (many, "earliest"), (many, "latest"), (sparse, "earliest"),
          (sparse, "latest"), (groups, "earliest"), (groups, "v108"),
-         (groups, "latest"), (rare, "latest")]
+         (groups, "latest"), (rare, "latest"), (apart, "latest")]
 
 
 def main():

@@ -21,6 +21,8 @@ import PIL.Image
 HERE = pathlib.Path(__file__).parent
 PHOTOS = [HERE.parent / "decode" / f"420_{size}.jpg"
           for size in ("17x7", "33x16", "5x5", "7x17")]
+CLIPS = [HERE.parent / "audio" / name
+         for name in ("1_s8.flac", "1_s16.wav", "1_cbr.mp3", "1_vorbis.ogg")]
 CHANCE = numpy.random.RandomState(7)
 
 
@@ -96,6 +98,10 @@ def main():
         "unsafe": write("unsafe", {"label": "int", "object": "pkl"},
                         ({"label": number, "object": [number]}
                          for number in range(3))),
+        "sounds": write("sounds", {"sound": "bytes", "photo": "bytes", "label": "int"},
+                        ({"sound": clip.read_bytes(), "photo": photo.read_bytes(),
+                          "label": number}
+                         for number, (clip, photo) in enumerate(zip(CLIPS, PHOTOS)))),
         "compressed": write("compressed", {"text": "str"}, [{"text": "a" * 100}] * 9,
                             compression="zstd:3"),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from typing import List
 
@@ -54,26 +55,34 @@ def main(arguments: List[str], program: str = "inspect") -> int:
 
 
 def _run(args) -> int:
-    fields = None if args.fields is None else args.fields.split(",")
+    fields = (None if args.fields is None else
+              [name.strip() for name in args.fields.split(",")])
+    if args.output and not os.path.isdir(os.path.dirname(args.output) or "."):
+        raise errors.NotFound(f"{args.output} cannot be written: its folder is not "
+                              "there")
     found = inspect(args.uri, fields=fields, verify=args.verify,
                     most_failures=max(args.show, 0))
-    if args.output:
-        try:
-            found.save(args.output)
-        except (OSError, ValueError) as error:
-            raise errors.ForebayError(
-                f"{args.output} cannot be written: {error}") from None
     if args.json:
         print(json.dumps(found.to_dict(), indent=2))
     else:
         print(_printable(str(found)))
-        if args.output:
-            print(f"\n{args.output}: a contact sheet")
     sys.stdout.flush()
+    if args.output:
+        _save(found, args.output)
+        if not args.json:
+            print(f"\n{_printable(args.output)}: a contact sheet", flush=True)
     verified = found.verification
     if verified is None or verified.is_complete and not verified.broken:
         return _OK
     return _FAILED if verified.is_complete else _INTERRUPTED
+
+
+def _save(found, path):
+    try:
+        found.save(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise errors.ForebayError(f"{path} cannot be written: {why}") from None
 
 
 def _printable(text: str) -> str:

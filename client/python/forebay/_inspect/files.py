@@ -7,10 +7,11 @@ import glob
 import itertools
 import os
 import re
+import stat
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from .. import _paths, errors
-from .._open import open as open_by_daemon
+from .._open import open_or_fail
 from . import magic
 
 MOST = 2000  # entries that are looked at in a folder
@@ -116,8 +117,11 @@ def expanded(pattern: str) -> List[str]:
 def open_file(path: str) -> Any:
     """A file for reading: a local one by this process, else by the daemon."""
     if _paths.is_remote(path):
-        return open_by_daemon(path)
+        return open_or_fail(path)
     try:
+        # To open a pipe would wait for its writer, and a device may be anything.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise errors.Unsupported(f"{path}: is no regular file")
         return open(path, "rb")
     except PermissionError:
         raise errors.PermissionDenied(f"{path}: may not be read") from None

@@ -21,6 +21,10 @@ _CONTAINERS = ("tfrecord", "tfrecord.gz", "tfrecord.zst", "array_record", "tar",
                "tar.gz", "tar.zst", "hdf5", "mds", "zip", "lmdb", "npy", "npz", "bin")
 
 
+class _EmptyFolder(errors.InvalidArgument):
+    """There is nothing in a folder."""
+
+
 class Found(NamedTuple):
     """The readings of a folder, the likeliest first, and what is odd in it."""
 
@@ -39,7 +43,7 @@ def found_in(folder: str, depth: int = 0) -> Found:
     if "index.json" in entries.files and _paths.is_mds(folder):
         return Found([Reading("mds", folder)], [])
     if not entries.folders and not entries.files:
-        raise errors.InvalidArgument(f"{folder}: is empty")
+        raise _EmptyFolder(f"{folder}: is empty")
     kinds = _kinds(folder, entries.files)
     classes = _image_folders(folder, entries.folders)
     readings: List[Reading] = []
@@ -246,6 +250,8 @@ def _inner(folder, names, depth, notes, problems) -> List[Reading]:
     for name in names[:_FOLDERS]:
         try:
             found.append((name, found_in(os.path.join(folder, name), depth + 1)))
+        except _EmptyFolder:
+            pass  # of several folders, this would be the least
         except errors.ForebayError as error:
             problems.append(error)
     if not found:
@@ -272,6 +278,10 @@ def _together(folder, found) -> List[Reading]:
     if formats == {"npy_folder"} or formats == {"npy"}:
         return [Reading("npy_folder", folder, "npy_folder", {"labels": True},
                         why="its folders are classes of .npy files")]
+    if formats == {"npz_files"} or formats == {"npz"}:
+        call = "" if _npy_folder.ending_in(folder) == ".npz" else "npz"
+        return [Reading("npz_files", folder, call, {"labels": True} if call else {},
+                        why="its folders are classes of .npz files")]
     if formats == {"lmdb"}:
         return _environments(folder, names)
     endings = {os.path.basename(inner.readings[0].path) for _, inner in found}

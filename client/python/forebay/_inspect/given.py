@@ -27,7 +27,8 @@ _CALLS: Dict[type, Any] = {
                                   "database": given.database or None}),
     Manifest: ("manifest", lambda given: given.columns),
     NpyFolder: ("npy_folder", lambda given: {"labels": given.labels}),
-    Npz: ("npz", lambda given: {"fields": given.fields, "rows": given.rows}),
+    Npz: ("npz", lambda given: {"fields": given.fields, "rows": given.rows,
+                                "labels": given.labels or None}),
     TFRecords: ("tfrecord", lambda given: {"fields": given.fields}),
     Tokens: ("tokens", lambda given: _of_tokens(given.settings)),
 }

@@ -156,6 +156,10 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
         raise errors.InvalidArgument(f"{reading.path}: has no samples")
     seen = look.Look(samples.names)
     failures = look.look_at(samples, look.MOST, seen)
+    if failures and not seen.sizes.values:
+        raise errors.DataError(
+            f"no sample that was looked at ({len(failures)}) can be read: "
+            f"{failures[0].message}")
     failures = failures or try_some(reading, seen, autostart)
     verification = None
     if verify:
@@ -166,7 +170,8 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
 
 def _verified(reading, seen, most, autostart, progress) -> Verification:
     done = verify_all(reading, seen, most=most, autostart=autostart, progress=progress)
-    seen.refine(done.look)
+    if done.is_complete:
+        seen.refine(done.look)
     return done
 
 
@@ -175,12 +180,14 @@ def _opened(found, autostart):
     from . import trials
     refused: List[errors.ForebayError] = []
     for at, reading in enumerate(found.readings):
-        if reading.format == "webdataset" and reading.fields is None:
-            reading = trials.shards(reading.path, autostart) or reading
         try:
+            if reading.format == "webdataset" and reading.fields is None:
+                reading = trials.shards(reading.path, autostart)
+            if reading.format == "hdf5" and reading.fields is None and (
+                    "fields" not in reading.arguments):
+                reading = trials.hdf5(reading, autostart)
             samples = Samples(reading, autostart=autostart)
-        except (errors.InvalidArgument, errors.Unsupported, errors.DataError,
-                errors.NotFound) as error:
+        except trials.REFUSALS as error:
             refused.append(error)
             continue
         others = found.readings[at + 1:]

@@ -216,7 +216,8 @@ class Look:
 
 
 def look_at(samples: Any, most: int, look: Look, visit: Any = None) -> List[Any]:
-    """Looks at some samples of a Samples; returns those that failed.
+    """Looks at some samples of a Samples; returns those that failed, the first of each
+    step with the reason. Where the first ones all fail, there may be no further ones.
 
     Args:
       most: samples; large ones are fewer.
@@ -230,7 +231,8 @@ def look_at(samples: Any, most: int, look: Look, visit: Any = None) -> List[Any]
     for step in (*_STEPS, most):
         count = min(step, max(affordable(look.sizes.values), 1)) if done else step
         if count > done:
-            failures += samples.visit(sorted(numbers[done:count]), visit or look.add,
-                                      wanted=count - done)
+            failures += samples.visit(sorted(numbers[done:count]), visit or look.add)
             done = count
+        if visit is None and len(failures) == done >= _STEPS[-1]:
+            break  # it would take long to be refused so often over a network
     return failures

@@ -9,6 +9,7 @@ from typing import Optional
 HEAD = 16 << 10  # bytes that are enough of any file
 _RIEGELI = bytes.fromhex("83af70d10d884a3f")
 _LMDB = 0xBEEFC0DE
+_ZSTD = b"\x28\xb5\x2f\xfd"
 # HDF5 files may have a block of the user's before their own start.
 _HDF5, _HDF5_OFFSETS = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048, 4096, 8192)
 _IMAGES = {
@@ -19,7 +20,7 @@ _STARTS = {
     b"\x93NUMPY": "npy", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip",
     b"MMIDIDX\0\0": "megatron_index", _RIEGELI: "array_record",
     b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow",
-    b"SQLite format 3\0": "sqlite", b"\x28\xb5\x2f\xfd": "zstd",
+    b"SQLite format 3\0": "sqlite", _ZSTD: "zstd",
     b"\0\0\x08\x03": "idx", b"\0\0\x08\x01": "idx",  # MNIST's
     b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7z",
     b"Rar!": "rar"}
@@ -74,6 +75,8 @@ def kind_of(head: bytes) -> Optional[str]:
     """
     if head[:3] == b"\x1f\x8b\x08" and head[3:4] < b"\x20":
         return _inflated_kind(head, 31)
+    if _begins_with_skipped(head):
+        return _kind_behind_frames(head)
     kind = _plain_kind(head)
     if kind is None and head[:1] == b"\x78" and _inflated_kind(head, 15) == (
             "tfrecord.gz"):
@@ -100,6 +103,18 @@ def _plain_kind(head):
     if head[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         return "pickle"
     return "text" if _is_text(head) else None
+
+
+def _kind_behind_frames(head):
+    """The kind of a file that begins with frames that decoders skip, as pzstd's do."""
+    at = 0
+    while _begins_with_skipped(head[at:]):
+        at += 8 + int.from_bytes(head[at + 4:at + 8], "little")
+    return "zstd" if at >= HEAD or head.startswith(_ZSTD, at) else None
+
+
+def _begins_with_skipped(content):
+    return content[1:4] == b"\x2a\x4d\x18" and content[0] >> 4 == 5
 
 
 def _inflated_kind(head, window_bits):

@@ -122,9 +122,13 @@ def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
 
 
 def _window(field: Dict[str, Any]) -> str:
-    """The code of a transform that makes clips of one length, which most have."""
+    """The code of a transform that makes clips of one length, which most have, and of
+    one number of channels."""
     frames = 1 << max(field["lengths"]["median"], 1).bit_length() - 1
-    return f"T.RandomWindow({frames}, pad_if_needed=True)"
+    window = f"T.RandomWindow({frames}, pad_if_needed=True)"
+    if field["shape"] and field["shape"][-1] is None:
+        return f"T.Compose([{window}, T.ToMono()])"
+    return window
 
 
 def _named(arguments: Dict[str, Any]) -> List[str]:

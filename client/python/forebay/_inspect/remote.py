@@ -4,7 +4,7 @@ folders and wildcards are found by trying to open what they could be."""
 from __future__ import annotations
 
 import os
-from typing import List, Optional
+from typing import List
 
 from .. import _archives, _paths, errors
 from . import files, singles, trials
@@ -60,9 +60,16 @@ def _folder(uri: str, autostart: bool) -> Found:
     if reason is None:
         return Found([images], [])
     for kind, pattern in _PATTERNS:
-        reading = _of(kind, f"{uri}/{pattern}" if pattern else uri, autostart)
-        if reading is not None:
-            return Found([reading], [])
+        try:
+            path = f"{uri}/{pattern}" if pattern else uri
+            return Found([_of(kind, path, autostart)], [])
+        except trials.REFUSALS:
+            pass
+    # Which daemons say of Cloud Storage and S3.
+    if "there is no bucket" in str(reason):
+        raise reason
+    if _paths.are_files(uri, tuple(ending for ending, _ in _BY_ENDING)):
+        raise errors.NotFound(f"{uri}: is not there")
     names = ", ".join(pattern for _, pattern in _PATTERNS if pattern)
     raise type(reason)(
         f"{uri}: has neither class folders of images nor files of known names "
@@ -75,17 +82,24 @@ def _wildcards(uri: str, autostart: bool) -> Reading:
         kinds = ["array_record"]
     elif _paths.is_tfrecord(uri):
         kinds = ["tfrecord"]
+    refusals: List[errors.ForebayError] = []
     for kind in kinds or ["tfrecord", "array_record", "tar", "hdf5"]:
-        reading = _of(kind, uri, autostart)
-        if reading is not None:
-            return reading
+        try:
+            return _of(kind, uri, autostart)
+        except trials.REFUSALS as error:
+            refusals.append(error)
+    if kinds:
+        raise refusals[0]
     raise errors.Unsupported(
-        f"{uri}: stands for no files that are read as {' or '.join(kinds)}" if kinds
-        else f"{uri}: stands for no files of a known format; read are {singles.READ}")
+        f"{uri}: stands for no files of a known format; read are {singles.READ}")
 
 
-def _of(kind: str, path: str, autostart: bool) -> Optional[Reading]:
-    """The reading of files as of a kind, if they are."""
+def _of(kind: str, path: str, autostart: bool) -> Reading:
+    """The reading of files as of a kind.
+
+    Raises:
+      errors.ForebayError: one of trials.REFUSALS; they are of another kind.
+    """
     if kind == "tar":
         return trials.shards(path, autostart)
     if kind in ("npy_folder", "audio_folder"):
@@ -98,7 +112,10 @@ def _of(kind: str, path: str, autostart: bool) -> Optional[Reading]:
         reading = Reading("zip", path)
     else:
         reading = singles.of_kind(kind, path, path)[0]
-    return reading if trials.refusal(reading, autostart) is None else None
+    refused = trials.refusal(reading, autostart)
+    if refused is not None:
+        raise refused
+    return reading
 
 
 def sizes(uri: str) -> List[int]:

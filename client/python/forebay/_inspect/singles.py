@@ -181,6 +181,8 @@ def _index(path, first):
 
 def _zip(path, first):
     names = contents.zip_names(first)
+    if not names and _paths.are_files(path, (".npz",)):
+        return npz_rows(path, first)
     if names and all(name.endswith(".npy") for name in names):
         return npz_rows(path, first)
     if any(name.endswith("data.pkl") for name in names):
@@ -222,6 +224,8 @@ def npz_rows(path: str, first: str) -> List[Reading]:
     groups = contents.npz_groups(first)
     files_each = Reading("npz_files", path, "npz", {"rows": False},
                          why="each file is one sample")
+    if not groups and not contents.zip_names(first):
+        raise errors.InvalidArgument(f"{first}: is a .npz file without arrays")
     if not groups:
         return [files_each]
     if len(groups) == 1:
@@ -238,6 +242,9 @@ def npz_rows(path: str, first: str) -> List[Reading]:
 def _table(path, first):
     if first.endswith(tables.ENDINGS):
         columns = tables.columns_of(first)
+        if columns is not None and path != first:
+            raise errors.InvalidArgument(
+                f"{path}: tables are read one at a time: name one, such as {first}")
         if columns is not None:
             return [Reading("manifest", path, "manifest", columns)]
         raise errors.Unsupported(

@@ -51,7 +51,7 @@ def _facts(inspection) -> List[str]:
     if numbers is not None:
         lines.append(f"  a sample {_range(numbers, size)}")
     if inspection.classes:
-        names = ", ".join(inspection.classes[:_MOST_CLASSES])
+        names = ", ".join(map(_short, inspection.classes[:_MOST_CLASSES]))
         more = len(inspection.classes) - _MOST_CLASSES
         lines += _wrapped(f"{len(inspection.classes)}: {names}" +
                           (f" and {more} more" if more > 0 else ""),
@@ -101,7 +101,8 @@ def _seen(inspection) -> List[str]:
     if not lines:
         return []
     count = ("all samples" if whole else
-             f"{inspection.looked_at:,} samples, drawn at random")
+             f"{inspection.looked_at:,} sample" + "s" * (inspection.looked_at != 1) +
+             ", drawn at random")
     verified = inspection.verification
     if verified is not None and verified.is_complete and not whole:
         count += "; lengths and labels of all"

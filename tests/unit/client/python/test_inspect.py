@@ -19,6 +19,10 @@ def record(length):
     return head + struct.pack("<I", magic._masked(magic._crc32c(head))) + b"x" * 9
 
 
+ZSTD = b"\x28\xb5\x2f\xfd" + bytes(20)
+SKIPPED = b"\x50\x2a\x4d\x18\4\0\0\0abcd"  # a frame, as pzstd begins with
+
+
 def test_crc32c_is_castagnolis():
     assert magic._crc32c(b"123456789") == 0xe3069283
     assert magic._crc32c(b"") == 0
@@ -39,6 +43,8 @@ def test_crc32c_is_castagnolis():
     (b"MMIDIDX\0\0" + bytes(9), "megatron_index"), (b"\xff\xd8\xff\xe0", "image"),
     (b"RIFF\0\0\0\0WEBP", "image"), (b"RIFF\0\0\0\0WAVE", "audio"),
     (b"a,b\n1,2\n", "text"), ("caf\xe9".encode() * 9, "text"), (b"a\0b", None),
+    (SKIPPED + ZSTD, "zstd"), (SKIPPED * 2 + ZSTD, "zstd"), (SKIPPED, None),
+    (SKIPPED + b"a,b", None), (SKIPPED[:4] + b"\xff\xff\xff\xff" + bytes(99), "zstd"),
     (b"\x80\4K\1.", "pickle"), (b"", None), (b"\0" * 100, None), (b"\xff", None)],
     ids=lambda value: "" if isinstance(value, bytes) else str(value))
 def test_kinds_of_files(head, kind):
@@ -161,6 +167,16 @@ loader = forebay.DataLoader(dataset, batch_size=3, shuffle=True,
                             transform={"tokens": T.ToDtype("int64")})
 for (tokens,) in loader:
     ..."""
+
+
+@pytest.mark.parametrize("channels, transform", [
+    (2, "T.RandomWindow(512, pad_if_needed=True)"),
+    (None, "T.Compose([T.RandomWindow(512, pad_if_needed=True), T.ToMono()])")])
+def test_code_of_audio(channels, transform):
+    clip = dict(field("audio", "audio", "float32"), shape=[None, channels],
+                lengths={"median": 900})
+    assert f'transform={{"audio": {transform}}})' in readings.code_of(
+        Reading("audio_folder", "/d"), [clip], 4)
 
 
 def test_code_of_several_transforms():

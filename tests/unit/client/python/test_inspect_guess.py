@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import random
 import struct
 import tarfile
@@ -183,6 +184,9 @@ def test_tables(tmp_path, header, row, columns):
     ({"t.csv": b"a,b\n1,2\n"}, errors.Unsupported, "no column has the paths"),
     ({"a.zip": archive("1.txt")}, errors.Unsupported, "neither images nor audio"),
     ({"a.zip": b"PK\3\4" + bytes(50)}, errors.InvalidArgument, "without its end"),
+    ({"a.npz": archive()}, errors.InvalidArgument, ".npz file without arrays"),
+    ({"a/.hidden": b"", "b/c.txt": b"text"}, errors.Unsupported, "c.txt: is a text"),
+    ({"a/.hidden": b"", "b/.hidden": b""}, errors.Unsupported, "nothing that is read"),
     ({"a.tar": SHARD[:100]}, errors.ForebayError, "a.tar")])
 def test_what_is_not_read(tmp_path, files, error, says):
     make(tmp_path, files)
@@ -228,6 +232,23 @@ def test_deep_and_endless_folders_end(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path)
     with pytest.raises(errors.ForebayError):
         guess.found_at(tmp_path)
+
+
+def test_pipes_and_links_to_themselves_are_no_datasets(tmp_path):
+    os.mkfifo(tmp_path / "events")
+    (tmp_path / "self").symlink_to("self")
+    with pytest.raises(errors.Unsupported, match="has nothing that is read, but ev"):
+        guess.found_at(tmp_path)
+    make(tmp_path, {"a.tar": SHARD})
+    assert guess.found_at(tmp_path).readings[0].format == "webdataset"
+    with pytest.raises(errors.Unsupported, match="neither a file nor a folder"):
+        guess.found_at(tmp_path / "events")
+
+
+def test_of_several_tables_one_is_named(tmp_path):
+    make(tmp_path, {"i.jpg": JPEG, "a.csv": b"path\ni.jpg\n", "b.csv": b"x\n"})
+    with pytest.raises(errors.InvalidArgument, match="such as .*a.csv"):
+        guess.found_at(tmp_path / "*.csv")
 
 
 def arrays():

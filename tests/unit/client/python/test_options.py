@@ -32,6 +32,22 @@ def test_names_of_shards(name):
         _native.WEBDATASET)
 
 
+def test_fields_that_say_types():
+    def fields(name, given):
+        options = _options.dataset_options(name, given)
+        return options["fields"], options["columns"]
+
+    assert fields("/data/a.tar", {"left.tif": "array", "cls": None}) == (
+        [b"left.tif=array", b"cls"], [])
+    assert fields("/data/a.mds", {"sound": "wav", "label": "int64"}) == (
+        [b"sound", b"label"], [b"wav", b"int64"])
+    assert fields("/data/a.mds", ("sound",)) == ([b"sound"], [])
+    with pytest.raises(errors.InvalidArgument, match='"array" or None, not \'uint16\''):
+        fields("/data/a.tar", {"tif": "uint16"})
+    with pytest.raises(errors.InvalidArgument, match="must name at least one"):
+        fields("/data/a.tar", {})
+
+
 def test_names_of_neither():
     assert _options.dataset_options("/data/npy", None)["format"] == (
         _native.IMAGE_FOLDER)
@@ -54,6 +70,20 @@ def test_names_of_archives(name, folder):
                                             f"}}{end}".encode()))
     with pytest.raises(errors.InvalidArgument, match='"image" and "label"'):
         _options.dataset_options(name, ("jpg",))
+
+
+@pytest.mark.parametrize("name, says", [
+    ("gs://", "one bucket"), ("s3:///a.tar", "one bucket"), ("gs://b*/a.tar", "bucket"),
+    ("hdfs://", "one server"), ("https://{a,b}/a.tar", "one server")])
+def test_names_without_a_bucket_or_server(name, says):
+    with pytest.raises(errors.InvalidArgument, match=says):
+        _options.dataset_options(name, ("jpg",))
+
+
+def test_files_of_no_format(tmp_path):
+    (tmp_path / "photo.jpg").write_bytes(b"")
+    with pytest.raises(errors.InvalidArgument, match="forebay.inspect.path."):
+        _options.dataset_options(tmp_path / "photo.jpg", None)
 
 
 def test_names_of_no_archives(tmp_path):

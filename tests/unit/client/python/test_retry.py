@@ -78,3 +78,14 @@ def test_says_whether_it_is_the_daemon_or_the_storage_that_is_away(monkeypatch):
 
     with pytest.raises(forebay.SourceUnavailable, match="^still none$"):
         _retry.until_available("/data", attempt, None)
+
+
+def test_a_caller_may_not_wait(monkeypatch, caplog):
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "60")
+
+    def attempt():
+        raise forebay.SourceUnavailable("none")
+
+    with pytest.raises(forebay.SourceUnavailable, match="^none$"):
+        _retry.until_available("/data", attempt, None, seconds=0)
+    assert not caplog.records

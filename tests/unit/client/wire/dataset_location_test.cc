@@ -128,5 +128,27 @@ TEST(DatasetLocationTest, AManifestLiesInItsFolder) {
   EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
 }
 
+TEST(DatasetLocationTest, ATableHasTheFolderOfItsImages) {
+  const char* const names[] = {"image"};
+  forebay_loader_options options = Options("/data/{x}.csv", FOREBAY_MANIFEST);
+  options.fields = names;
+  options.field_count = 1;
+  DatasetLocation location;
+  EXPECT_EQ(LocateTable(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  options.columns = names;
+  ASSERT_TRUE(LocateTable(options, &location).ok());
+  EXPECT_EQ(location.folder, "/data/{x}.csv");
+  EXPECT_EQ(location.uri, "/data/{x}.csv");
+  EXPECT_EQ(location.manifest, "");
+  options.root = "/elsewhere";
+  ASSERT_TRUE(LocateTable(options, &location).ok());
+  EXPECT_EQ(location.folder, "/elsewhere");
+  options.fields = nullptr;
+  EXPECT_EQ(LocateTable(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  options.fields = names;
+  options.format = FOREBAY_WEBDATASET;
+  EXPECT_EQ(LocateTable(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+}
+
 }  // namespace
 }  // namespace forebay::client::wire

@@ -84,8 +84,14 @@ TEST(LoaderSpecCodecTest, LengthsArriveIfTheyAreAskedFor) {
   EXPECT_TRUE(spec.batch().padded());
   EXPECT_TRUE(spec.sampler().by_length());
   EXPECT_EQ(spec.sampler().length_field(), "tokens");
+  options.max_length = 0;
+  options.max_seconds = 2.5;
+  EXPECT_EQ(spec_of().batch().max_length(), 0u);
+  EXPECT_EQ(spec_of().batch().max_seconds(), 2.5);
+  EXPECT_TRUE(spec_of().batch().padded());
   options = {};
   EXPECT_EQ(spec_of().batch().max_length(), 0u);
+  EXPECT_EQ(spec_of().batch().max_seconds(), 0);
   EXPECT_FALSE(spec_of().sampler().by_length());
 }
 

@@ -1,7 +1,9 @@
 #include "server/job/spec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -67,6 +69,13 @@ TEST(SpecTest, NamesWhatIsOutOfRange) {
   spec.mutable_batch()->set_depth(17);
   EXPECT_EQ(CheckLoader(spec).message(), "depth is at most 16, not 17");
   spec.mutable_batch()->set_depth(16);
+  EXPECT_TRUE(CheckLoader(spec).ok());
+  for (const double seconds : {-1.0, 65537.0, std::nan("")}) {
+    spec.mutable_batch()->set_max_seconds(seconds);
+    EXPECT_THAT(std::string(CheckLoader(spec).message()),
+                testing::StartsWith("max_seconds is more than 0 and at most"));
+  }
+  spec.mutable_batch()->set_max_seconds(0.5);
   EXPECT_TRUE(CheckLoader(spec).ok());
   spec.mutable_batch()->set_on_error(
       static_cast<proto::BatchSpec::OnError>(99));

@@ -93,6 +93,24 @@ TEST(ClipMakerTest, PaddingIsZero) {
   EXPECT_EQ(*made, expected);
 }
 
+TEST(ClipMakerTest, OfAClipThatIsResampledOnlyTheWindowIsDecoded) {
+  Ops ops;
+  ops.Add()->mutable_to_mono();
+  ops.Add()->mutable_resample()->set_new_freq(8000);
+  ops.Add()->mutable_slice()->set_stop(20);
+  const std::string file = ClipFile("2_s16.wav");
+  const auto made = Make(*Made(ops, 2), file);
+  ASSERT_TRUE(made.ok()) << made.status();
+  ops.RemoveLast();
+  const auto whole = Make(*Made(ops, 2), file);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(*made, std::vector<float>(whole->begin(), whole->begin() + 20));
+  ops.Add()->mutable_slice()->set_stop(20);
+  // Room for so many frames, not for all of them.
+  EXPECT_TRUE(Make(*Made(ops, 2), file, 80, /*scratch=*/2048).ok());
+  EXPECT_LT(2048u, Whole(file).size() * sizeof(float));
+}
+
 TEST(ClipMakerTest, SaysWhatToDoAboutAClipWithoutRoom) {
   const auto made = Make(*Made({}, 1), ClipFile("1_s16.wav"), 640);
   EXPECT_TRUE(absl::IsDataLoss(made.status()));

@@ -105,6 +105,16 @@ TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSuchALength) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RoomSurveyTest,
                          testing::Range(std::uint64_t{0}, std::uint64_t{20}));
 
+// Lengths in time have many units for each byte.
+TEST(RoomSurveyTest, LengthsMayBeOfASmallUnit) {
+  RoomSurvey survey(Types());
+  for (std::uint64_t i = 1; i <= 1000; ++i)
+    survey.Add(std::vector<std::uint64_t>{i * 40, 0, 0}, i * 9000);
+  const std::uint64_t room = survey.BytesFor(1000, 90'000, false)[0];
+  EXPECT_GE(room, 400u);
+  EXPECT_LT(room, 410u);
+}
+
 TEST(RoomSurveyTest, ABatchOfAFewSamplesTakesNoMoreThanTheLongest) {
   RoomSurvey survey(Types());
   survey.Add(std::vector<std::uint64_t>{400'000, 0, 90'000}, 100'000);

@@ -157,9 +157,9 @@ TEST_F(ArrayFolderTest, AFlatIndexIsKept) {
   const auto index = *Find(FolderKind::kArrays);
   const std::string bytes = EncodeFolderIndex(*index, 9);
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
-  const auto again = DecodeFolderIndex(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, 9,
-      memory);
+  IndexFileReader file(absl::MakeConstSpan(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  const auto again = DecodeFolderIndex(file, 9, memory);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ((*again)->version(), index->version());
   EXPECT_EQ(Names(**again), Names(*index));

@@ -34,10 +34,9 @@ std::string Encoded() {
 absl::StatusOr<std::shared_ptr<const FolderIndex>> Decode(
     const std::string& bytes, std::uint32_t format = kFormat) {
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
-  return DecodeFolderIndex(
-      absl::MakeConstSpan(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                          bytes.size()),
-      format, memory);
+  IndexFileReader file(absl::MakeConstSpan(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  return DecodeFolderIndex(file, format, memory);
 }
 
 TEST(FolderIndexFormatTest, GivesBackWhatItWasGiven) {

@@ -12,12 +12,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
-#include "server/base/status.h"
 #include "server/dataset/hdf5/hdf5_format.h"
-#include "server/dataset/hdf5/tree.h"
 #include "server/dataset/records/packed_keys.h"
-#include "server/dataset/records/value_type.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
+#include "tests/unit/server/dataset/hdf5/read_rows.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -29,62 +27,21 @@ class Hdf5ParserTest : public ::testing::Test {
  protected:
   absl::StatusOr<Column> Find(const std::string& file, const std::string& path,
                               bool is_kept) {
-    FileView view(file.size(), {}, &memory_);
-    absl::StatusOr<FoundArray> found;
-    FOREBAY_RETURN_IF_ERROR(LookInto(file, view, [&](FileView& looked) {
-      found = FindFirstArray(looked, path);
-      return found.status();
-    }));
-    auto column = ColumnOf(found->array, found->path, found->member);
-    if (column.ok()) column->is_kept = is_kept;
-    // Of each sample as many as it has.
-    if (column.ok() && path == "data/*/points") {
-      FOREBAY_RETURN_IF_ERROR(
-          SetValueType(*records::ParseValueType("float32[n,3]"), &*column));
-    }
-    return column;
+    return FindColumn(file, path, is_kept, &memory_);
   }
 
   absl::StatusOr<records::FileRecords> Parse(const std::string& file,
                                              const Hdf5Format& format,
                                              const ReadSizes& sizes = {}) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        auto parser,
-        format.Parse({"a.h5", {.size = file.size()}}, sizes, &memory_));
-    while (const auto read = parser->next_read()) {
-      EXPECT_GT(read->length, 0u);
-      EXPECT_LE(read->offset + read->length, file.size());
-      ++reads_;
-      FOREBAY_RETURN_IF_ERROR(parser->Take(
-          AsBytes(std::string_view(file).substr(read->offset, read->length))));
-    }
-    return parser->TakeRecords();
+    return FindRows(file, format, sizes, &memory_, &reads_);
   }
 
   // The values of all rows, one behind the other.
   static std::string ValuesOf(const std::string& file, const Hdf5Format& format,
                               const records::FileRecords& found) {
-    std::string all;
-    records::KeyReader keys(found.keys.bytes);
-    for (std::size_t i = 0; i < found.ends.size(); ++i) {
-      const auto record = AsBytes(file).subspan(
-          found.begins[i], found.ends[i] - found.begins[i]);
-      EXPECT_TRUE(keys.Next());
-      MadeValues made;
-      FieldValue value;
-      const absl::Status status = format.ReadKeyedValues(
-          keys.key(), record, absl::MakeSpan(&value, 1), &made);
-      EXPECT_TRUE(status.ok()) << status;
-      if (const auto* range = std::get_if<FieldRange>(&value)) {
-        const auto bytes = record.subspan(range->offset, range->length);
-        all.append(bytes.begin(), bytes.end());
-      } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
-        all.append(reinterpret_cast<const char*>(number), sizeof(*number));
-      } else if (const auto* bytes = std::get_if<MadeBytes>(&value)) {
-        all.append(bytes->bytes.begin(), bytes->bytes.end());
-      }
-    }
-    return all;
+    const auto values = ReadRows(file, format, found, 1);
+    EXPECT_TRUE(values.ok()) << values.status();
+    return values.ok() ? values->front() : std::string();
   }
 
   base::MemoryBudget budget_{1 << 26};

@@ -25,7 +25,7 @@ using storage::inflated::AccessPoint;
 using storage::inflated::AsBytes;
 using storage::inflated::FilePoints;
 using storage::inflated::InflatedFile;
-using storage::inflated::PackWindow;
+using storage::inflated::PackKept;
 
 class PointFileTest : public testing::Test {
  protected:
@@ -41,9 +41,9 @@ class PointFileTest : public testing::Test {
         const std::string window = WindowOf(file * 10 + i);
         AccessPoint point = {.offset = i * 1'000'000, .bit = i * 3001};
         point.window_bytes =
-            static_cast<std::uint32_t>(PackWindow(AsBytes(window)).size());
+            static_cast<std::uint32_t>(PackKept(AsBytes(window)).size());
         point.window_crc32c = base::Crc32c(AsBytes(window));
-        const auto at = writer.Add(PackWindow(AsBytes(window)));
+        const auto at = writer.Add(PackKept(AsBytes(window)));
         if (!at.ok()) return at.status();
         point.window_offset = *at;
         found[file]->points.push_back(point);
@@ -180,17 +180,23 @@ TEST_F(PointFileTest, TiesAnIndexToItsPoints) {
   const auto points = Write("");
   ASSERT_TRUE(points.ok());
   std::string bytes;
+  const auto take = [&](const FindPoints& find) {
+    std::string file = bytes;
+    SealIndexFile(file);
+    IndexFileReader reader(AsBytes(file));
+    return TakePoints(reader, find);
+  };
   AppendPoints(bytes, nullptr);
   EXPECT_EQ(bytes, "");
-  EXPECT_EQ(*TakePoints(AsBytes(bytes), nullptr), nullptr);
+  EXPECT_EQ(*take(nullptr), nullptr);
   AppendPoints(bytes, *points);
   const auto find = [&]() -> absl::StatusOr<PointsPtr> { return *points; };
-  EXPECT_EQ(*TakePoints(AsBytes(bytes), find), *points);
-  EXPECT_TRUE(absl::IsDataLoss(TakePoints(AsBytes(bytes), nullptr).status()));
+  EXPECT_EQ(*take(find), *points);
+  EXPECT_TRUE(absl::IsDataLoss(take(nullptr).status()));
   bytes[3] ^= 1;
-  EXPECT_TRUE(absl::IsDataLoss(TakePoints(AsBytes(bytes), find).status()));
+  EXPECT_TRUE(absl::IsDataLoss(take(find).status()));
   bytes.pop_back();
-  EXPECT_TRUE(absl::IsDataLoss(TakePoints(AsBytes(bytes), find).status()));
+  EXPECT_TRUE(absl::IsDataLoss(take(find).status()));
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ TEST(LmdbWalkTest, NamesTheDatabasesThereAre) {
   ExpectError(file, absl::StatusCode::kInvalidArgument,
               "data.mdb: has entries in its named databases alone (from "
               "behind, part-0, part-1, part-2, part-3, part-4, part-5, part-6 "
-              "and 4 more), of which none was named");
+              "and 4 more), of which none was named by database=");
   ExpectError(file, absl::StatusCode::kNotFound,
               "data.mdb: has no database named part-, but from behind, ",
               "part-");

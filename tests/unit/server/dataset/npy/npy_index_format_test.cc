@@ -25,9 +25,9 @@ std::string Encoded() {
 absl::StatusOr<std::shared_ptr<const NpyIndex>> Decode(
     const std::string& bytes) {
   base::WorkingMemory memory(base::AmpleBudget(), "a test");
-  return DecodeNpyIndex(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
-      memory);
+  IndexFileReader file(absl::MakeConstSpan(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  return DecodeNpyIndex(file, memory);
 }
 
 TEST(NpyIndexFormatTest, GivesTheSameIndexAgain) {

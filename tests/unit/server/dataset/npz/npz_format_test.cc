@@ -30,7 +30,7 @@ std::string TextOf(absl::Span<const std::uint8_t> bytes) {
 // The values that a format reads in a file, as .npy files; or the error.
 std::vector<std::string> Values(const std::vector<std::string>& names,
                                 const std::string& file) {
-  const auto format = *NpzFormat::Create(names);
+  const auto format = *NpzFormat::Create(names, false);
   std::vector<FieldValue> values(names.size());
   MadeValues made;
   const absl::Status status =
@@ -77,7 +77,7 @@ TEST_P(NpzFormatTest, FindsTheArraysOfAFile) {
 
 TEST(NpzFormatRoomTest, InflatesIntoOneRoom) {
   const std::string file = GoldenNpz("deflated.npz");
-  const auto format = *NpzFormat::Create({"x", "y"});
+  const auto format = *NpzFormat::Create({"x", "y"}, false);
   std::vector<std::uint8_t> scratch;
   const auto ask = [&](std::uint64_t bytes) {
     EXPECT_TRUE(scratch.empty()) << "asked twice";
@@ -147,15 +147,16 @@ TEST(NpzFormatErrorTest, AnArrayThatLacksIsNamedWithOthers) {
 }
 
 TEST(NpzFormatErrorTest, NamesMustBeFields) {
-  EXPECT_FALSE(NpzFormat::Create({}).ok());
-  EXPECT_FALSE(NpzFormat::Create({"a", "b", "a"}).ok());
-  EXPECT_FALSE(NpzFormat::Create({std::string(32, 'a')}).ok());
-  EXPECT_FALSE(NpzFormat::Create({""}).ok());
-  EXPECT_FALSE(NpzFormat::Create(std::vector<std::string>(16, "a")).ok());
+  EXPECT_FALSE(NpzFormat::Create({}, false).ok());
+  EXPECT_FALSE(NpzFormat::Create({"a", "b", "a"}, false).ok());
+  EXPECT_FALSE(NpzFormat::Create({std::string(32, 'a')}, false).ok());
+  EXPECT_FALSE(NpzFormat::Create({""}, false).ok());
+  EXPECT_FALSE(
+      NpzFormat::Create(std::vector<std::string>(16, "a"), false).ok());
 }
 
 TEST(NpzFormatTextTest, MakesTheSameFormatAgain) {
-  const auto format = *NpzFormat::Create({"x", "arr_0", "a b"});
+  const auto format = *NpzFormat::Create({"x", "arr_0", "a b"}, false);
   const auto again = NpzFormat::Parse(format->text());
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ((*again)->text(), format->text());
@@ -181,6 +182,26 @@ TEST(NpzArchiveTest, ManyDeflatedBytesAreNotInflatedForASample) {
   EXPECT_FALSE(CountInflated(member, &inflated).ok());
   member.method = zip::ZipMethod::kStored;
   EXPECT_TRUE(CountInflated(member, &inflated).ok());
+}
+
+TEST(NpzFormatLabelTest, FilesInClassesHaveALabel) {
+  const auto format = NpzFormat::Create({"x"}, true);
+  ASSERT_TRUE(format.ok()) << format.status();
+  EXPECT_EQ((*format)->class_field(), std::size_t{1});
+  EXPECT_NE((*format)->text(), (*NpzFormat::Create({"x"}, false))->text());
+  const auto again = NpzFormat::Parse((*format)->text());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->class_field(), std::size_t{1});
+  EXPECT_EQ((*NpzFormat::Create({"x"}, false))->class_field(), std::nullopt);
+}
+
+TEST(NpzFormatLabelTest, ALabelTakesAFieldAndItsName) {
+  EXPECT_FALSE(NpzFormat::Create({"x", "label"}, true).ok());
+  EXPECT_TRUE(NpzFormat::Create({"x", "label"}, false).ok());
+  std::vector<std::string> names;
+  for (int i = 0; i < 15; ++i) names.push_back("x" + std::to_string(i));
+  EXPECT_TRUE(NpzFormat::Create(names, false).ok());
+  EXPECT_FALSE(NpzFormat::Create(names, true).ok());
 }
 
 }  // namespace

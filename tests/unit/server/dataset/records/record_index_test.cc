@@ -159,7 +159,8 @@ absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
 absl::StatusOr<std::shared_ptr<const RecordIndex>> Decode(
     std::string_view bytes) {
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
-  return DecodeRecordIndex(AsBytes(bytes), memory);
+  IndexFileReader file(AsBytes(bytes));
+  return DecodeRecordIndex(file, memory);
 }
 
 TEST(RecordIndexFormatTest, GivesBackWhatItWasGiven) {

@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,10 @@ constexpr storage::ObjectVersion kVersion = {
     .size = 1000,
     .stamp = 7,
     .revision = {.inode = 3, .ctime_nanos = 4, .mark = 0}};
+
+absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
 
 class RecordsApartTest : public ::testing::Test {
  protected:
@@ -152,9 +157,8 @@ TEST_F(RecordsApartTest, RecordsMayShareAnExtentAndBePacked) {
     EXPECT_EQ(index->BytesOf(record), shared.unpacked[record % 6]);
   }
   const std::string bytes = EncodeRecordIndex(*index);
-  const auto decoded = DecodeRecordIndex(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
-      memory_);
+  IndexFileReader file(AsBytes(bytes));
+  const auto decoded = DecodeRecordIndex(file, memory_);
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ((*decoded)->version(), index->version());
   EXPECT_EQ((*decoded)->BytesOf(11), 10);
@@ -201,9 +205,8 @@ TEST_F(RecordsApartTest, ItsFileHasAllOfIt) {
   const IndexPtr index = Three();
   std::string bytes = EncodeRecordIndex(*index);
   const auto decode = [&] {
-    return DecodeRecordIndex(
-        {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
-        memory_);
+    IndexFileReader file(AsBytes(bytes));
+    return DecodeRecordIndex(file, memory_);
   };
   const auto decoded = decode();
   ASSERT_TRUE(decoded.ok()) << decoded.status();

@@ -43,6 +43,22 @@ TEST(FieldChoiceTest, KnowsKindsByTheLastPart) {
   EXPECT_EQ(choice->kind(5), FieldKind::kBytes);
 }
 
+TEST(FieldChoiceTest, TiffImagesMayBeArrays) {
+  const auto choice =
+      FieldChoice::Create({"left.tif;tiff=array", "tif.gz=array", "tif"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->kind(0), proto::FieldKind::kArray);
+  EXPECT_EQ(choice->alternatives(0)[0], "left.tif");
+  EXPECT_EQ(choice->alternatives(0)[1], "tiff");
+  EXPECT_EQ(choice->kind(1), proto::FieldKind::kArray);
+  EXPECT_TRUE(choice->MayBeGzipped(1));
+  EXPECT_EQ(choice->kind(2), proto::FieldKind::kImage);
+  EXPECT_EQ(choice->fields()[0], "left.tif;tiff=array");
+  EXPECT_EQ(FieldChoice::Create({"png=array"}).status().message(),
+            "\"png\" is no array: TIFF images and .npy files are such");
+  EXPECT_FALSE(FieldChoice::Create({"=array"}).ok());
+}
+
 // webdataset takes the first of the alternatives, wherever it lies.
 TEST(FieldChoiceTest, TakesTheFirstAlternativeThatIsThere) {
   EXPECT_EQ(Lengths({"jpg;jpeg;png"}), Numbers({3}));

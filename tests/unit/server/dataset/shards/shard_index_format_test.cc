@@ -28,7 +28,8 @@ std::string Encoded() {
 absl::StatusOr<std::shared_ptr<const ShardIndex>> Decode(
     absl::Span<const std::uint8_t> bytes) {
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
-  return DecodeShardIndex(bytes, memory);
+  IndexFileReader file(bytes);
+  return DecodeShardIndex(file, memory);
 }
 
 TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {

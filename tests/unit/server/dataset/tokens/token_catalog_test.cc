@@ -226,7 +226,7 @@ TEST_F(TokenCatalogTest, SaysWhatLacks) {
   Put("a.bin", all[0].data);
   EXPECT_THAT(
       Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
-      HasSubstr("a.idx: is not there"));
+      HasSubstr("a.idx: is not there: files without it need a dtype"));
   Put("a.idx", all[1].index);
   EXPECT_THAT(
       Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),

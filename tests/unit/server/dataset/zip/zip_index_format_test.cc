@@ -40,7 +40,8 @@ std::shared_ptr<const ZipIndex> Index(const std::string& folder = "all") {
 
 absl::StatusOr<std::shared_ptr<const ZipIndex>> Decode(std::string_view bytes) {
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
-  return DecodeZipIndex(AsBytes(bytes), memory);
+  IndexFileReader file(AsBytes(bytes));
+  return DecodeZipIndex(file, memory);
 }
 
 TEST(ZipIndexFormatTest, AnIndexIsTheSameAfterwards) {
@@ -74,7 +75,7 @@ template <typename Number>
 std::string Changed(std::size_t offset, Number number) {
   std::string bytes = EncodeZipIndex(*Index());
   bytes.resize(bytes.size() - kIndexFileChecksumBytes);
-  std::memcpy(bytes.data() + 72 + offset, &number, sizeof(number));
+  std::memcpy(bytes.data() + 64 + offset, &number, sizeof(number));
   SealIndexFile(bytes);
   return std::string(Decode(bytes).status().message());
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -83,10 +84,11 @@ TEST(ResampleKernelTest, LengthsAndRoomFit) {
         before = *made;
         if (*made > 4000) continue;
         // Of exactly the size that is asked for, for the sanitizers.
-        const ResampleKernel::Room room = (*kernel)->RoomFor(frames);
-        std::vector<float> clip(room.elements);
+        if (*made == 0) continue;
+        const FrameRange all{.length = *made};
+        std::vector<float> clip((*kernel)->RoomFor(all).length);
         std::vector<float> out(*made);
-        (*kernel)->Run(clip.data(), frames, out.data(), 1);
+        (*kernel)->Run(clip.data(), all, out.data(), 1);
       }
     }
   }
@@ -95,11 +97,14 @@ TEST(ResampleKernelTest, LengthsAndRoomFit) {
 TEST(ResampleKernelTest, ConstantsStay) {
   const auto kernel = ResampleKernel::Create(44100, 16000, {});
   ASSERT_TRUE(kernel.ok());
-  const ResampleKernel::Room room = (*kernel)->RoomFor(5000);
-  std::vector<float> clip(room.elements);
-  for (std::size_t i = 0; i < 5000; ++i) clip[room.before + i] = 0.5F;
-  std::vector<float> out(*(*kernel)->FramesOf(5000));
-  (*kernel)->Run(clip.data(), 5000, out.data(), 1);
+  const FrameRange all{.length = *(*kernel)->FramesOf(5000)};
+  const ResampleKernel::Room room = (*kernel)->RoomFor(all);
+  std::vector<float> clip(room.length);
+  for (std::int64_t i = std::max<std::int64_t>(0, -room.begin);
+       i < static_cast<std::int64_t>(room.length) && room.begin + i < 5000; ++i)
+    clip[i] = 0.5F;
+  std::vector<float> out(all.length);
+  (*kernel)->Run(clip.data(), all, out.data(), 1);
   for (std::size_t i = 20; i + 20 < out.size(); ++i)
     ASSERT_NEAR(out[i], 0.5F, 2e-3) << i;
 }

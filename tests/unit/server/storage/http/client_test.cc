@@ -243,6 +243,38 @@ TEST_F(ClientTest, BooksWhatItAsksFor) {
   EXPECT_GE(lists.bytes, 5u);
 }
 
+// Follows redirects to the server itself.
+TEST_F(ClientTest, TheTimeToTheFirstByteIsThatOfAllRedirects) {
+  Renew(1);
+  const HttpServer server([&](const HttpServer::Asked& asked,
+                              HttpServer::Peer& peer) {
+    clock_.Advance(kSecond);
+    if (asked.target == "/c") return peer.Answer(200, "", "hello");
+    peer.Answer(
+        307, asked.target == "/a" ? "Location: b\r\n" : "Location: c\r\n", "");
+  });
+  Call call;
+  call.request.url = server.url() + "/a";
+  call.follow = [&](const Answer& answer) {
+    return absl::StatusOr<std::string>(server.url() + "/" +
+                                       *answer.Header("location"));
+  };
+  const auto answer = client_->Await(std::move(call));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->first_byte_nanos, 3 * kSecond);
+}
+
+TEST_F(ClientTest, ErrorsDoNotShowTheQueryOfARedirect) {
+  const HttpServer server([](const HttpServer::Asked&, HttpServer::Peer& peer) {
+    peer.Answer(302, "Location: https://h/x?delegation=secret\r\n", "");
+  });
+  Call call;
+  call.request.url = server.url();
+  EXPECT_EQ(client_->Await(std::move(call)).status(),
+            absl::InvalidArgumentError(
+                "has moved: give the address (https://h/x) that it moved to"));
+}
+
 TEST_F(ClientTest, CancelledCallsAreNotAnswered) {
   Renew(5);
   std::latch asked(1);

@@ -17,14 +17,21 @@ TEST(UrlTest, Escapes) {
 TEST(UrlTest, TakesBaseUrls) {
   EXPECT_EQ(*ParseBaseUrl("http://host"), "http://host");
   EXPECT_EQ(*ParseBaseUrl("https://host:8080/a/b//"), "https://host:8080/a/b");
-  for (const char* url :
-       {"", "host/a", "ftp://host/", "file:///etc", "http://", "http://a b/",
-        "http://u:p@host/", "http://u@host/", "http://host/?q",
-        "http://host/#f", "http://h\x91st/"}) {
+  for (const char* url : {"", "host/a", "ftp://host/", "file:///etc", "http://",
+                          "http://a b/", "http://u:p@host/", "http://u@host/",
+                          "http://host/?q", "http://host/#f", "http://h\x91st/",
+                          "http:/host", "http:///host", "http:host"}) {
     const auto parsed = ParseBaseUrl(url);
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument)
         << url;
   }
+}
+
+TEST(UrlTest, TellsWhatIsEncrypted) {
+  EXPECT_TRUE(IsEncrypted("https://host"));
+  EXPECT_TRUE(IsEncrypted("HTTPS://host"));
+  for (const char* url : {"http://host", "https", "ftp://https://host", ""})
+    EXPECT_FALSE(IsEncrypted(url)) << url;
 }
 
 TEST(UrlTest, FileUrlsNamePaths) {

@@ -1,6 +1,7 @@
 #include "server/storage/inflated/inflate_reader.h"
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/crc32c.h"
+#include "server/storage/inflated/scratch_pool.h"
 #include "server/storage/inflated/windows.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
@@ -28,7 +30,8 @@ absl::StatusOr<std::string> ReadFrom(const std::string& packed,
   std::string out(length, '\0');
   auto reader = InflateReader::Create(
       file.packing, point, AsBytes(*window), offset,
-      {reinterpret_cast<std::uint8_t*>(out.data()), out.size()});
+      {reinterpret_cast<std::uint8_t*>(out.data()), out.size()},
+      std::make_shared<ScratchPool>());
   if (!reader.ok()) return reader.status();
   std::uint64_t at = InflateReader::BeginOf(point);
   while (!(*reader)->done()) {
@@ -93,7 +96,8 @@ TEST(InflateReaderTest, MakesABoundedPartAtOnce) {
   std::string out(text.size(), '\0');
   auto reader = InflateReader::Create(
       Packing::kGzip, {}, {}, 0,
-      {reinterpret_cast<std::uint8_t*>(out.data()), out.size()});
+      {reinterpret_cast<std::uint8_t*>(out.data()), out.size()},
+      std::make_shared<ScratchPool>());
   ASSERT_TRUE(reader.ok());
   std::string_view left = packed;
   int calls = 0;
@@ -131,7 +135,7 @@ TEST(InflateReaderTest, TellsOfDamage) {
 TEST(WindowsTest, KeepsWhatItIsGiven) {
   for (const std::string& window :
        {Prose(kWindowBytes, 1), Noise(kWindowBytes, 2), std::string(5, 'x')}) {
-    const std::string kept = PackWindow(AsBytes(window));
+    const std::string kept = PackKept(AsBytes(window));
     EXPECT_LE(kept.size(), window.size() + 1);
     std::string file = "before" + kept + "behind";
     AccessPoint point = {
@@ -147,7 +151,7 @@ TEST(WindowsTest, KeepsWhatItIsGiven) {
     point.window_offset = file.size();
     EXPECT_TRUE(absl::IsDataLoss(Windows(file).Find(point).status()));
   }
-  EXPECT_LT(PackWindow(AsBytes(std::string(kWindowBytes, 'x'))).size(), 500);
+  EXPECT_LT(PackKept(AsBytes(std::string(kWindowBytes, 'x'))).size(), 500);
 }
 
 }  // namespace

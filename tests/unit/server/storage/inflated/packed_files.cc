@@ -122,8 +122,7 @@ absl::StatusOr<Scanned> ScanFile(std::string_view packed, Packing packing,
     AccessPoint point = {.offset = found.offset, .bit = found.bit};
     const auto content = found.piece.empty() ? found.window : found.piece;
     if (!content.empty()) {
-      const std::string kept =
-          found.piece.empty() ? PackWindow(content) : PackPiece(content);
+      const std::string kept = PackKept(content);
       point.window_offset = windows->size();
       point.window_bytes = static_cast<std::uint32_t>(kept.size());
       point.window_crc32c = base::Crc32c(content);

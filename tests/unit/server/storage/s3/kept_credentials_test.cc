@@ -113,6 +113,26 @@ TEST_F(KeptCredentialsTest, WhereThereAreNoNewOnesTheServersErrorIsTold) {
   EXPECT_TRUE(Get().ok());
 }
 
+TEST_F(KeptCredentialsTest, AClockThatIsSetBackDelaysNoLook) {
+  Have(Keys{"id", "secret", "old"});
+  ASSERT_TRUE(kept_->Renew().ok());
+  server_.SetKeys({"id", "secret", "new"});
+  EXPECT_FALSE(Get().ok());
+  EXPECT_EQ(looks_, 2);
+  wall_.Advance(-3600 * kSecond);
+  Have(Keys{"id", "secret", "new"});
+  EXPECT_TRUE(Get().ok());
+  EXPECT_EQ(looks_, 3);
+}
+
+TEST_F(KeptCredentialsTest, ATokenThatOtherServersDoNotKnowIsLookedForAgain) {
+  Have(Keys{"id", "secret", "old"});
+  ASSERT_TRUE(kept_->Renew().ok());
+  server_.SetAnswer({403, "", ErrorXml("InvalidTokenId")});  // MinIO's
+  EXPECT_FALSE(Get().ok());
+  EXPECT_EQ(looks_, 2);
+}
+
 TEST_F(KeptCredentialsTest, WhatIsForbiddenIsNotAskedForAgain) {
   Have(Keys{"id", "secret", ""});
   ASSERT_TRUE(kept_->Renew().ok());
@@ -183,6 +203,10 @@ TEST_F(KeptCredentialsTest, SignsWhatItIsAskedTo) {
                                      "19700411T000000Z"));
   request.url = "http://host:8080";
   EXPECT_EQ(sign(request)[0], "host: host:8080");
+  request.url = "http://[::1]:80/b";
+  EXPECT_EQ(sign(request)[0], "host: [::1]");
+  request.url = "http://[::80]:9000/gateway/b";
+  EXPECT_EQ(sign(request)[0], "host: [::80]:9000");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
 #include "tests/unit/server/storage/s3/s3_server.h"
@@ -136,6 +137,59 @@ TEST_F(S3ListerTest, SaysWhatIsWrong) {
     EXPECT_THAT(std::string(denied.message()),
                 HasSubstr("; asked with no credentials"));
   }
+}
+
+TEST_F(S3ListerTest, AListWithoutEndEnds) {
+  // Pages with nothing in them, and those of two folders in turns; each names a
+  // next one that nobody has seen.
+  for (const std::vector<std::string>& folders :
+       std::vector<std::vector<std::string>>{{}, {"a/", "b/"}}) {
+    std::atomic<std::size_t> asked = 0;
+    const http::HttpServer server(
+        [&](const S3Server::Asked&, http::HttpServer::Peer& peer) {
+          const std::size_t number = asked++;
+          const std::string item =
+              folders.empty() ? ""
+                              : absl::StrCat("<CommonPrefixes><Prefix>p/",
+                                             folders[number % folders.size()],
+                                             "</Prefix></CommonPrefixes>");
+          peer.Answer(
+              200, "",
+              absl::StrCat("<ListBucketResult>", item,
+                           "<IsTruncated>true</IsTruncated>",
+                           "<NextContinuationToken>", number,
+                           "</NextContinuationToken>", "</ListBucketResult>"));
+        });
+    const auto root =
+        *S3Root::Create("s3://bucket/p", Endpoint{server.url(), "us-east-1"});
+    EXPECT_EQ(List(*root).status().code(), absl::StatusCode::kDataLoss);
+  }
+}
+
+TEST_F(S3ListerTest, FoldersThatAreSaidTwiceAreListedOnce) {
+  const http::HttpServer server([](const S3Server::Asked& asked,
+                                   http::HttpServer::Peer& peer) {
+    const bool is_first = asked.target.find("token=") == asked.target.npos;
+    if (asked.target.find("delimiter") == asked.target.npos)
+      return peer.Answer(200, "",
+                         "<ListBucketResult><Contents><Key>p/a/1</Key>"
+                         "<ETag>t</ETag><Size>1</Size></Contents>"
+                         "</ListBucketResult>");
+    peer.Answer(200, "",
+                absl::StrCat("<ListBucketResult><CommonPrefixes><Prefix>p/a/",
+                             "</Prefix></CommonPrefixes>",
+                             is_first ? "<IsTruncated>true</IsTruncated>"
+                                        "<NextContinuationToken>2"
+                                        "</NextContinuationToken>"
+                                      : "",
+                             "</ListBucketResult>"));
+  });
+  const auto root =
+      *S3Root::Create("s3://bucket/p", Endpoint{server.url(), "us-east-1"});
+  const auto names = List(*root);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(*names,
+            (std::map<std::string, std::vector<std::string>>{{"a", {"a/1"}}}));
 }
 
 TEST_F(S3ListerTest, StopsWhileItWaits) {

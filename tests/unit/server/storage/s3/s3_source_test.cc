@@ -182,6 +182,25 @@ TEST_F(S3SourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
   EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
 }
 
+TEST_F(S3SourceTest, NoRedirectIsFollowed) {
+  std::atomic<int> asked = 0;
+  const http::HttpServer other(
+      [&](const http::HttpServer::Asked&, http::HttpServer::Peer& peer) {
+        ++asked;
+        peer.Answer(200, "ETag: \"x\"\r\n", "hello");
+      });
+  const ReadRequest request = Put("a", "hello");
+  for (const int status : {301, 302, 307, 308}) {
+    server_.SetAnswer(
+        {status, "Location: " + other.url() + "/bucket/p/a?X-Amz=1\r\n", ""});
+    EXPECT_EQ(Read(request).status(),
+              absl::InvalidArgumentError("a: has moved: give the address (" +
+                                         other.url() +
+                                         "/bucket/p/a) that it moved to"));
+  }
+  EXPECT_EQ(asked, 0);
+}
+
 TEST_F(S3SourceTest, AServerWithoutTagsIsFoundOut) {
   const http::HttpServer careless(
       [](const http::HttpServer::Asked&, http::HttpServer::Peer& peer) {

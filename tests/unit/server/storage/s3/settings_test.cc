@@ -44,6 +44,9 @@ TEST(FindProfileTest, ReadsOneSection) {
   EXPECT_FALSE(FindProfile(kFile, "nobody").has_value());
   EXPECT_FALSE(FindProfile("", "default").has_value());
   EXPECT_TRUE(FindProfile("[default]\nno key\n[x", "default")->empty());
+  EXPECT_TRUE(FindProfile("\xef\xbb\xbf[default]\nk = v", "default")
+                  .value_or(Profile())
+                  .count("k"));
 }
 
 class FindEndpointTest : public ::testing::Test {
@@ -78,6 +81,31 @@ TEST_F(FindEndpointTest, TheRegionIsTheFirstThatIsNamed) {
     settings_.profile = *region == '\0' ? "none" : "";
     EXPECT_EQ(Find().ok(), *region == '\0') << region;
   }
+}
+
+TEST_F(FindEndpointTest, TheProfileNamesAServer) {
+  environment_.config_file = scratch_.Path("config");
+  scratch_.Write("config",
+                 "[default]\nendpoint_url = http://minio:9000/\n"
+                 "[profile work]\nservices = here\nendpoint_url = ftp://x\n");
+  EXPECT_EQ(Find()->UrlOf("b"), "http://minio:9000/b");
+  EXPECT_EQ(Find()->region, "us-east-1");
+  environment_.endpoint = "http://env";
+  EXPECT_EQ(Find()->url, "http://env");
+  environment_.endpoint = "";
+  environment_.profile = "work";
+  EXPECT_EQ(Find().status().code(), absl::StatusCode::kInvalidArgument);
+  settings_.endpoint = "http://configured";
+  EXPECT_EQ(Find()->url, "http://configured");
+}
+
+TEST_F(FindEndpointTest, AFileThatDecidesNothingMayBeUnreadable) {
+  environment_.config_file = scratch_.Path("config");
+  scratch_.Write("config", std::string(70'000, '#'));
+  environment_.region = "eu-west-1";
+  EXPECT_EQ(Find().status().code(), absl::StatusCode::kInvalidArgument);
+  environment_.endpoint = "http://env";
+  EXPECT_TRUE(Find().ok());
 }
 
 TEST_F(FindEndpointTest, ABucketsNameStandsInThePathOrInTheHost) {

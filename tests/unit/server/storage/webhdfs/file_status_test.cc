@@ -68,9 +68,12 @@ TEST(FileStatusTest, ChecksEveryField) {
         std::string(R"({"FileStatuses": 1})"),
         std::string(R"({"FileStatuses": {"FileStatus": {}}})"),
         std::string(R"({"FileStatuses": {"FileStatus": [1]}})"),
+        std::string(R"({"FileStatuses": {"FileStatus": [[]]}})"),
+        std::string(R"({"FileStatuses": {"FileStatus": [null]}})"),
         std::string(R"({"DirectoryListing": {"remainingEntries": 0}})"),
-        std::string(R"({"DirectoryListing": 1})"), item(length, time),
-        item(R"("pathSuffix": "", )", length, time),
+        std::string(R"({"DirectoryListing": 1})"),
+        item(length, time, "}, {", length, time),
+        item(R"("type": "DIRECTORY")"),
         item(R"("pathSuffix": "a/b", )", length, time),
         item(R"("pathSuffix": "..", )", length, time),
         item(name, R"("type": "FILE", "length": -1, )", time),
@@ -82,6 +85,60 @@ TEST(FileStatusTest, ChecksEveryField) {
   for (const char* json : {"", "{}", R"({"FileStatus": []})"})
     EXPECT_EQ(ParseFileStatus(json).status().code(),
               absl::StatusCode::kDataLoss);
+}
+
+TEST(FileStatusTest, LeavesOutWhatElseIsInAList) {
+  const auto list = ParseFolder(R"({"x": [[{"FileStatus": [1]}]],
+      "FileStatuses": {"y": {}, "FileStatus": [
+        {"z": {"pathSuffix": "no", "type": []}, "pathSuffix": "a",
+         "type": "DIRECTORY", "v": [1, {}]},
+        {"pathSuffix": "b", "type": "FILE", "length": 1, "w": null,
+         "modificationTime": 2}], "remainingEntries": 7}})");
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->entries.size(), 2);
+  EXPECT_EQ(list->entries[0].name, "a");
+  EXPECT_EQ(list->entries[0].kind, FileStatus::Kind::kFolder);
+  EXPECT_EQ(list->entries[1].name, "b");
+  EXPECT_EQ(list->remaining, 0);
+}
+
+TEST(FileStatusTest, TheListOfAFileIsNone) {
+  const absl::Status status =
+      ParseFolder(R"({"FileStatuses": {"FileStatus": [{"pathSuffix": "",
+                  "type": "FILE", "length": 1, "modificationTime": 1}]}})")
+          .status();
+  EXPECT_EQ(status, absl::InvalidArgumentError("is a file, and no folder"));
+}
+
+TEST(FileStatusTest, WithoutANumberTheChecksumTellsFilesApart) {
+  const auto read = [](const std::string& number) {
+    return *ParseFileStatus(R"({"FileStatus": {"type": "FILE", "length": 1,
+                            "modificationTime": 2)" +
+                            number + "}}");
+  };
+  EXPECT_TRUE(read(R"(, "fileId": 16386)").has_number);
+  EXPECT_FALSE(read(R"(, "fileId": 0)").has_number);
+  const FileStatus status = read("");
+  EXPECT_FALSE(status.has_number);
+  const ObjectVersion version = VersionByChecksum(status, "MD5 00");
+  EXPECT_EQ(version.size, 1);
+  EXPECT_EQ(version, VersionByChecksum(status, "MD5 00"));
+  EXPECT_NE(version, VersionByChecksum(status, "MD5 01"));
+  EXPECT_NE(version, status.version);
+}
+
+TEST(FileStatusTest, ReadsChecksums) {
+  // As the documentation of Hadoop 3.4 shows it.
+  EXPECT_EQ(*ParseChecksum(R"({"FileChecksum": {
+                "algorithm": "MD5-of-1MD5-of-512CRC32",
+                "bytes": "eadb10de24aa315748930df6e185c0d", "length": 28}})"),
+            "MD5-of-1MD5-of-512CRC32 eadb10de24aa315748930df6e185c0d");
+  EXPECT_EQ(*ParseChecksum(R"({"FileChecksum": null})"), "");
+  for (const char* json :
+       {"", "{}", R"({"FileChecksum": 1})", R"({"FileChecksum": {}})",
+        R"({"FileChecksum": {"algorithm": "MD5", "bytes": 1}})"})
+    EXPECT_EQ(ParseChecksum(json).status().code(), absl::StatusCode::kDataLoss)
+        << json;
 }
 
 TEST(FaultOfTest, GoesByTheExceptionsName) {
@@ -96,6 +153,8 @@ TEST(FaultOfTest, GoesByTheExceptionsName) {
       {403, "StandbyException", absl::StatusCode::kUnavailable},
       {403, "IOException", absl::StatusCode::kUnavailable},
       {400, "IllegalArgumentException", absl::StatusCode::kInvalidArgument},
+      {500, "UnsupportedOperationException",
+       absl::StatusCode::kInvalidArgument},
       {401, "SecurityException", absl::StatusCode::kPermissionDenied},
       {500, "RuntimeException", absl::StatusCode::kUnavailable},
   };
@@ -114,6 +173,10 @@ TEST(FaultOfTest, GoesByTheExceptionsName) {
   answer.body = ExceptionJson(
       "IOException", "Offset=3000 out of the range [0, 10); OPEN, path=/a");
   EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kFailedPrecondition);
+  answer.body = ExceptionJson("InvalidToken", "token for me is expired");
+  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(FaultOf(answer).message()),
+              HasSubstr("has expired or was cancelled"));
   answer.status = 401;
   EXPECT_THAT(std::string(FaultOf(answer).message()),
               HasSubstr("hdfs.token_file"));

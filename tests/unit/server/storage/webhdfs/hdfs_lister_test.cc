@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/webhdfs/hdfs_root.h"
@@ -104,6 +106,36 @@ TEST_F(HdfsListerTest, ListsWholeFoldersOfServersWithoutParts) {
   EXPECT_EQ(*names, expected);
 }
 
+TEST_F(HdfsListerTest, WithoutNumbersVersionsHaveChecksums) {
+  for (const bool has_checksums : {true, false}) {
+    server_.ForgetNumbers(has_checksums);
+    const ObjectVersion one = server_.Put("/p/a", "one");
+    EXPECT_EQ(*lister_.Stat(*root_, "a", {}), one);
+    base::Mutex mutex;
+    std::map<std::string, ObjectVersion> listed;
+    const ObjectVersion below = server_.Put("/p/f/b", "below");
+    ASSERT_TRUE(lister_
+                    .List(*root_,
+                          [&](ListedObject object) {
+                            base::MutexLock lock(&mutex);
+                            listed[object.name] = object.version;
+                          },
+                          {})
+                    .ok());
+    EXPECT_EQ(listed, (std::map<std::string, ObjectVersion>{{"a", one},
+                                                            {"f/b", below}}));
+    // Another file of the same size and time.
+    server_.Put("/p/a", "two");
+    EXPECT_EQ(*lister_.Stat(*root_, "a", {}) == one, !has_checksums);
+  }
+}
+
+TEST_F(HdfsListerTest, AFileIsNoFolder) {
+  server_.Put("/p/a", "x");
+  EXPECT_EQ(List(*RootAt("/p/a")).status(),
+            absl::InvalidArgumentError("is a file, and no folder"));
+}
+
 TEST_F(HdfsListerTest, AFlakyServerChangesNothing) {
   const auto expected = Fill();
   std::atomic<unsigned> asked = 0;
@@ -148,6 +180,23 @@ TEST_F(HdfsListerTest, AListWithoutEndEnds) {
               {"pathSuffix": "a", "type": "FILE", "length": 1,
                "modificationTime": 1}]}}}})"});
   EXPECT_EQ(List(*root_).status().code(), absl::StatusCode::kDataLoss);
+  // Parts that tell of ever fewer that follow, and bring nothing new.
+  for (const std::string entry :
+       {"", R"({"pathSuffix": "a", "type": "SYMLINK"})"}) {
+    std::atomic<std::int64_t> left = INT64_MAX;
+    const http::HttpServer server(
+        [&](const HdfsServer::Asked&, http::HttpServer::Peer& peer) {
+          peer.Answer(
+              200, "",
+              absl::StrCat(R"({"DirectoryListing": {"partialListing":
+                          {"FileStatuses": {"FileStatus": [)",
+                           entry, "]}}, \"remainingEntries\": ", --left, "}}"));
+        });
+    const auto root =
+        *HdfsRoot::Create("webhdfs://" + server.url().substr(7) + "/p", {});
+    EXPECT_THAT(std::string(List(*root).status().message()),
+                HasSubstr("do not come to an end"));
+  }
   // Folders in folders.
   server_.SetAnswer({200, "", R"({"FileStatuses": {"FileStatus": [
                        {"pathSuffix": "a", "type": "DIRECTORY"}]}})"});

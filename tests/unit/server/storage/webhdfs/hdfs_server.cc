@@ -1,12 +1,16 @@
 #include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
+#include <openssl/evp.h>
+
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/crc32c.h"
 #include "server/storage/webhdfs/file_status.h"
 
 namespace forebay::storage::webhdfs {
@@ -14,6 +18,8 @@ namespace {
 
 constexpr std::string_view kBegin = "/webhdfs/v1";
 constexpr std::int64_t kModified = 1'700'000'000'000;
+constexpr std::size_t kBytesPerCrc = 512;
+constexpr char kAlgorithm[] = "MD5-of-0MD5-of-512CRC32C";
 
 http::Reply JsonReply(const nlohmann::json& body) {
   return {200, "Content-Type: application/json\r\n", body.dump()};
@@ -23,6 +29,30 @@ http::Reply NotFound(const std::string& path) {
   return {404, "",
           ExceptionJson("FileNotFoundException",
                         absl::StrCat("File does not exist: ", path))};
+}
+
+std::string Md5(const std::string& text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  FOREBAY_CHECK(EVP_Digest(text.data(), text.size(), digest, &size, EVP_md5(),
+                           nullptr) == 1);
+  return std::string(reinterpret_cast<const char*>(digest), size);
+}
+
+// The checksum of a file of one block: the MD5 of its blocks' MD5s of the
+// CRC32C of each 512 bytes.
+std::string Checksum(std::string_view content) {
+  std::string sums;
+  for (; !content.empty(); content.remove_prefix(
+           std::min<std::size_t>(content.size(), kBytesPerCrc))) {
+    const std::string_view piece = content.substr(0, kBytesPerCrc);
+    const std::uint32_t crc = base::Crc32c(
+        {reinterpret_cast<const std::uint8_t*>(piece.data()), piece.size()});
+    for (int shift = 24; shift >= 0; shift -= 8)
+      sums += static_cast<char>(crc >> shift);
+  }
+  return absl::StrCat("000002000000000000000000",
+                      absl::BytesToHexString(Md5(Md5(sums))));
 }
 
 }  // namespace
@@ -47,10 +77,13 @@ HdfsServer::HdfsServer(std::size_t part_size)
 ObjectVersion HdfsServer::Put(const std::string& path, std::string content) {
   base::MutexLock lock(&mutex_);
   File file = {std::move(content), ++last_number_, kModified};
-  const auto status = ParseFileStatus(
+  const FileStatus status = *ParseFileStatus(
       nlohmann::json({{"FileStatus", StatusOf("", file)}}).dump());
+  const std::string checksum =
+      absl::StrCat(kAlgorithm, " ", Checksum(file.content));
   files_[path] = std::move(file);
-  return status->version;
+  return has_numbers_ || !has_checksums_ ? status.version
+                                         : VersionByChecksum(status, checksum);
 }
 
 void HdfsServer::Remove(const std::string& path) {
@@ -68,9 +101,20 @@ void HdfsServer::ForgetParts() {
   has_parts_ = false;
 }
 
+void HdfsServer::ForgetNumbers(bool has_checksums) {
+  base::MutexLock lock(&mutex_);
+  has_numbers_ = false;
+  has_checksums_ = has_checksums;
+}
+
 void HdfsServer::LeadTo(const std::string& url) {
   base::MutexLock lock(&mutex_);
   leads_to_ = url;
+}
+
+void HdfsServer::BeGateway() {
+  base::MutexLock lock(&mutex_);
+  is_gateway_ = true;
 }
 
 void HdfsServer::SetAnswer(const http::Reply& reply) {
@@ -89,21 +133,25 @@ http::RequestTarget HdfsServer::last_read() const {
 }
 
 void HdfsServer::HandleName(const Asked& asked, http::HttpServer::Peer& peer) {
+  const http::RequestTarget target = http::ParseTarget(asked.target);
+  bool leads_here = false;
   {
     base::MutexLock lock(&mutex_);
-    ++asked_;
+    leads_here = is_gateway_ && target.Has("namenoderpcaddress");
+    if (!leads_here) ++asked_;
   }
+  if (leads_here) return HandleData(asked, peer);
   const http::Fault fault = faults_.For(asked);
   http::Reply reply;
   {
     base::MutexLock lock(&mutex_);
-    reply = ReplyOfName(http::ParseTarget(asked.target), asked.target);
+    reply = ReplyOfName(target, asked);
   }
   http::SendWith(fault, reply, peer);
 }
 
 http::Reply HdfsServer::ReplyOfName(const http::RequestTarget& target,
-                                    const std::string& raw) {
+                                    const Asked& asked) {
   if (answer_.status != 0) return answer_;
   if (!token_.empty() && target.Field("delegation") != token_)
     return {401, "", ExceptionJson("SecurityException", "Who are you?")};
@@ -116,24 +164,29 @@ http::Reply HdfsServer::ReplyOfName(const http::RequestTarget& target,
   if (operation == "LISTSTATUS" ||
       (operation == "LISTSTATUS_BATCH" && has_parts_))
     return List(target, path);
-  if (operation != "OPEN")
+  if (operation != "OPEN" &&
+      (operation != "GETFILECHECKSUM" || !has_checksums_))
     return {400, "",
             ExceptionJson("IllegalArgumentException",
                           "Invalid value for webhdfs parameter \"op\"")};
   if (files_.count(path) == 0) return NotFound(path);
-  const std::string place = leads_to_.empty() ? data_node_.url() : leads_to_;
+  std::string place = leads_to_.empty() ? data_node_.url() : leads_to_;
+  if (is_gateway_) place = "http://" + asked.headers.at("host");
   return {307,
-          absl::StrCat("Location: ", place, raw, "&namenoderpcaddress=x\r\n"),
+          absl::StrCat("Location: ", place, asked.target,
+                       "&namenoderpcaddress=x\r\n"),
           ""};
 }
 
-nlohmann::json HdfsServer::StatusOf(const std::string& name, const File& file) {
-  return {{"pathSuffix", name},
-          {"type", "FILE"},
-          {"length", file.content.size()},
-          {"modificationTime", file.modified},
-          {"fileId", file.number},
-          {"owner", "somebody"}};
+nlohmann::json HdfsServer::StatusOf(const std::string& name,
+                                    const File& file) const {
+  nlohmann::json status = {{"pathSuffix", name},
+                           {"type", "FILE"},
+                           {"length", file.content.size()},
+                           {"modificationTime", file.modified},
+                           {"owner", "somebody"}};
+  if (has_numbers_) status["fileId"] = file.number;
+  return status;
 }
 
 http::Reply HdfsServer::Tell(const std::string& path) const {
@@ -161,11 +214,15 @@ http::Reply HdfsServer::List(const http::RequestTarget& target,
     else
       entries[entry] = {{"pathSuffix", entry}, {"type", "DIRECTORY"}};
   }
+  const auto file = files_.find(path);  // its list is itself
+  if (file != files_.end()) entries[""] = StatusOf("", file->second);
   if (entries.empty()) return NotFound(path);
   const bool in_parts = target.Field("op") == "LISTSTATUS_BATCH";
   nlohmann::json shown = nlohmann::json::array();
   std::size_t left = 0;
-  for (auto entry = entries.upper_bound(target.Field("startAfter"));
+  const std::string after = target.Field("startAfter");
+  for (auto entry = after.empty() ? entries.begin()
+                                  : entries.upper_bound(after);
        entry != entries.end(); ++entry) {
     if (in_parts && shown.size() == part_size_)
       ++left;
@@ -186,22 +243,31 @@ void HdfsServer::HandleData(const Asked& asked, http::HttpServer::Peer& peer) {
     base::MutexLock lock(&mutex_);
     ++asked_;
     last_read_ = target;
-    const auto found = files_.find(target.path.substr(kBegin.size()));
-    std::uint64_t offset = 0;
-    std::uint64_t length = UINT64_MAX;
-    if (found == files_.end()) {
-      reply = NotFound(target.path);
-    } else if (!absl::SimpleAtoi(target.Field("offset"), &offset) ||
-               !absl::SimpleAtoi(target.Field("length"), &length) ||
-               offset > found->second.content.size()) {
-      reply = {403, "",
-               ExceptionJson("IOException",
-                             "Offset=9 out of the range [0, 1); OPEN")};
-    } else {
-      reply = {200, "", found->second.content.substr(offset, length)};
-    }
+    reply = ReplyOfData(target);
   }
   http::SendWith(fault, reply, peer);
+}
+
+http::Reply HdfsServer::ReplyOfData(const http::RequestTarget& target) const {
+  const auto found = files_.find(target.path.substr(kBegin.size()));
+  if (found == files_.end()) return NotFound(target.path);
+  const std::string& content = found->second.content;
+  if (target.Field("op") == "GETFILECHECKSUM")
+    return JsonReply({{"FileChecksum",
+                       {{"algorithm", kAlgorithm},
+                        {"bytes", Checksum(content)},
+                        {"length", 28}}}});
+  std::uint64_t offset = 0;
+  std::uint64_t length = UINT64_MAX;
+  if ((target.Has("offset") &&
+       !absl::SimpleAtoi(target.Field("offset"), &offset)) ||
+      (target.Has("length") &&
+       !absl::SimpleAtoi(target.Field("length"), &length)) ||
+      offset > content.size())
+    return {
+        403, "",
+        ExceptionJson("IOException", "Offset=9 out of the range [0, 1); OPEN")};
+  return {200, "", content.substr(offset, length)};
 }
 
 }  // namespace forebay::storage::webhdfs

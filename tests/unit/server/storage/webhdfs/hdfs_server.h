@@ -18,9 +18,9 @@
 namespace forebay::storage::webhdfs {
 
 // A name node of HDFS and a data node, in memory, by the documented interface
-// ("WebHDFS REST API"): lists in parts or not, reads that lead from the one to
-// the other. A real cluster is no library, and takes gigabytes. Thread-safe; a
-// test sets its faults.
+// ("WebHDFS REST API"): lists in parts or not, reads and checksums that lead
+// from the one to the other. A real cluster is no library, and takes gigabytes.
+// Thread-safe; a test sets its faults.
 class HdfsServer {
  public:
   using Asked = http::HttpServer::Asked;
@@ -31,15 +31,21 @@ class HdfsServer {
   const std::string& url() const { return name_node_.url(); }
   // "host:port" of it.
   std::string authority() const { return url().substr(7); }
-  // `path` begins with a slash. Returns the file's version.
+  // `path` begins with a slash. Returns the file's version, as listed.
   ObjectVersion Put(const std::string& path, std::string content);
   void Remove(const std::string& path);
   // Requests need this token from now on; "": none.
   void SetToken(const std::string& token);
   // From now on, lists come whole, as from old servers.
   void ForgetParts();
+  // From now on, statuses have no numbers, and all files the same time, as
+  // behind some gateways; with or without checksums.
+  void ForgetNumbers(bool has_checksums);
   // From now on, the name node leads there instead of to the data node.
   void LeadTo(const std::string& url);
+  // From now on, the name node leads to itself, by the name that it was asked
+  // by, and is the data node, too: as a gateway is.
+  void BeGateway();
   // Answers this to all requests from now on; status 0: answers well.
   void SetAnswer(const http::Reply& reply);
   // Spoils the answers of both nodes while the result lives.
@@ -59,15 +65,17 @@ class HdfsServer {
 
   void HandleName(const Asked& asked, http::HttpServer::Peer& peer);
   void HandleData(const Asked& asked, http::HttpServer::Peer& peer);
-  http::Reply ReplyOfName(const http::RequestTarget& target,
-                          const std::string& raw)
+  http::Reply ReplyOfName(const http::RequestTarget& target, const Asked& asked)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   http::Reply Tell(const std::string& path) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   http::Reply List(const http::RequestTarget& target,
                    const std::string& path) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static nlohmann::json StatusOf(const std::string& name, const File& file);
+  nlohmann::json StatusOf(const std::string& name, const File& file) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  http::Reply ReplyOfData(const http::RequestTarget& target) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::size_t part_size_;
   http::FaultChoice faults_;
@@ -75,7 +83,10 @@ class HdfsServer {
   std::map<std::string, File> files_ ABSL_GUARDED_BY(mutex_);
   std::string token_ ABSL_GUARDED_BY(mutex_);
   bool has_parts_ ABSL_GUARDED_BY(mutex_) = true;
+  bool has_numbers_ ABSL_GUARDED_BY(mutex_) = true;
+  bool has_checksums_ ABSL_GUARDED_BY(mutex_) = true;
   std::string leads_to_ ABSL_GUARDED_BY(mutex_);
+  bool is_gateway_ ABSL_GUARDED_BY(mutex_) = false;
   http::Reply answer_ ABSL_GUARDED_BY(mutex_) = {0, "", ""};
   http::RequestTarget last_read_ ABSL_GUARDED_BY(mutex_);
   std::int64_t last_number_ ABSL_GUARDED_BY(mutex_) = 16'384;

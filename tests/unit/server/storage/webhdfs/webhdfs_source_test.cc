@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "server/base/clock.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/ranged_source.h"
@@ -105,6 +107,29 @@ TEST_F(WebHdfsSourceTest, AFileThatIsAnotherIsNeverGiven) {
       absl::NotFoundError("a: was deleted since the dataset was indexed"));
 }
 
+TEST_F(WebHdfsSourceTest, WithoutNumbersTheChecksumTellsFilesApart) {
+  server_.ForgetNumbers(true);
+  const ReadRequest request = Put("a", std::string(2500, 'a'));
+  EXPECT_EQ(*Read(request), std::string(2500, 'a'));
+  // It has the same size, and the same time.
+  server_.Put("/p/a", std::string(2500, 'b'));
+  EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+  server_.Put("/p/a", std::string(2500, 'a'));
+  EXPECT_EQ(*Read(request), std::string(2500, 'a'));
+  // Its checksum cannot be had for a while.
+  std::atomic<int> asked = 0;
+  const auto faults = server_.SetFaults([&](const HdfsServer::Asked& sent) {
+    const bool spoils =
+        sent.target.find("CHECKSUM") != sent.target.npos && asked++ < 4;
+    return spoils ? http::Fault::kTruncate : http::Fault::kNone;
+  });
+  EXPECT_EQ(*Read(request), std::string(2500, 'a'));
+  server_.Remove("/p/a");
+  EXPECT_EQ(
+      Read(request).status(),
+      absl::NotFoundError("a: was deleted since the dataset was indexed"));
+}
+
 TEST_F(WebHdfsSourceTest, AFileReplacedAmidIsNeverMixed) {
   const ReadRequest request = Put("a", std::string(9000, 'a'));
   std::atomic<int> asked = 0;
@@ -113,6 +138,55 @@ TEST_F(WebHdfsSourceTest, AFileReplacedAmidIsNeverMixed) {
     return http::Fault::kNone;
   });
   EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+}
+
+TEST_F(WebHdfsSourceTest, ALateAnswerAboutAVersionIsAskedForAgain) {
+  const ReadRequest request = Put("a", "hello");
+  base::FakeClock clock;
+  const auto engine = *http::Engine::Create({16, &clock});
+  http::Client client(engine.get(), Options(), 1);
+  http::HedgeOptions soon;
+  soon.first_delay_nanos = 10'000'000;
+  std::optional<VersionedSource> versioned;  // goes after what is below it
+  http::RangedSource ranged(&client, &protocol_);
+  versioned.emplace(&client, &ranged, soon);
+  std::latch read(1);
+  std::atomic<int> looks = 0;
+  const auto faults = server_.SetFaults([&](const HdfsServer::Asked& asked) {
+    if (asked.target.find("GETFILESTATUS") != asked.target.npos &&
+        looks++ == 0) {
+      clock.Advance(soon.first_delay_nanos);
+      read.wait();
+    }
+    return http::Fault::kNone;
+  });
+  EXPECT_EQ(*ReadText(*versioned, request), "hello");
+  read.count_down();
+  EXPECT_EQ(looks, 2);
+}
+
+TEST_F(WebHdfsSourceTest, AnAnswerThatEndsEarlyIsNoNewVersion) {
+  const ReadRequest request = Put("a", "hello");
+  // A data node that has less of the file.
+  const http::HttpServer stale(
+      [](const HdfsServer::Asked&, http::HttpServer::Peer& peer) {
+        peer.Answer(200, "", "hel");
+      });
+  server_.LeadTo(stale.url());
+  EXPECT_EQ(
+      Read(request).status(),
+      absl::UnavailableError("a: the data nodes send less of it than it has"));
+  // A connection that is lost, where its end is that of the answer.
+  std::atomic<int> asked = 0;
+  const http::HttpServer careless(
+      [&](const HdfsServer::Asked&, http::HttpServer::Peer& peer) {
+        peer.Send(asked++ == 0 ? "HTTP/1.1 200 OK\r\n\r\nhel"
+                               : "HTTP/1.1 200 OK\r\n\r\nhello");
+        peer.Close();
+      });
+  server_.LeadTo(careless.url());
+  EXPECT_EQ(*Read(request), "hello");
+  EXPECT_EQ(asked, 2);
 }
 
 TEST_F(WebHdfsSourceTest, NameNodesLeadToWebServersOnly) {

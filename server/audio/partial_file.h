@@ -1,0 +1,57 @@
+#ifndef FOREBAY_SERVER_AUDIO_PARTIAL_FILE_H_
+#define FOREBAY_SERVER_AUDIO_PARTIAL_FILE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/types/span.h"
+
+namespace forebay::audio {
+
+// The bytes of a file that are at hand: all, or its first ones, or these and
+// its last ones. Notes whether others were wanted. Not thread-safe; borrows the
+// bytes; never blocks; no errors.
+class PartialFile {
+ public:
+  explicit PartialFile(absl::Span<const std::uint8_t> whole)
+      : size_(whole.size()), head_(whole) {}
+  // `size`: of the file, which has both.
+  PartialFile(std::uint64_t size, absl::Span<const std::uint8_t> head,
+              absl::Span<const std::uint8_t> tail)
+      : size_(size), head_(head), tail_(tail) {}
+
+  std::uint64_t size() const { return size_; }
+  absl::Span<const std::uint8_t> head() const { return head_; }
+  bool is_whole() const { return head_.size() == size_; }
+  bool lacked_bytes() const { return lacked_bytes_; }
+
+  // Copies `count` bytes from `at` on, or as many as there are before the
+  // file's end, or before some that are not at hand. Returns how many.
+  std::size_t Read(std::uint64_t at, std::size_t count, void* out) {
+    if (at >= size_) return 0;
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(count, size_ - at));
+    const std::uint64_t tail_begin = size_ - tail_.size();
+    absl::Span<const std::uint8_t> there;
+    if (at < head_.size()) {
+      there = head_.subspan(at, wanted);
+    } else if (at >= tail_begin) {
+      there = tail_.subspan(at - tail_begin, wanted);
+    }
+    if (there.size() < wanted) lacked_bytes_ = true;
+    if (!there.empty()) std::memcpy(out, there.data(), there.size());
+    return there.size();
+  }
+
+ private:
+  std::uint64_t size_;
+  absl::Span<const std::uint8_t> head_;
+  absl::Span<const std::uint8_t> tail_;
+  bool lacked_bytes_ = false;
+};
+
+}  // namespace forebay::audio
+
+#endif  // FOREBAY_SERVER_AUDIO_PARTIAL_FILE_H_

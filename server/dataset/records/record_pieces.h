@@ -1,0 +1,45 @@
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_RECORD_PIECES_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_RECORD_PIECES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/dataset/records/record_format.h"
+#include "server/dataset/records/record_index.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/gathered/pieces.h"
+
+namespace forebay::dataset::records {
+
+// The pieces of files that an index's records are gathered of, as their keys
+// tell. As Pieces says; shares the index and the format that it was made with.
+class RecordPieces final : public storage::gathered::Pieces {
+ public:
+  RecordPieces(std::shared_ptr<const RecordIndex> index,
+               std::shared_ptr<const RecordFormat> format)
+      : index_(std::move(index)), format_(std::move(format)) {}
+
+  std::uint64_t OwnSize(const std::string& object,
+                        std::uint64_t size) const override;
+  absl::StatusOr<std::vector<storage::gathered::Piece>> Find(
+      const std::string& object, std::uint64_t offset,
+      std::uint64_t length) const override;
+
+ private:
+  const std::shared_ptr<const RecordIndex> index_;
+  const std::shared_ptr<const RecordFormat> format_;
+};
+
+// Returns the root itself if the index's records are all in one piece each.
+std::shared_ptr<const storage::Root> WithPieces(
+    std::shared_ptr<const storage::Root> root,
+    std::shared_ptr<const RecordIndex> index,
+    std::shared_ptr<const RecordFormat> format);
+
+}  // namespace forebay::dataset::records
+
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_RECORD_PIECES_H_

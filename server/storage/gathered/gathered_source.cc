@@ -1,0 +1,356 @@
+#include "server/storage/gathered/gathered_source.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/bytes.h"
+#include "server/base/status.h"
+#include "server/storage/gathered/gathered_root.h"
+
+// A gathering reads some pieces, waits for all of them, and reads the next
+// ones, until it has all bytes. Whoever comes last reads on: the thread that
+// began the reads, or that of the last one that is done.
+
+namespace forebay::storage::gathered {
+namespace {
+
+// Those of readers above count up from 1.
+constexpr std::uint64_t kOwnTickets = std::uint64_t{1} << 63;
+
+void Complete(ReadRequest& request, absl::Status status) {
+  const ReadDone done = std::exchange(request.done, nullptr);
+  done(std::move(status));
+}
+
+absl::Status Leaving(const std::string& object) {
+  return absl::CancelledError(
+      absl::StrCat(object, ": the daemon is shutting down"));
+}
+
+}  // namespace
+
+class GatheredSource::Gathering
+    : public std::enable_shared_from_this<Gathering> {
+ public:
+  Gathering(GatheredSource* source, ReadRequest request,
+            std::vector<Piece> pieces)
+      : source_(source),
+        request_(std::move(request)),
+        pieces_(std::move(pieces)) {}
+  ~Gathering();
+
+  // Adds the next reads. EndReads is to be called once they were begun.
+  void BeginReads(std::vector<ReadRequest>* reads);
+  void EndReads() {
+    if (Arrive()) ReadOn();
+  }
+  // Adds a reader. Returns the tickets of the reads that it has a part in.
+  std::vector<std::uint64_t> Join(const ReadPurpose& purpose);
+
+ private:
+  const GatheredRoot& root() const {
+    return static_cast<const GatheredRoot&>(*request_.root);
+  }
+  ReadRequest ReadOf(const Piece& piece, std::uint64_t at);
+  void Take(const Piece& piece, std::uint64_t at,
+            absl::StatusOr<ReadResult> result);
+  absl::Status Copy(const Piece& piece, std::uint64_t at,
+                    const ReadResult& result);
+  // Returns whether all of the reads that were begun are done.
+  bool Arrive();
+  // Reads on, or finishes.
+  void ReadOn();
+  void Finish();
+
+  GatheredSource* const source_;
+  ReadRequest request_;  // its `done` is null once it was called
+  // Used by whoever reads on.
+  const std::vector<Piece> pieces_;
+  std::size_t next_piece_ = 0;
+  std::uint64_t within_ = 0;  // bytes of that piece that were read
+  std::uint64_t at_ = 0;      // bytes that were read
+
+  base::Mutex mutex_;
+  std::size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;  // reads, and their begin
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);      // the first error
+  bool has_all_ ABSL_GUARDED_BY(mutex_) = false;     // the caller
+  ReadResult result_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<std::uint8_t> buffer_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> tickets_ ABSL_GUARDED_BY(mutex_);  // of reads
+  std::vector<ReadPurpose> joined_ ABSL_GUARDED_BY(mutex_);
+};
+
+GatheredSource::Gathering::~Gathering() {
+  // The source below has dropped a read.
+  if (request_.done != nullptr) Complete(request_, Leaving(request_.object));
+  base::MutexLock lock(&source_->mutex_);
+  if (--source_->in_flight_ == 0) source_->quiet_.NotifyAll();
+}
+
+void GatheredSource::Gathering::BeginReads(std::vector<ReadRequest>* reads) {
+  const std::size_t before = reads->size();
+  // If the caller has the bytes, one read tells whether it needs others.
+  const bool asks = at_ == 0 && request_.unless.has_value();
+  const std::size_t most = asks ? 1 : kMostPieces;
+  std::uint64_t left = kMostAtOnce;
+  std::vector<std::uint64_t> tickets;
+  while (reads->size() - before < most && left > 0 &&
+         next_piece_ < pieces_.size()) {
+    Piece piece = pieces_[next_piece_];
+    piece.offset += within_;
+    piece.length = std::min(piece.length - within_, left);
+    reads->push_back(ReadOf(piece, at_));
+    if (reads->back().ticket != 0) tickets.push_back(reads->back().ticket);
+    if (asks) reads->back().unless = request_.unless;
+    within_ += piece.length;
+    at_ += piece.length;
+    left -= piece.length;
+    if (within_ < pieces_[next_piece_].length) continue;
+    ++next_piece_;
+    within_ = 0;
+  }
+  base::MutexLock lock(&mutex_);
+  missing_ = reads->size() - before + 1;
+  tickets_ = std::move(tickets);
+}
+
+ReadRequest GatheredSource::Gathering::ReadOf(const Piece& piece,
+                                              std::uint64_t at) {
+  ReadRequest read;
+  read.root = root().root();
+  read.object = request_.object;
+  read.version = root().OwnVersion(request_.object, request_.version);
+  read.layout = request_.layout;
+  read.uncached = request_.uncached;
+  read.purpose = request_.purpose;
+  read.sample = request_.sample;
+  if (request_.ticket != 0) read.ticket = source_->NewTicket();
+  read.offset = piece.offset;
+  read.length = piece.length;
+  read.done = [self = shared_from_this(), piece,
+               at](absl::StatusOr<ReadResult> result) {
+    self->Take(piece, at, std::move(result));
+  };
+  return read;
+}
+
+std::vector<std::uint64_t> GatheredSource::Gathering::Join(
+    const ReadPurpose& purpose) {
+  base::MutexLock lock(&mutex_);
+  joined_.push_back(purpose);
+  return tickets_;
+}
+
+void GatheredSource::Gathering::Take(const Piece& piece, std::uint64_t at,
+                                     absl::StatusOr<ReadResult> result) {
+  const absl::Status status =
+      result.ok() ? Copy(piece, at, *result) : result.status();
+  if (result.ok()) result->bytes = {};
+  {
+    base::MutexLock lock(&mutex_);
+    if (status_.ok()) status_ = status;
+    if (status.ok()) result_ = *std::move(result);
+  }
+  if (Arrive()) ReadOn();
+}
+
+absl::Status GatheredSource::Gathering::Copy(const Piece& piece,
+                                             std::uint64_t at,
+                                             const ReadResult& result) {
+  std::shared_ptr<std::uint8_t> buffer;
+  {
+    base::MutexLock lock(&mutex_);
+    if (result.bytes.size() == 0 && request_.unless.has_value()) {
+      has_all_ = true;
+      return absl::OkStatus();
+    }
+    if (buffer_ == nullptr) buffer_ = source_->buffers_->Take(request_.length);
+    buffer = buffer_;
+  }
+  if (buffer == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(request_.object, ": there is no memory for ",
+                     request_.length, " bytes"));
+  }
+  if (result.bytes.size() != piece.length) {
+    return absl::DataLossError(absl::StrCat(
+        request_.object, ": only ", result.bytes.size(), " of ", piece.length,
+        " bytes at byte ", piece.offset, " could be read"));
+  }
+  std::copy_n(result.bytes.data(), piece.length, buffer.get() + at);
+  return absl::OkStatus();
+}
+
+bool GatheredSource::Gathering::Arrive() {
+  base::MutexLock lock(&mutex_);
+  return --missing_ == 0;
+}
+
+void GatheredSource::Gathering::ReadOn() {
+  // Reads may be done at once: then this goes on here, and not within itself.
+  for (;;) {
+    {
+      base::MutexLock lock(&mutex_);
+      if (!status_.ok() || has_all_) break;
+    }
+    if (next_piece_ == pieces_.size()) break;
+    std::vector<ReadRequest> reads;
+    BeginReads(&reads);
+    std::vector<std::uint64_t> tickets;
+    for (const ReadRequest& read : reads) tickets.push_back(read.ticket);
+    source_->ReadBelow(absl::MakeSpan(reads));
+    std::vector<ReadPurpose> joined;
+    {
+      base::MutexLock lock(&mutex_);
+      joined = joined_;
+    }
+    if (!joined.empty() && source_->Enter()) {
+      for (const ReadPurpose& purpose : joined) {
+        for (const std::uint64_t ticket : tickets)
+          source_->below_->Share(ticket, purpose);
+      }
+      source_->Leave();
+    }
+    if (!Arrive()) return;
+  }
+  Finish();
+}
+
+void GatheredSource::Gathering::Finish() {
+  if (request_.ticket != 0) source_->Forget(request_.ticket);
+  absl::StatusOr<ReadResult> result;
+  {
+    base::MutexLock lock(&mutex_);
+    if (status_.ok()) {
+      result = std::move(result_);
+      if (!has_all_)
+        result->bytes = base::Bytes(buffer_, {buffer_.get(), request_.length});
+    } else {
+      result = status_;
+    }
+    buffer_.reset();
+  }
+  const ReadDone done = std::exchange(request_.done, nullptr);
+  done(std::move(result));
+}
+
+bool GatheredSource::Leads(const Root& root) {
+  return dynamic_cast<const GatheredRoot*>(&root) != nullptr;
+}
+
+GatheredSource::~GatheredSource() {
+  base::MutexLock lock(&mutex_);
+  while (in_flight_ > 0) quiet_.Wait(&mutex_);
+}
+
+void GatheredSource::Read(absl::Span<ReadRequest> requests) {
+  std::vector<ReadRequest> below;
+  std::vector<std::shared_ptr<Gathering>> gatherings;
+  for (ReadRequest& request : requests)
+    Sort(std::move(request), &below, &gatherings);
+  if (!below.empty()) ReadBelow(absl::MakeSpan(below));
+  for (const auto& gathering : gatherings) gathering->EndReads();
+}
+
+void GatheredSource::Sort(ReadRequest request, std::vector<ReadRequest>* below,
+                          std::vector<std::shared_ptr<Gathering>>* gatherings) {
+  const auto* const root =
+      dynamic_cast<const GatheredRoot*>(request.root.get());
+  if (root == nullptr) {
+    return Complete(request, absl::InvalidArgumentError(absl::StrCat(
+                                 request.object, ": ", request.root->uri(),
+                                 " has nothing that is gathered")));
+  }
+  const std::uint64_t size = request.version.size;
+  if (request.offset > size || request.length > size - request.offset) {
+    return Complete(
+        request, absl::InvalidArgumentError(absl::StrCat(
+                     request.object, ": ", request.length, " bytes from byte ",
+                     request.offset, " on are outside of it")));
+  }
+  const ObjectVersion own = root->OwnVersion(request.object, request.version);
+  const std::uint64_t end = request.offset + request.length;
+  if (end <= own.size || request.length == 0) {
+    request.offset = std::min(request.offset, own.size);
+    request.version = own;
+    request.root = root->root();
+    below->push_back(std::move(request));
+    return;
+  }
+  const std::uint64_t begin = std::max(request.offset, own.size);
+  auto found = root->pieces().Find(request.object, begin, end - begin);
+  if (!found.ok())
+    return Complete(request, base::Annotate(found.status(), request.object));
+  std::vector<Piece> pieces = *std::move(found);
+  if (request.offset < own.size)
+    pieces.insert(pieces.begin(), {request.offset, own.size - request.offset});
+  const std::uint64_t ticket = request.ticket;
+  {
+    base::MutexLock lock(&mutex_);
+    ++in_flight_;
+  }
+  const auto gathering =
+      std::make_shared<Gathering>(this, std::move(request), std::move(pieces));
+  if (ticket != 0) {
+    base::MutexLock lock(&mutex_);
+    by_ticket_[ticket] = gathering;
+  }
+  gathering->BeginReads(below);
+  gatherings->push_back(gathering);
+}
+
+void GatheredSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  std::shared_ptr<Gathering> gathering;
+  {
+    base::MutexLock lock(&mutex_);
+    const auto found = by_ticket_.find(ticket);
+    if (found != by_ticket_.end()) gathering = found->second.lock();
+  }
+  std::vector<std::uint64_t> tickets = {ticket};
+  if (gathering != nullptr) tickets = gathering->Join(purpose);
+  if (!Enter()) return;
+  for (const std::uint64_t one : tickets) below_->Share(one, purpose);
+  Leave();
+}
+
+void GatheredSource::Stop() {
+  base::MutexLock lock(&mutex_);
+  stopped_ = true;
+  while (asking_ > 0) quiet_.Wait(&mutex_);
+}
+
+bool GatheredSource::Enter() {
+  base::MutexLock lock(&mutex_);
+  if (stopped_) return false;
+  ++asking_;
+  return true;
+}
+
+void GatheredSource::Leave() {
+  base::MutexLock lock(&mutex_);
+  if (--asking_ == 0) quiet_.NotifyAll();
+}
+
+void GatheredSource::ReadBelow(absl::Span<ReadRequest> requests) {
+  if (!Enter()) {
+    for (ReadRequest& request : requests)
+      Complete(request, Leaving(request.object));
+    return;
+  }
+  below_->Read(requests);
+  Leave();
+}
+
+void GatheredSource::Forget(std::uint64_t ticket) {
+  base::MutexLock lock(&mutex_);
+  by_ticket_.erase(ticket);
+}
+
+std::uint64_t GatheredSource::NewTicket() {
+  base::MutexLock lock(&mutex_);
+  return kOwnTickets + ++tickets_;
+}
+
+}  // namespace forebay::storage::gathered

@@ -1,0 +1,22 @@
+#include "server/storage/webhdfs/file_checksum.h"
+
+#include "server/base/status.h"
+#include "server/storage/webhdfs/file_status.h"
+
+namespace forebay::storage::webhdfs {
+
+absl::StatusOr<http::Call> ChecksumCall(const HdfsRoot& root,
+                                        std::string_view object) {
+  http::Call call;
+  FOREBAY_ASSIGN_OR_RETURN(call.request.url, root.ChecksumUrl(object));
+  // Name nodes lead to hosts of their own choice.
+  call.request.refuse_link_local = true;
+  call.fault = &FaultOf;
+  call.follow = &DataNodeOf;
+  call.judge = [](const http::Answer& answer) {
+    return ParseChecksum(answer.body).status();
+  };
+  return call;
+}
+
+}  // namespace forebay::storage::webhdfs

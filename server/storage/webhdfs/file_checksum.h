@@ -1,0 +1,22 @@
+#ifndef FOREBAY_SERVER_STORAGE_WEBHDFS_FILE_CHECKSUM_H_
+#define FOREBAY_SERVER_STORAGE_WEBHDFS_FILE_CHECKSUM_H_
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/storage/http/client.h"
+#include "server/storage/webhdfs/hdfs_root.h"
+
+namespace forebay::storage::webhdfs {
+
+// Returns the call that asks for a file's checksum, without its `done`: its
+// answer is one for ParseChecksum. The name node leads to a data node, which
+// asks those that have the file's blocks. A gateway answers itself; its error
+// is INVALID_ARGUMENT if it knows no checksums. Never blocks. INVALID_ARGUMENT
+// gives the reason only: no file can have that name.
+absl::StatusOr<http::Call> ChecksumCall(const HdfsRoot& root,
+                                        std::string_view object);
+
+}  // namespace forebay::storage::webhdfs
+
+#endif  // FOREBAY_SERVER_STORAGE_WEBHDFS_FILE_CHECKSUM_H_

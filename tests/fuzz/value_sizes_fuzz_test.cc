@@ -1,0 +1,61 @@
+// The file that keeps lengths that were measured: whatever its bytes, reading
+// it gives an error, or sizes that can be used.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "absl/types/span.h"
+#include "server/dataset/index_file.h"
+#include "server/survey/value_sizes_file.h"
+#include "tests/fuzz/require.h"
+#include "tests/unit/server/base/ample_budget.h"
+
+namespace {
+
+using forebay::dataset::kIndexFileChecksumBytes;
+using forebay::dataset::SealIndexFile;
+using forebay::fuzz::Require;
+using forebay::survey::DecodeValueSizes;
+using forebay::survey::EncodeValueSizes;
+using forebay::survey::ValueSizes;
+
+constexpr std::size_t kSamplesAt = 16;  // in the header
+constexpr std::size_t kCountAt = 32;
+
+void Read(absl::Span<const std::uint8_t> bytes) {
+  if (bytes.size() < kCountAt + sizeof(std::uint64_t)) return;
+  forebay::dataset::Version samples;
+  std::memcpy(samples.data(), bytes.data() + kSamplesAt, samples.size());
+  std::uint64_t count = 0;
+  std::memcpy(&count, bytes.data() + kCountAt, sizeof(count));
+  forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "sizes");
+  forebay::dataset::IndexFileReader file(bytes);
+  const auto decoded = DecodeValueSizes(file, samples, count, memory);
+  if (!decoded.ok()) return;
+  const ValueSizes& sizes = **decoded;
+  Require(sizes.size() == count);
+  for (std::uint64_t id = 0; id < count; ++id)
+    Require(sizes.Of(id).size <= ValueSizes::kMostSize);
+  const std::string again = EncodeValueSizes(sizes, samples);
+  Require(std::equal(bytes.begin(), bytes.end(), again.begin(), again.end(),
+                     [](std::uint8_t a, char b) {
+                       return a == static_cast<std::uint8_t>(b);
+                     }));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  Read({data, size});
+  // The same with a checksum that is right.
+  std::string sealed(reinterpret_cast<const char*>(data), size);
+  if (sealed.size() >= kIndexFileChecksumBytes)
+    sealed.resize(sealed.size() - kIndexFileChecksumBytes);
+  SealIndexFile(sealed);
+  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
+  return 0;
+}

@@ -1,0 +1,224 @@
+// Rows that are gathered: those of several datasets that are read, and those of
+// which chunks all over the file have parts.
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
+#include "server/dataset/hdf5/hdf5_format.h"
+#include "server/dataset/hdf5/path_pattern.h"
+#include "server/dataset/records/packed_keys.h"
+#include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
+#include "tests/unit/server/dataset/hdf5/read_rows.h"
+
+namespace forebay::dataset::hdf5 {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr std::size_t kMostColumns = 15;
+
+class SeveralDatasetsTest : public ::testing::Test {
+ protected:
+  // Those that can be read together: with as many rows, and of one group's
+  // objects or of none.
+  static std::vector<std::vector<GoldenColumn>> Together(
+      const GoldenHdf5& golden) {
+    std::map<std::pair<std::uint64_t, std::string>, std::vector<GoldenColumn>>
+        found;
+    for (const GoldenColumn& column : golden.columns) {
+      if (column.path == "compact") continue;
+      const auto pattern = SplitPattern(column.path);
+      auto& some = found[{column.rows,
+                          pattern.has_value() ? pattern->group + "/*" : ""}];
+      if (some.size() < kMostColumns) some.push_back(column);
+    }
+    std::vector<std::vector<GoldenColumn>> together;
+    for (auto& [key, some] : found) {
+      if (some.size() > 1) together.push_back(std::move(some));
+    }
+    return together;
+  }
+
+  absl::StatusOr<std::vector<Column>> ColumnsOf(
+      const std::string& file, const std::vector<GoldenColumn>& golden) {
+    std::vector<Column> columns;
+    for (const GoldenColumn& one : golden) {
+      auto column = FindColumn(file, one.path, false, &memory_);
+      if (!column.ok()) return column.status();
+      columns.push_back(*std::move(column));
+    }
+    return columns;
+  }
+
+  absl::StatusOr<records::FileRecords> Find(const std::string& file,
+                                            const Hdf5Format& format) {
+    int reads = 0;
+    return FindRows(file, format, {}, &memory_, &reads);
+  }
+
+  base::MemoryBudget budget_{1 << 26};
+  base::WorkingMemory memory_{&budget_, "a test"};
+};
+
+TEST_F(SeveralDatasetsTest, AreEachWhatH5pyReads) {
+  std::size_t gathered = 0;
+  for (const GoldenHdf5& golden : GoldenHdf5s()) {
+    const std::string file = GoldenFile(golden.file);
+    for (const std::vector<GoldenColumn>& together : Together(golden)) {
+      SCOPED_TRACE(golden.file + " " + together.front().path);
+      auto columns = ColumnsOf(file, together);
+      ASSERT_TRUE(columns.ok()) << columns.status();
+      // Some are kept, as if they were small.
+      for (Column& column : *columns)
+        column.is_kept = column.path.size() % 3 == 0;
+      const Hdf5Format written(*columns, &budget_);
+      const auto format = Hdf5Format::Parse(written.text(), &budget_);
+      ASSERT_TRUE(format.ok()) << format.status();
+      const auto found = Find(file, **format);
+      ASSERT_TRUE(found.ok()) << found.status();
+      const auto values = ReadRows(file, **format, *found, together.size());
+      ASSERT_TRUE(values.ok()) << values.status();
+      for (std::size_t i = 0; i < together.size(); ++i) {
+        SCOPED_TRACE(together[i].path);
+        const std::string& value = (*values)[i];
+        EXPECT_EQ(value.size(), together[i].bytes);
+        EXPECT_EQ(
+            crc32(0, AsBytes(value).data(), static_cast<uInt>(value.size())),
+            together[i].crc);
+      }
+      gathered +=
+          found->begins.empty() || found->begins[0] < file.size() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(gathered, 6u);
+}
+
+// Behind the file's own bytes, one behind the other, or with it.
+TEST_F(SeveralDatasetsTest, RowsOfTheSameChunksShareAnExtent) {
+  const std::string file = GoldenFile("chunks_latest.h5");
+  std::vector<Column> columns;
+  for (const char* const path : {"first/gzip", "first/lzf_parts"}) {
+    auto column = FindColumn(file, path, false, &memory_);
+    ASSERT_TRUE(column.ok()) << column.status();
+    columns.push_back(*std::move(column));
+  }
+  const Hdf5Format format(columns, nullptr);
+  const auto found = Find(file, format);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_THAT(found->begins, SizeIs(20));
+  std::uint64_t end = file.size();
+  int extents = 0;
+  for (std::size_t i = 0; i < found->begins.size(); ++i) {
+    if (i > 0 && found->begins[i] == found->begins[i - 1]) {
+      EXPECT_EQ(found->ends[i], found->ends[i - 1]);
+      continue;
+    }
+    EXPECT_EQ(found->begins[i], end);
+    end = found->ends[i];
+    ++extents;
+  }
+  EXPECT_EQ(extents, 5);  // chunks begin with rows 0, 7, 8, 14, 16
+}
+
+// One that is scattered lies behind the file as well.
+TEST_F(SeveralDatasetsTest, ChunksOfARowMayLieFarApart) {
+  const std::string file = GoldenFile("apart_latest.h5");
+  for (const char* const path : {"packed", "plain"}) {
+    const auto column = FindColumn(file, path, false, &memory_);
+    ASSERT_TRUE(column.ok()) << column.status();
+    const Hdf5Format format({*column}, nullptr);
+    const auto found = Find(file, format);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_GE(found->begins[0], file.size());
+    EXPECT_LT(found->ends.back() - file.size(), 60'000u);  // all rows together
+  }
+}
+
+// Whatever byte is another one, a row is that of some file, or an error.
+TEST_F(SeveralDatasetsTest, OtherKeysDoNoHarm) {
+  const std::string file = GoldenFile("chunks_latest.h5");
+  std::vector<Column> columns;
+  for (const char* const path :
+       {"first/all", "first/all_parts", "fill/zeros"}) {
+    auto column = FindColumn(file, path, false, &memory_);
+    ASSERT_TRUE(column.ok()) << column.status();
+    columns.push_back(*std::move(column));
+  }
+  const Hdf5Format format(columns, &budget_);
+  const auto found = Find(file, format);
+  ASSERT_TRUE(found.ok()) << found.status();
+  records::KeyReader keys(found->keys.bytes);
+  ASSERT_TRUE(keys.Next());
+  std::mt19937 random(1);
+  std::vector<FieldValue> values(columns.size());
+  for (int i = 0; i < 20'000; ++i) {
+    std::string key = keys.key();
+    for (int k = 0; k < 1 + i % 3; ++k)
+      key[random() % key.size()] = static_cast<char>(random());
+    const auto pieces = format.PiecesOf(key);
+    const std::string record(random() % 500, 'x');
+    std::vector<std::uint8_t> scratch;
+    const auto ask =
+        [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+      if (bytes > 1 << 20) return absl::ResourceExhaustedError("too many");
+      scratch.resize(bytes);
+      return absl::MakeSpan(scratch);
+    };
+    const UnpackRoom room = ask;
+    MadeValues made(&room);
+    const absl::Status status = format.ReadKeyedValues(
+        key, AsBytes(record), absl::MakeSpan(values), &made);
+    EXPECT_TRUE(pieces.ok() || !status.ok());
+  }
+}
+
+// A dataset's room to unpack in serves the next one, too: it is asked for once.
+TEST_F(SeveralDatasetsTest, UnpackOneAfterTheOther) {
+  const std::string file = GoldenFile("chunks_latest.h5");
+  std::vector<Column> columns;
+  for (const char* const path :
+       {"first/all", "first/gzip", "first/all_parts"}) {
+    auto column = FindColumn(file, path, false, &memory_);
+    ASSERT_TRUE(column.ok()) << column.status();
+    columns.push_back(*std::move(column));
+  }
+  const Hdf5Format format(columns, nullptr);
+  const auto found = Find(file, format);
+  ASSERT_TRUE(found.ok()) << found.status();
+  records::KeyReader keys(found->keys.bytes);
+  ASSERT_TRUE(keys.Next());
+  std::string record;
+  const auto pieces = format.PiecesOf(keys.key());
+  ASSERT_TRUE(pieces.ok()) << pieces.status();
+  for (const auto& piece : *pieces)
+    record += file.substr(piece.offset, piece.length);
+  std::vector<std::uint8_t> scratch;
+  const auto ask = [&](std::uint64_t bytes) {
+    EXPECT_TRUE(scratch.empty()) << "asked twice";
+    scratch.resize(bytes);
+    return absl::MakeSpan(scratch);
+  };
+  const UnpackRoom room = ask;
+  MadeValues made(&room);
+  std::vector<FieldValue> values(3);
+  ASSERT_TRUE(format
+                  .ReadKeyedValues(keys.key(), AsBytes(record),
+                                   absl::MakeSpan(values), &made)
+                  .ok());
+  EXPECT_EQ(made.bytes(), 3 * columns[0].row_bytes);
+  // No more than the largest of them needs.
+  EXPECT_LT(scratch.size(), 4000u);
+}
+
+}  // namespace
+}  // namespace forebay::dataset::hdf5

@@ -1,0 +1,154 @@
+#include "server/dataset/records/record_pieces.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/dataset/records/packed_keys.h"
+#include "server/storage/gathered/gathered_root.h"
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
+
+namespace forebay::dataset::records {
+namespace {
+
+using storage::gathered::Piece;
+using testing::ElementsAre;
+
+// Keys are pieces as a text: "offset+length,offset+length".
+class KeyedFormat final : public RecordFormat {
+ public:
+  const std::string& text() const override { return text_; }
+  absl::StatusOr<std::unique_ptr<RecordParser>> Parse(
+      const storage::ListedObject&, const ReadSizes&,
+      base::WorkingMemory*) const override {
+    return absl::UnimplementedError("parses nothing");
+  }
+  std::vector<Field> FieldsOf(const RecordIndex&) const override { return {}; }
+  absl::StatusOr<std::vector<Piece>> PiecesOf(
+      std::string_view key) const override {
+    std::vector<Piece> pieces;
+    for (const auto word : absl::StrSplit(std::string(key), ',')) {
+      const std::vector<std::string> parts =
+          absl::StrSplit(word, absl::MaxSplits('+', 1));
+      Piece piece;
+      if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &piece.offset) ||
+          !absl::SimpleAtoi(parts[1], &piece.length))
+        return absl::DataLossError("is no key");
+      pieces.push_back(piece);
+    }
+    return pieces;
+  }
+
+ private:
+  const std::string text_ = "keyed";
+};
+
+struct Row {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::string key;
+};
+
+FileRecords RecordsOf(const std::vector<Row>& rows,
+                      base::WorkingMemory& memory) {
+  FileRecords records;
+  KeyPacker keys;
+  for (const Row& row : rows) {
+    records.begins.push_back(row.begin);
+    records.ends.push_back(row.end);
+    EXPECT_TRUE(keys.Add(row.key, memory).ok());
+  }
+  records.keys = keys.Take();
+  return records;
+}
+
+// The first file has a row of its own bytes, and two that are gathered, of
+// which one is that of two records; the second has none.
+const std::vector<Row> kGathered = {{40, 50, "x"},
+                                    {100, 115, "90+10,3+5"},
+                                    {115, 118, "0+1,9+2"},
+                                    {115, 118, "0+1,9+2"}};
+
+absl::StatusOr<std::shared_ptr<const RecordIndex>> Build(
+    const std::vector<Row>& rows) {
+  base::WorkingMemory memory(base::AmpleBudget(), "an index");
+  std::vector<FileRecords> records;
+  records.push_back(RecordsOf(rows, memory));
+  records.push_back(RecordsOf({{0, 7, "y"}}, memory));
+  const std::vector<storage::ListedObject> files = {{"a", {100, 7}},
+                                                    {"b", {50, 8}}};
+  return BuildRecordIndex("keyed", files, std::move(records), memory);
+}
+
+TEST(RecordPiecesTest, FindsThePiecesOfRecords) {
+  const auto index = Build(kGathered);
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_TRUE((*index)->gathers());
+  EXPECT_EQ((*index)->GatheredSize(0), 118u);
+  EXPECT_EQ((*index)->GatheredSize(1), 50u);
+  const RecordPieces pieces(*index, std::make_shared<const KeyedFormat>());
+  EXPECT_EQ(pieces.OwnSize("a", 118), 100u);
+  EXPECT_EQ(pieces.OwnSize("a", 117), 117u);  // that of another index
+  EXPECT_EQ(pieces.OwnSize("b", 50), 50u);
+  EXPECT_EQ(pieces.OwnSize("c", 118), 118u);
+  EXPECT_THAT(*pieces.Find("a", 100, 15),
+              ElementsAre(Piece{90, 10}, Piece{3, 5}));
+  EXPECT_THAT(*pieces.Find("a", 104, 7),
+              ElementsAre(Piece{94, 6}, Piece{3, 1}));
+  EXPECT_THAT(*pieces.Find("a", 113, 4),
+              ElementsAre(Piece{6, 2}, Piece{0, 1}, Piece{9, 1}));
+  EXPECT_THAT(*pieces.Find("a", 117, 1), ElementsAre(Piece{10, 1}));
+  EXPECT_TRUE(absl::IsDataLoss(pieces.Find("a", 117, 2).status()));
+  EXPECT_TRUE(absl::IsDataLoss(pieces.Find("c", 117, 1).status()));
+}
+
+TEST(RecordPiecesTest, KeysMustTellOfPiecesOfTheFile) {
+  for (const char* const key :
+       {"90+10,3+4", "90+10,3+6", "90+11,3+4", "96+10,3+5", "0+0,0+15", "x",
+        "18446744073709551615+15", "1+18446744073709551615,0+16"}) {
+    const auto index = Build({{100, 115, key}});
+    ASSERT_TRUE(index.ok()) << index.status();
+    const RecordPieces pieces(*index, std::make_shared<const KeyedFormat>());
+    EXPECT_TRUE(absl::IsDataLoss(pieces.Find("a", 100, 15).status())) << key;
+  }
+}
+
+TEST(RecordPiecesTest, ExtentsBehindTheFileFollowOneAnother) {
+  const std::vector<std::vector<Row>> wrong = {
+      {{101, 115, ""}},                  // not at the end
+      {{99, 115, ""}},                   // from its own bytes on
+      {{100, 115, ""}, {116, 120, ""}},  // a gap
+      {{100, 115, ""}, {114, 120, ""}},  // one in the other
+      {{100, 115, ""}, {100, 116, ""}},  // two that begin alike
+      {{100, 115, ""}, {40, 50, ""}},    // own bytes behind that
+      {{100, 115, ""}, {115, 120, ""}, {100, 115, ""}},
+      {{100, 100, ""}},
+  };
+  for (const std::vector<Row>& rows : wrong)
+    EXPECT_TRUE(absl::IsDataLoss(Build(rows).status())) << rows.back().begin;
+}
+
+TEST(RecordPiecesTest, RootsDifferByWhatIsGathered) {
+  storage::MemorySource source;
+  const auto format = std::make_shared<const KeyedFormat>();
+  const auto index = *Build(kGathered);
+  const auto root = WithPieces(source.root(), index, format);
+  EXPECT_NE(root, source.root());
+  EXPECT_EQ(WithPieces(source.root(), *Build({{0, 9, ""}}), format),
+            source.root());
+  const auto other = *Build({{100, 115, "90+10,3+5"}});
+  const auto identity = root->identity();
+  if (identity == nullptr) return;
+  EXPECT_NE(*identity, *WithPieces(source.root(), other, format)->identity());
+  EXPECT_EQ(*identity, *WithPieces(source.root(), index, format)->identity());
+}
+
+}  // namespace
+}  // namespace forebay::dataset::records

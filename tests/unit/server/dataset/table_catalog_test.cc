@@ -1,0 +1,97 @@
+// Tables in memory, as the catalog is asked for them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/dataset.pb.h"
+#include "server/dataset/catalog.h"
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/scratch_tree.h"
+
+namespace forebay::dataset {
+namespace {
+
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr std::string_view kTable = "image,label\nb/2.jpg,7\na/1.jpg,-1\n";
+
+class TableCatalogTest : public testing::Test {
+ protected:
+  TableCatalogTest() : catalog_(Options()) {
+    tree_.Write("data/a/1.jpg", "x");
+    tree_.Write("data/b/2.jpg", "xy");
+  }
+
+  static CatalogOptions Options() {
+    CatalogOptions options;
+    options.scan_threads = 2;
+    options.budget = base::AmpleBudget();
+    options.wall_clock = [] { return std::int64_t{0}; };
+    return options;
+  }
+
+  absl::StatusOr<std::shared_ptr<const Dataset>> Open(std::string_view table) {
+    proto::DatasetSpec spec;
+    spec.set_format(proto::DatasetSpec::MANIFEST);
+    for (const char* const name : {"image", "label"}) {
+      spec.add_fields(name);
+      spec.add_columns(name);
+    }
+    return catalog_.Open(tree_.Root("data"), spec, source_, &warnings_, {},
+                         table);
+  }
+
+  ScratchTree tree_;
+  storage::MemorySource source_;  // nothing is read
+  Catalog catalog_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(TableCatalogTest, HasTheImagesOfItsRowsInTheirOrder) {
+  const auto dataset = *Open(kTable);
+  ASSERT_EQ(dataset->size(), 2);
+  EXPECT_EQ(dataset->At(0).object, "b/2.jpg");
+  EXPECT_EQ(dataset->At(0).length, 2);
+  std::vector<FieldValue> values(2);
+  dataset->ValuesOf(0, absl::MakeSpan(values));
+  EXPECT_EQ(std::get<std::int64_t>(values[1]), 7);
+  dataset->ValuesOf(1, absl::MakeSpan(values));
+  EXPECT_EQ(std::get<std::int64_t>(values[1]), -1);
+  EXPECT_EQ(dataset->uri(), tree_.path() + "/data");
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(TableCatalogTest, EqualTablesAreSharedWhileTheirImagesAreTheSame) {
+  const auto one = *Open(kTable);
+  EXPECT_EQ(&(*Open(kTable))->classes(), &one->classes());
+  const auto other = *Open("image,label\nb/2.jpg,8\na/1.jpg,-1\n");
+  EXPECT_NE(&other->classes(), &one->classes());
+  EXPECT_NE(other->version(), one->version());
+  tree_.Write("data/b/2.jpg", "xyz");
+  catalog_.MarkStale(*one);
+  const auto again = *Open(kTable);
+  EXPECT_NE(again->version(), one->version());
+  EXPECT_EQ(again->At(0).length, 3);
+}
+
+TEST_F(TableCatalogTest, ErrorsNameTheRow) {
+  const std::string begin = tree_.path() + "/data: the table: ";
+  const auto message = [&](std::string_view table) {
+    return std::string(Open(table).status().message());
+  };
+  EXPECT_THAT(message("image,label\na/1.jpg,0\nc.jpg,1\n"),
+              StartsWith(begin + "line 3: c.jpg: "));
+  EXPECT_THAT(message("image,label\n/etc/passwd,0\n"),
+              StartsWith(begin + "line 2: /etc/passwd: "));
+  EXPECT_THAT(message("image\na/1.jpg\n"), StartsWith(begin));
+  EXPECT_EQ(message(""), begin + "has no line of column names");
+  EXPECT_EQ(message("image,label\n"), begin + "has no rows");
+}
+
+}  // namespace
+}  // namespace forebay::dataset

@@ -1,0 +1,188 @@
+// A part that is taken behind ops of audio is made of a part of the array.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/pipeline/array_transform.h"
+#include "server/pipeline/workspace.h"
+#include "tests/unit/server/pipeline/audio/golden.h"
+#include "tests/unit/server/pipeline/spec.h"
+
+namespace forebay::pipeline {
+namespace {
+
+using audio::Clip;
+using audio::GoldenClip;
+using audio::Transformed;
+
+constexpr char kMono[] = "ops { to_mono {} } ";
+constexpr char kVol[] = "ops { vol { gain: 0.5 } } ";
+constexpr char kDown[] = "ops { resample { orig_freq: 441 new_freq: 160 } } ";
+constexpr char kUp[] = "ops { resample { orig_freq: 160 new_freq: 441 } } ";
+constexpr char kSame[] = "ops { resample { orig_freq: 8 new_freq: 8 } } ";
+constexpr char kCast[] =
+    "ops { to_dtype { dtype: FLOAT32 } } ops { normalize { mean: 0 std: 2 } } ";
+
+// Nothing is to look at these.
+constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
+
+std::unique_ptr<const ArrayTransform> Made(const std::string& ops,
+                                           const Array& array) {
+  auto made =
+      ArrayTransform::Create(Spec(ops).ops(), array.type, array.type.bytes);
+  EXPECT_TRUE(made.ok()) << made.status();
+  return *std::move(made);
+}
+
+// The result of ops that get no more of a clip than they say. `frames`: how
+// many that is.
+std::vector<float> TransformedPart(const std::string& ops, const Clip& clip,
+                                   const SampleKey& key,
+                                   std::uint64_t* frames) {
+  const auto made = Made(ops, clip.array);
+  const auto part = made->PartFor(clip.array, key);
+  EXPECT_TRUE(part.ok()) << part.status();
+  if (!part.ok()) return {};
+  *frames = part->length;
+  const std::size_t each = clip.values.size() / clip.array.type.shape[0];
+  // Of exactly the size that is asked for, for the sanitizers.
+  const auto begin =
+      clip.values.begin() + static_cast<std::ptrdiff_t>(part->begin * each);
+  const std::vector<float> kept(
+      begin, begin + static_cast<std::ptrdiff_t>(part->length * each));
+  Array array;
+  array.type = clip.array.type;
+  array.items = {reinterpret_cast<const std::uint8_t*>(kept.data()),
+                 kept.size() * sizeof(float)};
+  array.first = part->begin;
+  std::vector<float> out(made->output().tensor.bytes / sizeof(float), kPoison);
+  Workspace workspace({.scratch_bytes = 1 << 26});
+  const auto bytes =
+      made->Run(array, key, workspace,
+                {reinterpret_cast<std::uint8_t*>(out.data()), out.size() * 4});
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  out.resize(bytes.value_or(0) / sizeof(float));
+  return out;
+}
+
+// The same, of which the ops before the part make all.
+std::vector<float> PartOfTransformed(const std::string& before,
+                                     const std::string& part,
+                                     const std::string& behind,
+                                     const Clip& clip, const SampleKey& key) {
+  const std::vector<float> whole = Transformed(before, clip.array, key);
+  const auto made = Made(before, clip.array);
+  std::vector<std::uint64_t> shape = made->output().tensor.shape;
+  std::uint64_t each = 1;
+  for (std::size_t i = 1; i < shape.size(); ++i) each *= shape[i];
+  shape[0] = whole.size() / each;
+  const Clip between(shape, whole);
+  return Transformed(part + behind, between.array, key);
+}
+
+void ExpectEqual(const std::vector<float>& found,
+                 const std::vector<float>& wanted) {
+  ASSERT_EQ(found.size(), wanted.size());
+  if (found.empty()) return;
+  ASSERT_EQ(std::memcmp(found.data(), wanted.data(), found.size() * 4), 0);
+}
+
+struct Case {
+  std::string before;
+  std::string behind;
+};
+
+std::vector<Case> Cases() {
+  return {{kMono, ""},
+          {kVol, kMono},
+          {kDown, ""},
+          {kUp, ""},
+          {kSame, kVol},
+          {std::string(kMono) + kDown, kVol},
+          {std::string(kCast) + kDown + kVol + kMono, kCast},
+          {std::string(kUp) + kCast + kDown, kMono},
+          {"ops { slice { start: 7 } } " + std::string(kDown) + kUp, ""},
+          {std::string(kMono) + kUp,
+           "ops { spectrogram { n_fft: 16 hop_length: 5 } } "}};
+}
+
+TEST(ArrayTransformPartsTest, WindowsAreThoseOfTheWhole) {
+  const Clip clip = GoldenClip("stereo");
+  const std::string window = "ops { random_window { length: 300 } } ";
+  for (const Case& at : Cases()) {
+    SCOPED_TRACE(at.before + at.behind);
+    for (std::uint64_t sample = 0; sample < 20; ++sample) {
+      const SampleKey key{.seed = 5, .epoch = 1, .sample = sample};
+      std::uint64_t frames = 0;
+      ExpectEqual(
+          TransformedPart(at.before + window + at.behind, clip, key, &frames),
+          PartOfTransformed(at.before, window, at.behind, clip, key));
+      EXPECT_LT(frames, 1000u);  // of 300 at 441 Hz, and what filters look at
+    }
+  }
+}
+
+TEST(ArrayTransformPartsTest, SlicesAreThoseOfTheWhole) {
+  const Clip clip = GoldenClip("stereo");
+  const std::string slices[] = {
+      "ops { slice { stop: 1 } } ",
+      "ops { slice { start: -1 } } ",
+      "ops { slice { start: 3 stop: 90 } } ops { slice { start: 9 stop: 11 } }",
+      "ops { slice { start: -40 stop: -20 } } ",
+      "ops { slice { start: 5 stop: 5 } } ",
+      "ops { slice {} } "};
+  for (const Case& at : Cases()) {
+    if (at.behind.find("spectrogram") != std::string::npos) continue;
+    for (const std::string& slice : slices) {
+      SCOPED_TRACE(at.before + slice + at.behind);
+      std::uint64_t frames = 0;
+      ExpectEqual(
+          TransformedPart(at.before + slice + at.behind, clip, {}, &frames),
+          PartOfTransformed(at.before, slice, at.behind, clip, {}));
+    }
+  }
+}
+
+TEST(ArrayTransformPartsTest, PaddedWindowsHaveAllOfTheClip) {
+  const Clip clip({6, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const std::string window =
+      "ops { random_window { length: 40 pad_if_needed: true } } ";
+  for (const Case& at : Cases()) {
+    if (at.before.find("slice") != std::string::npos) continue;
+    SCOPED_TRACE(at.before + at.behind);
+    std::uint64_t frames = 0;
+    ExpectEqual(
+        TransformedPart(at.before + window + at.behind, clip, {}, &frames),
+        PartOfTransformed(at.before, window, at.behind, clip, {}));
+    EXPECT_EQ(frames, 6u);
+  }
+}
+
+TEST(ArrayTransformPartsTest, OtherOpsNeedAllThatComesBeforeThem) {
+  const Clip clip = GoldenClip("stereo");
+  const std::string slice = "ops { slice { start: 4 stop: 6 } } ";
+  const std::string wholes[] = {
+      "ops { amplitude_to_db { top_db: 80 } } ",
+      "ops { transpose { order: [1, 0] } } "
+      "ops { transpose { order: [1, 0] } } " +
+          std::string(kDown),
+      "ops { normalize { mean: [0, 1] std: [1, 2] axis: 1 } } " +
+          std::string(kVol)};
+  for (const std::string& whole : wholes) {
+    SCOPED_TRACE(whole);
+    std::uint64_t frames = 0;
+    // A part that comes first is taken all the same.
+    const std::string first = "ops { slice { stop: 2000 } } ";
+    ExpectEqual(TransformedPart(first + whole + slice, clip, {}, &frames),
+                PartOfTransformed(first + whole, slice, "", clip, {}));
+    EXPECT_EQ(frames, 2000u);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::pipeline
