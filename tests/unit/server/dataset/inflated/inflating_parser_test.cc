@@ -173,7 +173,7 @@ TEST(InflatingParserTest, FindsTheSameInZstdFrames) {
   }
 }
 
-// Pieces that are kept of a file must not be read in place of another one.s.
+// Pieces that are kept of a file must not be read in place of another one's.
 TEST(InflatingParserTest, TellsFilesApartOfWhichItKeepsPieces) {
   std::string packed =
       Zstd(Noise(3'000'000, 1), {.window_log = 24, .tells_size = false});
