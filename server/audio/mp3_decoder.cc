@@ -127,7 +127,8 @@ absl::StatusOr<ClipInfo> Mp3Decoder::ReadHeader() {
     return absl::InternalError("cannot be decoded to float32");
   const std::int64_t frames = Length();
   FOREBAY_RETURN_IF_ERROR(CheckClip("MP3", frames, channels, rate));
-  // An encoder that tells the length also tells whether all frames are of one size.
+  // An encoder that tells the length also tells whether all frames are of one
+  // size.
   const bool is_constant = frame.vbr == MPG123_CBR && IsTold();
   mpg123_param(handle_.get(), MPG123_PREFRAMES,
                PreframesFor(frame, is_constant), 0);
