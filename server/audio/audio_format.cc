@@ -30,14 +30,24 @@ bool IsMpegFrame(Bytes bytes) {
          rate != 3;
 }
 
-// Bytes of the ID3v2 tag that the file begins with.
+// Bytes of the ID3v2 tags that the file begins with; perhaps more than it has.
 std::size_t TagBytes(Bytes bytes) {
   constexpr std::size_t kHeader = 10;
-  if (bytes.size() < kHeader || !HasAt(bytes, 0, "ID3")) return 0;
-  std::size_t length = 0;
-  for (std::size_t i = 6; i < kHeader; ++i)
-    length = length << 7 | (bytes[i] & 0x7F);
-  return kHeader + length;
+  std::size_t begin = 0;
+  while (HasAt(bytes, begin, "ID3") && bytes.size() - begin >= kHeader) {
+    std::size_t length = 0;
+    for (std::size_t i = 6; i < kHeader; ++i)
+      length = length << 7 | (bytes[begin + i] & 0x7F);
+    begin += kHeader + length;
+  }
+  return begin;
+}
+
+bool IsWav(Bytes bytes) {
+  constexpr std::size_t kHeader = 8;  // before the kind of file
+  return (HasAt(bytes, 0, "RIFF") || HasAt(bytes, 0, "RIFX") ||
+          HasAt(bytes, 0, "RF64")) &&
+         HasAt(bytes, kHeader, "WAVE");
 }
 
 }  // namespace
@@ -48,14 +58,16 @@ std::uint64_t BytesToTell(Bytes head) {
 }
 
 AudioFormat FormatOf(Bytes file) {
-  constexpr std::size_t kRiffHeader = 8;  // before the kind of file
-  if ((HasAt(file, 0, "RIFF") || HasAt(file, 0, "RF64")) &&
-      HasAt(file, kRiffHeader, "WAVE"))
-    return AudioFormat::kWav;
-  if (HasAt(file, TagBytes(file), "fLaC")) return AudioFormat::kFlac;
+  const Bytes untagged = BehindTags(file);
+  if (IsWav(untagged)) return AudioFormat::kWav;
+  if (HasAt(untagged, 0, "fLaC")) return AudioFormat::kFlac;
   if (HasAt(file, 0, "OggS")) return AudioFormat::kOgg;
   if (HasAt(file, 0, "ID3") || IsMpegFrame(file)) return AudioFormat::kMp3;
   return AudioFormat::kOther;
+}
+
+Bytes BehindTags(Bytes file) {
+  return file.subspan(std::min(TagBytes(file), file.size()));
 }
 
 std::string_view NameOf(AudioFormat format) {

@@ -15,6 +15,9 @@ enum class AudioFormat { kWav, kFlac, kOgg, kMp3, kOther };
 // thread-safe and never block.
 AudioFormat FormatOf(absl::Span<const std::uint8_t> file);
 
+// Returns what lies behind the ID3v2 tags that a file begins with, if any.
+absl::Span<const std::uint8_t> BehindTags(absl::Span<const std::uint8_t> file);
+
 // Returns how many of a file's first bytes FormatOf wants to see: more than
 // there are in `head`, if that is too short.
 std::uint64_t BytesToTell(absl::Span<const std::uint8_t> head);

@@ -14,23 +14,36 @@
 namespace forebay::audio {
 namespace {
 
-// A frame of layer III needs up to so many bytes of the frames before it.
-constexpr int kReservoir = 511;
-// Bytes of a frame that are no part of that: its header, checksum and side
-// information.
-constexpr int kFrameOverhead = 38;
 // Further frames before the first one that is wanted: each one overlaps with
 // the next, and the filter has a memory.
 constexpr int kOverlap = 2;
-constexpr int kMostPreframes = 64;
+constexpr int kMostPreframes = 128;
 
-// Frames to be decoded before the first one that is wanted.
-int PreframesFor(const mpg123_frameinfo& frame) {
-  int bytes = frame.framesize - kFrameOverhead;
-  // Each may be of another size, down to this.
-  constexpr int kLeastOfVariable = 60;
-  if (frame.vbr != MPG123_CBR) bytes = std::min(bytes, kLeastOfVariable);
-  const int full = bytes > 0 ? (kReservoir + bytes - 1) / bytes : kReservoir;
+// Bytes of the smallest frame that a file of that kind has: of 32 kbit/s, or,
+// at low sample rates, of 8 kbit/s with half as many numbers.
+int LeastFrame(bool is_low, std::int64_t rate) {
+  constexpr std::int64_t kBytesASecond = 4000;
+  constexpr std::int64_t kNumbers = 1152;
+  const std::int64_t bytes = kBytesASecond * kNumbers / rate;
+  return static_cast<int>(is_low ? bytes / 8 : bytes);
+}
+
+// Frames to be decoded before the first one that is wanted. `is_constant`: all
+// are as large as this one. A frame of layer III needs bytes of those before
+// it: up to 511, or 255 at low sample rates, besides what is no part of that,
+// their headers, checksums and side information.
+int PreframesFor(const mpg123_frameinfo& frame, bool is_constant) {
+  if (frame.layer != 3) return kOverlap;
+  const bool is_low = frame.version != MPG123_1_0;
+  const bool is_mono = frame.mode == MPG123_M_MONO;
+  const int reservoir = is_low ? 255 : 511;
+  const int side = is_low ? (is_mono ? 9 : 17) : (is_mono ? 17 : 32);
+  constexpr int kHeader = 4;
+  const int checksum = (frame.flags & MPG123_CRC) != 0 ? 2 : 0;
+  const int size =
+      is_constant ? frame.framesize - 1 : LeastFrame(is_low, frame.rate);
+  const int bytes = std::max(size - kHeader - checksum - side, 1);
+  const int full = (reservoir + bytes - 1) / bytes;
   return std::min(full + kOverlap, kMostPreframes);
 }
 
@@ -114,20 +127,28 @@ absl::StatusOr<ClipInfo> Mp3Decoder::ReadHeader() {
     return absl::InternalError("cannot be decoded to float32");
   const std::int64_t frames = Length();
   FOREBAY_RETURN_IF_ERROR(CheckClip("MP3", frames, channels, rate));
-  mpg123_param(handle_.get(), MPG123_PREFRAMES, PreframesFor(frame), 0);
+  // An encoder that tells the length also tells whether all frames are of one
+  // size.
+  const bool is_constant = frame.vbr == MPG123_CBR && IsTold();
+  mpg123_param(handle_.get(), MPG123_PREFRAMES,
+               PreframesFor(frame, is_constant), 0);
   info_ = {.frames = static_cast<std::uint64_t>(frames),
            .channels = static_cast<std::uint32_t>(channels),
            .sample_rate = static_cast<std::uint32_t>(rate)};
   return info_;
 }
 
+bool Mp3Decoder::IsTold() {
+  long delay = -1;  // NOLINT(google-runtime-int): mpg123's
+  mpg123_getstate(handle_.get(), MPG123_ENC_DELAY, &delay, nullptr);
+  return delay >= 0;
+}
+
 // If the encoder did not say how many there are, mpg123 first gives an
 // estimate, which bounds what libsndfile reads. A scan then counts them.
 std::int64_t Mp3Decoder::Length() {
   const off_t told = mpg123_length(handle_.get());
-  long delay = -1;  // NOLINT(google-runtime-int): mpg123's
-  mpg123_getstate(handle_.get(), MPG123_ENC_DELAY, &delay, nullptr);
-  if (delay >= 0 && told > 0) return told;
+  if (IsTold() && told > 0) return told;
   if (mpg123_scan(handle_.get()) != MPG123_OK) return told;
   const off_t found = mpg123_length(handle_.get());
   return told > 0 ? std::min(told, found) : found;

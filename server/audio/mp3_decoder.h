@@ -44,6 +44,8 @@ class Mp3Decoder final : public ClipDecoder {
   static absl::StatusOr<Handle> MakeHandle();
   absl::StatusOr<ClipInfo> OpenFile(PartialFile* file);
   absl::StatusOr<ClipInfo> ReadHeader();
+  // Whether the encoder said how long the clip is.
+  bool IsTold();
   // Frames of the clip; negative if they cannot be told.
   std::int64_t Length();
   absl::Status SeekTo(std::uint64_t begin);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/audio/ogg_packets.h"
 #include "server/audio/ogg_tail.h"
 #include "server/audio/vorbis_headers.h"
 #include "server/base/check.h"
@@ -43,12 +44,12 @@ std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
 // libsndfile takes what is there of a truncated WAV file for all of it. Returns
 // how many bytes of sound the header speaks of beyond these; 0, too, if its
 // writer did not know the length.
-std::uint64_t MissingBytes(PartialFile* file) {
+std::uint64_t MissingBytes(PartialFile* file, std::uint64_t begin) {
   constexpr std::uint64_t kFirstChunk = 12;
   // Of a file that was written into a pipe; sox's, the least of them.
   constexpr std::uint32_t kUnknown = 0x7FFF'F000;
   constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
-  std::uint64_t at = kFirstChunk;
+  std::uint64_t at = begin + kFirstChunk;
   std::array<std::uint8_t, 8> chunk = {};
   while (file->Read(at, chunk.size(), chunk.data()) == chunk.size()) {
     const std::uint32_t bytes =
@@ -64,15 +65,17 @@ std::uint64_t MissingBytes(PartialFile* file) {
 }
 
 absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
-                       PartialFile* file) {
+                       PartialFile* file, std::uint64_t begin) {
   if (info.frames == SF_COUNT_MAX)
     return absl::DataLossError(
         format == AudioFormat::kOgg
             ? "is a truncated Ogg file: its end is not there"
             : "does not say how long it is, as files that were written into "
               "a pipe: write it again into a file");
-  const std::uint64_t missing =
-      format == AudioFormat::kWav ? MissingBytes(file) : 0;
+  // Big-endian files have their lengths so.
+  const bool counts = format == AudioFormat::kWav &&
+                      (info.format & SF_FORMAT_ENDMASK) != SF_ENDIAN_BIG;
+  const std::uint64_t missing = counts ? MissingBytes(file, begin) : 0;
   if (missing > 0)
     return absl::DataLossError(absl::StrCat(
         "is a truncated WAV file: it lacks ", missing, " bytes of its sound"));
@@ -83,7 +86,8 @@ absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
 
 class SndfileDecoder::Memory {
  public:
-  explicit Memory(PartialFile* file) : file_(file) {}
+  // Of the file from `begin` on.
+  Memory(PartialFile* file, std::uint64_t begin) : file_(file), begin_(begin) {}
 
   static SF_VIRTUAL_IO Callbacks() {
     return {.get_filelen = Length,
@@ -96,7 +100,8 @@ class SndfileDecoder::Memory {
  private:
   static Memory* Self(void* self) { return static_cast<Memory*>(self); }
   static sf_count_t Length(void* self) {
-    return static_cast<sf_count_t>(Self(self)->file_->size());
+    return static_cast<sf_count_t>(Self(self)->file_->size() -
+                                   Self(self)->begin_);
   }
   static sf_count_t Tell(void* self) {
     return static_cast<sf_count_t>(Self(self)->at_);
@@ -117,13 +122,14 @@ class SndfileDecoder::Memory {
   static sf_count_t Read(void* out, sf_count_t count, void* self) {
     if (count <= 0) return 0;
     Memory& memory = *Self(self);
-    const std::size_t bytes =
-        memory.file_->Read(memory.at_, static_cast<std::size_t>(count), out);
+    const std::size_t bytes = memory.file_->Read(
+        memory.begin_ + memory.at_, static_cast<std::size_t>(count), out);
     memory.at_ += bytes;
     return static_cast<sf_count_t>(bytes);
   }
 
   PartialFile* const file_;
+  const std::uint64_t begin_;
   std::size_t at_ = 0;
 };
 
@@ -144,20 +150,26 @@ absl::Status SndfileDecoder::Damaged(std::string_view how) const {
 absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
                                                   int* subtype) {
   file_.reset();
-  format_ = FormatOf(file->head());
-  if (format_ == AudioFormat::kOgg)
-    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(file->head()));
-  memory_ = std::make_unique<Memory>(file);
+  const absl::Span<const std::uint8_t> head = file->head();
+  format_ = FormatOf(head);
+  if (format_ == AudioFormat::kOgg) {
+    FOREBAY_RETURN_IF_ERROR(CheckOggPackets(head));
+    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(head));
+  }
+  // libsndfile counts some of a tag as a part of a WAV file.
+  const std::uint64_t begin = head.size() - BehindTags(head).size();
+  memory_ = std::make_unique<Memory>(file, begin);
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
   file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
   // libsndfile has the reason in a place that all threads share.
   if (file_ == nullptr) return Damaged(", or of a kind that is not read");
-  const absl::Status is_clip = CheckInfo(format_, info, file);
+  const absl::Status is_clip = CheckInfo(format_, info, file, begin);
   if (!is_clip.ok()) {
     file_.reset();
     return is_clip;
   }
+  is_seekable_ = info.seekable != 0;
   *subtype = info.format & SF_FORMAT_SUBMASK;
   return ClipInfo{.frames = static_cast<std::uint64_t>(info.frames),
                   .channels = static_cast<std::uint32_t>(info.channels),
@@ -191,8 +203,10 @@ absl::Status SndfileDecoder::SeekTo(std::uint64_t begin) {
   if (at == begin) return absl::OkStatus();
   std::uint64_t next = begin - std::min(begin, preroll_);
   if (next >= seekable_) next = seekable_ == 0 ? 0 : seekable_ - 1;
+  // Codes such as GSM 6.10's: all before is decoded, too.
+  if (!is_seekable_) next = 0;
   const auto place = static_cast<sf_count_t>(next);
-  if (sf_seek(file_.get(), place, SEEK_SET) != place)
+  if (is_seekable_ && sf_seek(file_.get(), place, SEEK_SET) != place)
     return Damaged(absl::StrCat(": there is no way to its frame ", begin));
   std::array<float, kSkipped> skipped;
   const std::uint64_t most = skipped.size() / info_.channels;

@@ -45,6 +45,7 @@ class SndfileDecoder final : public ClipDecoder {
 
   AudioFormat format_ = AudioFormat::kOther;
   ClipInfo info_;
+  bool is_seekable_ = false;
   // Seeking to these frames is exact; further on, it is only from there.
   std::uint64_t seekable_ = 0;
   std::uint64_t preroll_ = 0;  // frames to be decoded before others

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -80,7 +81,11 @@ absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
 }
 
 absl::StatusOr<NewOwnFile> NewOwnFile::Create(std::string path) {
-  FOREBAY_RETURN_IF_ERROR(MakeDirectories(path.substr(0, path.rfind('/'))));
+  const std::string directory = path.substr(0, path.rfind('/'));
+  FOREBAY_RETURN_IF_ERROR(MakeDirectories(directory));
+  base::Fd unnamed(
+      open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (unnamed) return NewOwnFile(std::move(path), {}, std::move(unnamed));
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   base::Fd fd(mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return base::ErrnoStatus(errno, path);
@@ -117,8 +122,21 @@ absl::Status NewOwnFile::ReadFirst(absl::Span<char> bytes) const {
   return absl::OkStatus();
 }
 
+absl::Status NewOwnFile::Name() {
+  static std::atomic<std::uint64_t> names = 0;
+  std::string name = absl::StrCat(path_, ".", getpid(), "-", ++names);
+  const std::string open_file = absl::StrCat("/proc/self/fd/", fd_.get());
+  if (linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(),
+             AT_SYMLINK_FOLLOW) != 0)
+    return base::ErrnoStatus(errno, path_);
+  temporary_ = std::move(name);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<base::Fd> NewOwnFile::Keep() {
-  if (fsync(fd_.get()) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0)
+  if (fsync(fd_.get()) != 0) return base::ErrnoStatus(errno, path_);
+  if (temporary_.empty()) FOREBAY_RETURN_IF_ERROR(Name());
+  if (rename(temporary_.c_str(), path_.c_str()) != 0)
     return base::ErrnoStatus(errno, path_);
   temporary_.clear();
   FOREBAY_RETURN_IF_ERROR(SyncDirectory(path_.substr(0, path_.rfind('/'))));

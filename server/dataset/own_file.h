@@ -35,7 +35,8 @@ absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
                     absl::Span<std::uint8_t> bytes);
 
 // A file that is written piece by piece, and is there only when all of it is.
-// Not thread-safe.
+// Until then it has no name, where the disk's file system can do so: a process
+// that is killed leaves nothing. Not thread-safe.
 class NewOwnFile {
  public:
   // Makes missing directories, for their owner alone.
@@ -53,13 +54,16 @@ class NewOwnFile {
   absl::StatusOr<base::Fd> Keep();
 
  private:
+  // Gives a file without a name one of its own.
+  absl::Status Name();
+
   NewOwnFile(std::string path, std::string temporary, base::Fd fd)
       : path_(std::move(path)),
         temporary_(std::move(temporary)),
         fd_(std::move(fd)) {}
 
   const std::string path_;
-  std::string temporary_;  // empty: it is no longer there
+  std::string temporary_;  // empty: it has no name, or its final one
   base::Fd fd_;
   std::uint64_t size_ = 0;
 };

@@ -11,6 +11,11 @@ namespace forebay::dataset {
 
 std::shared_ptr<const std::string> UnpackedCache::Find(const Version& digest) {
   base::MutexLock lock(&mutex_);
+  return FindLocked(digest);
+}
+
+std::shared_ptr<const std::string> UnpackedCache::FindLocked(
+    const Version& digest) {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(),
                    [&](const Entry& one) { return one.digest == digest; });
@@ -23,11 +28,14 @@ void UnpackedCache::Keep(
     const Version& digest, std::uint64_t bytes,
     absl::FunctionRef<std::shared_ptr<const std::string>()> make) {
   if (budget_ == nullptr || bytes > most_bytes_) return;
+  if (Find(digest) != nullptr) return;
   auto reservation = budget_->ReserveSpare(base::HeapBytes(bytes));
   std::shared_ptr<const std::string> unpacked;
   if (reservation.has_value()) unpacked = make();
   std::list<Entry> gone;
   base::MutexLock lock(&mutex_);
+  // Another thread may have kept it meanwhile.
+  if (FindLocked(digest) != nullptr) return;
   while (!entries_.empty() &&
          (!reservation.has_value() || bytes_ > most_bytes_ - bytes)) {
     bytes_ -= entries_.back().unpacked->size();

@@ -29,8 +29,8 @@ class UnpackedCache {
 
   // Returns null if it is not kept.
   std::shared_ptr<const std::string> Find(const Version& digest);
-  // Keeps what `make` gives, which has so many bytes, if there is room. Calls
-  // it at most once.
+  // Keeps what `make` gives, which has so many bytes, if there is room and it
+  // is not kept yet. Calls it at most once.
   void Keep(const Version& digest, std::uint64_t bytes,
             absl::FunctionRef<std::shared_ptr<const std::string>()> make);
 
@@ -40,6 +40,10 @@ class UnpackedCache {
     std::shared_ptr<const std::string> unpacked;
     base::MemoryReservation reservation;
   };
+
+  // Null if it is not kept; else it was used last.
+  std::shared_ptr<const std::string> FindLocked(const Version& digest)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   base::MemoryBudget* const budget_;
   const std::uint64_t most_bytes_;

@@ -1,7 +1,6 @@
 #include "server/stream/slot_reservation.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
@@ -26,12 +25,12 @@ absl::Status NameLargest(const absl::Status& status,
                                      dataset.At(id).object));
 }
 
-// Bytes of samples of that size for each CPU, and of one that is read
+// Bytes of samples of that size for each worker, and of one that is read
 // meanwhile; no more than a part of all memory.
-std::uint64_t ForAllCpus(const base::MemoryBudget& budget,
-                         std::uint64_t sample) {
+std::uint64_t ForAllWorkers(const base::MemoryBudget& budget,
+                            std::uint64_t sample, int workers) {
   const std::uint64_t most = budget.limit() / kPart;
-  const std::uint64_t samples = std::thread::hardware_concurrency() + 1;
+  const std::uint64_t samples = static_cast<std::uint64_t>(workers) + 1;
   return sample > most / samples ? most : sample * samples;
 }
 
@@ -42,10 +41,11 @@ std::uint32_t SlotsFor(std::uint32_t depth) {
 }
 
 absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
-    base::MemoryBudget* budget, const dataset::Dataset& dataset) {
+    base::MemoryBudget* budget, const dataset::Dataset& dataset, int workers) {
   const std::uint64_t largest = storage::HeldBytes(dataset.largest_sample());
   const std::uint64_t least = std::max(kReadWindow, largest);
-  const std::uint64_t wanted = std::max(least, ForAllCpus(*budget, largest));
+  const std::uint64_t wanted =
+      std::max(least, ForAllWorkers(*budget, largest, workers));
   auto window = budget->Reserve(wanted, "reads in flight");
   if (!window.ok() && wanted > least)
     window = budget->Reserve(least, "reads in flight");

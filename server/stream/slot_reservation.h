@@ -16,10 +16,11 @@ inline constexpr std::uint32_t kLeaseQuota = 2;
 // reserves, so that it can be served apart at any time.
 std::uint32_t SlotsFor(std::uint32_t depth);
 
-// The memory for a stream's encoded bytes in flight, in which any sample fits.
-// RESOURCE_EXHAUSTED: the budget has less memory left.
+// The memory for a stream's encoded bytes in flight, in which any sample fits,
+// and, if it is little beside all memory, one for each of the workers that
+// decode. RESOURCE_EXHAUSTED: the budget has less memory left.
 absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
-    base::MemoryBudget* budget, const dataset::Dataset& dataset);
+    base::MemoryBudget* budget, const dataset::Dataset& dataset, int workers);
 
 }  // namespace forebay::stream
 

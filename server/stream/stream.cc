@@ -39,8 +39,9 @@ absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
   }
   const BatchLayout layout(spec.fields, spec.batch.size, spec.place, desk_bytes,
                            room);
-  FOREBAY_ASSIGN_OR_RETURN(auto read_window,
-                           ReserveReadWindow(deps.budget, *spec.dataset));
+  FOREBAY_ASSIGN_OR_RETURN(
+      auto read_window,
+      ReserveReadWindow(deps.budget, *spec.dataset, deps.executor->workers()));
   return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
                                             sharing_mode, layout,
                                             std::move(read_window)));

@@ -78,6 +78,8 @@ absl::Status InflatingParser::Begin(absl::Span<const std::uint8_t> start) {
 
 absl::Status InflatingParser::Inflate(absl::Span<const std::uint8_t> packed) {
   pieces_.Take(scan_->taken(), packed);
+  if (found_.packing == storage::inflated::Packing::kZstd)
+    whole_.Take(scan_->taken(), packed);
   // Of the callbacks, which name what they should.
   absl::Status failed;
   const absl::Status taken = scan_->Take(
@@ -165,7 +167,9 @@ absl::Status InflatingParser::Pass(absl::Span<const std::uint8_t> bytes) {
 
 absl::Status InflatingParser::Finish() {
   found_.size = scan_->inflated();
-  found_.pieces_crc32c = pieces_.crc32c();
+  const bool has_pieces = storage::inflated::HasPieces(
+      found_.packing, absl::MakeConstSpan(found_.points));
+  found_.pieces_crc32c = has_pieces ? whole_.crc32c() : pieces_.crc32c();
   if (!inner_->next_read().has_value()) return absl::OkStatus();
   FOREBAY_RETURN_IF_ERROR(inner_->EndAt(found_.size));
   const std::uint64_t begin = passed_ - wanted_.size();

@@ -71,7 +71,8 @@ class InflatingParser final : public ObjectParser {
         read_sizes_(read_sizes),
         writer_(writer),
         memory_(memory),
-        pieces_(file_.version.size) {}
+        pieces_(file_.version.size),
+        whole_(file_.version.size, /*whole=*/true) {}
 
   std::uint64_t size() const { return file_.version.size; }
   // Looks at the file's start.
@@ -93,6 +94,7 @@ class InflatingParser final : public ObjectParser {
   std::unique_ptr<storage::inflated::PackedScan> scan_;
   storage::inflated::InflatedFile found_;
   PieceDigest pieces_;
+  PieceDigest whole_;         // counts if pieces are kept
   std::uint64_t passed_ = 0;  // inflated bytes that the inner parser had
   // The last of these, from what it wants to see on.
   std::vector<std::uint8_t> wanted_;

@@ -176,14 +176,23 @@ absl::StatusOr<PointsPtr> PointFileWriter::Finish(
     parts.points.insert(parts.points.end(), file.points.begin(),
                         file.points.end());
   }
-  FOREBAY_ASSIGN_OR_RETURN(parts.windows, Keep(parts));
+  if (file_.has_value()) {
+    auto windows = Keep(parts);
+    if (windows.ok()) {
+      parts.windows = *std::move(windows);
+      return FilePoints::Create(std::move(parts));
+    }
+    // The disk may be full.
+    FOREBAY_RETURN_IF_ERROR(MoveToMemory());
+    FOREBAY_ASSIGN_OR_RETURN(auto more, memory_->Keep(windows_.capacity()));
+    parts.reservation.Add(std::move(more));
+  }
+  parts.windows = std::make_shared<const Windows>(std::move(windows_));
   return FilePoints::Create(std::move(parts));
 }
 
 absl::StatusOr<std::shared_ptr<const Windows>> PointFileWriter::Keep(
     const FilePointsParts& parts) {
-  if (!file_.has_value())
-    return std::make_shared<const Windows>(std::move(windows_));
   const std::uint64_t windows_bytes = file_->size();
   std::string table = EncodeTable(parts, windows_bytes);
   const std::uint64_t table_bytes = table.size();

@@ -57,6 +57,7 @@ class PointFileWriter {
  private:
   // Moves the windows out of the file, and does without it.
   absl::Status MoveToMemory();
+  // Completes the file.
   absl::StatusOr<std::shared_ptr<const storage::inflated::Windows>> Keep(
       const storage::inflated::FilePointsParts& parts);
 

@@ -21,9 +21,11 @@ class RecordRescan final : public ObjectRescan {
 
  private:
   absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
-    if (index_->points() != nullptr &&
-        index_->points()->Find(object()) != nullptr)
-      return &pieces_.emplace(version().size);
+    const auto& points = index_->points();
+    const auto* const packed =
+        points == nullptr ? nullptr : points->Find(object());
+    if (packed != nullptr)
+      return &pieces_.emplace(version().size, points->KeepsPieces(*packed));
     FOREBAY_ASSIGN_OR_RETURN(parser_,
                              format_->Parse({object(), version()}, {}, memory));
     return parser_.get();

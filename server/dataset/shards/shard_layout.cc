@@ -25,9 +25,11 @@ class ShardRescan final : public ObjectRescan {
 
  private:
   absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
-    if (index_->points() != nullptr &&
-        index_->points()->Find(object()) != nullptr)
-      return &pieces_.emplace(version().size);
+    const auto& points = index_->points();
+    const auto* const packed =
+        points == nullptr ? nullptr : points->Find(object());
+    if (packed != nullptr)
+      return &pieces_.emplace(version().size, points->KeepsPieces(*packed));
     const Shard shard = {object(), version()};
     FOREBAY_ASSIGN_OR_RETURN(
         ShardParser parser,

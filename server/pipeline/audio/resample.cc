@@ -127,6 +127,7 @@ absl::Status Resample::RunPart(const float* in, const Signal& signal,
     return absl::OkStatus();
   }
   FOREBAY_ASSIGN_OR_RETURN(const Kernel kernel, KernelFrom(rate));
+  FOREBAY_RETURN_IF_ERROR(kernel->CheckWork(part.length, channels));
   const ResampleKernel::Room size = kernel->RoomFor(part);
   const FrameRange present = FramesIn(size, signal);
   FOREBAY_ASSIGN_OR_RETURN(

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "server/pipeline/transform/exact_math.h"
 
@@ -20,6 +19,9 @@ using transform::ExactSinPi;
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kMaxElements = 1 << 20;  // of all filters
+// A clip has no more products in all its sums. So many take a minute, in which
+// a worker does nothing else.
+constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 38;
 // So many products are summed apart, in an order that is the same everywhere.
 constexpr std::size_t kLanes = 8;
 
@@ -117,6 +119,16 @@ absl::StatusOr<std::uint64_t> ResampleKernel::FramesOf(
       scaled / orig_ >= kMaxFrames)
     return absl::InvalidArgumentError("is too long");
   return scaled / orig_ + (scaled % orig_ != 0 ? 1 : 0);
+}
+
+absl::Status ResampleKernel::CheckWork(std::uint64_t frames,
+                                       std::uint64_t channels) const {
+  if (frames <= kMaxProducts / taps_ / channels) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("becomes ", frames, " frames of ", channels,
+                   " channels, each a sum of ", taps_,
+                   " elements: take a smaller lowpass_filter_width, a greater "
+                   "rolloff, or a part of the clip"));
 }
 
 ResampleKernel::Room ResampleKernel::RoomFor(const FrameRange& part) const {

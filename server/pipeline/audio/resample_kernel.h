@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/pipeline/audio/op.h"
 
@@ -32,6 +33,8 @@ class ResampleKernel {
 
   // How many frames a clip of `frames` becomes. INVALID_ARGUMENT: too many.
   absl::StatusOr<std::uint64_t> FramesOf(std::uint64_t frames) const;
+  // INVALID_ARGUMENT: so many new frames of each channel take too long.
+  absl::Status CheckWork(std::uint64_t frames, std::uint64_t channels) const;
   // The old frames that Run looks at. Those before the clip and behind it are
   // 0.
   struct Room {

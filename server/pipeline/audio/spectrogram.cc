@@ -21,7 +21,7 @@ std::vector<std::uint64_t> Spectrogram::frame_shape() const {
 
 absl::StatusOr<Signal> Spectrogram::OutputOf(const Signal& signal) const {
   FOREBAY_ASSIGN_OR_RETURN(const Signal made, LongestOf(signal));
-  FOREBAY_RETURN_IF_ERROR(stft_.CheckWork(made.frames));
+  FOREBAY_RETURN_IF_ERROR(stft_.CheckWork(made.frames, channels()));
   return made;
 }
 
@@ -41,11 +41,10 @@ absl::Status Spectrogram::Run(const float* in, const Signal& signal,
       scratch.Allocate<float>(stft_.work_elements() + stft_.bins(),
                               "a spectrum"));
   float* const bins = work + stft_.work_elements();
-  const std::size_t channels = clip_shape_.empty() ? 1 : clip_shape_.front();
   for (std::uint64_t time = 0; time < times; ++time) {
-    for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t c = 0; c < channels(); ++c) {
       const Channel channel{
-          .first = in + c, .frames = signal.frames, .stride = channels};
+          .first = in + c, .frames = signal.frames, .stride = channels()};
       stft_.Row(channel, time, work, mel_.has_value() ? bins : out);
       if (mel_.has_value()) mel_->Apply(bins, out);
       out += row_elements();

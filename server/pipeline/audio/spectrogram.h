@@ -28,6 +28,9 @@ class Spectrogram final : public Op {
                    float* out) const override;
 
  private:
+  std::uint64_t channels() const {
+    return clip_shape_.empty() ? 1 : clip_shape_.front();
+  }
   std::size_t row_elements() const {
     return mel_.has_value() ? mel_->bands() : stft_.bins();
   }

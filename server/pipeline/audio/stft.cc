@@ -8,7 +8,7 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// A channel has no more elements in all its transforms. So many take a minute,
+// A clip has no more elements in all its transforms. So many take a minute,
 // in which a worker does nothing else.
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 32;
 
@@ -48,11 +48,15 @@ absl::StatusOr<std::uint64_t> Stft::TimesOf(std::uint64_t frames) const {
   return 1 + (padded + 2 * half - options_.n_fft) / options_.hop_length;
 }
 
-absl::Status Stft::CheckWork(std::uint64_t times) const {
-  if (times <= kMaxElements / options_.n_fft) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "has ", times, " times, each of n_fft ", options_.n_fft,
-      " elements: take a larger hop_length, or a part of the clip"));
+absl::Status Stft::CheckWork(std::uint64_t times,
+                             std::uint64_t channels) const {
+  if (times <= kMaxElements / options_.n_fft / channels)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("has ", times, " times of ", channels,
+                   " channels, each of n_fft ", options_.n_fft,
+                   " elements: take a larger hop_length, fewer channels, or "
+                   "a part of the clip"));
 }
 
 float Stft::At(const Channel& channel, std::int64_t place) const {

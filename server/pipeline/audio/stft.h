@@ -49,8 +49,8 @@ class Stft {
   // How many times a clip of so many frames has. INVALID_ARGUMENT: none,
   // or it is too short to be reflected.
   absl::StatusOr<std::uint64_t> TimesOf(std::uint64_t frames) const;
-  // INVALID_ARGUMENT: so many times take too long.
-  absl::Status CheckWork(std::uint64_t times) const;
+  // INVALID_ARGUMENT: so many times of each channel take too long.
+  absl::Status CheckWork(std::uint64_t times, std::uint64_t channels) const;
 
   // Fills the bins of one time.
   void Row(const Channel& channel, std::uint64_t time, float* work,

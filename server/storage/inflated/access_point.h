@@ -1,9 +1,11 @@
 #ifndef FOREBAY_SERVER_STORAGE_INFLATED_ACCESS_POINT_H_
 #define FOREBAY_SERVER_STORAGE_INFLATED_ACCESS_POINT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "server/storage/inflated/packing.h"
 
 namespace forebay::storage::inflated {
@@ -44,6 +46,12 @@ struct InflatedFile {
 // Whether what lies behind the point is kept.
 inline bool HasPiece(Packing packing, const AccessPoint& point) {
   return packing == Packing::kZstd && point.window_bytes > 0;
+}
+// Whether any of a file's is.
+inline bool HasPieces(Packing packing, absl::Span<const AccessPoint> points) {
+  return std::any_of(
+      points.begin(), points.end(),
+      [packing](const AccessPoint& one) { return HasPiece(packing, one); });
 }
 
 }  // namespace forebay::storage::inflated

@@ -57,6 +57,10 @@ class FilePoints {
   const PackedFile* Find(std::string_view name) const;
   // At least one; the first one has offset 0. They ascend.
   absl::Span<const AccessPoint> PointsOf(const PackedFile& file) const;
+  // Whether some of what it inflates to is kept.
+  bool KeepsPieces(const PackedFile& file) const {
+    return HasPieces(file.packing, PointsOf(file));
+  }
   // Errors: those of Windows.
   absl::StatusOr<std::string> WindowOf(const AccessPoint& point) const {
     return parts_.windows->Find(point);

@@ -65,12 +65,23 @@ def clip(seconds, channels, rate=RATE):
     return (np.stack(tones, axis=1) * loudness[:, None] + noise) * 0.9
 
 
+def pauses(channels, rate=22050):
+    """Bursts of noise. Between them, MP3 has many frames of a few bytes, where an
+    encoder saves room for the next burst."""
+    draws = np.random.default_rng(SEED)
+    noise = draws.uniform(-0.9, 0.9, (rate, channels))
+    return noise * (np.arange(rate) % (rate // 2) < rate // 12)[:, None]
+
+
 def make_files():
     for channels in (1, 2):
         for name, (form, subtype) in WRITTEN.items():
             soundfile.write(HERE / f"{channels}_{name}", clip(0.04, channels),
                             RATE, format=form, subtype=subtype)
         with tempfile.NamedTemporaryFile(suffix=".wav") as source:
+            soundfile.write(source.name, pauses(channels), 22050)
+            subprocess.run(["lame", "--quiet", "-V", "9", source.name,
+                            HERE / f"{channels}_pauses.mp3"], check=True)
             soundfile.write(source.name, clip(0.5, channels, 22050), 22050)
             for name, options in LAME.items():
                 subprocess.run(["lame", "--quiet", *options, source.name,
@@ -80,6 +91,11 @@ def make_files():
                             HERE / f"{channels}_ffmpeg.opus"], check=True)
     odd = np.array([[np.nan], [np.inf], [-np.inf], [2.5], [-0.0]])
     soundfile.write(HERE / "1_odd.wav", odd, RATE, subtype="FLOAT")
+    # libsndfile finds no way into these but from their start.
+    soundfile.write(HERE / "1_gsm.wav", clip(0.08, 1), RATE, subtype="GSM610")
+    soundfile.write(HERE / "1_g721.wav", clip(0.08, 1), RATE, subtype="G721_32")
+    soundfile.write(HERE / "2_rifx.wav", clip(0.04, 2), RATE, format="WAV",
+                    subtype="PCM_16", endian="BIG")
     soundfile.write(HERE / "3_none.wav", np.zeros((0, 3)), RATE)
     soundfile.write(HERE / "4_long.ogg", clip(0.9, 4), RATE,
                     format="OGG", subtype="VORBIS")

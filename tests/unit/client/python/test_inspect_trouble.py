@@ -1,4 +1,4 @@
-"""How forebay.inspect takes files that are odd or hostile, without a daemon."""
+"""Odd and hostile files, as forebay.inspect takes them, without a daemon."""
 
 import array
 import io

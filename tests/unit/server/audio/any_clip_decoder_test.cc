@@ -98,6 +98,24 @@ TEST(AnyClipDecoderTest, AWindowIsAPartOfTheWhole) {
   }
 }
 
+// soundfile reads what lies behind them.
+TEST(AnyClipDecoderTest, TagsAreSkipped) {
+  const std::string tag =
+      std::string("ID3\x04\0\0\0\0\0\x09", 10) + std::string(9, '.');
+  for (const char* const name :
+       {"1_s16.wav", "2_s24.wav", "1_s16.flac", "2_cbr.mp3"}) {
+    SCOPED_TRACE(name);
+    const std::string file = ClipFile(name);
+    const auto whole = Decoded(file);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    for (const std::string& tags : {tag, tag + tag}) {
+      const auto tagged = Decoded(tags + file);
+      ASSERT_TRUE(tagged.ok()) << tagged.status();
+      EXPECT_EQ(*tagged, *whole);
+    }
+  }
+}
+
 TEST(AnyClipDecoderTest, NumbersThatAreNonePass) {
   const auto odd = Decoded(ClipFile("1_odd.wav"));
   ASSERT_TRUE(odd.ok()) << odd.status();

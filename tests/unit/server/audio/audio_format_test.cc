@@ -26,6 +26,14 @@ TEST(AudioFormatTest, KnowsEachFormatByItsFirstBytes) {
 TEST(AudioFormatTest, ATagMayStandBeforeFlac) {
   EXPECT_EQ(Of("ID3\x04\0\0\0\0\0\x02"s + "..fLaC"), AudioFormat::kFlac);
   EXPECT_EQ(Of("ID3\x04\0\0\0\0\0\x02"s + "..fLa"), AudioFormat::kMp3);
+  EXPECT_EQ(Of("ID3\x04\0\0\0\0\0\x02"s + "..ID3\x04\0\0\0\0\0\0"s + "fLaC"),
+            AudioFormat::kFlac);
+}
+
+TEST(AudioFormatTest, ATagMayBeLongerThanTheFile) {
+  const std::string tag = "ID3\x04\0\0\x7f\x7f\x7f\x7f.."s;
+  EXPECT_EQ(Of(tag), AudioFormat::kMp3);
+  EXPECT_TRUE(BehindTags(AsBytes(tag)).empty());
 }
 
 TEST(AudioFormatTest, OtherBytesAreNone) {

@@ -51,5 +51,18 @@ TEST(UnpackedCacheTest, MakesNothingWithoutRoom) {
   EXPECT_EQ(ample.used(), 0);
 }
 
+// Two readers may unpack the same at once.
+TEST(UnpackedCacheTest, KeepsTheSameOnce) {
+  base::MemoryBudget budget(1 << 20);
+  UnpackedCache cache(&budget, 8);
+  EXPECT_EQ(Keep(cache, "1234"), 1);
+  const std::uint64_t one = budget.used();
+  Keep(cache, "abcd");
+  EXPECT_EQ(Keep(cache, "abcd"), 0);
+  EXPECT_EQ(budget.used(), 2 * one);
+  EXPECT_TRUE(Has(cache, "1234"));
+  EXPECT_TRUE(Has(cache, "abcd"));
+}
+
 }  // namespace
 }  // namespace forebay::dataset

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <thread>
 
 #include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
@@ -14,10 +13,11 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-std::uint64_t WindowFor(std::uint64_t limit, std::uint64_t sample_bytes) {
+std::uint64_t WindowFor(std::uint64_t limit, std::uint64_t sample_bytes,
+                        int workers = 4) {
   base::MemoryBudget budget(limit);
   const auto window =
-      ReserveReadWindow(&budget, NumberedDataset(10, sample_bytes));
+      ReserveReadWindow(&budget, NumberedDataset(10, sample_bytes), workers);
   EXPECT_TRUE(window.ok()) << window.status();
   return window.ok() ? window->bytes() : 0;
 }
@@ -26,11 +26,13 @@ TEST(ReserveReadWindowTest, HasRoomForSmallSamples) {
   EXPECT_EQ(WindowFor(1024 * kMiB, 100), 16 * kMiB);
 }
 
-TEST(ReserveReadWindowTest, HasRoomForALargeSampleOnEachCpuAndOneMore) {
-  const std::uint64_t held = storage::HeldBytes(8 * kMiB);
-  const std::uint64_t cpus = std::thread::hardware_concurrency();
-  EXPECT_EQ(WindowFor(std::uint64_t{1} << 44, 8 * kMiB),
-            std::max(16 * kMiB, held * (cpus + 1)));
+// A limit of the daemon's CPUs counts, not how many the host has.
+TEST(ReserveReadWindowTest, HasRoomForALargeSampleForEachWorkerAndOneMore) {
+  const std::uint64_t held = storage::HeldBytes(20 * kMiB);
+  for (const int workers : {1, 2, 64}) {
+    EXPECT_EQ(WindowFor(std::uint64_t{1} << 44, 20 * kMiB, workers),
+              held * (static_cast<std::uint64_t>(workers) + 1));
+  }
 }
 
 TEST(ReserveReadWindowTest, TakesASmallPartOfTheMemoryForThat) {
@@ -43,7 +45,7 @@ TEST(ReserveReadWindowTest, TakesLessWhereMemoryIsShort) {
   const auto taken = budget.Reserve(1560 * kMiB, "a test");
   ASSERT_TRUE(taken.ok());
   const auto window =
-      ReserveReadWindow(&budget, NumberedDataset(10, 30 * kMiB));
+      ReserveReadWindow(&budget, NumberedDataset(10, 30 * kMiB), 4);
   ASSERT_TRUE(window.ok()) << window.status();
   EXPECT_EQ(window->bytes(), storage::HeldBytes(30 * kMiB));
 }

@@ -173,6 +173,24 @@ TEST(InflatingParserTest, FindsTheSameInZstdFrames) {
   }
 }
 
+// Pieces that are kept of a file must not be read in place of another one's.
+TEST(InflatingParserTest, TellsFilesApartOfWhichItKeepsPieces) {
+  std::string packed =
+      Zstd(Noise(3'000'000, 1), {.window_log = 24, .tells_size = false});
+  // Without the checksum at its end, as libraries write it.
+  packed[4] = static_cast<char>(packed[4] & ~0x04);
+  packed.resize(packed.size() - 4);
+  const auto crc_of = [](const std::string& content) {
+    const Parsed parsed = Parse(content, {4096, 1 << 18}, 12, 700, 512);
+    EXPECT_TRUE(parsed.status.ok()) << parsed.status;
+    return parsed.file.value_or(storage::inflated::InflatedFile())
+        .pieces_crc32c;
+  };
+  const std::uint32_t first = crc_of(packed);
+  packed[1'500'000] = static_cast<char>(packed[1'500'000] ^ 1);
+  EXPECT_NE(crc_of(packed), first);
+}
+
 TEST(InflatingParserTest, SaysHowToDoWithoutPieces) {
   base::MemoryBudget budget(std::uint64_t{24} << 20);
   base::WorkingMemory memory(&budget, "a file");

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "server/base/crc32c.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::dataset::inflated {
@@ -11,8 +12,9 @@ namespace {
 using storage::inflated::AsBytes;
 using storage::inflated::Noise;
 
-std::uint32_t ByReads(const std::string& file, std::uint64_t* read) {
-  PieceParser parser(file.size());
+std::uint32_t ByReads(const std::string& file, std::uint64_t* read,
+                      bool whole = false) {
+  PieceParser parser(file.size(), whole);
   *read = 0;
   while (const auto next = parser.next_read()) {
     *read += next->length;
@@ -44,6 +46,20 @@ TEST(PieceDigestTest, IsTheSameHoweverTheFileIsRead) {
       if (piece == 1 && size > 10'000) continue;
       EXPECT_EQ(OfAll(file, piece), crc32c) << size << ' ' << piece;
     }
+  }
+}
+
+TEST(PieceDigestTest, MayBeOfAllOfAFile) {
+  for (const std::size_t size : {0, 1, 1 << 20, (1 << 20) + 5, 3'500'000}) {
+    const std::string file = Noise(size, 1);
+    std::uint64_t read = 0;
+    EXPECT_EQ(ByReads(file, &read, /*whole=*/true), base::Crc32c(AsBytes(file)))
+        << size;
+    EXPECT_LE(read, size + (1 << 20));
+    PieceDigest digest(size, /*whole=*/true);
+    for (std::size_t at = 0; at < size; at += 100'000)
+      digest.Take(at, AsBytes(file).subspan(at, 100'000));
+    EXPECT_EQ(digest.crc32c(), base::Crc32c(AsBytes(file))) << size;
   }
 }
 

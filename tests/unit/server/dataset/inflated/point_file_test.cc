@@ -2,6 +2,8 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -96,24 +98,44 @@ TEST_F(PointFileTest, LeavesNoHalfOfAFile) {
   {
     PointFileWriter writer(folder_.Path("index.points"), &memory_);
     ASSERT_TRUE(writer.Add("a window").ok());
-    EXPECT_FALSE(std::filesystem::is_empty(folder_.Path()));
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
 }
 
-// As on a full disk.
+// Nor if the daemon is killed meanwhile: a long frame's pieces may be
+// gigabytes.
+TEST_F(PointFileTest, LeavesNoHalfOfAFileWhenItIsKilled) {
+  const std::string path = folder_.Path("index.points");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    PointFileWriter writer(path, &memory_);
+    if (writer.Add("a window").ok()) raise(SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
+}
+
+// As on a full disk, which takes some bytes.
 TEST_F(PointFileTest, WhatAFileDoesNotTakeIsInMemory) {
   struct rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit few = {.rlim_cur = 20'000, .rlim_max = before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
-  const auto points = Write(folder_.Path("index.points"));
-  setrlimit(RLIMIT_FSIZE, &before);
+  // The last one has room for all windows, and not for the table behind them.
+  for (const rlim_t bytes : {20'000, 0, 102'200}) {
+    SCOPED_TRACE(bytes);
+    const struct rlimit few = {.rlim_cur = bytes, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+    const auto points = Write(folder_.Path("index.points"));
+    setrlimit(RLIMIT_FSIZE, &before);
+    ASSERT_TRUE(points.ok()) << points.status();
+    ExpectPoints(**points);
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
+  }
   signal(SIGXFSZ, handler);
-  ASSERT_TRUE(points.ok()) << points.status();
-  ExpectPoints(**points);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
 }
 
 TEST_F(PointFileTest, MakesNoFileWithoutPoints) {

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "server/pipeline/audio/op_reader.h"
+#include "server/pipeline/transform/draws.h"
+#include "server/pipeline/transform/scratch.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline::audio {
@@ -112,6 +114,48 @@ TEST(AudioRefusalsTest, OfTheRest) {
             "freq_mask_param is 16777217, not 0 to 16777216");
   EXPECT_EQ(Refusal("grayscale {}"), "is not for arrays");
   EXPECT_FALSE(IsAudioOp(Spec("ops { grayscale {} }").ops(0)));
+}
+
+// A worker does nothing else meanwhile, and nobody can end it.
+std::string TooLong(const std::string& op, const Input& input,
+                    std::uint64_t frames) {
+  const auto made = ReadOp(Spec("ops { " + op + " }").ops(0), input);
+  EXPECT_TRUE(made.ok()) << made.status();
+  const Signal clip{.frames = frames, .rate = input.rate};
+  // It is told of a clip, not of what clips may become.
+  EXPECT_TRUE((*made)->LongestOf(clip).ok());
+  return std::string((*made)->OutputOf(clip).status().message());
+}
+
+TEST(AudioRefusalsTest, WorkOfHoursOnASpectrum) {
+  const std::string op = "spectrogram { n_fft: 65536 hop_length: 1 }";
+  EXPECT_EQ(TooLong(op, {}, 65'000), "");
+  EXPECT_EQ(TooLong(op, {.frame_shape = {1024}}, 65'000),
+            "has 65001 times of 1024 channels, each of n_fft 65536 elements: "
+            "take a larger hop_length, fewer channels, or a part of the clip");
+  EXPECT_NE(TooLong("mel_spectrogram { n_mels: 1 spectrogram { n_fft: 65536 "
+                    "hop_length: 1 } }",
+                    {.frame_shape = {1024}}, 65'000),
+            "");
+}
+
+TEST(AudioRefusalsTest, WorkOfHoursOnAFilter) {
+  const auto made =
+      ReadOp(Spec("ops { resample { orig_freq: 2 new_freq: 1 rolloff: 0.005 "
+                  "lowpass_filter_width: 1024 } }")
+                 .ops(0),
+             {.frame_shape = {2}});
+  ASSERT_TRUE(made.ok()) << made.status();
+  const Signal clip{.frames = std::uint64_t{1} << 30, .rate = 2};
+  EXPECT_TRUE((*made)->OutputOf(clip).ok());
+  transform::PhiloxDraws draws(1, 2, 3, 4);
+  transform::Scratch scratch(1 << 20);
+  const FrameRange part{.begin = 0, .length = 200'000};
+  EXPECT_EQ(
+      (*made)->RunPart(nullptr, clip, part, draws, scratch, nullptr).message(),
+      "becomes 200000 frames of 2 channels, each a sum of 819208 "
+      "elements: take a smaller lowpass_filter_width, a greater rolloff, "
+      "or a part of the clip");
 }
 
 }  // namespace
