@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/array_record/array_record_format.h"
+#include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_index.h"
 #include "server/dataset/tfrecord/field_guess.h"
 #include "tests/fuzz/require.h"

@@ -10,6 +10,7 @@
 #include "server/dataset/inflated/inflating_parser.h"
 #include "server/dataset/inflated/point_file.h"
 #include "server/dataset/object_scan.h"
+#include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_dataset.h"
 #include "server/dataset/records/record_layout.h"
 #include "server/storage/read_now.h"

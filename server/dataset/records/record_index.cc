@@ -228,7 +228,7 @@ std::uint64_t RecordIndex::GatheredSize(std::size_t file) const {
   FOREBAY_CHECK(file < parts_.files.size());
   const FileRecord& known = parts_.files[file];
   const std::uint64_t end = EndOf(file);
-  // What is gathered comes last.
+  // Gathered records come last.
   return end == known.first_record ? known.size
                                    : std::max(known.size, parts_.ends[end - 1]);
 }
@@ -343,75 +343,6 @@ std::uint64_t RecordIndex::Bytes(std::uint64_t files, std::uint64_t numbers,
                                  std::uint64_t bounds, std::uint64_t text) {
   return sizeof(RecordIndex) + files * kBytesOfFile +
          numbers * sizeof(std::uint64_t) + bounds * sizeof(LengthBounds) + text;
-}
-
-absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
-    std::string format, absl::Span<const storage::ListedObject> files,
-    std::vector<FileRecords> records, base::WorkingMemory& memory,
-    std::shared_ptr<const storage::inflated::FilePoints> points) {
-  FOREBAY_CHECK(records.size() == files.size());
-  std::size_t count = 0;
-  std::size_t begins = 0;
-  std::size_t unpacked = 0;
-  std::size_t blocks = 0;
-  std::size_t keys = 0;
-  std::size_t names = 0;
-  std::size_t fields = 0;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    count += records[i].ends.size();
-    begins += records[i].begins.size();
-    unpacked += records[i].unpacked.size();
-    blocks += records[i].keys.blocks.size();
-    keys += records[i].keys.bytes.size();
-    names += files[i].name.size();
-    fields = std::max(fields, records[i].bounds.size());
-  }
-  FOREBAY_CHECK(begins == 0 || begins == count);
-  FOREBAY_CHECK(unpacked == 0 || unpacked == count);
-  RecordIndexParts parts;
-  FOREBAY_ASSIGN_OR_RETURN(parts.reservation,
-                           memory.Keep(RecordIndex::Bytes(
-                               files.size(), count + begins + unpacked + blocks,
-                               fields, names + keys + format.size())));
-  parts.format = std::move(format);
-  parts.files.reserve(files.size());
-  parts.ends.reserve(count);
-  parts.begins.reserve(begins);
-  parts.unpacked.reserve(unpacked);
-  parts.keys.blocks.reserve(blocks);
-  parts.keys.bytes.reserve(keys);
-  parts.names.reserve(names);
-  parts.bounds.resize(fields);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const storage::ObjectVersion& version = files[i].version;
-    const auto* const packed =
-        points == nullptr ? nullptr : points->Find(files[i].name);
-    FileRecords& some = records[i];
-    parts.files.push_back(
-        {.path_offset = parts.names.size(),
-         .path_length = files[i].name.size(),
-         .first_record = parts.ends.size(),
-         .begin = some.begin,
-         .size = packed != nullptr ? packed->size : version.size,
-         .stamp = version.stamp,
-         .inode = version.revision.inode,
-         .ctime_nanos = version.revision.ctime_nanos,
-         .mark = some.mark});
-    parts.names += files[i].name;
-    parts.ends.insert(parts.ends.end(), some.ends.begin(), some.ends.end());
-    parts.begins.insert(parts.begins.end(), some.begins.begin(),
-                        some.begins.end());
-    parts.unpacked.insert(parts.unpacked.end(), some.unpacked.begin(),
-                          some.unpacked.end());
-    for (const std::uint64_t block : some.keys.blocks)
-      parts.keys.blocks.push_back(parts.keys.bytes.size() + block);
-    parts.keys.bytes += some.keys.bytes;
-    for (std::size_t field = 0; field < some.bounds.size(); ++field)
-      parts.bounds[field].Add(some.bounds[field]);
-    some = {};
-  }
-  parts.points = std::move(points);
-  return RecordIndex::Create(std::move(parts));
 }
 
 }  // namespace forebay::dataset::records

@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/memory_budget.h"
-#include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/path_lookup.h"
 #include "server/dataset/records/packed_keys.h"
@@ -199,14 +198,6 @@ class RecordIndex {
   // By file: the ctime of the file that was last found to be as indexed.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;
 };
-
-// Makes the index of `files`, each with its records, in this order. `points`
-// has those that are compressed; null if none is. The index keeps its part of
-// `memory`. RESOURCE_EXHAUSTED: that of `memory`.
-absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
-    std::string format, absl::Span<const storage::ListedObject> files,
-    std::vector<FileRecords> records, base::WorkingMemory& memory,
-    std::shared_ptr<const storage::inflated::FilePoints> points = nullptr);
 
 }  // namespace forebay::dataset::records
 

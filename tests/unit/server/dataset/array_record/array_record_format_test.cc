@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/dataset/records/build_record_index.h"
 #include "server/dataset/tfrecord/example_choice.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"

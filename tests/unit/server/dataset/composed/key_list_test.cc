@@ -12,6 +12,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/lmdb/lmdb_format.h"
+#include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_dataset.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/dataset/composed/plain_dataset.h"

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
+#include "server/dataset/records/build_record_index.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::records {

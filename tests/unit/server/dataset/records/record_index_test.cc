@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_index_format.h"
 #include "tests/unit/server/base/ample_budget.h"
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/packed_keys.h"
 #include "server/storage/gathered/gathered_root.h"
 #include "tests/conformance/storage/memory_source.h"

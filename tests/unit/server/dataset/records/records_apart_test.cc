@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
+#include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_index.h"
 #include "server/dataset/records/record_index_format.h"
 
