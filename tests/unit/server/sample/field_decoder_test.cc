@@ -48,6 +48,11 @@ class Notes final : public FieldTarget {
                                  TextOf(array.items)));
     return absl::OkStatus();
   }
+  absl::Status SetTiff(std::size_t field,
+                       absl::Span<const std::uint8_t> file) override {
+    taken.push_back(absl::StrCat(field, " tiff ", TextOf(file)));
+    return absl::OkStatus();
+  }
   absl::Status SetAudio(std::size_t field,
                         absl::Span<const std::uint8_t> file) override {
     taken.push_back(absl::StrCat(field, " audio ", TextOf(file)));
