@@ -43,11 +43,8 @@ def listing(folder: str, most: int = MOST) -> Listing:
     try:
         with os.scandir(folder) as entries:
             for entry in itertools.islice(entries, most):
-                if entry.name.startswith("."):
-                    continue
-                kind = _kind_of_entry(entry)
-                if kind is not None:
-                    (folders if kind == "folder" else files).append(entry.name)
+                if not entry.name.startswith("."):
+                    (folders if _is_folder(entry) else files).append(entry.name)
     except PermissionError:
         raise errors.PermissionDenied(f"{folder}: may not be listed") from None
     except OSError as error:
@@ -55,15 +52,11 @@ def listing(folder: str, most: int = MOST) -> Listing:
     return Listing(sorted(folders), sorted(files))
 
 
-def _kind_of_entry(entry: "os.DirEntry[str]") -> Optional[str]:
-    """ "folder" or "file"; None for what is neither: to open a FIFO would wait for its
-    writer."""
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
-        if entry.is_dir():
-            return "folder"
-        return "file" if entry.is_file() else None
+        return entry.is_dir()
     except OSError:  # a link to itself, or to where this user may not look
-        return None
+        return False
 
 
 def is_pattern(path: str) -> bool:
