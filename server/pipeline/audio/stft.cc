@@ -52,11 +52,12 @@ absl::Status Stft::CheckWork(std::uint64_t times,
                              std::uint64_t channels) const {
   if (times <= kMaxElements / options_.n_fft / channels)
     return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("has ", times, " times of ", channels,
-                   " channels, each of n_fft ", options_.n_fft,
-                   " elements: take a larger hop_length, fewer channels, or "
-                   "a part of the clip"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "has ", times, " times",
+      channels == 1 ? "" : absl::StrCat(" of ", channels, " channels"),
+      ", each of n_fft ", options_.n_fft,
+      " elements: take a larger hop_length, ",
+      channels == 1 ? "" : "fewer channels, ", "or a part of the clip"));
 }
 
 float Stft::At(const Channel& channel, std::int64_t place) const {
