@@ -109,8 +109,8 @@ def pngs():
     for name, first, second in (
             ("exif_before_profile", png(exif(3)), with_profile),
             ("empty_before_profile", png(b""), with_profile),
-            ("none_before_xmp", png(none), png(xmp + b"\0\0\0\0" + XMP % 4,
-                                              kind=b"iTXt"))):
+            ("none_before_xmp", png(none),
+             png(xmp + b"\0\0\0\0" + XMP % 4, kind=b"iTXt"))):
         at, end = first.index(b"IDAT") - 4, second.index(b"IDAT") - 4
         yield name, first[:at] + second[33:end] + first[at:]
     plain = png(b"", kind=b"tIME")
