@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import numbers
 import os
+from typing import List
 
 from . import (_archives, _array_record, _audio_folder, _job, _lengths, _native,
                _native_dataset, _npy_folder, _npz, _paths, _tfrecord, _tokens, errors,
@@ -52,7 +53,8 @@ def _mds_options(path, fields):
         return None
     if not _paths.are_files(path, (".mds",)):
         path = os.path.join(path, "*.mds")
-    names, types = [], []
+    names: List[bytes] = []
+    types: List[bytes] = []
     if isinstance(fields, collections.abc.Mapping):
         names, types = _tfrecord.names_and_types(
             _tfrecord.checked_fields(fields, '{"sound": "audio"}'))
