@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/pipeline/array_transform.h"
 #include "server/pipeline/workspace.h"
 #include "tests/unit/server/pipeline/audio/golden.h"
@@ -177,9 +178,10 @@ TEST(ArrayTransformPartsTest, OtherOpsNeedAllThatComesBeforeThem) {
     SCOPED_TRACE(whole);
     std::uint64_t frames = 0;
     // A part that comes first is taken all the same.
-    const std::string first = "ops { slice { stop: 2000 } } ";
-    ExpectEqual(TransformedPart(first + whole + slice, clip, {}, &frames),
-                PartOfTransformed(first + whole, slice, "", clip, {}));
+    const std::string taken =
+        absl::StrCat("ops { slice { stop: 2000 } } ", whole);
+    ExpectEqual(TransformedPart(absl::StrCat(taken, slice), clip, {}, &frames),
+                PartOfTransformed(taken, slice, "", clip, {}));
     EXPECT_EQ(frames, 2000u);
   }
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/pipeline/array.h"
 
 namespace forebay::pipeline {
@@ -47,7 +48,7 @@ std::vector<Golden> Goldens() {
     EXPECT_TRUE(words) << line;
     for (std::size_t at = 0; (at = shape.find(',', at)) != shape.npos; at += 2)
       shape.replace(at, 1, ", ");
-    golden.description = dtype + " (" + shape + ")";
+    golden.description = absl::StrCat(dtype, " (", shape, ")");
     goldens.push_back(golden);
   }
   EXPECT_GT(goldens.size(), 25u);
@@ -62,7 +63,7 @@ std::uint32_t CrcOf(absl::Span<const std::uint8_t> bytes) {
 absl::Status StatusOf(const Bytes& file, const WorkspaceLimits& limits = {}) {
   Workspace workspace(limits);
   const absl::Status typed = TypeOfTiff(file, limits).status();
-  const absl::Status read = ReadTiff(file, workspace).status();
+  absl::Status read = ReadTiff(file, workspace).status();
   if (!typed.ok()) {
     EXPECT_EQ(read, typed);
   }

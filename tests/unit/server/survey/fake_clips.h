@@ -43,7 +43,8 @@ inline std::string WavFile(std::uint32_t frames, std::uint32_t rate) {
 // bytes before it.
 class FakeClips final : public dataset::FakeDataset {
  public:
-  explicit FakeClips(std::vector<std::string> clips, bool is_described = false)
+  explicit FakeClips(const std::vector<std::string>& clips,
+                     bool is_described = false)
       : FakeDataset({.size = clips.size(),
                      .fields = {{"txt", proto::FieldKind::kText, 3},
                                 {"wav", proto::FieldKind::kAudio, 1 << 24}},

@@ -22,7 +22,6 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-using testing::HasSubstr;
 using testing::SizeIs;
 
 constexpr std::size_t kMostColumns = 15;

@@ -116,7 +116,7 @@ TEST_F(HdfsListerTest, WithoutNumbersVersionsHaveChecksums) {
     const ObjectVersion below = server_.Put("/p/f/b", "below");
     ASSERT_TRUE(lister_
                     .List(*root_,
-                          [&](ListedObject object) {
+                          [&](const ListedObject& object) {
                             base::MutexLock lock(&mutex);
                             listed[object.name] = object.version;
                           },
