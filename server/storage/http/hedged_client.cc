@@ -65,6 +65,8 @@ void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
                           absl::StatusOr<Answer> result) {
   (side == Side::kFirst ? pair->first : pair->second) = 0;
   if (!result.ok() && GoesOn(pair, side, result.status())) return;
+  // The second may have failed for what became of the first.
+  if (!result.ok() && !pair->failed.ok()) result = pair->failed;
   Finish(pair, std::move(result));
 }
 
@@ -73,13 +75,20 @@ bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
   // It was dropped for the other.
   if (pair->taken.has_value() && pair->taken != side) return true;
   const bool passing = RetryPolicy::MayPass(error);
-  if (side == Side::kFirst) return passing && pair->second != 0;
+  if (side == Side::kFirst) {
+    if (!passing || pair->second == 0) return false;
+    // The second may take its place.
+    pair->taken.reset();
+    pair->failed = error;
+    return true;
+  }
   // The second request is not repeated: if it fails, the first one must end the
   // call.
   const bool began = pair->taken == side;
   if (began && !passing) return false;
   pair->taken.reset();
-  if (began && pair->first == 0) pair->first = Launch(pair, Side::kFirst);
+  if (began && pair->first == 0 && pair->failed.ok())
+    pair->first = Launch(pair, Side::kFirst);
   return pair->first != 0;
 }
 

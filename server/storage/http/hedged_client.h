@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/hedge_policy.h"
@@ -53,6 +54,7 @@ class HedgedClient {
     Client::Id first = 0;  // under way; 0: not
     Client::Id second = 0;
     std::optional<Side> taken;  // whose answer has begun
+    absl::Status failed;        // why the first one ended, if the second may do
   };
   struct Watched {
     std::int64_t due_nanos;

@@ -2,6 +2,7 @@
 
 #include "server/storage/http/hedged_client.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -216,6 +217,44 @@ TEST_F(HedgedClientTest, AfterBothHaveBrokenOffItIsAskedAnew) {
   EXPECT_EQ(answers, 0u);
   second.set_value();
   ExpectGood();
+}
+
+TEST_F(HedgedClientTest, TheSecondMayMakeWhatTheFirstGivesUp) {
+  for (const bool is_good : {true, false}) {
+    SCOPED_TRACE(is_good);
+    asked_ = 0;
+    const std::uint64_t failed = Booked().failures;
+    std::promise<void> first;
+    std::promise<void> second;
+    const Step broken = Spoilt(Fault::kResetInBody);
+    Script({[&](HttpServer::Peer& peer) {
+              first.get_future().wait();
+              broken(peer);
+            },
+            [&](HttpServer::Peer& peer) {
+              second.get_future().wait();
+              if (is_good) return Good(peer);
+              Spoilt(Fault::k503)(peer);
+            },
+            broken, broken, broken});
+    Start();
+    const std::uint64_t requests = Booked().requests;
+    AwaitAsked(1);
+    while (Booked().requests <= requests) {
+      clock_.Advance(kSecond / 10);
+      OnEngine([] {});
+    }
+    AwaitAsked(2);
+    first.set_value();
+    while (Booked().failures < failed + 4) std::this_thread::yield();
+    second.set_value();
+    if (is_good) {
+      ExpectGood();
+    } else {
+      EXPECT_THAT(std::string(answer_.get().status().message()),
+                  testing::HasSubstr("after 4 attempts"));
+    }
+  }
 }
 
 TEST_F(HedgedClientTest, ErrorsThatLastEndBoth) {
