@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <latch>
 #include <map>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
+#include "tests/unit/server/storage/http/fault_choice.h"
 
 namespace forebay::storage::gcs {
 namespace {
@@ -92,13 +92,7 @@ TEST_F(GcsListerTest, AFlakyServerChangesNothing) {
       server_.Put("p/" + std::to_string(folder) + "/" + std::to_string(i), "x");
   const auto expected = List(*root_);
   ASSERT_TRUE(expected.ok()) << expected.status();
-  std::atomic<unsigned> asked = 0;
-  const auto faults = server_.SetFaults([&asked](const GcsServer::Asked&) {
-    constexpr http::Fault kFaults[] = {http::Fault::kNone, http::Fault::k503,
-                                       http::Fault::kNone,
-                                       http::Fault::kTruncate};
-    return kFaults[asked++ % 4];
-  });
+  const auto faults = server_.SetFaults(http::FirstAnswersSpoilt());
   const auto names = List(*root_);
   ASSERT_TRUE(names.ok()) << names.status();
   EXPECT_EQ(*names, *expected);

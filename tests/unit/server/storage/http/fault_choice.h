@@ -2,6 +2,9 @@
 #define FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_FAULT_CHOICE_H_
 
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -63,6 +66,21 @@ class FaultChoice {
   Choose choose_ ABSL_GUARDED_BY(mutex_);
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // under way
 };
+
+// Spoils the first two answers to each request. A pattern over all requests
+// would do the same to a call again and again where two threads take turns.
+inline FaultChoice::Choose FirstAnswersSpoilt() {
+  struct State {
+    base::Mutex mutex;
+    std::map<std::string, int> asked ABSL_GUARDED_BY(mutex);  // by target
+  };
+  return [state = std::make_shared<State>()](const HttpServer::Asked& asked) {
+    base::MutexLock lock(&state->mutex);
+    const int before = state->asked[asked.target]++;
+    if (before == 0) return Fault::k503;
+    return before == 1 ? Fault::kTruncate : Fault::kNone;
+  };
+}
 
 }  // namespace forebay::storage::http
 

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
+#include "tests/unit/server/storage/http/fault_choice.h"
 #include "tests/unit/server/storage/s3/s3_server.h"
 
 namespace forebay::storage::s3 {
@@ -95,13 +96,7 @@ TEST_F(S3ListerTest, AFlakyServerChangesNothing) {
       server_.Put("p/" + std::to_string(folder) + "/" + std::to_string(i), "x");
   const auto expected = List(*root_);
   ASSERT_TRUE(expected.ok()) << expected.status();
-  std::atomic<unsigned> asked = 0;
-  const auto faults = server_.SetFaults([&asked](const S3Server::Asked&) {
-    constexpr http::Fault kFaults[] = {http::Fault::kNone, http::Fault::k503,
-                                       http::Fault::kNone,
-                                       http::Fault::kTruncate};
-    return kFaults[asked++ % 4];
-  });
+  const auto faults = server_.SetFaults(http::FirstAnswersSpoilt());
   const auto names = List(*root_);
   ASSERT_TRUE(names.ok()) << names.status();
   EXPECT_EQ(*names, *expected);

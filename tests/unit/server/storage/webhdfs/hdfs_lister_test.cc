@@ -17,6 +17,7 @@
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/webhdfs/hdfs_root.h"
+#include "tests/unit/server/storage/http/fault_choice.h"
 #include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
 namespace forebay::storage::webhdfs {
@@ -138,13 +139,7 @@ TEST_F(HdfsListerTest, AFileIsNoFolder) {
 
 TEST_F(HdfsListerTest, AFlakyServerChangesNothing) {
   const auto expected = Fill();
-  std::atomic<unsigned> asked = 0;
-  const auto faults = server_.SetFaults([&asked](const HdfsServer::Asked&) {
-    constexpr http::Fault kFaults[] = {http::Fault::kNone, http::Fault::k503,
-                                       http::Fault::kNone,
-                                       http::Fault::kTruncate};
-    return kFaults[asked++ % 4];
-  });
+  const auto faults = server_.SetFaults(http::FirstAnswersSpoilt());
   const auto names = List(*root_);
   ASSERT_TRUE(names.ok()) << names.status();
   EXPECT_EQ(*names, expected);
