@@ -4,28 +4,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "absl/types/span.h"
 #include "server/dataset/folder/folder_index_format.h"
 #include "server/dataset/index_file.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/sealed_index.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
-using forebay::dataset::kIndexFileChecksumBytes;
-using forebay::dataset::SealIndexFile;
 using forebay::dataset::folder::DecodeFolderIndex;
 using forebay::dataset::folder::EncodeFolderIndex;
 using forebay::dataset::folder::FolderIndex;
+using forebay::fuzz::AreEqual;
+using forebay::fuzz::ReadAsTheyAreAndSealed;
+using forebay::fuzz::Require;
 
 constexpr std::uint32_t kFormat = 1;
-
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
 
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
@@ -48,19 +45,13 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   }
   index.IsSettled();
   const std::string again = EncodeFolderIndex(index, kFormat);
-  Require(again.size() == bytes.size() &&
-          std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
+  Require(AreEqual(bytes, again));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  Read({data, size});
-  if (size < kIndexFileChecksumBytes) return 0;
-  // With a fitting checksum, so that what lies behind it is reached.
-  std::string sealed(data, data + size - kIndexFileChecksumBytes);
-  SealIndexFile(sealed);
-  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
+  ReadAsTheyAreAndSealed({data, size}, Read);
   return 0;
 }

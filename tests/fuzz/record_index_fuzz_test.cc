@@ -10,15 +10,16 @@
 #include "server/dataset/index_file.h"
 #include "server/dataset/records/record_index_format.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/sealed_index.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
-using forebay::dataset::kIndexFileChecksumBytes;
-using forebay::dataset::SealIndexFile;
 using forebay::dataset::records::DecodeRecordIndex;
 using forebay::dataset::records::EncodeRecordIndex;
 using forebay::dataset::records::RecordIndex;
+using forebay::fuzz::AreEqual;
+using forebay::fuzz::ReadAsTheyAreAndSealed;
 using forebay::fuzz::Require;
 
 void Read(absl::Span<const std::uint8_t> bytes) {
@@ -32,30 +33,22 @@ void Read(absl::Span<const std::uint8_t> bytes) {
     const RecordIndex::Extent extent = index.ExtentOf(id);
     const auto file = index.FileAt(extent.file);
     Require(!file.name.empty() && file.name.find('\0') == std::string::npos);
-    Require(extent.length > 0 && extent.offset <= file.version.size &&
-            extent.length <= file.version.size - extent.offset);
+    const std::uint64_t size = index.GatheredSize(extent.file);
+    Require(extent.length > 0 && extent.offset <= size &&
+            extent.length <= size - extent.offset);
     longest = std::max(longest, extent.length);
     if (index.has_keys())
       Require(index.KeyOf(id).size() <= index.longest_key());
   }
   Require(longest == index.longest());
   const std::string again = EncodeRecordIndex(index);
-  Require(std::equal(bytes.begin(), bytes.end(), again.begin(), again.end(),
-                     [](std::uint8_t a, char b) {
-                       return a == static_cast<std::uint8_t>(b);
-                     }));
+  Require(AreEqual(bytes, again));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  Read({data, size});
-  // The same with a checksum that is right.
-  std::string sealed(reinterpret_cast<const char*>(data), size);
-  if (sealed.size() >= kIndexFileChecksumBytes)
-    sealed.resize(sealed.size() - kIndexFileChecksumBytes);
-  SealIndexFile(sealed);
-  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
+  ReadAsTheyAreAndSealed({data, size}, Read);
   return 0;
 }

@@ -4,28 +4,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "absl/types/span.h"
 #include "server/dataset/index_file.h"
 #include "server/dataset/shards/shard_index_format.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/sealed_index.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
-using forebay::dataset::kIndexFileChecksumBytes;
-using forebay::dataset::SealIndexFile;
 using forebay::dataset::shards::ChosenMember;
 using forebay::dataset::shards::DecodeShardIndex;
 using forebay::dataset::shards::EncodeShardIndex;
 using forebay::dataset::shards::Shard;
 using forebay::dataset::shards::ShardIndex;
-
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
+using forebay::fuzz::AreEqual;
+using forebay::fuzz::ReadAsTheyAreAndSealed;
+using forebay::fuzz::Require;
 
 void Read(absl::Span<const std::uint8_t> bytes) {
   forebay::base::WorkingMemory memory(forebay::base::AmpleBudget(), "an index");
@@ -48,19 +45,13 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   }
   Require(largest == index.largest_extent());
   const std::string again = EncodeShardIndex(index);
-  Require(again.size() == bytes.size() &&
-          std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
+  Require(AreEqual(bytes, again));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  Read({data, size});
-  if (size < kIndexFileChecksumBytes) return 0;
-  // With a fitting checksum, so that what lies behind it is reached.
-  std::string sealed(data, data + size - kIndexFileChecksumBytes);
-  SealIndexFile(sealed);
-  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
+  ReadAsTheyAreAndSealed({data, size}, Read);
   return 0;
 }

@@ -1,7 +1,6 @@
 // The file that keeps lengths that were measured: whatever its bytes, reading
 // it gives an error, or sizes that can be used.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,12 +10,13 @@
 #include "server/dataset/index_file.h"
 #include "server/survey/value_sizes_file.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/sealed_index.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
-using forebay::dataset::kIndexFileChecksumBytes;
-using forebay::dataset::SealIndexFile;
+using forebay::fuzz::AreEqual;
+using forebay::fuzz::ReadAsTheyAreAndSealed;
 using forebay::fuzz::Require;
 using forebay::survey::DecodeValueSizes;
 using forebay::survey::EncodeValueSizes;
@@ -40,22 +40,13 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   for (std::uint64_t id = 0; id < count; ++id)
     Require(sizes.Of(id).size <= ValueSizes::kMostSize);
   const std::string again = EncodeValueSizes(sizes, samples);
-  Require(std::equal(bytes.begin(), bytes.end(), again.begin(), again.end(),
-                     [](std::uint8_t a, char b) {
-                       return a == static_cast<std::uint8_t>(b);
-                     }));
+  Require(AreEqual(bytes, again));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  Read({data, size});
-  // The same with a checksum that is right.
-  std::string sealed(reinterpret_cast<const char*>(data), size);
-  if (sealed.size() >= kIndexFileChecksumBytes)
-    sealed.resize(sealed.size() - kIndexFileChecksumBytes);
-  SealIndexFile(sealed);
-  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
+  ReadAsTheyAreAndSealed({data, size}, Read);
   return 0;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "absl/types/span.h"
@@ -12,16 +11,17 @@
 #include "server/dataset/zip/zip_index_builder.h"
 #include "server/dataset/zip/zip_index_format.h"
 #include "tests/fuzz/require.h"
+#include "tests/fuzz/sealed_index.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace {
 
-using forebay::dataset::kIndexFileChecksumBytes;
-using forebay::dataset::SealIndexFile;
 using forebay::dataset::zip::DecodeZipIndex;
 using forebay::dataset::zip::EncodeZipIndex;
 using forebay::dataset::zip::FolderOfClasses;
 using forebay::dataset::zip::ZipIndex;
+using forebay::fuzz::AreEqual;
+using forebay::fuzz::ReadAsTheyAreAndSealed;
 using forebay::fuzz::Require;
 
 void Read(absl::Span<const std::uint8_t> bytes) {
@@ -49,19 +49,13 @@ void Read(absl::Span<const std::uint8_t> bytes) {
   Require(longest == index.longest_extent());
   Require(FolderOfClasses(index.images()).find('\0') == std::string::npos);
   const std::string again = EncodeZipIndex(index);
-  Require(again.size() == bytes.size() &&
-          std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
+  Require(AreEqual(bytes, again));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  Read({data, size});
-  if (size < kIndexFileChecksumBytes) return 0;
-  // With a fitting checksum, so that what lies behind them is reached.
-  std::string sealed(data, data + size - kIndexFileChecksumBytes);
-  SealIndexFile(sealed);
-  Read({reinterpret_cast<const std::uint8_t*>(sealed.data()), sealed.size()});
+  ReadAsTheyAreAndSealed({data, size}, Read);
   return 0;
 }
