@@ -101,15 +101,8 @@ void RecheckedSource::CheckReads::Read(absl::Span<ReadRequest> requests) {
 
 void RecheckedSource::ReadBelow(absl::Span<ReadRequest> requests,
                                 absl::Span<const std::uint64_t> shared) {
-  if (!Enter()) {
-    for (ReadRequest& request : requests)
-      request.done(absl::CancelledError(
-          absl::StrCat(request.object, ": the daemon is shutting down")));
-    return;
-  }
-  below_->Read(requests);
+  below_.Read(requests);
   ShareAgain(shared);
-  Leave();
 }
 
 ReadRequest RecheckedSource::Watch(ReadRequest request) {
@@ -179,10 +172,9 @@ void RecheckedSource::LookAgain(const std::shared_ptr<Watched>& watched) {
     read.layout->LookAgain(
         read, checks_,
         [this, look](const absl::StatusOr<Revision>& now) { Saw(look, now); });
-  } else if (Enter()) {
+  } else {
     for (const ReadPurpose& purpose : shares)
-      below_->Share(look->ticket, purpose);
-    Leave();
+      below_.Share(look->ticket, purpose);
   }
 }
 
@@ -226,7 +218,7 @@ void RecheckedSource::ShareAgain(absl::Span<const std::uint64_t> tickets) {
       }
     }
   }
-  for (const auto& [ticket, purpose] : shares) below_->Share(ticket, purpose);
+  for (const auto& [ticket, purpose] : shares) below_.Share(ticket, purpose);
 }
 
 void RecheckedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
@@ -242,25 +234,7 @@ void RecheckedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
       }
     }
   }
-  below_->Share(ticket, purpose);
-}
-
-void RecheckedSource::Stop() {
-  base::MutexLock lock(&mutex_);
-  stopped_ = true;
-  while (asking_ > 0) quiet_.Wait(&mutex_);
-}
-
-bool RecheckedSource::Enter() {
-  base::MutexLock lock(&mutex_);
-  if (stopped_) return false;
-  ++asking_;
-  return true;
-}
-
-void RecheckedSource::Leave() {
-  base::MutexLock lock(&mutex_);
-  if (--asking_ == 0) quiet_.NotifyAll();
+  below_.Share(ticket, purpose);
 }
 
 }  // namespace forebay::storage

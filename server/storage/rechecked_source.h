@@ -15,6 +15,7 @@
 #include "server/base/bytes.h"
 #include "server/base/mutex.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/stoppable_source.h"
 
 namespace forebay::storage {
 
@@ -44,7 +45,7 @@ class RecheckedSource final : public ByteSource {
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
   // Cancels all later reads; the source below is not called again.
-  void Stop();
+  void Stop() { below_.Stop(); }
 
  private:
   // A read that may have to be repeated.
@@ -80,19 +81,12 @@ class RecheckedSource final : public ByteSource {
   // Shares the repeated reads of those tickets below, as their readers did with
   // the first ones.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
-  // Returns whether the source below may be called; if so, Leave must follow.
-  bool Enter();
-  void Leave();
 
-  ByteSource* const below_;
+  StoppableSource below_;
   const RunTask run_;
   CheckReads checks_;
 
   base::Mutex mutex_;
-  base::CondVar quiet_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  // Threads in below_->Read or below_->Share.
-  int asking_ ABSL_GUARDED_BY(mutex_) = 0;
   // By ticket; reads without one are not here.
   std::unordered_map<std::uint64_t, std::shared_ptr<Watched>> watched_
       ABSL_GUARDED_BY(mutex_);

@@ -86,7 +86,7 @@ std::vector<PlannedRead> ReadPlanner::Plan(std::uint64_t begin,
   for (std::uint64_t id = begin; id < end; ++id) {
     storage::ReadRequest request = identity_.RequestFor(id);
     request.sample = {};
-    // Nobody will ask a cache for just these bytes.
+    // Later reads want whole samples: the cache would keep these for none.
     request.uncached = true;
     Wanted wanted = WantedOf(request, id);
     request.offset = wanted.offset;

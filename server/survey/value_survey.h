@@ -35,7 +35,8 @@ struct Subject {
 
 // Measures a field of all samples, which no index does: by reading these, as
 // ReadPlanner says, many at a time, and by looking at them in the executor.
-// What is read takes a part of the budget that does not grow with the samples.
+// The bytes in flight take a part of the budget, however many samples there
+// are.
 //
 // Thread-safe. Blocks until all are measured, but not for long once `stop` is
 // requested; reads and tasks may then still be in flight, and when it returns

@@ -24,11 +24,6 @@ void Complete(ReadRequest& request, absl::Status status) {
   done(std::move(status));
 }
 
-absl::Status Leaving(const std::string& object) {
-  return absl::CancelledError(
-      absl::StrCat(object, ": the daemon is shutting down"));
-}
-
 }  // namespace
 
 class GatheredSource::Gathering
@@ -84,7 +79,8 @@ class GatheredSource::Gathering
 
 GatheredSource::Gathering::~Gathering() {
   // The source below has dropped a read.
-  if (request_.done != nullptr) Complete(request_, Leaving(request_.object));
+  if (request_.done != nullptr)
+    Complete(request_, StoppableSource::Stopped(request_.object));
   base::MutexLock lock(&source_->mutex_);
   if (--source_->in_flight_ == 0) source_->quiet_.NotifyAll();
 }
@@ -200,18 +196,15 @@ void GatheredSource::Gathering::ReadOn() {
     BeginReads(&reads);
     std::vector<std::uint64_t> tickets;
     for (const ReadRequest& read : reads) tickets.push_back(read.ticket);
-    source_->ReadBelow(absl::MakeSpan(reads));
+    source_->below_.Read(absl::MakeSpan(reads));
     std::vector<ReadPurpose> joined;
     {
       base::MutexLock lock(&mutex_);
       joined = joined_;
     }
-    if (!joined.empty() && source_->Enter()) {
-      for (const ReadPurpose& purpose : joined) {
-        for (const std::uint64_t ticket : tickets)
-          source_->below_->Share(ticket, purpose);
-      }
-      source_->Leave();
+    for (const ReadPurpose& purpose : joined) {
+      for (const std::uint64_t ticket : tickets)
+        source_->below_.Share(ticket, purpose);
     }
     if (!Arrive()) return;
   }
@@ -250,7 +243,7 @@ void GatheredSource::Read(absl::Span<ReadRequest> requests) {
   std::vector<std::shared_ptr<Gathering>> gatherings;
   for (ReadRequest& request : requests)
     Sort(std::move(request), &below, &gatherings);
-  if (!below.empty()) ReadBelow(absl::MakeSpan(below));
+  if (!below.empty()) below_.Read(absl::MakeSpan(below));
   for (const auto& gathering : gatherings) gathering->EndReads();
 }
 
@@ -310,37 +303,7 @@ void GatheredSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   }
   std::vector<std::uint64_t> tickets = {ticket};
   if (gathering != nullptr) tickets = gathering->Join(purpose);
-  if (!Enter()) return;
-  for (const std::uint64_t one : tickets) below_->Share(one, purpose);
-  Leave();
-}
-
-void GatheredSource::Stop() {
-  base::MutexLock lock(&mutex_);
-  stopped_ = true;
-  while (asking_ > 0) quiet_.Wait(&mutex_);
-}
-
-bool GatheredSource::Enter() {
-  base::MutexLock lock(&mutex_);
-  if (stopped_) return false;
-  ++asking_;
-  return true;
-}
-
-void GatheredSource::Leave() {
-  base::MutexLock lock(&mutex_);
-  if (--asking_ == 0) quiet_.NotifyAll();
-}
-
-void GatheredSource::ReadBelow(absl::Span<ReadRequest> requests) {
-  if (!Enter()) {
-    for (ReadRequest& request : requests)
-      Complete(request, Leaving(request.object));
-    return;
-  }
-  below_->Read(requests);
-  Leave();
+  for (const std::uint64_t one : tickets) below_.Share(one, purpose);
 }
 
 void GatheredSource::Forget(std::uint64_t ticket) {

@@ -13,6 +13,7 @@
 #include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/gathered/pieces.h"
+#include "server/storage/stoppable_source.h"
 
 namespace forebay::storage::gathered {
 
@@ -49,7 +50,7 @@ class GatheredSource final : public ByteSource {
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
   // Cancels all later reads; the source below is not called again.
-  void Stop();
+  void Stop() { below_.Stop(); }
 
  private:
   class Gathering;
@@ -58,22 +59,14 @@ class GatheredSource final : public ByteSource {
   // Completes it if there is no such range.
   void Sort(ReadRequest request, std::vector<ReadRequest>* below,
             std::vector<std::shared_ptr<Gathering>>* gatherings);
-  // Returns whether the source below may be called; if so, Leave must follow.
-  bool Enter();
-  void Leave();
-  // Reads below, or cancels.
-  void ReadBelow(absl::Span<ReadRequest> requests);
   void Forget(std::uint64_t ticket);
   std::uint64_t NewTicket();
 
-  ByteSource* const below_;
+  StoppableSource below_;
   const std::shared_ptr<BufferPool> buffers_;
 
   base::Mutex mutex_;
   base::CondVar quiet_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  // Threads in below_->Read or below_->Share.
-  int asking_ ABSL_GUARDED_BY(mutex_) = 0;
   std::size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // gatherings
   std::uint64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;  // that it gave
   // By ticket.

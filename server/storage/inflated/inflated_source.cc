@@ -25,11 +25,6 @@ namespace {
 constexpr std::int64_t kNanosOfByte = 3;
 constexpr std::int64_t kZstdNanosOfByte = 1;
 
-absl::Status Leaving(const std::string& object) {
-  return absl::CancelledError(
-      absl::StrCat(object, ": the daemon is shutting down"));
-}
-
 absl::Status CheckRange(const ReadRequest& request, const PackedFile& file) {
   if (request.version.size != file.size) {
     return absl::FailedPreconditionError(
@@ -106,7 +101,8 @@ void InflatedSource::Inflation::BeginPart(std::uint64_t offset) {
 }
 
 InflatedSource::Inflation::~Inflation() {
-  if (request_.done != nullptr) Finish(Leaving(request_.object));
+  if (request_.done != nullptr)
+    Finish(StoppableSource::Stopped(request_.object));
   // Its memory goes before the source may.
   reader_.reset();
   base::MutexLock lock(&source_->mutex_);
@@ -258,16 +254,14 @@ void InflatedSource::Inflation::ReadOn() {
   }
   read_ = {};
   ReadRequest read = NextRead();
-  source_->ReadBelow({&read, 1});
+  source_->below_.Read({&read, 1});
   std::vector<ReadPurpose> joined;
   {
     base::MutexLock lock(&mutex_);
     joined = joined_;
   }
-  if (joined.empty() || !source_->Enter()) return;
   for (const ReadPurpose& purpose : joined)
-    source_->below_->Share(request_.ticket, purpose);
-  source_->Leave();
+    source_->below_.Share(request_.ticket, purpose);
 }
 
 void InflatedSource::Inflation::Finish(absl::StatusOr<ReadResult> result) {
@@ -337,7 +331,7 @@ void InflatedSource::Read(absl::Span<ReadRequest> requests) {
     }
     below.push_back(inflation->NextRead());
   }
-  if (!below.empty()) ReadBelow(absl::MakeSpan(below));
+  if (!below.empty()) below_.Read(absl::MakeSpan(below));
 }
 
 void InflatedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
@@ -348,39 +342,7 @@ void InflatedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
     if (found != by_ticket_.end()) inflation = found->second.lock();
   }
   if (inflation != nullptr) inflation->Join(purpose);
-  if (!Enter()) return;
-  below_->Share(ticket, purpose);
-  Leave();
-}
-
-void InflatedSource::Stop() {
-  base::MutexLock lock(&mutex_);
-  stopped_ = true;
-  while (asking_ > 0) quiet_.Wait(&mutex_);
-}
-
-bool InflatedSource::Enter() {
-  base::MutexLock lock(&mutex_);
-  if (stopped_) return false;
-  ++asking_;
-  return true;
-}
-
-void InflatedSource::Leave() {
-  base::MutexLock lock(&mutex_);
-  if (--asking_ == 0) quiet_.NotifyAll();
-}
-
-void InflatedSource::ReadBelow(absl::Span<ReadRequest> requests) {
-  if (!Enter()) {
-    for (ReadRequest& request : requests) {
-      const ReadDone done = std::exchange(request.done, nullptr);
-      done(Leaving(request.object));
-    }
-    return;
-  }
-  below_->Read(requests);
-  Leave();
+  below_.Share(ticket, purpose);
 }
 
 void InflatedSource::Forget(std::uint64_t ticket) {

@@ -16,6 +16,7 @@
 #include "server/storage/inflated/inflate_reader.h"
 #include "server/storage/inflated/scratch_pool.h"
 #include "server/storage/inflated/zstd_reader.h"
+#include "server/storage/stoppable_source.h"
 
 namespace forebay::storage::inflated {
 
@@ -67,19 +68,14 @@ class InflatedSource final : public ByteSource {
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
   // Cancels all later reads; the source below is not called again.
-  void Stop();
+  void Stop() { below_.Stop(); }
 
  private:
   class Inflation;
 
-  // Returns whether the source below may be called; if so, Leave must follow.
-  bool Enter();
-  void Leave();
-  // Reads below, or cancels.
-  void ReadBelow(absl::Span<ReadRequest> requests);
   void Forget(std::uint64_t ticket);
 
-  ByteSource* const below_;
+  StoppableSource below_;
   const RunTask run_;
   const std::shared_ptr<BufferPool> buffers_;
   const std::shared_ptr<ZstdDecoders> decoders_ =
@@ -89,9 +85,6 @@ class InflatedSource final : public ByteSource {
 
   base::Mutex mutex_;
   base::CondVar quiet_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  // Threads in below_->Read or below_->Share.
-  int asking_ ABSL_GUARDED_BY(mutex_) = 0;
   std::size_t inflations_ ABSL_GUARDED_BY(mutex_) = 0;
   // By ticket.
   std::unordered_map<std::uint64_t, std::weak_ptr<Inflation>> by_ticket_

@@ -1,0 +1,81 @@
+#include "server/storage/stoppable_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+namespace {
+
+// Completes reads when it is let go on. Counts its calls.
+class SlowSource final : public ByteSource {
+ public:
+  void Read(absl::Span<ReadRequest> requests) override {
+    ++calls;
+    begun.set_value();
+    go_on.get_future().wait();
+    for (ReadRequest& request : requests)
+      std::exchange(request.done, nullptr)(ReadResult());
+  }
+  void Share(std::uint64_t, const ReadPurpose&) override { ++calls; }
+
+  std::atomic<int> calls = 0;
+  std::promise<void> begun;
+  std::promise<void> go_on;
+};
+
+ReadRequest RequestFor(std::string object,
+                       std::vector<absl::Status>* statuses) {
+  ReadRequest request;
+  request.object = std::move(object);
+  request.done = [statuses](const absl::StatusOr<ReadResult>& result) {
+    statuses->push_back(result.status());
+  };
+  return request;
+}
+
+TEST(StoppableSourceTest, IsNotCalledOnceItWasStopped) {
+  SlowSource below;
+  StoppableSource source(&below);
+  source.Stop();
+  source.Share(1, {});
+  std::vector<absl::Status> statuses;
+  ReadRequest request = RequestFor("a.tar", &statuses);
+  source.Read({&request, 1});
+  EXPECT_EQ(below.calls, 0);
+  EXPECT_THAT(statuses, testing::ElementsAre(absl::CancelledError(
+                            "a.tar: the daemon is shutting down")));
+}
+
+TEST(StoppableSourceTest, StoppingWaitsForTheCallsInside) {
+  SlowSource below;
+  StoppableSource source(&below);
+  std::vector<absl::Status> statuses;
+  std::thread reader([&] {
+    ReadRequest request = RequestFor("a", &statuses);
+    source.Read({&request, 1});
+  });
+  below.begun.get_future().wait();
+  std::atomic<bool> stopped = false;
+  std::thread stopper([&] {
+    source.Stop();
+    stopped = true;
+  });
+  EXPECT_FALSE(stopped);
+  below.go_on.set_value();
+  stopper.join();
+  reader.join();
+  EXPECT_THAT(statuses, testing::ElementsAre(absl::OkStatus()));
+}
+
+}  // namespace
+}  // namespace forebay::storage
