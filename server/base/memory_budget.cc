@@ -63,6 +63,26 @@ absl::StatusOr<MemoryReservation> MemoryBudget::Reserve(std::uint64_t bytes,
 
 absl::Status MemoryBudget::Extend(MemoryReservation* reservation,
                                   std::uint64_t bytes, std::string_view what) {
+  absl::Status status = TryExtend(reservation, bytes, what);
+  if (status.ok() || !CallOnShortage()) return status;
+  return TryExtend(reservation, bytes, what);
+}
+
+void MemoryBudget::set_on_shortage(std::function<void()> on_shortage) {
+  MutexLock lock(&shortage_);
+  on_shortage_ = std::move(on_shortage);
+}
+
+bool MemoryBudget::CallOnShortage() {
+  MutexLock lock(&shortage_);
+  if (on_shortage_ == nullptr) return false;
+  on_shortage_();
+  return true;
+}
+
+absl::Status MemoryBudget::TryExtend(MemoryReservation* reservation,
+                                     std::uint64_t bytes,
+                                     std::string_view what) {
   const std::uint64_t held = reservation->bytes();
   {
     MutexLock lock(&mutex_);

@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_BASE_MEMORY_BUDGET_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -46,7 +47,7 @@ class MemoryReservation {
 
 // The limit of the daemon's memory. Code that takes memory that grows with use
 // reserves it first; a reservation that would pass the limit is refused.
-// Thread-safe; never blocks; the caller owns it.
+// Thread-safe; never blocks, but for `on_shortage`; the caller owns it.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t limit) : limit_(limit) {}
@@ -62,14 +63,25 @@ class MemoryBudget {
   // much is left after it.
   std::optional<MemoryReservation> ReserveSpare(std::uint64_t bytes);
 
+  // Is called before a reservation is refused, which is then tried again: it
+  // gives back what its owner can do without. It must not reserve. There is one
+  // at most; null: none. Returns when a former one is not called any more.
+  void set_on_shortage(std::function<void()> on_shortage);
+
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const;
 
  private:
   friend class MemoryReservation;
+  absl::Status TryExtend(MemoryReservation* reservation, std::uint64_t bytes,
+                         std::string_view what);
+  // Returns whether there is something that may have given back some.
+  bool CallOnShortage();
   void GiveBack(std::uint64_t bytes);
 
   const std::uint64_t limit_;
+  Mutex shortage_;  // held while `on_shortage_` is called; before `mutex_`
+  std::function<void()> on_shortage_ ABSL_GUARDED_BY(shortage_);
   mutable Mutex mutex_;
   std::uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
 };

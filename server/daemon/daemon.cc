@@ -313,6 +313,7 @@ void Daemon::Tick() {
     const std::int64_t idle = Nanos(config_.session().idle_seconds());
     registry_->ReclaimIdle(idle);
     devices_.CloseIdle(idle);
+    catalog_.FreeIdle();
   });
 }
 

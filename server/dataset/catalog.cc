@@ -107,14 +107,15 @@ absl::StatusOr<storage::ObjectVersion> StatRegularFile(
 
 Catalog::Catalog(CatalogOptions options)
     : options_(std::move(options)),
-      folders_(options_),
-      shards_(options_.index_directory, options_.budget),
+      kept_(options_.budget, options_.wall_clock),
+      folders_(options_, &kept_),
+      shards_(options_.index_directory, options_.budget, &kept_),
       manifests_(options_.budget),
       npy_files_(options_.index_directory, options_.budget),
       npz_files_(options_.budget),
-      records_(options_.index_directory, options_.budget),
+      records_(options_.index_directory, options_.budget, &kept_),
       tokens_(options_.budget),
-      zips_(options_.index_directory, options_.budget) {
+      zips_(options_.index_directory, options_.budget, &kept_) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
 }

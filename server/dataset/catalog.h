@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_CATALOG_H_
 #define FOREBAY_SERVER_DATASET_CATALOG_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -13,6 +14,7 @@
 #include "server/dataset/catalog_options.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_catalog.h"
+#include "server/dataset/kept_indexes.h"
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/npy/npy_catalog.h"
 #include "server/dataset/npz/npz_catalog.h"
@@ -74,7 +76,14 @@ class Catalog {
   // is.
   void MarkStale(const Dataset& dataset);
 
+  // Frees large indexes that were last opened long ago and are not open any
+  // more. Call it now and then.
+  void FreeIdle() { kept_.GiveUpIdle(kIdleNanos); }
+
  private:
+  // Ten minutes: a run that failed is started again by then.
+  static constexpr std::int64_t kIdleNanos = 600'000'000'000;
+
   absl::StatusOr<std::vector<storage::ListedObject>> ListFiles(
       const storage::Root& root, const std::vector<std::string>& patterns,
       base::WorkingMemory& memory, const std::stop_token& stop) const;
@@ -116,6 +125,7 @@ class Catalog {
       base::WorkingMemory& memory, const std::stop_token& stop) const;
 
   const CatalogOptions options_;
+  KeptIndexes kept_;
   folder::FolderCatalog folders_;
   shards::ShardCatalog shards_;
   manifest::ManifestCatalog manifests_;

@@ -133,6 +133,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> FolderCatalog::Open(
                        ? FindRemote(*root, key, scan, known, warnings)
                        : FindLocal(*local, key, scan, known, warnings);
           }));
+  if (kept_ != nullptr) kept_->Keep(index, index->memory());
   return std::make_shared<const FolderDataset>(
       std::move(index), std::move(root), ContentOf(scan.kind));
 }

@@ -13,6 +13,7 @@
 #include "server/dataset/folder/folder_index.h"
 #include "server/dataset/folder/folder_index_store.h"
 #include "server/dataset/folder/folder_scan.h"
+#include "server/dataset/kept_indexes.h"
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
@@ -39,8 +40,11 @@ namespace forebay::dataset::folder {
 // MarkStale blocks for the removal of files.
 class FolderCatalog {
  public:
-  explicit FolderCatalog(const CatalogOptions& options)
+  // `kept`, unless it is null, outlives the catalog.
+  explicit FolderCatalog(const CatalogOptions& options,
+                         KeptIndexes* kept = nullptr)
       : options_(options),
+        kept_(kept),
         store_(options.index_directory.empty()
                    ? std::nullopt
                    : std::make_optional<FolderIndexStore>(
@@ -77,6 +81,7 @@ class FolderCatalog {
             const FolderIndex& index, std::vector<std::string>* warnings) const;
 
   const CatalogOptions options_;
+  KeptIndexes* const kept_;
   const std::optional<FolderIndexStore> store_;
   Search search_;
 };

@@ -76,6 +76,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindIndex(request, name, known.item, warnings, search);
           }));
+  if (kept_ != nullptr) kept_->Keep(index, index->memory());
   auto format = request.make_format(index->format());
   if (!format.ok()) return base::Annotate(format.status(), request.root->uri());
   FileClasses classes;

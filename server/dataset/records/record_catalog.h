@@ -15,6 +15,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/kept_indexes.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
@@ -63,9 +64,12 @@ struct RecordRequest {
 class RecordCatalog {
  public:
   // Saves indexes in that directory. If it is empty, they are in memory only.
-  // The budget outlives the catalog and the datasets.
-  RecordCatalog(const std::string& index_directory, base::MemoryBudget* budget)
+  // The budget outlives the catalog and the datasets; `kept`, unless it is
+  // null, the catalog.
+  RecordCatalog(const std::string& index_directory, base::MemoryBudget* budget,
+                KeptIndexes* kept = nullptr)
       : budget_(budget),
+        kept_(kept),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<RecordIndexStore>(
                                              index_directory, budget)) {}
@@ -105,6 +109,7 @@ class RecordCatalog {
                 std::vector<std::string>* warnings) const;
 
   base::MemoryBudget* const budget_;
+  KeptIndexes* const kept_;
   const std::optional<RecordIndexStore> store_;
   Search search_;
 };

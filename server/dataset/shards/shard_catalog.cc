@@ -45,6 +45,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindIndex(request, name, known.item, warnings, search);
           }));
+  if (kept_ != nullptr) kept_->Keep(index, index->memory());
   return std::make_shared<const ShardDataset>(std::move(index), request.root,
                                               budget_);
 }

@@ -14,6 +14,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/kept_indexes.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
@@ -50,9 +51,12 @@ struct ShardRequest {
 class ShardCatalog {
  public:
   // Saves indexes in that directory. If it is empty, they are in memory only.
-  // The budget outlives the catalog and the datasets.
-  ShardCatalog(const std::string& index_directory, base::MemoryBudget* budget)
+  // The budget outlives the catalog and the datasets; `kept`, unless it is
+  // null, the catalog.
+  ShardCatalog(const std::string& index_directory, base::MemoryBudget* budget,
+               KeptIndexes* kept = nullptr)
       : budget_(budget),
+        kept_(kept),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<ShardIndexStore>(
                                              index_directory, budget)) {}
@@ -84,6 +88,7 @@ class ShardCatalog {
                 std::vector<std::string>* warnings) const;
 
   base::MemoryBudget* const budget_;
+  KeptIndexes* const kept_;
   const std::optional<ShardIndexStore> store_;
   // By a digest of what tells datasets apart, which may be long.
   Search search_;

@@ -67,6 +67,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ZipCatalog::Open(
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindIndex(request, name, known.item, warnings, search);
           }));
+  if (kept_ != nullptr)
+    kept_->Keep(index, index->memory() + index->images().memory());
   WarnOfOneClass(request, *index, warnings);
   return std::make_shared<const ZipDataset>(std::move(index), request.root,
                                             request.are_audio, budget_);

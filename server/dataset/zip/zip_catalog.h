@@ -13,6 +13,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/kept_indexes.h"
 #include "server/dataset/single_flight.h"
 #include "server/dataset/zip/zip_index.h"
 #include "server/dataset/zip/zip_index_store.h"
@@ -49,9 +50,12 @@ struct ZipRequest {
 class ZipCatalog {
  public:
   // Saves indexes in that directory. If it is empty, they are in memory only.
-  // The budget outlives the catalog and the datasets.
-  ZipCatalog(const std::string& index_directory, base::MemoryBudget* budget)
+  // The budget outlives the catalog and the datasets; `kept`, unless it is
+  // null, the catalog.
+  ZipCatalog(const std::string& index_directory, base::MemoryBudget* budget,
+             KeptIndexes* kept = nullptr)
       : budget_(budget),
+        kept_(kept),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<ZipIndexStore>(
                                              index_directory, budget)) {}
@@ -88,6 +92,7 @@ class ZipCatalog {
                 std::vector<std::string>* warnings) const;
 
   base::MemoryBudget* const budget_;
+  KeptIndexes* const kept_;
   const std::optional<ZipIndexStore> store_;
   Search search_;
 };
