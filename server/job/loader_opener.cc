@@ -31,9 +31,11 @@ stream::BatchOptions BatchOptionsOf(const proto::BatchSpec& spec) {
           .substitute = spec.on_error() == proto::BatchSpec::SUBSTITUTE};
 }
 
-// Checks that there is an image, if there are ops of images.
-absl::Status CheckImage(const dataset::Dataset& dataset,
-                        const proto::PipelineSpec& spec) {
+// Checks that there are the fields that ops are of.
+absl::Status CheckFields(const dataset::Dataset& dataset,
+                         const proto::PipelineSpec& spec) {
+  const absl::Status named = stream::CheckPipelines(dataset, spec.fields());
+  if (!named.ok()) return base::Annotate(named, dataset.uri());
   if (spec.ops().empty() || stream::HasField(dataset, proto::FieldKind::kImage))
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -59,7 +61,7 @@ std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
 absl::StatusOr<stream::ImagePipelines> ImagesOf(
     const dataset::Dataset& dataset, const proto::PipelineSpec& spec,
     pipeline::Part part, const absl::StatusOr<PipelinePtr>& all) {
-  FOREBAY_RETURN_IF_ERROR(CheckImage(dataset, spec));
+  FOREBAY_RETURN_IF_ERROR(CheckFields(dataset, spec));
   stream::ImagePipelines images;
   int count = 0;
   bool has_code = false;
@@ -223,7 +225,7 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
   }
   FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
                            OpenDataset(inputs, spec.dataset(), warnings, stop));
-  FOREBAY_RETURN_IF_ERROR(CheckImage(*dataset, spec.pipeline()));
+  FOREBAY_RETURN_IF_ERROR(CheckFields(*dataset, spec.pipeline()));
   return std::make_unique<fetch::SampleReader>(
       fetch::ReaderSpec{.dataset = std::move(dataset),
                         .decode = decode,

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/audio/any_clip_decoder.h"
 #include "server/audio/audio_format.h"
 #include "server/base/check.h"
@@ -62,35 +64,11 @@ absl::StatusOr<pipeline::TensorType> TypeOfNpy(
   return std::move(array.type);
 }
 
-absl::Status CheckPipelines(const FieldPipelines& pipelines,
-                            const dataset::Dataset& dataset) {
-  const std::vector<Field>& fields = dataset.fields();
-  if (!pipelines.empty() && dataset.is_produced()) {
-    return absl::InvalidArgumentError(
-        "transform: the user's code makes the samples, and transforms them");
-  }
-  for (const proto::FieldPipeline& pipeline : pipelines) {
-    const auto field =
-        std::find_if(fields.begin(), fields.end(), [&](const Field& candidate) {
-          return candidate.name == pipeline.field();
-        });
-    if (field == fields.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("transform: there is no field ", pipeline.field()));
-    }
-    if (field->kind != FieldKind::kArray && field->kind != FieldKind::kImage &&
-        field->kind != FieldKind::kAudio) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("transform: ", pipeline.field(),
-                       " is neither image, audio nor array, which alone have "
-                       "transforms"));
-    }
-    if (PipelineOf(pipelines, pipeline.field()) != &pipeline) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("transform: ", pipeline.field(), " has two of them"));
-    }
-  }
-  return absl::OkStatus();
+std::string NamesOf(const std::vector<Field>& fields) {
+  return absl::StrJoin(fields, ", ",
+                       [](std::string* names, const Field& field) {
+                         names->append(field.name);
+                       });
 }
 
 // The longest array of a field whose bytes are elements alone.
@@ -237,6 +215,38 @@ const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
   return found == pipelines.end() ? nullptr : &*found;
 }
 
+absl::Status CheckPipelines(const dataset::Dataset& dataset,
+                            const FieldPipelines& pipelines) {
+  const std::vector<Field>& fields = dataset.fields();
+  if (!pipelines.empty() && dataset.is_produced()) {
+    return absl::InvalidArgumentError(
+        "transform: the user's code makes the samples, and transforms them");
+  }
+  for (const proto::FieldPipeline& pipeline : pipelines) {
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& candidate) {
+          return candidate.name == pipeline.field();
+        });
+    if (field == fields.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transform: there is no field ", pipeline.field(),
+                       "; there are: ", NamesOf(fields)));
+    }
+    if (field->kind != FieldKind::kArray && field->kind != FieldKind::kImage &&
+        field->kind != FieldKind::kAudio) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transform: ", pipeline.field(),
+                       " is neither image, audio nor array, which alone have "
+                       "transforms"));
+    }
+    if (PipelineOf(pipelines, pipeline.field()) != &pipeline) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transform: ", pipeline.field(), " has two of them"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 bool HasField(const dataset::Dataset& dataset, FieldKind kind) {
   return std::any_of(dataset.fields().begin(), dataset.fields().end(),
                      [kind](const Field& field) { return field.kind == kind; });
@@ -256,7 +266,6 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     absl::Span<const std::uint8_t> first_sample, dataset::UnpackRoom room) {
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
-  FOREBAY_RETURN_IF_ERROR(CheckPipelines(pipelines, dataset));
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
   dataset::MadeValues made(&room);
   if (NeedsFirstSample(dataset)) {

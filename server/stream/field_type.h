@@ -77,13 +77,18 @@ using FieldPipelines = google::protobuf::RepeatedPtrField<proto::FieldPipeline>;
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
                                        std::string_view field);
 
-// Returns the types of all fields of `dataset`, which has `images`.
+// Checks that each of `pipelines` is of another field of `dataset`, of a kind
+// that has them. INVALID_ARGUMENT names the first that is not.
+absl::Status CheckPipelines(const dataset::Dataset& dataset,
+                            const FieldPipelines& pipelines);
+
+// Returns the types of all fields of `dataset`, which has `images`, and whose
+// `pipelines` were checked.
 // `first_sample` is the bytes of sample 0, or nothing if NeedsFirstSample is
 // false, and `room` is for what is unpacked of it. UNIMPLEMENTED and DATA_LOSS:
 // pipeline::ReadArray or TypeOfTiff says so of sample 0's arrays, or
-// audio::ClipDecoder of its clips. INVALID_ARGUMENT: a pipeline is of no field
-// that is an array or an image, or cannot be made of the array. Errors name the
-// field. Thread-safe; never blocks.
+// audio::ClipDecoder of its clips. INVALID_ARGUMENT: a pipeline cannot be made
+// of the array. Errors name the field. Thread-safe; never blocks.
 absl::StatusOr<std::vector<FieldType>> TypesOf(
     const dataset::Dataset& dataset, const ImagePipelines& images,
     const FieldPipelines& pipelines,

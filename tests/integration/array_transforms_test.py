@@ -176,7 +176,7 @@ def test_refusals(shared_daemon, tmp_path):
     assert refusal(forebay.InvalidArgument, path, T.Transpose((1, 0, 2))) == (
         where + "1 (Transpose): axes must be 0 to 2 - 1 in some order")
     assert refusal(forebay.InvalidArgument, path, T.Slice(1), fields=("txt",)) == (
-        "transform: there is no field npy")
+        "transform: there is no field npy; there are: txt")
     assert refusal(forebay.InvalidArgument, path, T.Slice(2, axis=1)) == (
         f"{tmp_path}: npy: leaves nothing of another axis than the one in which "
         "arrays differ")
@@ -189,7 +189,8 @@ def test_refusals(shared_daemon, tmp_path):
             ({"npy": abs}, "transform: that of npy must come from forebay.transforms, "
              "not <built-in function abs>"),
             ({3: T.Slice(1)}, "transform: 3 is no name of a field"),
-            ({"jpg": T.CenterCrop(3)}, "transform: there is no field jpg"),
+            ({"jpg": T.CenterCrop(3)},
+             "transform: there is no field jpg; there are: npy, txt"),
             ({"npy": T.Slice(1), "npy;x": T.Slice(1)},
              "transform: npy has two of them")):
         with pytest.raises(forebay.InvalidArgument) as caught:

@@ -81,7 +81,7 @@ def test_whole_records(tmp_path):
         assert first(path, fields=fields, transform={"record": SMALL}).record.shape == (
             1, 3, 8, 8)
     assert refusal(path, fields="png", transform={"image": SMALL}) == (
-        "transform: there is no field image")
+        "transform: there is no field image; there are: record")
 
 
 @pytest.mark.parametrize("dataset, fields, transform, says", [
@@ -92,6 +92,9 @@ def test_whole_records(tmp_path):
     (forebay.tfrecord(EXAMPLES, fields=FIELDS), None, {"ids": HALF},
      "there is no field ids"),
     (MIXED, MDS_FIELDS, {"raw": SMALL}, "there is no field raw"),
+    # The daemon checks names before it needs one size of images.
+    (MIXED, None, {"foto": SMALL},
+     "transform: there is no field foto; there are: any, box, data, "),
     (MIXED, MDS_FIELDS, {"photo": SMALL, "tokens": SMALL},
      "tokens: transform 1 (Resize): is for images, not for arrays")])
 def test_transforms_of_other_fields(dataset, fields, transform, says):

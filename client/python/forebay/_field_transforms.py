@@ -176,6 +176,10 @@ class _Fields:
         # The daemon finds out which arrays there are.
         return not is_image or not self.has_extensions or field == "image"
 
+    def listed(self) -> str:
+        """The end of a sentence that names no field: which there are, if known."""
+        return f"; there are: {', '.join(self.names)}" if self.names else ""
+
     def images(self, given: Mapping[str, Any]) -> List[str]:
         """The fields that are images, in their order, as far as they are known.
 
@@ -225,7 +229,8 @@ def split(transforms: Mapping[Any, Any], dataset: Any,
                 f"transform: {name!r} is no name of a field")
         field = known.name_of(name)
         if not known.may_have(field, known.is_image(field, transform)):
-            raise errors.InvalidArgument(f"transform: there is no field {field}")
+            raise errors.InvalidArgument(
+                f"transform: there is no field {field}{known.listed()}")
         if field in given:
             raise errors.InvalidArgument(f"transform: {field} has two of them")
         given[field] = transform

@@ -98,10 +98,12 @@ TEST(FieldTypeTest, APipelineMakesTheType) {
 TEST(FieldTypeTest, RefusesPipelinesOfNoArray) {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
   const auto refusal = [&](const FieldPipelines& pipelines) {
-    const auto types = TypesIn(arrays, pipelines);
-    return std::string(types.status().message());
+    const absl::Status checked = CheckPipelines(arrays, pipelines);
+    if (!checked.ok()) return std::string(checked.message());
+    return std::string(TypesIn(arrays, pipelines).status().message());
   };
-  EXPECT_EQ(refusal(WindowOf("mel", 5)), "transform: there is no field mel");
+  EXPECT_EQ(refusal(WindowOf("mel", 5)),
+            "transform: there is no field mel; there are: npy");
   EXPECT_EQ(refusal(WindowOf("npy", 0)),
             "npy: transform 1 (RandomWindow): length is 0, not 1 to "
             "1099511627776");
