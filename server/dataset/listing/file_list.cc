@@ -58,6 +58,9 @@ class Listing {
       begin = end + 1;
     }
     if (paths.empty()) {
+      const auto namesake = root_.Stat(pattern);
+      if (namesake.ok() && namesake->type == FileType::kRegular)
+        return AddFile(pattern);
       return absl::NotFoundError(
           absl::StrCat(pattern, ": no file fits this pattern"));
     }

@@ -15,8 +15,9 @@ namespace forebay::dataset::listing {
 // Returns the files that `patterns` name beneath `root`, in their present
 // versions. Expands braces (brace_expansion.h), in their order. Then '*', '?'
 // and '[…]' stand for all files that they fit, as in Python's glob; each
-// pattern's files come in Python's order of names. A file may be named twice.
-// Counts the files in `memory`.
+// pattern's files come in Python's order of names. If none fits, a file is
+// taken that has the pattern itself for its name, as in a shell. A file may be
+// named twice. Counts the files in `memory`.
 //
 // Blocks for the disk, at most until `stop` is requested. Errors name the
 // pattern or path: NOT_FOUND: no file fits; INVALID_ARGUMENT: a malformed

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -72,25 +73,35 @@ absl::Status CountFile(std::vector<ListedObject>& files, std::string_view name,
   return memory.Grow(base::HeapBytes(name.size()));
 }
 
+// The result of a pattern.
+struct Fitting {
+  std::vector<ListedObject> files;
+  std::optional<ListedObject> namesake;  // has the pattern itself for a name
+};
+
 // Finds the files that fit each pattern, in Python's order of names.
-absl::Status FindFitting(
-    storage::ObjectLister& lister, const storage::Root& root,
-    base::WorkingMemory& memory, const std::stop_token& stop,
-    std::map<std::string, std::vector<ListedObject>>& fitting) {
+absl::Status FindFitting(storage::ObjectLister& lister,
+                         const storage::Root& root, base::WorkingMemory& memory,
+                         const std::stop_token& stop,
+                         std::map<std::string, Fitting>& fitting) {
   const absl::Status listed =
       TakeObjects(lister, root, stop, [&](const ListedObject& object) {
-        for (auto& [pattern, files] : fitting) {
+        for (auto& [pattern, found] : fitting) {
+          if (object.name == pattern)
+            found.namesake = {object.name, object.version};
           // A backslash is a character; a hidden name must be asked for.
           if (fnmatch(pattern.c_str(), object.name.c_str(),
                       FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) != 0)
             continue;
-          FOREBAY_RETURN_IF_ERROR(CountFile(files, object.name, memory));
-          files.push_back({object.name, object.version});
+          FOREBAY_RETURN_IF_ERROR(CountFile(found.files, object.name, memory));
+          found.files.push_back({object.name, object.version});
         }
         return absl::OkStatus();
       });
   FOREBAY_RETURN_IF_ERROR(listed);
-  for (auto& [pattern, files] : fitting) {
+  for (auto& [pattern, found] : fitting) {
+    auto& [files, namesake] = found;
+    if (files.empty() && namesake.has_value()) files = {*std::move(namesake)};
     if (files.empty())
       return absl::NotFoundError(
           absl::StrCat(pattern, ": no object fits this pattern"));
@@ -111,7 +122,7 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
                            ExpandBraces(patterns, memory));
   std::vector<ListedObject> named;
-  std::map<std::string, std::vector<ListedObject>> fitting;
+  std::map<std::string, Fitting> fitting;
   for (const std::string& one : expanded) {
     FOREBAY_RETURN_IF_ERROR(CountFile(named, one, memory));
     if (HasWildcard(one)) {
@@ -128,7 +139,7 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
   auto next_named = named.begin();
   for (const std::string& one : expanded) {
     if (HasWildcard(one)) {
-      const std::vector<ListedObject>& found = fitting[one];
+      const std::vector<ListedObject>& found = fitting[one].files;
       FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(files, found.size()));
       for (const ListedObject& file : found) {
         FOREBAY_RETURN_IF_ERROR(memory.Grow(base::HeapBytes(file.name.size())));

@@ -59,6 +59,12 @@ TEST_F(FileListTest, FitsFilesAsGlobDoes) {
   EXPECT_EQ(List({"val/[[]1].tar"}), Paths({"val/[1].tar"}));
 }
 
+TEST_F(FileListTest, TakesTheFileOfThatNameIfNoneFits) {
+  EXPECT_EQ(List({"val/[1].tar"}), Paths({"val/[1].tar"}));
+  tree_.Write("val/1.tar", "");
+  EXPECT_EQ(List({"val/[1].tar"}), Paths({"val/1.tar"}));
+}
+
 TEST_F(FileListTest, ALinkThatLeadsOutsideIsNotPassedOver) {
   tree_.Link("train/outside.tar", "/etc/passwd");
   tree_.Link("val/outside", "/etc");

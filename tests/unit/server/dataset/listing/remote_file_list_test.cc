@@ -59,6 +59,13 @@ TEST_F(RemoteFileListTest, PatternsAreMatchedAsPathsAre) {
   EXPECT_EQ(lister_.lists, 3);
 }
 
+TEST_F(RemoteFileListTest, TakesTheObjectOfThatNameIfNoneFits) {
+  lister_.Put("a[1].tar");
+  EXPECT_THAT(*List({"a[1].tar"}), ElementsAre("a[1].tar"));
+  lister_.Put("a1.tar");
+  EXPECT_THAT(*List({"a[1].tar"}), ElementsAre("a1.tar"));
+}
+
 TEST_F(RemoteFileListTest, SaysWhatIsMissing) {
   lister_.Put("a-1.tar");
   EXPECT_EQ(List({"a-{1..2}.tar"}).status(),
