@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/audio/ogg_packets.h"
 #include "server/audio/ogg_tail.h"
 #include "server/audio/vorbis_headers.h"
 #include "server/base/check.h"
@@ -20,6 +20,11 @@ namespace {
 constexpr std::uint64_t kOpusRate = 48000;  // of the places in Ogg files
 // Frames on the way to others are decoded in pieces of so many numbers.
 constexpr std::size_t kSkipped = 4096;
+// Frames that are wanted are, too: one call of libsndfile's has a bound, below.
+constexpr std::size_t kDecoded = std::size_t{1} << 18;
+// libogg copies a packet together, in memory that nobody has counted. So no
+// call may read more of an Ogg file. A comment with a picture comes nearest.
+constexpr std::uint64_t kMostOggBytes = std::uint64_t{16} << 20;
 
 // libsndfile takes the place where the last page ends for its length, and is
 // wrong about what lies in it by what the encoder cut off. Returns the first
@@ -89,6 +94,10 @@ class SndfileDecoder::Memory {
   // Of the file from `begin` on.
   Memory(PartialFile* file, std::uint64_t begin) : file_(file), begin_(begin) {}
 
+  // From here on, libsndfile may read so many bytes. Then the file ends for it.
+  void Allow(std::uint64_t bytes) { allowed_ = bytes; }
+  bool has_refused() const { return has_refused_; }
+
   static SF_VIRTUAL_IO Callbacks() {
     return {.get_filelen = Length,
             .seek = Seek,
@@ -122,6 +131,11 @@ class SndfileDecoder::Memory {
   static sf_count_t Read(void* out, sf_count_t count, void* self) {
     if (count <= 0) return 0;
     Memory& memory = *Self(self);
+    if (static_cast<std::uint64_t>(count) > memory.allowed_) {
+      memory.has_refused_ = true;
+      return 0;
+    }
+    memory.allowed_ -= static_cast<std::uint64_t>(count);
     const std::size_t bytes = memory.file_->Read(
         memory.begin_ + memory.at_, static_cast<std::size_t>(count), out);
     memory.at_ += bytes;
@@ -131,6 +145,8 @@ class SndfileDecoder::Memory {
   PartialFile* const file_;
   const std::uint64_t begin_;
   std::size_t at_ = 0;
+  std::uint64_t allowed_ = 0;
+  bool has_refused_ = false;
 };
 
 SndfileDecoder::SndfileDecoder() = default;
@@ -142,6 +158,10 @@ void SndfileDecoder::Close::operator()(sf_private_tag* file) const {
 }
 
 absl::Status SndfileDecoder::Damaged(std::string_view how) const {
+  if (memory_->has_refused())
+    return absl::DataLossError(
+        absl::StrCat("is an Ogg file with a packet of more than ",
+                     kMostOggBytes, " bytes, or damaged"));
   return absl::DataLossError(absl::StrCat("is a damaged ",
                                           std::string(NameOf(format_)), " file",
                                           std::string(how)));
@@ -153,12 +173,13 @@ absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
   const absl::Span<const std::uint8_t> head = file->head();
   format_ = FormatOf(head);
   if (format_ == AudioFormat::kOgg) {
-    FOREBAY_RETURN_IF_ERROR(CheckOggPackets(head));
-    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(head));
+    FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(
+        head.first(std::min<std::size_t>(head.size(), kMostOggBytes))));
   }
   // libsndfile counts some of a tag as a part of a WAV file.
   const std::uint64_t begin = head.size() - BehindTags(head).size();
   memory_ = std::make_unique<Memory>(file, begin);
+  AllowOneCall();
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
   file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
@@ -167,13 +188,19 @@ absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
   const absl::Status is_clip = CheckInfo(format_, info, file, begin);
   if (!is_clip.ok()) {
     file_.reset();
-    return is_clip;
+    return memory_->has_refused() ? Damaged("") : is_clip;
   }
   is_seekable_ = info.seekable != 0;
   *subtype = info.format & SF_FORMAT_SUBMASK;
   return ClipInfo{.frames = static_cast<std::uint64_t>(info.frames),
                   .channels = static_cast<std::uint32_t>(info.channels),
                   .sample_rate = static_cast<std::uint32_t>(info.samplerate)};
+}
+
+void SndfileDecoder::AllowOneCall() {
+  memory_->Allow(format_ == AudioFormat::kOgg
+                     ? kMostOggBytes
+                     : std::numeric_limits<std::uint64_t>::max());
 }
 
 absl::StatusOr<ClipInfo> SndfileDecoder::Measure(PartialFile* file) {
@@ -206,12 +233,14 @@ absl::Status SndfileDecoder::SeekTo(std::uint64_t begin) {
   // Codes such as GSM 6.10's: all before is decoded, too.
   if (!is_seekable_) next = 0;
   const auto place = static_cast<sf_count_t>(next);
+  AllowOneCall();
   if (is_seekable_ && sf_seek(file_.get(), place, SEEK_SET) != place)
     return Damaged(absl::StrCat(": there is no way to its frame ", begin));
   std::array<float, kSkipped> skipped;
   const std::uint64_t most = skipped.size() / info_.channels;
   while (next < begin) {
     const auto step = static_cast<sf_count_t>(std::min(begin - next, most));
+    AllowOneCall();
     if (sf_readf_float(file_.get(), skipped.data(), step) != step)
       return Damaged(absl::StrCat(": it ends before its frame ", begin));
     next += static_cast<std::uint64_t>(step);
@@ -226,15 +255,24 @@ absl::Status SndfileDecoder::Decode(std::uint64_t begin,
   FOREBAY_CHECK(begin <= info_.frames && frames <= info_.frames - begin);
   if (frames == 0) return absl::OkStatus();
   FOREBAY_RETURN_IF_ERROR(SeekTo(begin));
-  const auto wanted = static_cast<sf_count_t>(frames);
-  const sf_count_t there = sf_readf_float(file_.get(), out.data(), wanted);
-  if (sf_error(file_.get()) != SF_ERR_NO_ERROR)
-    return Damaged(absl::StrCat(": ", sf_strerror(file_.get())));
-  if (there == wanted) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      "is a truncated ", std::string(NameOf(format_)), " file: it has ",
-      begin + static_cast<std::uint64_t>(std::max<sf_count_t>(there, 0)),
-      " of ", info_.frames, " frames"));
+  const std::uint64_t most = kDecoded / info_.channels;
+  for (std::uint64_t done = 0; done < frames;) {
+    const std::uint64_t wanted = std::min(frames - done, most);
+    AllowOneCall();
+    const auto there = static_cast<std::uint64_t>(std::max<sf_count_t>(
+        sf_readf_float(file_.get(), out.data() + done * info_.channels,
+                       static_cast<sf_count_t>(wanted)),
+        0));
+    if (sf_error(file_.get()) != SF_ERR_NO_ERROR)
+      return Damaged(absl::StrCat(": ", sf_strerror(file_.get())));
+    done += there;
+    if (there == wanted) continue;
+    if (memory_->has_refused()) return Damaged("");
+    return absl::DataLossError(absl::StrCat(
+        "is a truncated ", std::string(NameOf(format_)), " file: it has ",
+        begin + done, " of ", info_.frames, " frames"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace forebay::audio

@@ -38,6 +38,8 @@ class SndfileDecoder final : public ClipDecoder {
   };
 
   absl::Status Damaged(std::string_view how) const;
+  // Comes before each call of libsndfile's that reads.
+  void AllowOneCall();
   // Opens the file. `subtype` becomes libsndfile's.
   absl::StatusOr<ClipInfo> OpenFile(PartialFile* file, int* subtype);
   // Takes the file to the frame `begin`.

@@ -49,7 +49,9 @@ class Packets {
  private:
   bool TakePage() {
     ogg_page page = {};
-    while (ogg_sync_pageout(&sync_, &page) <= 0) {
+    // Negative: it has passed over what is no page.
+    for (int got = 0; (got = ogg_sync_pageout(&sync_, &page)) <= 0;) {
+      if (got < 0) continue;
       if (left_.empty()) return false;
       const auto bytes =
           static_cast<std::int64_t>(std::min(left_.size(), kFed));
@@ -103,7 +105,7 @@ absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file) {
   Packets packets(file);
   std::optional<ogg_packet> packet = packets.Next();
   if (!packet.has_value() || !IsFirstHeader(*packet)) return absl::OkStatus();
-  if (packets.HasMoreInPage()) return Damaged();
+  if (packet->b_o_s == 0 || packets.HasMoreInPage()) return Damaged();
   Headers headers;
   for (int i = 0; i < kHeaders; ++i) {
     if (i > 0) packet = packets.Next();

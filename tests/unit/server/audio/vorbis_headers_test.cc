@@ -1,6 +1,10 @@
 #include "server/audio/vorbis_headers.h"
 
+#include <ogg/ogg.h>
+
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "gtest/gtest.h"
 #include "tests/unit/server/audio/golden_clips.h"
@@ -29,6 +33,32 @@ TEST(VorbisHeadersTest, AreRefusedIfTheyEndTooSoon) {
     const absl::Status cut = Check(std::string_view(file).substr(0, size));
     EXPECT_TRUE(absl::IsDataLoss(cut)) << size << " " << cut;
   }
+}
+
+TEST(VorbisHeadersTest, AreFoundBehindWhatIsNoPage) {
+  const std::string file = ClipFile("1_vorbis.ogg");
+  // The page of which the checksum is wrong, and all else before the headers.
+  std::string other = ClipFile("1_opus.opus").substr(0, 47);
+  other[30] ^= 1;
+  EXPECT_TRUE(Check(other + file).ok());
+  for (const std::size_t size : {100, 1000, 2000}) {
+    const absl::Status cut = Check(other + file.substr(0, size));
+    EXPECT_TRUE(absl::IsDataLoss(cut)) << size << " " << cut;
+  }
+}
+
+TEST(VorbisHeadersTest, AreRefusedIfTheyDoNotBeginTheStream) {
+  std::string file = ClipFile("1_vorbis.ogg");
+  auto* const bytes = reinterpret_cast<unsigned char*>(file.data());
+  constexpr int kHeader = 28;
+  bytes[5] = 0;  // the flags
+  ogg_page first = {.header = bytes,
+                    .header_len = kHeader,
+                    .body = bytes + kHeader,
+                    .body_len = bytes[kHeader - 1]};
+  ogg_page_checksum_set(&first);
+  const absl::Status refused = Check(file);
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
 }
 
 }  // namespace
