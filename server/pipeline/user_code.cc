@@ -87,7 +87,7 @@ absl::Status UserCode::RunAfter(absl::Span<std::uint8_t> desk,
   FOREBAY_CHECK(desk.size() >= desk_bytes());
   if (after_ == nullptr) {
     FOREBAY_CHECK(out.size() == result_.bytes);
-    std::memcpy(out.data(), desk.data() + kHeader, out.size());
+    std::copy_n(desk.data() + kHeader, out.size(), out.data());
     return absl::OkStatus();
   }
   const absl::Span<const std::uint8_t> pixels = LayHeader(result_, desk);
