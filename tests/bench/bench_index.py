@@ -1,9 +1,13 @@
 """Indexes of ten million small samples: bytes on disk, and how long a dataset takes
 to open that was opened before, by this daemon or by one that has ended since."""
 
+import mmap
 import pathlib
 import sys
 import tempfile
+import time
+
+import numpy
 
 from daemon import daemon
 from figures import in_turns, row
@@ -14,6 +18,19 @@ COUNT = 10_000_000
 MOST_BYTES = 24  # a sample
 MOST_SECONDS = 0.3
 ROUNDS = 3
+ROWS = 5  # of a container
+
+
+def _touch(size):
+    """Returns the seconds that it takes to touch so many bytes of new memory, which
+    an index cannot do without."""
+    begin = time.monotonic()
+    with mmap.mmap(-1, size) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        pages = numpy.frombuffer(memory, "u1")[::mmap.PAGESIZE]
+        pages[:] = 1
+        del pages
+    return time.monotonic() - begin
 
 
 def _measure(name, path, key_bytes):
@@ -37,7 +54,7 @@ def _measure(name, path, key_bytes):
             with daemon(index=folder) as server:
                 return open_with(server)
 
-        kept, = in_turns(ROUNDS, restarted)
+        kept, touched = in_turns(ROUNDS, restarted, lambda: _touch(size))
     what = f"{name}, ten million samples"
     return [
         row("index", f"{what}: opened again / bar", warm, MOST_SECONDS, "s"),
@@ -45,6 +62,8 @@ def _measure(name, path, key_bytes):
         row("index", f"{what}: index / bar", size / COUNT,
             MOST_BYTES + key_bytes, "bytes a sample"),
         row("index", f"{what}: opened first / again", cold, warm, "s"),
+        row("index", f"{what}: by another daemon / touching as much new memory",
+            kept, touched, "s"),
     ]
 
 
@@ -58,5 +77,5 @@ def run():
         if path is not None:
             key = len(many_samples.NAME % 0) if name == "zip" else 0
             rows += _measure(name, path, key)
-    worst = max(rows[::4], key=lambda one: one["ratio"])
+    worst = max(rows[::ROWS], key=lambda one: one["ratio"])
     return [dict(worst, metric=f"the slowest: {worst['metric']}"), *rows]
