@@ -534,10 +534,10 @@ typedef struct forebay_loader_options {
    * class, count, index, inx and id integers; txt, text and transcript texts;
    * json and jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else
    * is bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry
-   * of `columns` with the same index. "image" is required, the image's path
-   * relative to the manifest. "label" is an integer, or a class by its name.
-   * All others are integers or texts.
-   * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
+   * of `columns` with the same index. Just one is "image" or "audio", the path
+   * of an image or an audio file relative to the manifest. "label" is an
+   * integer, or a class by its name. All others are integers or texts. For
+   * FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
    * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of
    * `columns` with the same index is a type. "image", "jpg" and "png" are
    * images; "audio" is an audio file; "int64" is an integer; "text" and "json"
@@ -552,6 +552,9 @@ typedef struct forebay_loader_options {
    * "label"; or "lsun": an image, as "image", and the number of its environment
    * as "label". So is a field "value" alone or beside "key", the entry's key
    * ("text", "bytes" or "int64").
+   * For FOREBAY_MDS: names of columns; the entry of `columns` with the same
+   * index is a type, or "": that of the column's encoding. Without fields: all
+   * columns that can be read.
    * For FOREBAY_HDF5: paths of datasets, "train/images", or of members of their
    * compounds, "train/table/x". Or of datasets in all objects of a group,
    * "data/?/image" with an asterisk for ?: each object is a sample then. The
@@ -572,8 +575,9 @@ typedef struct forebay_loader_options {
    * further on; default "0". */
   const char* const* fields;
   size_t field_count;
-  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB, FOREBAY_HDF5,
-   * FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD: field_count many. */
+  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB, FOREBAY_MDS,
+   * FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD:
+   * field_count many. */
   const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */

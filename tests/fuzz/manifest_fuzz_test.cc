@@ -41,7 +41,7 @@ void Read(std::string_view text, TableFormat format) {
   Require(manifest.size() > 0);
   std::vector<FieldValue> values(3);
   for (std::uint64_t id = 0; id < manifest.size(); ++id) {
-    Require(manifest.At(id).length <= manifest.largest_image());
+    Require(manifest.At(id).length <= manifest.largest_file());
     manifest.ValuesOf(id, absl::MakeSpan(values));
     const std::int64_t label = std::get<std::int64_t>(values[1]);
     Require(manifest.classes().empty() ||

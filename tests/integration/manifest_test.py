@@ -275,8 +275,12 @@ def test_arguments_are_checked(shared_daemon, table):
     path = write(folder, rows)
     with pytest.raises(forebay.InvalidArgument):
         forebay.manifest(path, image=7)
+    with pytest.raises(forebay.InvalidArgument, match="give image or audio"):
+        forebay.manifest(path, image="file", audio="file")
     with pytest.raises(forebay.InvalidArgument):
         forebay.DataLoader(forebay.manifest(path, image="file"),
                            fields=("image",))
     assert repr(forebay.manifest("a.csv", image="x", label="y")) == (
         "manifest('a.csv', image='x', label='y')")
+    assert repr(forebay.manifest("a.csv")) == "manifest('a.csv', image='image')"
+    assert repr(forebay.manifest("a.csv", audio="x")) == "manifest('a.csv', audio='x')"

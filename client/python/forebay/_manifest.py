@@ -1,4 +1,4 @@
-"""Manifests: tables whose rows name an image and other fields."""
+"""Manifests: tables whose rows name a file and other fields."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ class Manifest:
         return f"manifest({os.fspath(self.path)!r}{columns})"
 
 
-def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
-             label: Optional[str] = None, **columns: str) -> Manifest:
-    """A dataset of the images that a table names: a DataLoader's `dataset`.
+def manifest(path: Union[str, "os.PathLike[str]"], *, image: Optional[str] = None,
+             audio: Optional[str] = None, label: Optional[str] = None,
+             **columns: str) -> Manifest:
+    """A dataset of the images or audio files that a table names: a DataLoader's
+    `dataset`.
 
     The file is CSV with a line of column names (RFC 4180). If its name ends in
     ".jsonl", each line is a JSON object instead. The daemon reads it.
@@ -37,8 +39,11 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
     Args:
       path: of the file.
       image: the column with each image's path: relative to the manifest, or
-        absolute or a file:// URL, but below the manifest's folder.
-      label: the column with each image's class: an integer, or a name. A name
+        absolute or a file:// URL, but below the manifest's folder. Default:
+        "image", without `audio`.
+      audio: the column with each audio file's path, likewise. A batch has the
+        field "audio" instead: float32 of (frames, channels).
+      label: the column with each file's class: an integer, or a name. A name
         becomes its index in `loader.dataset.classes`, the sorted names of all.
         A warning tells if all names are numbers.
       columns: further fields of a batch, by name: `caption="text"` is a field
@@ -48,8 +53,17 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: str = "image",
 
     Returns:
       A Manifest, to pass to DataLoader as `dataset`.
+
+    Raises:
+      errors.InvalidArgument: a column's name is none, or both `image` and `audio`
+        are given.
     """
-    fields = {"image": image}
+    if image is not None and audio is not None:
+        raise errors.InvalidArgument(
+            "a manifest has a column of images or one of audio files: give image or "
+            "audio")
+    fields = {"image": "image" if image is None else image} if audio is None else {
+        "audio": audio}
     if label is not None:
         fields["label"] = label
     fields.update(columns)

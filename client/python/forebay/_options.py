@@ -253,7 +253,8 @@ def dataset_options(dataset, fields, extra_roots=()):
             if _paths.is_table(path):
                 raise errors.InvalidArgument(
                     f"{os.fsdecode(path)}: is no folder of images: a table is passed "
-                    'as forebay.manifest(path, image="its column", label=...)')
+                    'as forebay.manifest(path, image="its column", label=...), or with '
+                    "audio= instead of image=")
             if not _paths.is_remote(path) and os.path.isfile(path):
                 raise errors.InvalidArgument(
                     f"{os.fsdecode(path)}: is a file whose name tells no format that "

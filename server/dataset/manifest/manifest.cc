@@ -17,7 +17,13 @@ namespace forebay::dataset::manifest {
 namespace {
 
 constexpr std::string_view kImage = "image";
+constexpr std::string_view kAudio = "audio";
 constexpr std::string_view kLabel = "label";
+
+// Whether that field is made of the file.
+bool IsContent(std::string_view field) {
+  return field == kImage || field == kAudio;
+}
 
 absl::Status CheckFields(const FieldColumns& fields) {
   const auto& names = fields.fields;
@@ -27,9 +33,10 @@ absl::Status CheckFields(const FieldColumns& fields) {
         absl::StrCat("a manifest has 1 to ", kMaxDatasetFields,
                      " fields, each with its column"));
   }
-  if (std::count(names.begin(), names.end(), kImage) != 1) {
+  if (std::count_if(names.begin(), names.end(), IsContent) != 1) {
     return absl::InvalidArgumentError(
-        "one field of a manifest is the image, whose column has the paths");
+        "one field of a manifest is image or audio, whose column has the "
+        "paths");
   }
   for (const std::string& name : names) {
     if (!IsFieldName(name)) {
@@ -87,7 +94,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> Manifest::Read(
   std::vector<std::uint64_t> lines;
   FOREBAY_RETURN_IF_ERROR(manifest->ReadTable(text, fields, options, &lines));
   if (lines.empty()) return absl::NotFoundError("has no rows");
-  FOREBAY_RETURN_IF_ERROR(manifest->StatImages(lines, options, stat));
+  FOREBAY_RETURN_IF_ERROR(manifest->StatFiles(lines, options, stat));
   FOREBAY_RETURN_IF_ERROR(manifest->Describe(fields, *options.memory));
   manifest->Digest();
   FOREBAY_ASSIGN_OR_RETURN(manifest->reservation_,
@@ -102,18 +109,18 @@ absl::Status Manifest::ReadTable(std::string_view text,
   const bool csv = options.format == TableFormat::kCsv;
   base::WorkingMemory& memory = *options.memory;
   for (const std::string& name : fields.fields) {
-    if (name == kImage) image_ = columns_.size();
-    columns_.emplace_back(/*texts_may_be_integers=*/csv && name != kImage);
+    if (IsContent(name)) content_ = columns_.size();
+    columns_.emplace_back(/*texts_may_be_integers=*/csv && !IsContent(name));
   }
-  ImagePaths paths(options.root, options.folder, options.find_root);
+  FilePaths paths(options.root, options.folder, options.find_root);
   const RowTaker take = [&](std::uint64_t line, absl::Span<Cell> cells) {
     if (options.stop.stop_requested()) {
       return absl::CancelledError("was not read to the end");
     }
-    auto* const path = std::get_if<std::string>(&cells[image_]);
+    auto* const path = std::get_if<std::string>(&cells[content_]);
     if (path == nullptr) {
       return AtLine(absl::DataLossError(
-                        absl::StrCat(fields.columns[image_], " is no path")),
+                        absl::StrCat(fields.columns[content_], " is no path")),
                     line);
     }
     auto below = paths.Below(*path);
@@ -147,9 +154,9 @@ absl::Status Manifest::ReadTable(std::string_view text,
   return absl::OkStatus();
 }
 
-absl::Status Manifest::StatImages(const std::vector<std::uint64_t>& lines,
-                                  const ManifestOptions& options,
-                                  const StatFunction& stat) {
+absl::Status Manifest::StatFiles(const std::vector<std::uint64_t>& lines,
+                                 const ManifestOptions& options,
+                                 const StatFunction& stat) {
   FOREBAY_RETURN_IF_ERROR(options.memory->MakeRoom(versions_, lines.size()));
   versions_.resize(lines.size());
   Numbers rows(lines.size());
@@ -159,7 +166,7 @@ absl::Status Manifest::StatImages(const std::vector<std::uint64_t>& lines,
         rows.Report(*row, absl::CancelledError("was not looked at"));
         return;
       }
-      auto version = stat(std::string(columns_[image_].TextAt(*row)));
+      auto version = stat(std::string(columns_[content_].TextAt(*row)));
       if (version.ok()) {
         versions_[*row] = {version->size, version->stamp};
       } else {
@@ -178,10 +185,13 @@ absl::Status Manifest::Describe(const FieldColumns& fields,
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     Column& column = columns_[i];
     Field field{.name = fields.fields[i]};
-    if (i == image_) {
-      field.kind = proto::FieldKind::kImage;
-      for (const ImageVersion& version : versions_) {
+    if (i == content_) {
+      field.kind = field.name == kAudio ? proto::FieldKind::kAudio
+                                        : proto::FieldKind::kImage;
+      field.shortest = versions_[0].size;
+      for (const FileVersion& version : versions_) {
         field.longest = std::max(field.longest, version.size);
+        field.shortest = std::min(field.shortest, version.size);
       }
     } else if (field.name == kLabel && !column.has_integers()) {
       field.kind = proto::FieldKind::kLabel;
@@ -199,7 +209,7 @@ absl::Status Manifest::Describe(const FieldColumns& fields,
 
 std::uint64_t Manifest::memory() const {
   std::uint64_t bytes =
-      sizeof(Manifest) + versions_.capacity() * sizeof(ImageVersion);
+      sizeof(Manifest) + versions_.capacity() * sizeof(FileVersion);
   for (const Column& column : columns_) bytes += column.memory();
   for (const std::string& name : classes_)
     bytes += sizeof(std::string) + base::HeapBytes(name.size());
@@ -221,7 +231,7 @@ void Manifest::Digest() {
   for (const Field& field : fields_) digest.Add(field.name);
   for (const std::string& name : classes_) digest.Add(name);
   for (std::uint64_t row = 0; row < size(); ++row) {
-    const ImageVersion& version = versions_[row];
+    const FileVersion& version = versions_[row];
     digest.Add(version.size).Add(version.stamp);
     for (const Column& column : columns_) {
       if (column.has_integers()) {
@@ -236,7 +246,7 @@ void Manifest::Digest() {
 
 Sample Manifest::At(std::uint64_t id) const {
   FOREBAY_CHECK(id < size());
-  return {.object = std::string(columns_[image_].TextAt(id)),
+  return {.object = std::string(columns_[content_].TextAt(id)),
           .version = {versions_[id].size, versions_[id].stamp},
           .layout = nullptr,
           .offset = 0,
@@ -246,7 +256,7 @@ Sample Manifest::At(std::uint64_t id) const {
 void Manifest::ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const {
   FOREBAY_CHECK(id < size() && values.size() == columns_.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i == image_) {
+    if (i == content_) {
       values[i] = FieldRange{0, versions_[id].size};
     } else if (columns_[i].has_integers()) {
       values[i] = columns_[i].IntegerAt(id);

@@ -17,18 +17,19 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/manifest/column.h"
-#include "server/dataset/manifest/image_paths.h"
+#include "server/dataset/manifest/file_paths.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::dataset::manifest {
 
-// The version of a row's image, a whole file whose revision does not matter.
-struct ImageVersion {
+// The version of a row's file, whose revision does not matter.
+struct FileVersion {
   std::uint64_t size = 0;  // bytes
   std::int64_t stamp = 0;
 };
 
-// The fields, and the columns that hold them. One field is "image", the path.
+// The fields, and the columns that hold them. One field is "image" or "audio",
+// the path of a file that is one.
 struct FieldColumns {
   std::vector<std::string> fields;
   std::vector<std::string> columns;  // one for each of them
@@ -51,19 +52,19 @@ struct ManifestOptions {
   // The manifest's folder below the root, with a slash at its end, or empty.
   // Other paths are relative to it.
   std::string folder;
-  int threads = 1;  // that stat images; at least 1
+  int threads = 1;  // that stat files; at least 1
   std::stop_token stop;
   // Counts what is made of the table; never null.
   base::WorkingMemory* memory = nullptr;
 };
 
-// A table of samples. Each row has the path of an image, and integers and
-// texts. Takes 24 bytes a sample and 8 a field, besides paths and texts; holds
-// a reservation for them. Thread-safe; immutable, but for the mark that it is
-// stale.
+// A table of samples. Each row has the path of a file, an image or audio, and
+// integers and texts. Takes 24 bytes a sample and 8 a field, besides paths and
+// texts; holds a reservation for them. Thread-safe; immutable, but for the mark
+// that it is stale.
 class Manifest {
  public:
-  // Reads `text` and stats each image. Blocks for that, at most until `stop` is
+  // Reads `text` and stats each file. Blocks for that, at most until `stop` is
   // requested. INVALID_ARGUMENT: the fields or columns are malformed;
   // CANCELLED: stopped; RESOURCE_EXHAUSTED: that of the memory; others: those
   // of ReadCsvRows, ReadJsonRows and `stat`. Errors of a row name its line.
@@ -79,7 +80,7 @@ class Manifest {
   const std::vector<std::string>& classes() const { return classes_; }
   // Whether all names are numbers, but for an empty one.
   bool has_numeric_classes() const;
-  std::uint64_t largest_image() const { return fields_[image_].longest; }
+  std::uint64_t largest_file() const { return fields_[content_].longest; }
   // A digest (XXH3) of all samples.
   const Version& version() const { return version_; }
 
@@ -87,7 +88,7 @@ class Manifest {
   Sample At(std::uint64_t id) const;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const;
 
-  // To be called when an image was found to be another.
+  // To be called when a file was found to be another.
   void MarkStale() const { stale_ = true; }
   bool stale() const { return stale_; }
 
@@ -97,9 +98,9 @@ class Manifest {
   absl::Status ReadTable(std::string_view text, const FieldColumns& fields,
                          const ManifestOptions& options,
                          std::vector<std::uint64_t>* lines);
-  absl::Status StatImages(const std::vector<std::uint64_t>& lines,
-                          const ManifestOptions& options,
-                          const StatFunction& stat);
+  absl::Status StatFiles(const std::vector<std::uint64_t>& lines,
+                         const ManifestOptions& options,
+                         const StatFunction& stat);
   absl::Status Describe(const FieldColumns& fields,
                         base::WorkingMemory& memory);
   void Digest();
@@ -108,9 +109,9 @@ class Manifest {
 
   base::MemoryReservation reservation_;
   storage::ObjectVersion file_;
-  std::size_t image_ = 0;  // index of the image's field
+  std::size_t content_ = 0;  // index of the field that is made of the file
   std::vector<Column> columns_;
-  std::vector<ImageVersion> versions_;
+  std::vector<FileVersion> versions_;
   std::vector<Field> fields_;
   std::vector<std::string> classes_;
   Version version_ = {};

@@ -35,7 +35,7 @@ absl::Status CheckSize(const ManifestRequest& request, std::uint64_t bytes) {
                    " bytes; a manifest has at most ", kLargestFile));
 }
 
-// Stats some images and returns one that changed, or "" if none did. An image
+// Stats some files and returns one that changed, or "" if none did. A file
 // that stat fails for is checked when it is read.
 std::string FindEdited(const ManifestRequest& request, const Manifest& manifest,
                        const std::stop_token& stop) {

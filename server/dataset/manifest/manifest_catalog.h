@@ -13,7 +13,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/manifest/image_paths.h"
+#include "server/dataset/manifest/file_paths.h"
 #include "server/dataset/manifest/manifest.h"
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
@@ -30,21 +30,21 @@ struct ManifestRequest {
   // The folder that absolute paths must lie in; see ManifestOptions.
   std::string absolute_root;
   FindRoot find_root;
-  // For the manifest and its images.
+  // For the manifest and its files.
   StatFunction stat;
-  int threads = 1;  // that stat images; at least 1
-  // How many images to stat before a known manifest is used again.
+  int threads = 1;  // that stat files; at least 1
+  // How many files to stat before a known manifest is used again.
   std::uint64_t max_stats = 0;
   storage::ByteSource* source = nullptr;
 };
 
 // All manifests that are open. Loaders share a manifest in memory while the
-// file, or table, is the same and no image was found to be another, by a read
-// or by a stat. Open stats some images, spread evenly, before it shares a
+// file, or table, is the same and no file was found to be another, by a read
+// or by a stat. Open stats some files, spread evenly, before it shares a
 // manifest.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
-// stat of each image, and for another Open of the same manifest, but returns
+// stat of each file, and for another Open of the same manifest, but returns
 // soon after its stop is requested unless others wait for the same.
 class ManifestCatalog {
  public:

@@ -30,7 +30,7 @@ class ManifestDataset final : public Dataset {
     manifest_->ValuesOf(id, values);
   }
   std::uint64_t largest_sample() const override {
-    return manifest_->largest_image();
+    return manifest_->largest_file();
   }
   const std::vector<std::string>& classes() const override {
     return manifest_->classes();

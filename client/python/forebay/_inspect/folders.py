@@ -201,7 +201,7 @@ def _place_of(name: str) -> Tuple[int, str]:
 
 
 def _table(folder, kinds):
-    """The reading of a table in a folder that names images."""
+    """The reading of a table in a folder that names files."""
     for name in kinds.get("text", []):
         if name.endswith(tables.ENDINGS):
             path = os.path.join(folder, name)
@@ -211,7 +211,7 @@ def _table(folder, kinds):
                 continue  # it may not be read
             if columns is not None:
                 return Reading("manifest", path, "manifest", columns,
-                               why=f"the table {name} says which images there are")
+                               why=f"the table {name} says which files there are")
     return None
 
 

@@ -202,7 +202,7 @@ def _extent(reading: Reading):
     from . import files, remote
     path = reading.path
     if reading.format == "manifest":
-        return None, None  # its images are anywhere
+        return None, None  # its files are anywhere
     if _paths.is_remote(path):
         sizes = remote.sizes(path)
         return (len(sizes), sum(sizes)) if sizes else (None, None)

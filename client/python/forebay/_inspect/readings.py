@@ -14,7 +14,7 @@ TITLES = {
     "hdf5": "HDF5 files",
     "image_folder": "class folders of images, as torchvision's ImageFolder",
     "lmdb": "an LMDB environment",
-    "manifest": "a table that names images",
+    "manifest": "a table that names images or audio files",
     "mds": "MDS shards, as MosaicML's streaming writes them",
     "npy": "rows of NumPy's .npy files",
     "npy_folder": "a folder of .npy files, each a sample",

@@ -248,8 +248,8 @@ def _table(path, first):
         if columns is not None:
             return [Reading("manifest", path, "manifest", columns)]
         raise errors.Unsupported(
-            f"{first}: is a table, but no column has the paths of images that are "
-            "there, from its folder on")
+            f"{first}: is a table, but no column has the paths of images or audio "
+            "files that are there, from its folder on")
     folder = os.path.dirname(first)
     if os.path.basename(first) == "index.json" and not _paths.is_remote(first) and (
             _paths.is_mds(folder)):

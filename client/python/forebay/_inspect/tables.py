@@ -1,4 +1,4 @@
-"""Tables of images: which of their columns are what."""
+"""Tables of images or audio files: which of their columns are what."""
 
 from __future__ import annotations
 
@@ -6,42 +6,46 @@ import csv
 import io
 import json
 import os
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from .. import _paths
 from . import files
-from .contents import IMAGES
+from .contents import AUDIO, IMAGES
 
 _ROWS, _BYTES = 50, 1 << 20  # that are looked at
 _LABELS = ("label", "labels", "class", "class_name", "classname", "category", "target",
            "species", "y")
-_TEXTS = ("caption", "text", "prompt", "title", "description")
+_TEXTS = ("caption", "text", "prompt", "title", "description", "transcript",
+          "transcription", "sentence")
 ENDINGS = (".csv", ".jsonl")
+_KINDS = {"image": IMAGES, "audio": AUDIO}  # of files, with their endings
 
 
 def columns_of(path: str) -> Optional[Dict[str, str]]:
-    """The arguments of forebay.manifest for a table; None if it names no images that
-    are there."""
+    """The arguments of forebay.manifest for a table; None if it names no images or
+    audio files that are there."""
     header, rows = _rows(path)
-    image = next((name for name in header if rows and all(
-        _is_image(row.get(name)) for row in rows)), None)
-    if image is None or not _exists(path, rows[0][image]):
+    found = next(((kind, name) for name in header if rows
+                  for kind, endings in _KINDS.items()
+                  if all(_ends_in(row.get(name), endings) for row in rows)), None)
+    if found is None or not _exists(path, rows[0][found[1]]):
         return None
-    columns = {} if image == "image" else {"image": image}
-    label = next((name for name in header if name != image and
+    kind, paths = found
+    columns = {} if kind == paths == "image" else {kind: paths}
+    label = next((name for name in header if name != paths and
                   name.lower() in _LABELS), None)
     if label is not None:
         columns["label"] = label
     for name in header:
-        if name not in (image, label) and name.lower() in _TEXTS and (
+        if name not in (paths, label) and name.lower() in _TEXTS and (
                 name.isidentifier()):
             columns[name] = name
     return columns
 
 
-def _is_image(value: Any) -> bool:
+def _ends_in(value: Any, endings: Iterable[str]) -> bool:
     return (isinstance(value, str) and
-            value.rpartition(".")[2].lower() in IMAGES)
+            value.rpartition(".")[2].lower() in endings)
 
 
 def _exists(path: str, name: str) -> bool:

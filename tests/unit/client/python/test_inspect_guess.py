@@ -162,9 +162,13 @@ def test_files(tmp_path, name, content, expected):
     (["file", "y", "caption"], ["i/1.jpg", "3", "a cat"],
      {"image": "file", "label": "y", "caption": "caption"}),
     (["id", "Path", "Species"], ["3", "i/1.jpg", "cat"],
-     {"image": "Path", "label": "Species"})])
+     {"image": "Path", "label": "Species"}),
+    (["audio_filepath", "duration", "text"], ["i/1.wav", "1.5", "hello"],
+     {"audio": "audio_filepath", "text": "text"}),
+    (["audio", "category"], ["i/1.wav", "dog"],
+     {"audio": "audio", "label": "category"})])
 def test_tables(tmp_path, header, row, columns):
-    make(tmp_path, {"i/1.jpg": JPEG})
+    make(tmp_path, {"i/1.jpg": JPEG, "i/1.wav": b""})
     with open(tmp_path / "t.csv", "w", newline="") as file:
         csv.writer(file).writerows([header, row])
     (tmp_path / "t.jsonl").write_text(json.dumps(dict(zip(header, row))) + "\n")

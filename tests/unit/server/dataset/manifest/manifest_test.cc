@@ -75,7 +75,7 @@ TEST(ManifestTest, ReadsBothFormatsAlike) {
     EXPECT_EQ(manifest->fields()[1].kind, proto::FieldKind::kImage);
     EXPECT_EQ(manifest->fields()[2].kind, proto::FieldKind::kLabel);
     EXPECT_EQ(manifest->fields()[3].kind, proto::FieldKind::kLabel);
-    EXPECT_EQ(manifest->largest_image(), 7u);
+    EXPECT_EQ(manifest->largest_file(), 7u);
     const Sample sample = manifest->At(2);
     EXPECT_EQ(sample.object, "c.jpg");
     EXPECT_EQ(sample.version.size, 5u);
@@ -89,6 +89,25 @@ TEST(ManifestTest, ReadsBothFormatsAlike) {
     manifest->ValuesOf(1, absl::MakeSpan(values));
     EXPECT_EQ(std::get<std::string_view>(values[0]), "");
     EXPECT_EQ(std::get<std::int64_t>(values[3]), -3);
+  }
+}
+
+TEST(ManifestTest, FilesAreImagesOrAudio) {
+  const auto audio = Read(kCsv, {{"audio", "image_text"}, {"path", "text"}});
+  ASSERT_TRUE(audio.ok()) << audio.status();
+  const Field& content = (*audio)->fields()[0];
+  EXPECT_EQ(content.kind, proto::FieldKind::kAudio);
+  EXPECT_EQ(content.shortest, 5u);
+  EXPECT_EQ(content.longest, 7u);
+  const auto images = Read(kCsv, {{"image", "image_text"}, {"path", "text"}});
+  ASSERT_TRUE(images.ok()) << images.status();
+  EXPECT_NE((*audio)->version(), (*images)->version());
+  for (const FieldColumns& fields :
+       {FieldColumns{{"image", "audio"}, {"path", "text"}},
+        FieldColumns{{"sound"}, {"path"}}}) {
+    EXPECT_EQ(Read(kCsv, fields).status().message(),
+              "one field of a manifest is image or audio, whose column has the "
+              "paths");
   }
 }
 
@@ -186,10 +205,10 @@ TEST(ManifestTest, ErrorsNameTheLine) {
   EXPECT_EQ(
       ErrorOf("path,class\n/database/a,b\n"),
       "line 2: /database/a: is not in the manifest's folder, which has to "
-      "hold all of its images");
+      "hold all of its files");
   EXPECT_EQ(ErrorOf("path,class\n/data/,b\n"),
             "line 2: /data/: is not in the manifest's folder, which has to "
-            "hold all of its images");
+            "hold all of its files");
   EXPECT_EQ(ErrorOf("path,class\na,b\ngone.jpg,c\ngone too,c\n"),
             "line 3: gone.jpg: there is no such file or directory");
   EXPECT_EQ(ErrorOf("path,class\n\"a\nb\",0.0\nc,\nd,2.0\ne,\n"),

@@ -1,4 +1,4 @@
-#include "server/dataset/manifest/image_paths.h"
+#include "server/dataset/manifest/file_paths.h"
 
 #include <gtest/gtest.h>
 
@@ -8,22 +8,22 @@ namespace forebay::dataset::manifest {
 namespace {
 
 // Returns the path below the root, or an error's code.
-std::string Below(ImagePaths& paths, const std::string& path) {
+std::string Below(FilePaths& paths, const std::string& path) {
   const auto below = paths.Below(path);
   if (below.ok()) return *below;
   return absl::StatusCodeToString(below.status().code());
 }
 
-TEST(ImagePathsTest, RelativePathsAreOfTheFolder) {
-  ImagePaths paths("/data", "lists/", nullptr);
+TEST(FilePathsTest, RelativePathsAreOfTheFolder) {
+  FilePaths paths("/data", "lists/", nullptr);
   EXPECT_EQ(Below(paths, "a.jpg"), "lists/a.jpg");
   EXPECT_EQ(Below(paths, "file:a"), "lists/file:a");
   EXPECT_EQ(Below(paths, ""), "DATA_LOSS");
   EXPECT_EQ(Below(paths, std::string("a\0b", 3)), "DATA_LOSS");
 }
 
-TEST(ImagePathsTest, AbsolutePathsLieInTheRoot) {
-  ImagePaths paths("/data", "lists/", nullptr);
+TEST(FilePathsTest, AbsolutePathsLieInTheRoot) {
+  FilePaths paths("/data", "lists/", nullptr);
   EXPECT_EQ(Below(paths, "/data//x/b.jpg"), "x/b.jpg");
   EXPECT_EQ(Below(paths, "file:///data/x%20y/b.jpg"), "x y/b.jpg");
   EXPECT_EQ(Below(paths, "file://elsewhere/data/b.jpg"), "INVALID_ARGUMENT");
@@ -31,17 +31,17 @@ TEST(ImagePathsTest, AbsolutePathsLieInTheRoot) {
                            "file:///other/a", "gs://data/a"}) {
     EXPECT_EQ(Below(paths, path), "PERMISSION_DENIED") << path;
   }
-  ImagePaths bucket("gs://bucket/p", "", nullptr);
+  FilePaths bucket("gs://bucket/p", "", nullptr);
   EXPECT_EQ(Below(bucket, "gs://bucket/p/a"), "a");
   EXPECT_EQ(Below(bucket, "gs://bucket/q/a"), "PERMISSION_DENIED");
   EXPECT_EQ(Below(bucket, "file:///p/a"), "PERMISSION_DENIED");
-  ImagePaths none("", "", nullptr);
+  FilePaths none("", "", nullptr);
   EXPECT_EQ(Below(none, "/a"), "PERMISSION_DENIED");
 }
 
-TEST(ImagePathsTest, LooksForEachOtherNameOfTheRootOnce) {
+TEST(FilePathsTest, LooksForEachOtherNameOfTheRootOnce) {
   int looks = 0;
-  ImagePaths paths("/data", "lists/", [&](const std::string& path) {
+  FilePaths paths("/data", "lists/", [&](const std::string& path) {
     ++looks;
     return path.starts_with("/link/") ? "/link" : "";
   });

@@ -1,4 +1,4 @@
-#include "server/dataset/manifest/image_paths.h"
+#include "server/dataset/manifest/file_paths.h"
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
@@ -6,7 +6,7 @@
 
 namespace forebay::dataset::manifest {
 
-absl::StatusOr<std::string> ImagePaths::Below(const std::string& path) {
+absl::StatusOr<std::string> FilePaths::Below(const std::string& path) {
   if (path.empty()) return absl::DataLossError("the path is empty");
   if (path.find('\0') != path.npos) {
     return absl::DataLossError("the path has a zero byte in it");
@@ -28,11 +28,11 @@ absl::StatusOr<std::string> ImagePaths::Below(const std::string& path) {
   return absl::PermissionDeniedError(
       absl::StrCat(path,
                    ": is not in the manifest's folder, which has to hold all "
-                   "of its images"));
+                   "of its files"));
 }
 
 // Returns "" if the path is below no root.
-std::string ImagePaths::BelowRoots(const std::string& path) const {
+std::string FilePaths::BelowRoots(const std::string& path) const {
   for (const std::string& root : roots_) {
     if (!path.starts_with(root)) continue;
     const std::size_t below = path.find_first_not_of('/', root.size());

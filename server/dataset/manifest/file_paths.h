@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_MANIFEST_IMAGE_PATHS_H_
-#define FOREBAY_SERVER_DATASET_MANIFEST_IMAGE_PATHS_H_
+#ifndef FOREBAY_SERVER_DATASET_MANIFEST_FILE_PATHS_H_
+#define FOREBAY_SERVER_DATASET_MANIFEST_FILE_PATHS_H_
 
 #include <functional>
 #include <string>
@@ -14,17 +14,17 @@ namespace forebay::dataset::manifest {
 // as by a link to it. Returns "" if there is none. May block.
 using FindRoot = std::function<std::string(const std::string& path)>;
 
-// Turns the paths of a manifest's images into paths below its root. Relative
+// Turns the paths of a manifest's files into paths below its root. Relative
 // paths start at the manifest's folder. Absolute paths and file:// URLs must
 // lie in the root.
 //
 // Not thread-safe. Blocks as FindRoot does.
-class ImagePaths {
+class FilePaths {
  public:
   // `root` is the root's absolute path, without a slash at its end. If empty,
   // no path may be absolute. `folder` is the manifest's folder below the root,
   // with a slash at its end, or empty. `find_root` may be null.
-  ImagePaths(std::string root, std::string folder, FindRoot find_root)
+  FilePaths(std::string root, std::string folder, FindRoot find_root)
       : folder_(std::move(folder)), find_root_(std::move(find_root)) {
     if (!root.empty()) roots_.push_back(std::move(root));
   }
@@ -42,4 +42,4 @@ class ImagePaths {
 
 }  // namespace forebay::dataset::manifest
 
-#endif  // FOREBAY_SERVER_DATASET_MANIFEST_IMAGE_PATHS_H_
+#endif  // FOREBAY_SERVER_DATASET_MANIFEST_FILE_PATHS_H_
