@@ -121,14 +121,17 @@ def test_nested_tensors(shared_daemon, tmp_path):
     if not hasattr(torch, "jagged"):
         assert refusal(forebay.Unsupported, path, ragged="nested",
                        framework="torch") == (
-            f'ragged="nested" needs torch 2.1 or newer, and this is '
+            f'ragged="nested" needs torch 2.2 or newer, and this is '
             f'{torch.__version__}: use "offsets" or "pad"')
         return
-    with open_tar(path, batch_size=3, ragged="nested", framework="torch") as loader:
-        (nested, _), = loader
-    assert nested.layout == torch.jagged
-    for tensor, wanted in zip(nested.unbind(), arrays):
-        assert torch.equal(tensor, torch.from_numpy(wanted))
+    with open_tar(path, batch_size=2, shuffle=True, ragged="nested",
+                  framework="torch") as loader:
+        held = [batch for _ in range(3) for batch in loader]
+    assert len(held) == 6
+    for batch in held:  # they stay as they were
+        assert batch.npy.layout == torch.jagged
+        for tensor, sample in zip(batch.npy.unbind(), batch.sample_ids):
+            assert torch.equal(tensor, torch.from_numpy(arrays[sample]))
 
 
 def test_arguments_are_checked(shared_daemon, tmp_path):

@@ -74,7 +74,7 @@ def _check_nested(framework: str) -> None:
     import torch
     if not hasattr(torch, "jagged"):
         raise errors.Unsupported(
-            f'ragged="nested" needs torch 2.1 or newer, and this is '
+            f'ragged="nested" needs torch 2.2 or newer, and this is '
             f'{torch.__version__}: use "offsets" or "pad"')
 
 

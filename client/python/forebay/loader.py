@@ -121,7 +121,7 @@ class DataLoader:
         on a GPU are `forebay.DeviceTensor`, which CuPy, JAX and others take.
       ragged: the form of arrays whose first axis differs from sample to sample:
         "offsets" (`forebay.Ragged`), "pad" (`forebay.Padded`), "nested" (a jagged
-        tensor; torch 2.1 or newer) or "list". None: "offsets" for torch, else "list".
+        tensor; torch 2.2 or newer) or "list". None: "offsets" for torch, else "list".
         With device=, torch's tensors are copied there by this process.
       padding_value: of "pad".
       bucket_by, max_tokens, max_seconds: by samples' lengths: client/lengths.md.
