@@ -36,9 +36,11 @@ absl::StatusOr<std::optional<ClipInfo>> AnyClipDecoder::Measure(
   }
   opened_ = nullptr;
   if (file.head().size() < BytesToTell(file.head())) return std::nullopt;
-  const auto info = FormatOf(file.head()) == AudioFormat::kMp3
-                        ? mp3_.Measure(&file)
-                        : sndfile_.Measure(&file);
+  const AudioFormat format = FormatOf(file.head());
+  // libsndfile reads many more, which are not opened.
+  if (format == AudioFormat::kOther) return std::nullopt;
+  const auto info = format == AudioFormat::kMp3 ? mp3_.Measure(&file)
+                                                : sndfile_.Measure(&file);
   if (!info.ok() || file.lacked_bytes()) return std::nullopt;
   return *info;
 }

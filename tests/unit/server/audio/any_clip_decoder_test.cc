@@ -245,6 +245,19 @@ TEST(AnyClipDecoderTest, MeasuresAFileByAPart) {
   EXPECT_GT(told, 100u);
 }
 
+TEST(AnyClipDecoderTest, WhatIsNotOpenedIsNotMeasured) {
+  // A file of Sun's, of which all that libsndfile needs is in the header.
+  std::string file(".snd\0\0\0\x18\0\0\x03\xe8\0\0\0\x03\0\0\x3e\x80\0\0\0\x01",
+                   24);
+  file.append(1000, '.');
+  AnyClipDecoder decoder;
+  EXPECT_TRUE(absl::IsDataLoss(decoder.Open(AsBytes(file)).status()));
+  const auto measured =
+      decoder.Measure(PartialFile(file.size(), AsBytes(file).first(500), {}));
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_FALSE(measured->has_value());
+}
+
 TEST(AnyClipDecoderTest, OnlyAllOfAFileIsDamaged) {
   const std::string file = "RIFF1234WAVE" + std::string(3000, 'x');
   AnyClipDecoder decoder;
