@@ -21,10 +21,13 @@ constexpr std::uint64_t kOpusRate = 48000;  // of the places in Ogg files
 // Frames on the way to others are decoded in pieces of so many numbers.
 constexpr std::size_t kSkipped = 4096;
 // Frames that are wanted are, too: one call of libsndfile's has a bound, below.
-constexpr std::size_t kDecoded = std::size_t{1} << 18;
+constexpr std::size_t kDecoded = std::size_t{1} << 14;
 // libogg copies a packet together, in memory that nobody has counted. So no
 // call may read more of an Ogg file. A comment with a picture comes nearest.
 constexpr std::uint64_t kMostOggBytes = std::uint64_t{16} << 20;
+// A WAV file's chunks may lead back to where they began, and libsndfile keeps
+// each that it comes by. It asks for its place at each.
+constexpr int kMostQuestions = 1 << 16;
 
 // libsndfile takes the place where the last page ends for its length, and is
 // wrong about what lies in it by what the encoder cut off. Returns the first
@@ -94,8 +97,12 @@ class SndfileDecoder::Memory {
   // Of the file from `begin` on.
   Memory(PartialFile* file, std::uint64_t begin) : file_(file), begin_(begin) {}
 
-  // From here on, libsndfile may read so many bytes. Then the file ends for it.
-  void Allow(std::uint64_t bytes) { allowed_ = bytes; }
+  // From here on, libsndfile may read so many bytes, and ask so many times for
+  // its place. Then it is at the file's end.
+  void Allow(std::uint64_t bytes, int questions) {
+    allowed_ = bytes;
+    questions_ = questions;
+  }
   bool has_refused() const { return has_refused_; }
 
   static SF_VIRTUAL_IO Callbacks() {
@@ -113,19 +120,26 @@ class SndfileDecoder::Memory {
                                    Self(self)->begin_);
   }
   static sf_count_t Tell(void* self) {
-    return static_cast<sf_count_t>(Self(self)->at_);
+    Memory& memory = *Self(self);
+    if (memory.questions_ == 0) {
+      memory.has_refused_ = true;
+      return Length(self);
+    }
+    --memory.questions_;
+    return static_cast<sf_count_t>(memory.at_);
   }
   static sf_count_t Write(const void*, sf_count_t, void*) { return 0; }
 
   // Stays where it is if that is no place in the file.
   static sf_count_t Seek(sf_count_t offset, int whence, void* self) {
     sf_count_t from = 0;
-    if (whence == SEEK_CUR) from = Tell(self);
+    if (whence == SEEK_CUR) from = static_cast<sf_count_t>(Self(self)->at_);
     if (whence == SEEK_END) from = Length(self);
     sf_count_t to = 0;
     if (__builtin_add_overflow(from, offset, &to) || to < 0) return -1;
-    Self(self)->at_ = static_cast<std::size_t>(std::min(to, Length(self)));
-    return Tell(self);
+    to = std::min(to, Length(self));
+    Self(self)->at_ = static_cast<std::size_t>(to);
+    return to;
   }
 
   static sf_count_t Read(void* out, sf_count_t count, void* self) {
@@ -146,6 +160,7 @@ class SndfileDecoder::Memory {
   const std::uint64_t begin_;
   std::size_t at_ = 0;
   std::uint64_t allowed_ = 0;
+  int questions_ = 0;
   bool has_refused_ = false;
 };
 
@@ -158,7 +173,7 @@ void SndfileDecoder::Close::operator()(sf_private_tag* file) const {
 }
 
 absl::Status SndfileDecoder::Damaged(std::string_view how) const {
-  if (memory_->has_refused())
+  if (memory_->has_refused() && format_ == AudioFormat::kOgg)
     return absl::DataLossError(
         absl::StrCat("is an Ogg file with a packet of more than ",
                      kMostOggBytes, " bytes, or damaged"));
@@ -200,7 +215,8 @@ absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
 void SndfileDecoder::AllowOneCall() {
   memory_->Allow(format_ == AudioFormat::kOgg
                      ? kMostOggBytes
-                     : std::numeric_limits<std::uint64_t>::max());
+                     : std::numeric_limits<std::uint64_t>::max(),
+                 kMostQuestions);
 }
 
 absl::StatusOr<ClipInfo> SndfileDecoder::Measure(PartialFile* file) {

@@ -105,7 +105,7 @@ absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file) {
   Packets packets(file);
   std::optional<ogg_packet> packet = packets.Next();
   if (!packet.has_value() || !IsFirstHeader(*packet)) return absl::OkStatus();
-  if (packet->b_o_s == 0 || packets.HasMoreInPage()) return Damaged();
+  if (packets.HasMoreInPage()) return Damaged();
   Headers headers;
   for (int i = 0; i < kHeaders; ++i) {
     if (i > 0) packet = packets.Next();
