@@ -407,8 +407,9 @@ typedef enum forebay_format FOREBAY_INT {
   /* Tar shards as webdataset writes them: consecutive members whose names are
    * equal up to the first dot are a sample. */
   FOREBAY_WEBDATASET = 2,
-  /* A table of samples, with an image's path in each row: CSV with a line of
-   * names, or, if its name ends in .jsonl, lines of JSON objects. */
+  /* A table of samples, with the path of an image or an audio file in each row:
+   * CSV with a line of names, or, if its name ends in .jsonl, .ndjson or .json,
+   * lines of JSON objects. */
   FOREBAY_MANIFEST = 3,
   /* NumPy's .npy files, one behind the other. Each row (what an array has at an
    * index of its first axis) is a sample, with the one field "array". All files

@@ -29,10 +29,10 @@ extern "C" {
 FOREBAY_EXPORT forebay_status forebay_dataset_from_place(
     const forebay_loader_options* options, forebay_dataset** out);
 
-/* Images that a table in memory names: `table` is CSV of `bytes` bytes, with a
- * line of names (RFC 4180). The options are those of FOREBAY_MANIFEST, but
- * their uri and root say which folder has all images, and the table's paths are
- * relative to that. The library copies the table. */
+/* Files, images or audio, that a table in memory names: `table` is CSV of
+ * `bytes` bytes, with a line of names (RFC 4180). The options are those of
+ * FOREBAY_MANIFEST, but their uri and root say which folder has all files, and
+ * the table's paths are relative to that. The library copies the table. */
 FOREBAY_EXPORT forebay_status forebay_dataset_from_table(
     const forebay_loader_options* options, const char* table, size_t bytes,
     forebay_dataset** out);

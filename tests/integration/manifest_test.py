@@ -180,7 +180,7 @@ def test_file_urls(shared_daemon, table):
         "file://elsewhere/train.csv: is no file:// URL of this host")
 
 
-@pytest.mark.parametrize("name", ["train.JSONL", "train.JsonL"])
+@pytest.mark.parametrize("name", ["train.JSONL", "train.JsonL", "a.json", "a.NDJSON"])
 def test_suffixes_of_any_case(shared_daemon, table, name):
     folder, rows = table
     path = folder / name

@@ -34,7 +34,8 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: Optional[str] = Non
     `dataset`.
 
     The file is CSV with a line of column names (RFC 4180). If its name ends in
-    ".jsonl", each line is a JSON object instead. The daemon reads it.
+    ".jsonl", ".ndjson" or ".json", each line is a JSON object instead. The daemon
+    reads it.
 
     Args:
       path: of the file.
@@ -42,7 +43,8 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: Optional[str] = Non
         absolute or a file:// URL, but below the manifest's folder. Default:
         "image", without `audio`.
       audio: the column with each audio file's path, likewise. A batch has the
-        field "audio" instead: float32 of (frames, channels).
+        field "audio" instead: float32 of (frames, channels). So a column of texts
+        cannot be a field of that name.
       label: the column with each file's class: an integer, or a name. A name
         becomes its index in `loader.dataset.classes`, the sorted names of all.
         A warning tells if all names are numbers.

@@ -153,5 +153,5 @@ def _is_mds_folder(path):
 
 def is_table(path):
     """Whether a path stands for a table, which only forebay.manifest describes."""
-    return os.fsdecode(path).endswith((".csv", ".jsonl", ".json")) and (
+    return os.fsdecode(path).endswith((".csv", ".jsonl", ".ndjson", ".json")) and (
         not os.path.isdir(path))

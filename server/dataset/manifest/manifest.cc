@@ -188,11 +188,8 @@ absl::Status Manifest::Describe(const FieldColumns& fields,
     if (i == content_) {
       field.kind = field.name == kAudio ? proto::FieldKind::kAudio
                                         : proto::FieldKind::kImage;
-      field.shortest = versions_[0].size;
-      for (const FileVersion& version : versions_) {
+      for (const FileVersion& version : versions_)
         field.longest = std::max(field.longest, version.size);
-        field.shortest = std::min(field.shortest, version.size);
-      }
     } else if (field.name == kLabel && !column.has_integers()) {
       field.kind = proto::FieldKind::kLabel;
       FOREBAY_ASSIGN_OR_RETURN(classes_, column.TakeClasses(memory));

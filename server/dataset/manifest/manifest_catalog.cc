@@ -71,6 +71,13 @@ std::string KeyOf(const ManifestRequest& request) {
   return key;
 }
 
+// NVIDIA's NeMo names its tables .json.
+bool HasJsonLines(const std::string& path) {
+  return absl::EndsWithIgnoreCase(path, ".jsonl") ||
+         absl::EndsWithIgnoreCase(path, ".ndjson") ||
+         absl::EndsWithIgnoreCase(path, ".json");
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
@@ -153,9 +160,8 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadTable(
     const storage::ObjectVersion& version, base::WorkingMemory& memory,
     const std::stop_token& stop) const {
   ManifestOptions options;
-  options.format = absl::EndsWithIgnoreCase(request.path, ".jsonl")
-                       ? TableFormat::kJsonLines
-                       : TableFormat::kCsv;
+  options.format =
+      HasJsonLines(request.path) ? TableFormat::kJsonLines : TableFormat::kCsv;
   options.file = version;
   options.root = request.absolute_root;
   options.find_root = request.find_root;

@@ -101,7 +101,7 @@ def expanded(pattern: str) -> List[str]:
             if not any(c in path for c in "*?["):
                 found.append(path)
         elif any(c in path for c in "*?["):
-            found += sorted(glob.iglob(path))
+            found += sorted(glob.iglob(path)) or [path] * os.path.isfile(path)
         elif os.path.exists(path):
             found.append(path)
     return found

@@ -247,9 +247,10 @@ def _table(path, first):
                 f"{path}: tables are read one at a time: name one, such as {first}")
         if columns is not None:
             return [Reading("manifest", path, "manifest", columns)]
-        raise errors.Unsupported(
-            f"{first}: is a table, but no column has the paths of images or audio "
-            "files that are there, from its folder on")
+        if not first.endswith(".json"):  # which is mostly something else
+            raise errors.Unsupported(
+                f"{first}: is a table, but no column has the paths of images or audio "
+                "files that are there, from its folder on")
     folder = os.path.dirname(first)
     if os.path.basename(first) == "index.json" and not _paths.is_remote(first) and (
             _paths.is_mds(folder)):

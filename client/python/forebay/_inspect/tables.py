@@ -17,7 +17,8 @@ _LABELS = ("label", "labels", "class", "class_name", "classname", "category", "t
            "species", "y")
 _TEXTS = ("caption", "text", "prompt", "title", "description", "transcript",
           "transcription", "sentence")
-ENDINGS = (".csv", ".jsonl")
+_LINES = (".jsonl", ".ndjson", ".json")  # of JSON objects
+ENDINGS = (".csv", *_LINES)
 _KINDS = {"image": IMAGES, "audio": AUDIO}  # of files, with their endings
 
 
@@ -60,7 +61,7 @@ def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
         content = file.read(_BYTES)
     text = content.decode("utf-8-sig", "replace")
     is_cut = len(content) == _BYTES  # in the last row
-    if path.endswith(".jsonl"):
+    if path.endswith(_LINES):
         lines = text.split("\n")[:_ROWS + 1]
         return _json_rows(lines[:-1] if is_cut else lines)
     rows: List[Dict[str, Any]] = []

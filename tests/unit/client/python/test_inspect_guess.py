@@ -171,8 +171,9 @@ def test_tables(tmp_path, header, row, columns):
     make(tmp_path, {"i/1.jpg": JPEG, "i/1.wav": b""})
     with open(tmp_path / "t.csv", "w", newline="") as file:
         csv.writer(file).writerows([header, row])
-    (tmp_path / "t.jsonl").write_text(json.dumps(dict(zip(header, row))) + "\n")
-    for name in ("t.csv", "t.jsonl"):
+    for name in ("t.jsonl", "t.json"):
+        (tmp_path / name).write_text(json.dumps(dict(zip(header, row))) + "\n")
+    for name in ("t.csv", "t.jsonl", "t.json"):
         reading, = guess.found_at(tmp_path / name).readings
         assert (reading.format, reading.arguments) == ("manifest", columns)
 
