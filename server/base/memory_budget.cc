@@ -101,6 +101,13 @@ absl::Status MemoryBudget::TryExtend(MemoryReservation* reservation,
 
 std::optional<MemoryReservation> MemoryBudget::ReserveSpare(
     std::uint64_t bytes) {
+  std::optional<MemoryReservation> reserved = TryReserveSpare(bytes);
+  if (reserved.has_value() || !CallOnShortage()) return reserved;
+  return TryReserveSpare(bytes);
+}
+
+std::optional<MemoryReservation> MemoryBudget::TryReserveSpare(
+    std::uint64_t bytes) {
   MutexLock lock(&mutex_);
   if (bytes > (limit_ - used_) / 2) return std::nullopt;
   used_ += bytes;

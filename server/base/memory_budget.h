@@ -75,6 +75,7 @@ class MemoryBudget {
   friend class MemoryReservation;
   absl::Status TryExtend(MemoryReservation* reservation, std::uint64_t bytes,
                          std::string_view what);
+  std::optional<MemoryReservation> TryReserveSpare(std::uint64_t bytes);
   // Returns whether there is something that may have given back some.
   bool CallOnShortage();
   void GiveBack(std::uint64_t bytes);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "proto/dataset.pb.h"
 #include "server/base/check.h"
+#include "server/base/clock.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/array_record/array_record_files.h"
@@ -107,7 +108,8 @@ absl::StatusOr<storage::ObjectVersion> StatRegularFile(
 
 Catalog::Catalog(CatalogOptions options)
     : options_(std::move(options)),
-      kept_(options_.budget, options_.wall_clock),
+      kept_(options_.budget,
+            [] { return base::Clock::Monotonic()->NowNanos(); }),
       folders_(options_, &kept_),
       shards_(options_.index_directory, options_.budget, &kept_),
       manifests_(options_.budget),

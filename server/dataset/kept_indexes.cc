@@ -1,6 +1,7 @@
 #include "server/dataset/kept_indexes.h"
 
-#include <iterator>
+#include <algorithm>
+#include <utility>
 
 namespace forebay::dataset {
 
@@ -12,20 +13,19 @@ KeptIndexes::KeptIndexes(base::MemoryBudget* budget,
 
 KeptIndexes::~KeptIndexes() { budget_->set_on_shortage(nullptr); }
 
-void KeptIndexes::Keep(std::shared_ptr<const void> index, std::uint64_t bytes) {
+void KeptIndexes::Keep(std::string_view place,
+                       std::shared_ptr<const void> index, std::uint64_t bytes) {
   const std::uint64_t most = budget_->limit() / kPart;
-  if (bytes < kLeast || bytes > most) return;
   const std::int64_t now = now_();
   std::list<Kept> freed;
   base::MutexLock lock(&mutex_);
-  for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
-    if (kept->index != index) continue;
-    kept->opened_at_nanos = now;
-    kept_.splice(kept_.begin(), kept_, kept);
-    return;
-  }
+  const auto earlier =
+      std::find_if(kept_.begin(), kept_.end(),
+                   [place](const Kept& kept) { return kept.place == place; });
+  if (earlier != kept_.end()) Take(earlier, &freed);
+  if (bytes < kLeast || bytes > most) return;
   while (bytes > most - bytes_) TakeLast(&freed);
-  kept_.push_front({std::move(index), bytes, now});
+  kept_.push_front({std::string(place), std::move(index), bytes, now});
   bytes_ += bytes;
 }
 
@@ -43,9 +43,9 @@ void KeptIndexes::GiveUpAll() {
   while (!kept_.empty()) TakeLast(&freed);
 }
 
-void KeptIndexes::TakeLast(std::list<Kept>* freed) {
-  bytes_ -= kept_.back().bytes;
-  freed->splice(freed->end(), kept_, std::prev(kept_.end()));
+void KeptIndexes::Take(std::list<Kept>::iterator kept, std::list<Kept>* freed) {
+  bytes_ -= kept->bytes;
+  freed->splice(freed->end(), kept_, kept);
 }
 
 }  // namespace forebay::dataset

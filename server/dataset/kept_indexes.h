@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <list>
 #include <memory>
-#include <utility>
+#include <string>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "server/base/memory_budget.h"
@@ -27,27 +29,35 @@ class KeptIndexes {
   // At most this part of the budget is kept.
   static constexpr std::uint64_t kPart = 8;
 
-  // The budget outlives it. `now`: nanoseconds since the epoch.
+  // The budget outlives it. `now`: nanoseconds by a clock that nobody sets
+  // back.
   KeptIndexes(base::MemoryBudget* budget, std::function<std::int64_t()> now);
   ~KeptIndexes();
   KeptIndexes(const KeptIndexes&) = delete;
   KeptIndexes& operator=(const KeptIndexes&) = delete;
 
-  // Keeps an index of so many bytes, which has just been opened.
-  void Keep(std::shared_ptr<const void> index, std::uint64_t bytes);
+  // Keeps an index of so many bytes, which has just been opened, instead of an
+  // earlier one of that place.
+  void Keep(std::string_view place, std::shared_ptr<const void> index,
+            std::uint64_t bytes);
   // Gives up those that were not opened for so long.
   void GiveUpIdle(std::int64_t idle_nanos);
 
  private:
   struct Kept {
+    std::string place;
     std::shared_ptr<const void> index;
     std::uint64_t bytes = 0;
     std::int64_t opened_at_nanos = 0;
   };
 
   void GiveUpAll();
-  // Moves the last one into `freed`, which is to be freed without the mutex.
-  void TakeLast(std::list<Kept>* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Moves one into `freed`, which is to be freed without the mutex.
+  void Take(std::list<Kept>::iterator kept, std::list<Kept>* freed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeLast(std::list<Kept>* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Take(std::prev(kept_.end()), freed);
+  }
 
   base::MemoryBudget* const budget_;
   const std::function<std::int64_t()> now_;

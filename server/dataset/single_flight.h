@@ -6,6 +6,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -31,10 +32,10 @@ class SingleFlight {
     ItemPtr item;         // found before; null if no caller holds it
     bool waited = false;  // whether the caller waited for another search
   };
-  // Finds the item, which may be the known one. Ends early when `stop` is
-  // requested.
+  // Finds the item, which may be the known one. If it is not, it lets that go
+  // before it makes another. Ends early when `stop` is requested.
   using Search = std::function<absl::StatusOr<ItemPtr>(
-      const Known& known, const std::stop_token& stop)>;
+      Known known, const std::stop_token& stop)>;
 
   // Errors: those of the search; CANCELLED: `stop` was requested while it
   // waited, which names `what` was to be found.
@@ -110,7 +111,7 @@ class SingleFlight {
       stop = entry.stop.get_token();
       known.item = entry.item.lock();
     }
-    absl::StatusOr<ItemPtr> found = search(known, stop);
+    absl::StatusOr<ItemPtr> found = search(std::move(known), stop);
     base::MutexLock lock(&mutex_);
     entry.searching = false;
     changed_.NotifyAll();

@@ -125,22 +125,25 @@ absl::StatusOr<std::shared_ptr<const Dataset>> FolderCatalog::Open(
   }
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find(
-          key, root->uri(), stop,
-          [&](const Search::Known& known, const std::stop_token& search) {
-            scan.stop = search;
-            return local == nullptr
-                       ? FindRemote(*root, key, scan, known, warnings)
-                       : FindLocal(*local, key, scan, known, warnings);
-          }));
-  if (kept_ != nullptr) kept_->Keep(index, index->memory());
+      search_.Find(key, root->uri(), stop,
+                   [&](Search::Known known, const std::stop_token& search) {
+                     scan.stop = search;
+                     return local == nullptr
+                                ? FindRemote(*root, key, scan, known, warnings)
+                                : FindLocal(*local, key, scan, std::move(known),
+                                            warnings);
+                   }));
+  if (kept_ != nullptr)
+    kept_->Keep(
+        absl::StrCat("folder ", key.device, " ", key.inode, " ", key.format),
+        index, index->memory());
   return std::make_shared<const FolderDataset>(
       std::move(index), std::move(root), ContentOf(scan.kind));
 }
 
 absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
     const LocalRoot& root, const FolderKey& key, ScanOptions scan,
-    const Search::Known& known, std::vector<std::string>* warnings) const {
+    Search::Known known, std::vector<std::string>* warnings) const {
   if (known.item == nullptr) {
     const IndexPtr saved = Load(root, key, warnings);
     if (saved != nullptr && IsUsable(root, *saved, scan.link_context,
@@ -157,7 +160,12 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
   }
   scan.threads = options_.scan_threads;
   scan.now_nanos = options_.wall_clock();
-  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, ScanFolder(root, scan));
+  auto scanned = ScanFolder(root, scan);
+  if (absl::IsResourceExhausted(scanned.status()) && known.item != nullptr) {
+    known.item.reset();
+    scanned = ScanFolder(root, scan);
+  }
+  FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, std::move(scanned));
   // Another would have to be built anew in any case.
   if (index->IsSettled()) Save(root, key, *index, warnings);
   if (known.item == nullptr || !index->IsSameAs(*known.item)) return index;

@@ -69,7 +69,7 @@ class FolderCatalog {
   // The scan's kind, link context and stop are given.
   absl::StatusOr<IndexPtr> FindLocal(const storage::local::LocalRoot& root,
                                      const FolderKey& key, ScanOptions scan,
-                                     const Search::Known& known,
+                                     Search::Known known,
                                      std::vector<std::string>* warnings) const;
   absl::StatusOr<IndexPtr> FindRemote(const storage::Root& root,
                                       const FolderKey& key, ScanOptions scan,

@@ -71,12 +71,14 @@ absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
   const std::string name = NameOf(request);
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find(
-          name, request.root->uri(), stop,
-          [&](const Search::Known& known, const std::stop_token& search) {
-            return FindIndex(request, name, known.item, warnings, search);
-          }));
-  if (kept_ != nullptr) kept_->Keep(index, index->memory());
+      search_.Find(name, request.root->uri(), stop,
+                   [&](Search::Known known, const std::stop_token& search) {
+                     return FindIndex(request, name, std::move(known.item),
+                                      warnings, search);
+                   }));
+  if (kept_ != nullptr)
+    kept_->Keep(absl::StrCat("records ", name), index,
+                index->memory() + storage::inflated::MemoryOf(index->points()));
   auto format = request.make_format(index->format());
   if (!format.ok()) return base::Annotate(format.status(), request.root->uri());
   FileClasses classes;
@@ -91,9 +93,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
 }
 
 absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindIndex(
-    const RecordRequest& request, const std::string& name,
-    const IndexPtr& known, std::vector<std::string>* warnings,
-    const std::stop_token& stop) const {
+    const RecordRequest& request, const std::string& name, IndexPtr known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, name, known, warnings, stop);
     if (index.ok()) return index;
@@ -106,9 +107,8 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindIndex(
 }
 
 absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
-    const RecordRequest& request, const std::string& name,
-    const IndexPtr& known, std::vector<std::string>* warnings,
-    const std::stop_token& stop) const {
+    const RecordRequest& request, const std::string& name, IndexPtr& known,
+    std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of files and their index");
   FOREBAY_ASSIGN_OR_RETURN(const RecordRequest::Files files,
                            request.list(memory, stop));
@@ -116,10 +116,12 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
   IndexPtr found = known != nullptr && known->IsOf(files)
                        ? known
                        : Load(request, name, files, warnings);
+  known.reset();
   if (found != nullptr) {
     FOREBAY_ASSIGN_OR_RETURN(const bool is_current,
                              HasMarks(request, found, stop));
     if (is_current) return found;
+    found.reset();
   }
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index,
                            Scan(request, name, files, memory, stop));

@@ -87,13 +87,11 @@ class RecordCatalog {
   using Search = SingleFlight<std::string, RecordIndex>;
 
   absl::StatusOr<IndexPtr> FindIndex(const RecordRequest& request,
-                                     const std::string& name,
-                                     const IndexPtr& known,
+                                     const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
   absl::StatusOr<IndexPtr> FindOnce(const RecordRequest& request,
-                                    const std::string& name,
-                                    const IndexPtr& known,
+                                    const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   absl::StatusOr<IndexPtr> Scan(const RecordRequest& request,

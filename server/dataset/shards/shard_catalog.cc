@@ -40,18 +40,20 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
   // If two digests are equal, FindIndex notices that the shards are others.
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find(
-          {digest.high64, digest.low64}, request.root->uri(), stop,
-          [&](const Search::Known& known, const std::stop_token& search) {
-            return FindIndex(request, name, known.item, warnings, search);
-          }));
-  if (kept_ != nullptr) kept_->Keep(index, index->memory());
+      search_.Find({digest.high64, digest.low64}, request.root->uri(), stop,
+                   [&](Search::Known known, const std::stop_token& search) {
+                     return FindIndex(request, name, std::move(known.item),
+                                      warnings, search);
+                   }));
+  if (kept_ != nullptr)
+    kept_->Keep(absl::StrCat("shards ", key), index,
+                index->memory() + storage::inflated::MemoryOf(index->points()));
   return std::make_shared<const ShardDataset>(std::move(index), request.root,
                                               budget_);
 }
 
 absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindIndex(
-    const ShardRequest& request, const std::string& name, const IndexPtr& known,
+    const ShardRequest& request, const std::string& name, IndexPtr known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, name, known, warnings, stop);
@@ -65,12 +67,13 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindIndex(
 }
 
 absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
-    const ShardRequest& request, const std::string& name, const IndexPtr& known,
+    const ShardRequest& request, const std::string& name, IndexPtr& known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of shards and their index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<Shard> shards,
                            request.list(memory, stop));
   if (known != nullptr && known->IsOf(request.fields, shards)) return known;
+  known.reset();
   if (IndexPtr saved = Load(request, name, shards, warnings);
       saved != nullptr) {
     return saved;

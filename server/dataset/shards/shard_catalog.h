@@ -74,13 +74,11 @@ class ShardCatalog {
       SingleFlight<std::pair<std::uint64_t, std::uint64_t>, ShardIndex>;
 
   absl::StatusOr<IndexPtr> FindIndex(const ShardRequest& request,
-                                     const std::string& name,
-                                     const IndexPtr& known,
+                                     const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
   absl::StatusOr<IndexPtr> FindOnce(const ShardRequest& request,
-                                    const std::string& name,
-                                    const IndexPtr& known,
+                                    const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   IndexPtr Load(const ShardRequest& request, const std::string& name,

@@ -62,20 +62,21 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ZipCatalog::Open(
   const std::string name = NameOf(request);
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find(
-          name, PathOf(request, ""), stop,
-          [&](const Search::Known& known, const std::stop_token& search) {
-            return FindIndex(request, name, known.item, warnings, search);
-          }));
+      search_.Find(name, PathOf(request, ""), stop,
+                   [&](Search::Known known, const std::stop_token& search) {
+                     return FindIndex(request, name, std::move(known.item),
+                                      warnings, search);
+                   }));
   if (kept_ != nullptr)
-    kept_->Keep(index, index->memory() + index->images().memory());
+    kept_->Keep(absl::StrCat("zip ", name), index,
+                index->memory() + index->images().memory());
   WarnOfOneClass(request, *index, warnings);
   return std::make_shared<const ZipDataset>(std::move(index), request.root,
                                             request.are_audio, budget_);
 }
 
 absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindIndex(
-    const ZipRequest& request, const std::string& name, const IndexPtr& known,
+    const ZipRequest& request, const std::string& name, IndexPtr known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, name, known, warnings, stop);
@@ -88,13 +89,14 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindIndex(
 }
 
 absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindOnce(
-    const ZipRequest& request, const std::string& name, const IndexPtr& known,
+    const ZipRequest& request, const std::string& name, IndexPtr& known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of archives and their index");
   const auto archives = request.list(memory, stop);
   if (!archives.ok())
     return base::Annotate(archives.status(), request.root->uri());
   if (known != nullptr && known->IsOf(*archives)) return known;
+  known.reset();
   if (IndexPtr saved = Load(request, name, *archives, warnings);
       saved != nullptr) {
     return saved;

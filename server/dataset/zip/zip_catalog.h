@@ -74,13 +74,11 @@ class ZipCatalog {
   using Search = SingleFlight<std::string, ZipIndex>;
 
   absl::StatusOr<IndexPtr> FindIndex(const ZipRequest& request,
-                                     const std::string& name,
-                                     const IndexPtr& known,
+                                     const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
   absl::StatusOr<IndexPtr> FindOnce(const ZipRequest& request,
-                                    const std::string& name,
-                                    const IndexPtr& known,
+                                    const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   absl::StatusOr<IndexPtr> Scan(const ZipRequest& request,

@@ -91,6 +91,11 @@ class FilePoints {
   Digest digest_ = {};
 };
 
+// Bytes of memory that are reserved for `points`; 0 for null.
+inline std::uint64_t MemoryOf(const std::shared_ptr<const FilePoints>& points) {
+  return points == nullptr ? 0 : points->parts().reservation.bytes();
+}
+
 }  // namespace forebay::storage::inflated
 
 #endif  // FOREBAY_SERVER_STORAGE_INFLATED_FILE_POINTS_H_
