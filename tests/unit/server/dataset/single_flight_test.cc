@@ -41,6 +41,23 @@ TEST(SingleFlightTest, ASearchKnowsWhatIsHeld) {
   EXPECT_EQ(*find(3), 3);
 }
 
+TEST(SingleFlightTest, ASearchMayBeTheLastThatHoldsTheKnownItem) {
+  Ints ints;
+  auto held = *ints.Find("a", "a", {}, [](Ints::Known, const std::stop_token&) {
+    return std::make_shared<const int>(1);
+  });
+  const std::weak_ptr<const int> first = held;
+  held =
+      *ints.Find("a", "a", {}, [&](Ints::Known known, const std::stop_token&) {
+        held.reset();
+        EXPECT_EQ(known.item.use_count(), 1);
+        known.item.reset();
+        EXPECT_TRUE(first.expired());
+        return std::make_shared<const int>(2);
+      });
+  EXPECT_EQ(*held, 2);
+}
+
 TEST(SingleFlightTest, OneCallerSearchesAndTheOthersFindItsItem) {
   Ints ints;
   constexpr int kCallers = 8;
