@@ -92,7 +92,7 @@ std::vector<T> ItemsOf(const ArrayPipeline& pipeline, const Array& array,
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   if (!bytes.ok()) return {};
   std::vector<T> items(*bytes / sizeof(T));
-  std::memcpy(items.data(), out.data(), *bytes);
+  if (*bytes > 0) std::memcpy(items.data(), out.data(), *bytes);
   return items;
 }
 
