@@ -238,8 +238,8 @@ TEST_F(HedgedClientTest, TheSecondMayMakeWhatTheFirstGivesUp) {
             },
             broken, broken, broken});
     Start();
-    const std::uint64_t requests = Booked().requests;
     AwaitAsked(1);
+    const std::uint64_t requests = Booked().requests;
     while (Booked().requests <= requests) {
       clock_.Advance(kSecond / 10);
       OnEngine([] {});
