@@ -51,7 +51,8 @@ def test_a_table_instead_of_a_folder(tmp_path):
     path = tmp_path / "train.csv"
     assert refusal(forebay.InvalidArgument, path) == (
         f"{path}: is no folder of images: a table is passed as "
-        'forebay.manifest(path, image="its column", label=...)')
+        'forebay.manifest(path, image="its column", label=...), or with audio= '
+        "instead of image=")
 
 
 def test_a_folder_of_the_home(tmp_path, monkeypatch):

@@ -320,8 +320,8 @@ def test_specs_of_nothing(daemon, session):
 
 
 def test_what_is_freed_goes_back(tmp_path, many_files):
-    """A client that opens a dataset and leaves, again and again, leaves no
-    memory in use, whether the index was scanned or kept."""
+    """A client that opens a dataset and leaves, again and again, leaves no more
+    memory in use than one index, which is kept for a while."""
     job, session_messages = messages()
     request = session_messages.OpenReader(spec=reader_spec(
         loader_spec(many_files).dataset))
@@ -333,12 +333,13 @@ def test_what_is_freed_goes_back(tmp_path, many_files):
             os.close(root)
             assert answer.dataset_size == FILES, answer
 
+    most = 256 * MIB // 8  # of kept indexes
     with limited(tmp_path, 256 * MIB) as daemon:
         used, before = memory_used(daemon), resident(daemon)
         left = []
         for _ in range(8):
             open_and_leave(daemon)
-            until(lambda: memory_used(daemon) == used, "all is given back")
+            until(lambda: memory_used(daemon) - used <= most, "the rest is given back")
             left.append((resident(daemon) - before) >> 20)
         # Malloc keeps some memory at the end of each of eight arenas.
-        assert max(left) <= 16, left
+        assert max(left) <= 16 + (most >> 20), left
