@@ -43,9 +43,10 @@ TEST(SingleFlightTest, ASearchKnowsWhatIsHeld) {
 
 TEST(SingleFlightTest, ASearchMayBeTheLastThatHoldsTheKnownItem) {
   Ints ints;
-  auto held = *ints.Find("a", "a", {}, [](Ints::Known, const std::stop_token&) {
-    return std::make_shared<const int>(1);
-  });
+  auto held =
+      *ints.Find("a", "a", {}, [](const Ints::Known&, const std::stop_token&) {
+        return std::make_shared<const int>(1);
+      });
   const std::weak_ptr<const int> first = held;
   held =
       *ints.Find("a", "a", {}, [&](Ints::Known known, const std::stop_token&) {
