@@ -537,8 +537,9 @@ typedef struct forebay_loader_options {
    * is bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry
    * of `columns` with the same index. Just one is "image" or "audio", the path
    * of an image or an audio file relative to the manifest. "label" is an
-   * integer, or a class by its name. All others are integers or texts. For
-   * FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
+   * integer, or a class by its name. All others are integers or texts.
+   *
+   * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
    * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of
    * `columns` with the same index is a type. "image", "jpg" and "png" are
    * images; "audio" is an audio file; "int64" is an integer; "text" and "json"

@@ -90,6 +90,7 @@ class RecordCatalog {
                                      const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
+  // Lets `known` go if that is not the index.
   absl::StatusOr<IndexPtr> FindOnce(const RecordRequest& request,
                                     const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,

@@ -77,6 +77,7 @@ class ZipCatalog {
                                      const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
+  // Lets `known` go if that is not the index.
   absl::StatusOr<IndexPtr> FindOnce(const ZipRequest& request,
                                     const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,

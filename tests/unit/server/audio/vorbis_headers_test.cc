@@ -35,7 +35,7 @@ TEST(VorbisHeadersTest, AreRefusedIfTheyEndTooSoon) {
 
 TEST(VorbisHeadersTest, AreFoundBehindWhatIsNoPage) {
   const std::string file = ClipFile("1_vorbis.ogg");
-  // The page of which the checksum is wrong, and all else before the headers.
+  // A page with a wrong checksum.
   std::string other = ClipFile("1_opus.opus").substr(0, 47);
   other[30] ^= 1;
   EXPECT_TRUE(Check(other + file).ok());
