@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/base/huge_pages.h"
+#include "server/base/new_memory.h"
 #include "server/dataset/own_file.h"
 #include "server/dataset/version_digest.h"
 
@@ -120,7 +120,7 @@ absl::Status IndexFileReader::TakeItems(std::uint64_t count, Items* items) {
   if (count > left_ / sizeof(Item))
     return DamagedIndexFile("has counts that do not match its length");
   items->reserve(count);
-  base::PreferHugePages(items->data(), count * sizeof(Item));
+  base::PutPagesUnder(items->data(), count * sizeof(Item));
   while (items->size() < count) {
     const std::size_t before = items->size();
     items->resize(before + std::min<std::uint64_t>(count - before,

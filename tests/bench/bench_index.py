@@ -22,8 +22,8 @@ ROWS = 5  # of a container
 
 
 def _touch(size):
-    """Returns the seconds that it takes to touch so many bytes of new memory, which
-    an index cannot do without."""
+    """Returns the seconds in which one thread touches so many bytes of new memory,
+    which an index cannot do without."""
     begin = time.monotonic()
     with mmap.mmap(-1, size) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
