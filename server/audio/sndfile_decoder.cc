@@ -38,7 +38,8 @@ std::uint64_t StartOfLastPage(absl::Span<const std::uint8_t> file,
   if (!tail.has_value()) return 0;
   std::uint64_t frames = *tail;
   if (is_opus) {
-    if (frames > kOpusRate * info.frames) return 0;
+    constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 40;
+    if (frames > kMostFrames) return 0;
     frames = (frames * info.sample_rate) / kOpusRate + 1;
   }
   return info.frames > frames ? info.frames - frames : 0;
@@ -67,7 +68,8 @@ std::uint64_t MissingBytes(PartialFile* file, std::uint64_t begin) {
       const std::uint64_t there = file->size() - at;
       return bytes >= kUnknown || bytes <= there ? 0 : bytes - there;
     }
-    at += bytes + (bytes & 1);  // chunks begin at even places
+    // Chunks begin at even places.
+    at += std::uint64_t{bytes} + (bytes & 1);
   }
   return 0;
 }

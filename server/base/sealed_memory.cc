@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/check.h"
 #include "server/base/status.h"
 
 namespace forebay::base {
+namespace {
 
-absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
-    const Fd& fd, MemoryBudget* budget, std::string_view what) {
-  const std::string name(what);
+// The bytes of a memfd, which is as SealedMemory wants it.
+absl::StatusOr<std::uint64_t> SizeOf(const Fd& fd, const std::string& name) {
   constexpr int kNeeded = F_SEAL_WRITE | F_SEAL_SHRINK;
   const int seals = fcntl(fd.get(), F_GET_SEALS);
   struct stat status;
@@ -31,9 +32,25 @@ absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
     return absl::InvalidArgumentError(absl::StrCat(
         name, ": its memory is not sealed against writing and shrinking"));
   }
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
+    const Fd& fd, MemoryBudget* budget, std::string_view what) {
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t size,
+                           SizeOf(fd, std::string(what)));
   FOREBAY_ASSIGN_OR_RETURN(MemoryReservation reservation,
                            budget->Reserve(size, what));
+  return Map(fd, std::move(reservation), what);
+}
+
+absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
+    const Fd& fd, MemoryReservation reservation, std::string_view what) {
+  const std::string name(what);
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t size, SizeOf(fd, name));
+  FOREBAY_CHECK(size <= reservation.bytes());
   void* data = nullptr;
   if (size > 0) {
     // Private: some kernels refuse a shared mapping of sealed memory. Reading

@@ -25,6 +25,9 @@ class SealedMemory {
   // `what` it should be.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryBudget* budget, std::string_view what);
+  // As above, of memory that is already reserved: at least its bytes.
+  static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
+      const Fd& fd, MemoryReservation reservation, std::string_view what);
   ~SealedMemory();
   SealedMemory(const SealedMemory&) = delete;
   SealedMemory& operator=(const SealedMemory&) = delete;

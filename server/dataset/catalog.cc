@@ -1,5 +1,6 @@
 #include "server/dataset/catalog.h"
 
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -198,20 +199,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const std::stop_token& stop, std::optional<std::string_view> table) {
-  ObjectVersionLookup objects(options_.lister, root, options_.budget, stop);
-  const auto stat = [&](const std::string& path) {
-    const auto* const folder = AsFolder(*root);
-    return folder != nullptr ? StatRegularFile(*folder, path)
-                             : objects.Find(path);
-  };
+  const auto* const folder = AsFolder(*root);
   manifest::FindRoot find_root;
-  std::uint64_t max_stats = 0;  // in a bucket each is a request
-  if (const auto* const folder = AsFolder(*root)) {
-    max_stats = folder::RevalidationLimits().Of(*folder);
-    find_root = [folder](const std::string& path) {
-      return folder->NameIn(path);
-    };
-  }
+  if (folder != nullptr)
+    find_root = [folder](const auto& path) { return folder->NameIn(path); };
+  const auto stat_until =
+      [&](const std::stop_token& search) -> manifest::StatFunction {
+    if (folder != nullptr)
+      return std::bind_front(StatRegularFile, std::cref(*folder));
+    return [objects = std::make_shared<ObjectVersionLookup>(
+                options_.lister, root, options_.budget, search)](
+               const auto& path) { return objects->Find(path); };
+  };
   const manifest::ManifestRequest request{
       .root = root,
       .path = spec.manifest(),
@@ -220,9 +219,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
                  {spec.columns().begin(), spec.columns().end()}},
       .absolute_root = root->uri(),
       .find_root = std::move(find_root),
-      .stat = stat,
+      .stat_until = stat_until,
       .threads = options_.scan_threads,
-      .max_stats = max_stats,
+      .max_stats =
+          folder == nullptr ? 0 : folder::RevalidationLimits().Of(*folder),
       .source = &source};
   return manifests_.Open(request, warnings, stop);
 }

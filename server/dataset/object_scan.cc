@@ -56,6 +56,10 @@ class Arrivals {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
+absl::Status Stopped() {
+  return absl::CancelledError("was not scanned to the end");
+}
+
 class Scan {
  public:
   Scan(const ObjectScan& scan, base::WorkingMemory& memory)
@@ -67,9 +71,7 @@ class Scan {
     FOREBAY_RETURN_IF_ERROR(BeginMore());
     while (!parsers_.empty()) {
       Arrival arrival;
-      if (!arrivals_->Next(&arrival)) {
-        return absl::CancelledError("was not scanned to the end");
-      }
+      if (!arrivals_->Next(&arrival)) return Stopped();
       FOREBAY_RETURN_IF_ERROR(Take(arrival));
       FOREBAY_RETURN_IF_ERROR(Proceed(arrival.object));
       FOREBAY_RETURN_IF_ERROR(BeginMore());
@@ -81,7 +83,7 @@ class Scan {
   absl::Status BeginMore() {
     while (begun_ < scan_.objects.size() &&
            parsers_.size() < scan_.objects_at_once) {
-      if (scan_.stop.stop_requested()) break;
+      if (scan_.stop.stop_requested()) return Stopped();
       const std::size_t object = begun_++;
       FOREBAY_ASSIGN_OR_RETURN(parsers_[object], scan_.begin(object));
       FOREBAY_RETURN_IF_ERROR(Proceed(object));

@@ -110,14 +110,12 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
         storage::ReadNow(*deps.source, std::move(request), stop));
     first = std::move(read.bytes);
   }
-  auto types = stream::TypesOf(
+  return stream::TypesOf(
       dataset, images, pipelines, first.span(),
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
         FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
         return unpacked.Add(bytes);
       });
-  if (!types.ok()) return base::Annotate(types.status(), dataset.uri());
-  return types;
 }
 
 absl::Status CheckForDevice(const dataset::Dataset& dataset,

@@ -16,6 +16,7 @@
 #include "server/base/status.h"
 #include "server/pipeline/array.h"
 #include "server/pipeline/tiff_array.h"
+#include "server/sample/annotate_error.h"
 
 namespace forebay::stream {
 namespace {
@@ -27,7 +28,7 @@ using proto::FieldKind;
 constexpr std::uint64_t kLongestFirstClip = std::uint64_t{1} << 28;  // bytes
 constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 40;  // as ClipInfo
 
-// The bytes of a value of the first sample.
+// The bytes of a value of the first sample. Errors do not name it.
 absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
     const FieldValue& value, absl::Span<const std::uint8_t> first_sample) {
   if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
@@ -36,7 +37,7 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
   FOREBAY_CHECK(part != nullptr);
   if (part->offset > first_sample.size() ||
       part->length > first_sample.size() - part->offset) {
-    return absl::DataLossError("sample 0 is shorter than its index says");
+    return absl::DataLossError("is shorter than its index says");
   }
   return first_sample.subspan(part->offset, part->length);
 }
@@ -53,7 +54,7 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstClip(
       [made](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     if (length <= kLongestFirstClip) return made->Add(length);
     return absl::ResourceExhaustedError(
-        absl::StrCat("sample 0 has ", length, " bytes when it is unpacked"));
+        absl::StrCat("has ", length, " bytes when it is unpacked"));
   };
   return dataset.Unpack(0, bytes, room);
 }
@@ -83,17 +84,20 @@ pipeline::TensorType ElementsOf(const Field& field) {
   return type;
 }
 
-// Makes the pipeline of an array, and with it the field's type. `longest`
-// bounds the bytes of arrays that differ.
-absl::Status SetArray(const Field& field, const pipeline::TensorType& first,
+// Makes the pipeline of an array, and with it the type of the field of that
+// index. `longest` bounds the bytes of arrays that differ.
+absl::Status SetArray(const dataset::Dataset& dataset, std::size_t index,
+                      const pipeline::TensorType& first,
                       std::optional<std::uint64_t> longest,
                       std::uint32_t first_rate, const FieldPipelines& pipelines,
                       FieldType* type) {
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
-  const proto::FieldPipeline* const wanted = PipelineOf(pipelines, field.name);
+  const std::string& name = dataset.fields()[index].name;
+  const proto::FieldPipeline* const wanted = PipelineOf(pipelines, name);
   auto made = pipeline::ArrayTransform::Create(
       wanted == nullptr ? none : wanted->ops(), first, longest, first_rate);
-  if (!made.ok()) return base::Annotate(made.status(), field.name);
+  if (!made.ok())
+    return base::Annotate(base::Annotate(made.status(), name), dataset.uri());
   type->value = (*made)->output().tensor;
   type->ragged = (*made)->output().ragged_axis.has_value();
   type->pipeline = *std::move(made);
@@ -105,22 +109,22 @@ std::optional<std::uint64_t> LongestOf(const Field& field) {
 }
 
 // As SetArray, of files that say their type, of which the first is `file`.
-absl::Status SetFiles(const Field& field, absl::Span<const std::uint8_t> file,
+absl::Status SetFiles(const dataset::Dataset& dataset, std::size_t index,
+                      absl::Span<const std::uint8_t> file,
                       const FieldPipelines& pipelines, FieldType* type) {
   type->is_tiff = pipeline::IsTiff(file);
   const auto first =
       type->is_tiff ? pipeline::TypeOfTiff(file, {}) : TypeOfNpy(file);
-  if (!first.ok()) {
-    return base::Annotate(first.status(),
-                          absl::StrCat("sample 0: ", field.name));
-  }
+  if (!first.ok())
+    return sample::AnnotateFieldError(dataset, 0, index, first.status());
   // The bytes of compressed images tell nothing of their lengths: all are
   // alike.
   if (type->is_tiff)
-    return SetArray(field, *first, std::nullopt, 0, pipelines, type);
+    return SetArray(dataset, index, *first, std::nullopt, 0, pipelines, type);
   type->header_bytes =
       file.size() - std::min<std::uint64_t>(file.size(), first->bytes);
-  return SetArray(field, *first, LongestOf(field), 0, pipelines, type);
+  return SetArray(dataset, index, *first, LongestOf(dataset.fields()[index]), 0,
+                  pipelines, type);
 }
 
 // Where the first op ends what it takes of a clip, if it counts from the start.
@@ -136,14 +140,14 @@ std::optional<std::uint64_t> EndOfSlice(const proto::FieldPipeline* pipeline) {
 }
 
 // As SetArray, of clips, of which the first is all of `file`.
-absl::Status SetClips(const Field& field, absl::Span<const std::uint8_t> file,
+absl::Status SetClips(const dataset::Dataset& dataset, std::size_t index,
+                      absl::Span<const std::uint8_t> file,
                       const FieldPipelines& pipelines, FieldType* type) {
+  const Field& field = dataset.fields()[index];
   audio::AnyClipDecoder decoder;
   const auto clip = decoder.Open(file);
-  if (!clip.ok()) {
-    return base::Annotate(clip.status(),
-                          absl::StrCat("sample 0: ", field.name));
-  }
+  if (!clip.ok())
+    return sample::AnnotateFieldError(dataset, 0, index, clip.status());
   // One that says little in many bytes is no measure for the others.
   type->frames_per_byte =
       std::max(audio::UsualFramesPerByte(audio::FormatOf(file)),
@@ -162,11 +166,11 @@ absl::Status SetClips(const Field& field, absl::Span<const std::uint8_t> file,
   const pipeline::TensorType first = {.dtype = proto::DType::kFloat32,
                                       .shape = {clip->frames, clip->channels},
                                       .bytes = clip->frames * each};
-  FOREBAY_RETURN_IF_ERROR(SetArray(field, first, frames * each,
+  FOREBAY_RETURN_IF_ERROR(SetArray(dataset, index, first, frames * each,
                                    clip->sample_rate, pipelines, type));
   if (type->pipeline->input().ragged_axis == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(field.name,
+      absl::StrCat(dataset.uri(), ": ", field.name,
                    ": a RandomWindow takes a part of the channels: take one of "
                    "the frames, axis 0, before"));
 }
@@ -271,7 +275,10 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
   if (NeedsFirstSample(dataset)) {
     const absl::Status found = dataset.ReadValues(
         0, first_sample, absl::MakeSpan(values.data(), fields.size()), &made);
-    if (!found.ok()) return base::Annotate(found, "sample 0");
+    if (!found.ok()) {
+      return sample::AnnotateSampleError(
+          dataset, 0, base::Annotate(found, dataset.At(0).object));
+    }
   }
   std::vector<FieldType> types;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -290,15 +297,17 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
     } else if (field.array.has_value()) {
       const pipeline::TensorType value = ElementsOf(field);
       FOREBAY_RETURN_IF_ERROR(
-          SetArray(field, value, LongestOf(field), 0, pipelines, &type));
+          SetArray(dataset, i, value, LongestOf(field), 0, pipelines, &type));
     } else if (field.kind == FieldKind::kAudio) {
-      FOREBAY_ASSIGN_OR_RETURN(
-          const auto file, FirstClip(dataset, values[i], first_sample, &made));
-      FOREBAY_RETURN_IF_ERROR(SetClips(field, file, pipelines, &type));
+      const auto file = FirstClip(dataset, values[i], first_sample, &made);
+      if (!file.ok())
+        return sample::AnnotateFieldError(dataset, 0, i, file.status());
+      FOREBAY_RETURN_IF_ERROR(SetClips(dataset, i, *file, pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
-      FOREBAY_ASSIGN_OR_RETURN(const auto file,
-                               FirstBytes(values[i], first_sample));
-      FOREBAY_RETURN_IF_ERROR(SetFiles(field, file, pipelines, &type));
+      const auto file = FirstBytes(values[i], first_sample);
+      if (!file.ok())
+        return sample::AnnotateFieldError(dataset, 0, i, file.status());
+      FOREBAY_RETURN_IF_ERROR(SetFiles(dataset, i, *file, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;

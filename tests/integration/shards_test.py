@@ -295,8 +295,8 @@ def test_arrays_of_other_types_are_refused(shared_daemon, tmp_path):
         "(3, 2), but that of sample 0 is of float32 (2, 3), as all must be")
     write_python_tar(path, [("1.npy", npy((2,), ">f4"))])
     assert refusal(forebay.Unsupported, path, ("npy",), transform=None) == (
-        f"{tmp_path}: sample 0: npy: is a big-endian .npy file, of which only "
-        "little-endian ones can be read")
+        f"sample 0 (1) of {tmp_path}: arrays.tar: npy: is a big-endian .npy file, "
+        "of which only little-endian ones can be read")
 
 
 def test_corrupt_samples_are_substituted(shared_daemon, tmp_path, pictures):

@@ -80,7 +80,7 @@ def test_what_is_wrong_is_named(shared_daemon, tmp_path):
     shard = tmp_path / "a.tar"
     write_shard(shard, [{"tif": (GOLDEN / "unread_zstd.tif").read_bytes()}])
     assert refusal(forebay.Unsupported, shard, fields={"tif": "array"}).endswith(
-        "sample 0: tif: is a TIFF image with samples compressed by method 50000, which "
+        "a.tar: tif: is a TIFF image with samples compressed by method 50000, which "
         "are not read as an array")
     assert refusal(forebay.InvalidArgument, shard, fields={"tif": "uint16"}) == (
         "fields: the extension of 'tif' says its type, which may be \"array\" or None, "

@@ -48,11 +48,12 @@ absl::StatusOr<std::vector<std::string_view>> ReadKeys(
   return keys;
 }
 
-absl::StatusOr<base::Fd> Seal(absl::Span<const std::uint64_t> numbers,
-                              base::WorkingMemory& memory) {
+absl::StatusOr<std::shared_ptr<const base::SealedMemory>> Seal(
+    absl::Span<const std::uint64_t> numbers, base::WorkingMemory& memory) {
   const std::string name(kWhat);
   std::uint64_t left = numbers.size() * sizeof(numbers[0]);
-  FOREBAY_RETURN_IF_ERROR(memory.Grow(left));
+  FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation reservation,
+                           memory.Keep(left));
   base::Fd fd(memfd_create("forebay-list", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return base::ErrnoStatus(errno, "making " + name);
   const auto* from = reinterpret_cast<const std::uint8_t*>(numbers.data());
@@ -66,7 +67,7 @@ absl::StatusOr<base::Fd> Seal(absl::Span<const std::uint64_t> numbers,
   if (fcntl(fd.get(), F_ADD_SEALS,
             F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return base::ErrnoStatus(errno, "sealing " + name);
-  return fd;
+  return base::SealedMemory::Map(fd, std::move(reservation), kWhat);
 }
 
 }  // namespace
@@ -86,8 +87,7 @@ absl::StatusOr<std::shared_ptr<const base::SealedMemory>> NumbersOfKeys(
   }
   const auto numbers = records::FindKeys(records->records(), keys, memory);
   if (!numbers.ok()) return base::Annotate(numbers.status(), whole.uri());
-  FOREBAY_ASSIGN_OR_RETURN(const base::Fd sealed, Seal(*numbers, memory));
-  return base::SealedMemory::Map(sealed, budget, kWhat);
+  return Seal(*numbers, memory);
 }
 
 }  // namespace forebay::dataset::composed

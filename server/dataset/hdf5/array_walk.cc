@@ -50,6 +50,11 @@ absl::Status ArrayWalk::Step(FileView& file, Show show) {
   pending_.pop_back();
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, next.size()));
   pending_.insert(pending_.end(), next.rbegin(), next.rend());
+  if (done()) {
+    // Of the first one nothing was counted.
+    file.memory().Shrink((pending_.capacity() - 1) * sizeof(Item));
+    std::vector<Item>().swap(pending_);
+  }
   return absl::OkStatus();
 }
 

@@ -25,20 +25,26 @@ Version DigestOf(const std::vector<Filter>& filters, std::uint32_t mask,
 absl::StatusOr<PlainChunk> ChunkCache::Get(const std::vector<Filter>& filters,
                                            std::uint32_t mask, Bytes chunk,
                                            std::uint64_t bytes,
+                                           std::uint64_t rows,
                                            UnpackRoom room) {
-  const Version digest = DigestOf(filters, mask, chunk, bytes);
-  if (auto kept = cache_.Find(digest); kept != nullptr) {
-    const Bytes plain(reinterpret_cast<const std::uint8_t*>(kept->data()),
-                      kept->size());
-    return PlainChunk{plain, std::move(kept)};
+  Version digest = {};
+  if (rows > 1) {
+    digest = DigestOf(filters, mask, chunk, bytes);
+    if (auto kept = cache_.Find(digest); kept != nullptr) {
+      const Bytes plain(reinterpret_cast<const std::uint8_t*>(kept->data()),
+                        kept->size());
+      return PlainChunk{plain, std::move(kept)};
+    }
   }
   FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> unpacked,
                            room(RoomToUnfilter(filters, mask, bytes)));
   FOREBAY_ASSIGN_OR_RETURN(const Bytes plain,
                            Unfilter(filters, mask, chunk, bytes, unpacked));
-  cache_.Keep(digest, plain.size(), [&] {
-    return std::make_shared<const std::string>(plain.begin(), plain.end());
-  });
+  if (rows > 1) {
+    cache_.Keep(digest, plain.size(), [&] {
+      return std::make_shared<const std::string>(plain.begin(), plain.end());
+    });
+  }
   return PlainChunk{plain, nullptr};
 }
 

@@ -20,19 +20,20 @@ struct PlainChunk {
   std::shared_ptr<const std::string> kept;  // null if it is in a room
 };
 
-// Keeps chunks without their filters for the other rows that they have. As
-// UnpackedCache says. Errors: those of Unfilter.
+// Keeps chunks without their filters for the other rows that they have, if they
+// have any. As UnpackedCache says. Errors: those of Unfilter.
 class ChunkCache {
  public:
   // Keeps so many bytes at most. Without a budget it keeps nothing.
   ChunkCache(base::MemoryBudget* budget, std::uint64_t most_bytes)
       : cache_(budget, most_bytes) {}
 
-  // As Unfilter. Asks for the room, once at most, if it does not have the
-  // chunk. Errors: also those of the room.
+  // As Unfilter, of a chunk of so many rows. Asks for the room, once at most,
+  // if it does not have the chunk. Errors: also those of the room.
   absl::StatusOr<PlainChunk> Get(const std::vector<Filter>& filters,
                                  std::uint32_t mask, Bytes chunk,
-                                 std::uint64_t bytes, UnpackRoom room);
+                                 std::uint64_t bytes, std::uint64_t rows,
+                                 UnpackRoom room);
 
  private:
   UnpackedCache cache_;

@@ -92,6 +92,11 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
       FOREBAY_RETURN_IF_ERROR(Add(file, scaled, child, bytes, mask));
     }
   }
+  if (done()) {
+    // Of the first one nothing was counted.
+    file.memory().Shrink((pending_.capacity() - 1) * sizeof(Node));
+    std::vector<Node>().swap(pending_);
+  }
   return absl::OkStatus();
 }
 

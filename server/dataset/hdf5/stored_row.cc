@@ -60,10 +60,11 @@ absl::StatusOr<Bytes> JoinParts(const RowPlace& place, std::uint64_t expected,
     PlainChunk plain{record.subspan(chunk.offset, chunk.bytes), nullptr};
     if (chunk.mask != UINT32_MAX) {
       FOREBAY_ASSIGN_OR_RETURN(
-          plain, chunks.Get(place.filters, chunk.mask, plain.bytes,
-                            place.chunk_bytes, [&](std::uint64_t bytes) {
-                              return room.subspan(front, bytes);
-                            }));
+          plain,
+          chunks.Get(place.filters, chunk.mask, plain.bytes, place.chunk_bytes,
+                     place.chunk.front(), [&](std::uint64_t bytes) {
+                       return room.subspan(front, bytes);
+                     }));
     }
     if (plain.bytes.size() != place.chunk_bytes)
       return absl::DataLossError("is indexed in chunks of another size");
@@ -81,7 +82,8 @@ absl::StatusOr<Bytes> TakeFromChunk(const RowPlace& place,
   }
   FOREBAY_ASSIGN_OR_RETURN(
       const PlainChunk chunk,
-      chunks.Get(place.filters, place.mask, record, place.chunk_bytes, room));
+      chunks.Get(place.filters, place.mask, record, place.chunk_bytes,
+                 place.chunk_bytes / row_bytes, room));
   const Bytes row = chunk.bytes.subspan(place.row * row_bytes, row_bytes);
   if (chunk.kept == nullptr) return row;
   FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> copy,

@@ -87,6 +87,8 @@ absl::Status FindFitting(storage::ObjectLister& lister,
   const absl::Status listed =
       TakeObjects(lister, root, stop, [&](const ListedObject& object) {
         for (auto& [pattern, found] : fitting) {
+          if (stop.stop_requested())
+            return absl::CancelledError("was not listed to the end");
           if (object.name == pattern)
             found.namesake = {object.name, object.version};
           // A backslash is a character; a hidden name must be asked for.
@@ -126,6 +128,10 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
   for (const std::string& one : expanded) {
     FOREBAY_RETURN_IF_ERROR(CountFile(named, one, memory));
     if (HasWildcard(one)) {
+      FOREBAY_RETURN_IF_ERROR(memory.Grow(
+          base::HeapBytes(sizeof(std::pair<const std::string, Fitting>) +
+                          one.size()) +
+          base::HeapBytes(0)));
       fitting.try_emplace(one);
     } else {
       named.push_back({one, {}});

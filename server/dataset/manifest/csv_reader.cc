@@ -58,7 +58,8 @@ absl::Status CsvReader::ReadQuoted(std::string* field) {
     }
     const std::string_view piece = left_.substr(0, quote);
     next_line_ += std::count(piece.begin(), piece.end(), '\n');
-    FOREBAY_RETURN_IF_ERROR(Count(kCopies * piece.size()));
+    // With the quote that may follow.
+    FOREBAY_RETURN_IF_ERROR(Count(kCopies * (piece.size() + 1)));
     field->append(piece);
     left_.remove_prefix(quote + 1);
     if (!left_.starts_with('"')) break;

@@ -37,15 +37,15 @@ absl::Status CheckSize(const ManifestRequest& request, std::uint64_t bytes) {
 
 // Stats some files and returns one that changed, or "" if none did. A file
 // that stat fails for is checked when it is read.
-std::string FindEdited(const ManifestRequest& request, const Manifest& manifest,
-                       const std::stop_token& stop) {
+std::string FindEdited(const ManifestRequest& request, const StatFunction& stat,
+                       const Manifest& manifest, const std::stop_token& stop) {
   if (request.max_stats == 0) return "";
   const std::uint64_t step = std::max<std::uint64_t>(
       (manifest.size() + request.max_stats - 1) / request.max_stats, 1);
   for (std::uint64_t row = 0; row < manifest.size() && !stop.stop_requested();
        row += step) {
     const Sample sample = manifest.At(row);
-    const auto now = request.stat(sample.object);
+    const auto now = stat(sample.object);
     if (now.ok() && (now->size != sample.version.size ||
                      now->stamp != sample.version.stamp))
       return sample.object;
@@ -106,15 +106,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     const ManifestRequest& request, const ManifestPtr& known,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
+  const StatFunction stat = request.stat_until(stop);
   for (int tries = 1;; ++tries) {
     storage::ObjectVersion version;
     if (request.table.has_value()) {
       version.size = request.table->size();
     } else {
-      FOREBAY_ASSIGN_OR_RETURN(version, request.stat(request.path));
+      FOREBAY_ASSIGN_OR_RETURN(version, stat(request.path));
     }
     if (known != nullptr && known->file() == version && !known->stale()) {
-      const std::string edited = FindEdited(request, *known, stop);
+      const std::string edited = FindEdited(request, stat, *known, stop);
       if (edited.empty()) return known;
       warnings->push_back(absl::StrCat(
           request.root->uri(), ": ", edited,
@@ -123,9 +124,9 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     FOREBAY_RETURN_IF_ERROR(CheckSize(request, version.size));
     if (request.table.has_value()) {
       base::WorkingMemory memory(budget_, kMemory);
-      return ReadTable(request, *request.table, version, memory, stop);
+      return ReadTable(request, stat, *request.table, version, memory, stop);
     }
-    auto manifest = ReadFile(request, version, stop);
+    auto manifest = ReadFile(request, stat, version, stop);
     // The manifest was written between the stat and the read.
     const bool changed = absl::IsFailedPrecondition(manifest.status());
     if (!changed || tries == kMaxTries) return manifest;
@@ -133,8 +134,8 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
 }
 
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadFile(
-    const ManifestRequest& request, storage::ObjectVersion version,
-    const std::stop_token& stop) const {
+    const ManifestRequest& request, const StatFunction& stat,
+    storage::ObjectVersion version, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, kMemory);
   const absl::Status counted = memory.Grow(storage::HeldBytes(version.size));
   if (!counted.ok()) return base::Annotate(counted, request.path);
@@ -149,16 +150,16 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadFile(
       storage::ReadNow(*request.source, std::move(read), stop));
   version.revision = table.revision;
   return ReadTable(
-      request,
+      request, stat,
       std::string_view(reinterpret_cast<const char*>(table.bytes.data()),
                        table.bytes.size()),
       version, memory, stop);
 }
 
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadTable(
-    const ManifestRequest& request, std::string_view table,
-    const storage::ObjectVersion& version, base::WorkingMemory& memory,
-    const std::stop_token& stop) const {
+    const ManifestRequest& request, const StatFunction& stat,
+    std::string_view table, const storage::ObjectVersion& version,
+    base::WorkingMemory& memory, const std::stop_token& stop) const {
   ManifestOptions options;
   options.format =
       HasJsonLines(request.path) ? TableFormat::kJsonLines : TableFormat::kCsv;
@@ -169,7 +170,7 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadTable(
   options.threads = request.threads;
   options.stop = stop;
   options.memory = &memory;
-  auto manifest = Manifest::Read(table, request.fields, options, request.stat);
+  auto manifest = Manifest::Read(table, request.fields, options, stat);
   if (!manifest.ok()) return base::Annotate(manifest.status(), NameOf(request));
   return manifest;
 }

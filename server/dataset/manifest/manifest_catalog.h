@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_DATASET_MANIFEST_MANIFEST_CATALOG_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -30,10 +31,12 @@ struct ManifestRequest {
   // The folder that absolute paths must lie in; see ManifestOptions.
   std::string absolute_root;
   FindRoot find_root;
-  // For the manifest and its files.
-  StatFunction stat;
+  // Makes the function for the manifest and its files, which gives up soon
+  // after that stop is requested.
+  std::function<StatFunction(const std::stop_token& stop)> stat_until;
   int threads = 1;  // that stat files; at least 1
-  // How many files to stat before a known manifest is used again.
+  // How many files to stat before a known manifest is used again. In a bucket
+  // each is a request.
   std::uint64_t max_stats = 0;
   storage::ByteSource* source = nullptr;
 };
@@ -68,10 +71,12 @@ class ManifestCatalog {
                                    std::vector<std::string>* warnings,
                                    const std::stop_token& stop) const;
   absl::StatusOr<ManifestPtr> ReadFile(const ManifestRequest& request,
+                                       const StatFunction& stat,
                                        storage::ObjectVersion version,
                                        const std::stop_token& stop) const;
   // Counts in `memory` what it makes of the table.
   absl::StatusOr<ManifestPtr> ReadTable(const ManifestRequest& request,
+                                        const StatFunction& stat,
                                         std::string_view table,
                                         const storage::ObjectVersion& version,
                                         base::WorkingMemory& memory,

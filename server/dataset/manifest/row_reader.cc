@@ -14,7 +14,8 @@
 namespace forebay::dataset::manifest {
 namespace {
 
-// Copies of a row while it is parsed: texts that grow, a name and the cells.
+// Copies of a row while it is parsed: texts that grow, a name and the cells, if
+// each column is asked for once.
 constexpr std::uint64_t kCopies = 6;
 
 template <typename... Parts>
@@ -40,6 +41,14 @@ absl::StatusOr<std::vector<std::size_t>> FindColumns(
     places.push_back(found - names.begin());
   }
   return places;
+}
+
+// How often the same column is asked for, at most.
+std::uint64_t MostAlike(const std::vector<std::string>& columns) {
+  std::ptrdiff_t most = 1;
+  for (const std::string& column : columns)
+    most = std::max(most, std::count(columns.begin(), columns.end(), column));
+  return static_cast<std::uint64_t>(most);
 }
 
 // Takes the cells of `columns` from the text of one row. If two values have one
@@ -129,6 +138,7 @@ absl::Status ReadCsvRows(std::string_view text,
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::size_t> places,
                            FindColumns(record, reader.line(), columns));
   std::vector<Cell> cells(columns.size());
+  std::uint64_t counted = 0;  // bytes, of the cells
   for (;;) {
     FOREBAY_ASSIGN_OR_RETURN(const bool more, reader.Next(&record));
     if (!more) return absl::OkStatus();
@@ -138,6 +148,14 @@ absl::Status ReadCsvRows(std::string_view text,
                        ", but there are ", count, " columns");
     }
     // Copies, since a column may be asked for twice.
+    std::uint64_t bytes = 0;
+    for (const std::size_t place : places) bytes += record[place].size();
+    if (bytes > counted) {
+      const absl::Status grown = memory.Grow(bytes - counted);
+      if (!grown.ok())
+        return base::Annotate(grown, absl::StrCat("line ", reader.line()));
+      counted = bytes;
+    }
     for (std::size_t i = 0; i < places.size(); ++i) {
       cells[i] = record[places[i]];
     }
@@ -149,6 +167,7 @@ absl::Status ReadJsonRows(std::string_view text,
                           const std::vector<std::string>& columns,
                           base::WorkingMemory& memory, const RowTaker& take) {
   std::vector<Cell> cells(columns.size());
+  const std::uint64_t copies = kCopies - 1 + MostAlike(columns);
   std::size_t longest = 0;  // bytes of the longest row
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -156,7 +175,7 @@ absl::Status ReadJsonRows(std::string_view text,
     text.remove_prefix(std::min(end + 1, text.size()));
     if (row.find_first_not_of(" \t\r") == row.npos) continue;
     if (row.size() > longest) {
-      const absl::Status grown = memory.Grow(kCopies * (row.size() - longest));
+      const absl::Status grown = memory.Grow(copies * (row.size() - longest));
       if (!grown.ok())
         return base::Annotate(grown, absl::StrCat("line ", line));
       longest = row.size();

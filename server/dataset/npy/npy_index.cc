@@ -26,7 +26,7 @@ absl::StatusOr<std::shared_ptr<const NpyIndex>> NpyIndex::Create(
   FOREBAY_CHECK(files.size() == rows.size() && row_bytes > 0);
   std::uint64_t bytes = sizeof(NpyIndex);
   for (const storage::ListedObject& file : files) {
-    bytes += sizeof(File) + sizeof(ctimes_.front()) +
+    bytes += sizeof(File) + sizeof(ctimes_.front()) + PathLookup::Bytes(1) +
              base::HeapBytes(file.name.size());
   }
   FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation reservation,
@@ -49,6 +49,7 @@ absl::StatusOr<std::shared_ptr<const NpyIndex>> NpyIndex::Create(
     index->size_ += rows[i].count;
   }
   index->Digest();
+  index->by_path_ = PathLookup(files.size(), index->paths());
   return index;
 }
 
@@ -103,25 +104,22 @@ bool NpyIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
 }
 
 storage::Revision NpyIndex::RevisionOf(std::string_view path) const {
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    if (files_[i].path == path) return VersionOf(i).revision;
-  }
+  for (const std::size_t i : by_path_.Find(path, paths()))
+    return VersionOf(i).revision;
   return {};
 }
 
 std::uint64_t NpyIndex::DataOffsetOf(std::string_view path) const {
-  for (const File& file : files_) {
-    if (file.path == path) return file.data_offset;
-  }
+  for (const std::size_t i : by_path_.Find(path, paths()))
+    return files_[i].data_offset;
   return 0;
 }
 
 bool NpyIndex::Accept(std::string_view path, const storage::Revision& revision,
                       const NpyRows& rows) const {
   if (rows.type != type_) return false;
-  for (std::size_t i = 0; i < files_.size(); ++i) {
+  for (const std::size_t i : by_path_.Find(path, paths())) {
     const File& file = files_[i];
-    if (file.path != path) continue;
     if (revision.inode != file.version.revision.inode ||
         rows.count != CountOf(i) || rows.data_offset != file.data_offset)
       return false;

@@ -14,6 +14,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/npy/npy_rows.h"
+#include "server/dataset/path_lookup.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
 
@@ -91,11 +92,18 @@ class NpyIndex {
 
   std::uint64_t CountOf(std::size_t file) const;
   void Digest();
+  // As PathLookup wants them.
+  auto paths() const {
+    return [this](std::size_t file) -> std::string_view {
+      return files_[file].path;
+    };
+  }
 
   const ArrayType type_;
   const std::uint64_t row_bytes_;
   std::uint64_t size_ = 0;
   std::vector<File> files_;
+  PathLookup by_path_;
   // By file: the ctime of the file that was last found to be as indexed.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;
   Version version_ = {};

@@ -19,6 +19,9 @@ constexpr std::size_t kNamedArrays = 10;
 // A few bytes can be deflated zeros without end.
 constexpr std::uint64_t kMostInflated = std::uint64_t{1} << 30;  // bytes
 
+// So many bytes of a directory become some ten times as many in memory.
+constexpr std::uint64_t kLongestDirectory = std::uint64_t{4} << 20;
+
 }  // namespace
 
 std::optional<std::string_view> ArrayNameOf(const zip::ZipMember& member) {
@@ -81,7 +84,18 @@ absl::StatusOr<std::vector<zip::ZipMember>> ReadMembers(
       zip::ZipDirectory directory,
       zip::ZipDirectory::Create("the archive", archive.size()));
   std::vector<zip::ZipMember> members;
-  FOREBAY_RETURN_IF_ERROR(directory.See(0, archive, &members));
+  std::uint64_t seen = 0;  // bytes
+  while (const auto wanted = directory.wanted()) {
+    seen += wanted->length;
+    if (seen > kLongestDirectory) {
+      return absl::UnimplementedError(
+          absl::StrCat("has a directory of more than ", kLongestDirectory,
+                       " bytes, too long for one sample"));
+    }
+    FOREBAY_RETURN_IF_ERROR(directory.See(
+        wanted->offset, archive.subspan(wanted->offset, wanted->length),
+        &members));
+  }
   return members;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "server/base/check.h"
@@ -22,8 +23,7 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 }  // namespace
 
 RowMemory::RowMemory(base::MemoryBudget* budget)
-    : budget_(budget),
-      memory_(budget, kWhat),
+    : memory_(budget, kWhat),
       fd_(memfd_create("forebay-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {}
 
 absl::Status RowMemory::Write(absl::Span<const std::uint8_t> bytes) {
@@ -68,7 +68,9 @@ absl::StatusOr<std::shared_ptr<const base::SealedMemory>> RowMemory::Seal() {
   if (!fd_ || fcntl(fd_.get(), F_ADD_SEALS, kSeals) != 0)
     return base::ErrnoStatus(errno, kWhat);
   memory_.Shrink(written_);
-  return base::SealedMemory::Map(fd_, budget_, kWhat);
+  FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation rows,
+                           memory_.Keep(written_));
+  return base::SealedMemory::Map(fd_, std::move(rows), kWhat);
 }
 
 }  // namespace forebay::dataset::npz

@@ -36,7 +36,6 @@ class RowMemory {
  private:
   absl::Status Write(absl::Span<const std::uint8_t> bytes);
 
-  base::MemoryBudget* const budget_;
   base::WorkingMemory memory_;
   base::Fd fd_;
   std::uint64_t written_ = 0;  // bytes

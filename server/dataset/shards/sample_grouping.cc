@@ -8,6 +8,12 @@
 #include "server/dataset/shards/sample_name.h"
 
 namespace forebay::dataset::shards {
+namespace {
+
+// Looking through so many takes less time than a set of them.
+constexpr std::size_t kFewParts = 32;
+
+}  // namespace
 
 absl::Status SampleGrouping::Add(const TarMember& member,
                                  std::vector<GroupedSample>* samples) {
@@ -24,22 +30,32 @@ absl::Status SampleGrouping::Add(const TarMember& member,
                      extension, " is reserved"));
   }
   auto& parts = current_->parts;
-  if (std::any_of(parts.begin(), parts.end(), [&](const SamplePart& part) {
-        return part.extension == extension;
-      })) {
+  // The parts are in a vector that grows, and their extensions in a set, too.
+  const std::uint64_t bytes =
+      3 * sizeof(SamplePart) + 4 * base::HeapBytes(extension.size());
+  FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));
+  counted_ += bytes;
+  if (HasExtension(extension)) {
     return absl::InvalidArgumentError(
         absl::StrCat(shard_, ": sample ", current_->key,
                      ": two members have the extension ", extension));
   }
   if (extension == "__bad__" && member.length > 0) current_is_bad_ = true;
-  // The parts are in a vector that grows.
-  const std::uint64_t bytes =
-      3 * sizeof(SamplePart) + base::HeapBytes(extension.size());
-  FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));
-  counted_ += bytes;
   parts.push_back(
       {std::move(extension), member.offset, member.length, member.inflated});
   return absl::OkStatus();
+}
+
+bool SampleGrouping::HasExtension(const std::string& extension) {
+  const auto& parts = current_->parts;
+  if (parts.size() < kFewParts) {
+    return std::any_of(parts.begin(), parts.end(), [&](const SamplePart& part) {
+      return part.extension == extension;
+    });
+  }
+  if (extensions_.empty())
+    for (const SamplePart& part : parts) extensions_.insert(part.extension);
+  return !extensions_.insert(extension).second;
 }
 
 void SampleGrouping::Finish(std::vector<GroupedSample>* samples) {
@@ -48,6 +64,7 @@ void SampleGrouping::Finish(std::vector<GroupedSample>* samples) {
   }
   memory_->Shrink(std::exchange(counted_, 0));
   current_.reset();
+  std::unordered_set<std::string>().swap(extensions_);
   current_is_bad_ = false;
 }
 

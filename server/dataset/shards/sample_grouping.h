@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -47,10 +48,16 @@ class SampleGrouping {
   void Finish(std::vector<GroupedSample>* samples);
 
  private:
+  // Whether the incomplete sample has a part with that extension. Else one is
+  // to be added.
+  bool HasExtension(const std::string& extension);
+
   std::string shard_;
   base::WorkingMemory* memory_;
   std::uint64_t counted_ = 0;  // bytes, of the parts
   std::optional<GroupedSample> current_;
+  // Of its parts, once they are many.
+  std::unordered_set<std::string> extensions_;
   bool current_is_bad_ = false;
 };
 

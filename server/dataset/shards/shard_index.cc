@@ -286,7 +286,8 @@ std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
                                 std::uint64_t alternatives,
                                 std::uint64_t inflated, std::uint64_t text) {
   return sizeof(ShardIndex) +
-         shards * (sizeof(ShardRecord) + PathLookup::Bytes(1)) +
+         shards * (sizeof(ShardRecord) + sizeof(std::atomic<std::int64_t>) +
+                   PathLookup::Bytes(1)) +
          members * sizeof(MemberRecord) + alternatives +
          inflated * sizeof(std::uint32_t) + text;
 }

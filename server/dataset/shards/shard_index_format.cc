@@ -63,9 +63,12 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
     const inflated::FindPoints& find_points) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   ShardIndexParts parts;
-  // The parts are no longer in memory than in the file.
-  FOREBAY_ASSIGN_OR_RETURN(parts.reservation, memory.Keep(ShardIndex::Bytes(
-                                                  0, 0, 0, 0, file.left())));
+  // The parts are no longer in memory than in the file, but for the shards'.
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(ShardIndex::Bytes(
+          std::min(header.shards, file.left() / sizeof(ShardRecord)), 0, 0, 0,
+          file.left())));
   std::string fields;
   FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.shards, &parts.shards));
   FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.members, &parts.members));

@@ -38,7 +38,8 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
                        array::DescribeArray(tokens[0].dtype, {})));
     }
     documents += tokens[i].ends.size();
-    bytes += 2 * base::HeapBytes(files[i].data.name.size());
+    bytes +=
+        2 * base::HeapBytes(files[i].data.name.size()) + PathLookup::Bytes(1);
   }
   bytes += 2 * documents * sizeof(std::uint64_t);
   FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation reservation,
@@ -58,6 +59,7 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
   }
   index->reservation_ = std::move(reservation);
   index->Digest();
+  index->by_path_ = PathLookup(index->files_.size(), index->paths());
   return index;
 }
 
@@ -154,20 +156,16 @@ storage::ObjectVersion TokenIndex::VersionOf(std::size_t file) const {
 }
 
 std::size_t TokenIndex::FindFile(std::string_view path) const {
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    if (files_[i].file.data.name == path) return i;
-  }
-  return 0;
+  const std::vector<std::size_t> found = by_path_.Find(path, paths());
+  return found.empty() ? 0 : *std::min_element(found.begin(), found.end());
 }
 
 bool TokenIndex::Accept(std::size_t file,
                         const storage::Revision& revision) const {
   const storage::ListedObject& known = files_[file].file.data;
   if (revision.inode != known.version.revision.inode) return false;
-  for (std::size_t i = file; i < files_.size(); ++i) {
-    if (files_[i].file.data.name == known.name)
-      ctimes_[i] = revision.ctime_nanos;
-  }
+  for (const std::size_t i : by_path_.Find(known.name, paths()))
+    ctimes_[i] = revision.ctime_nanos;
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/path_lookup.h"
 #include "server/dataset/tokens/token_files.h"
 #include "server/dataset/tokens/token_settings.h"
 #include "server/storage/byte_source.h"
@@ -100,6 +101,12 @@ class TokenIndex {
   absl::Status Add(TokenFile file, const FileTokens& tokens);
   absl::Status AddRun(const std::string& file, std::uint64_t tokens);
   void Digest();
+  // As PathLookup wants them.
+  auto paths() const {
+    return [this](std::size_t file) -> std::string_view {
+      return files_[file].file.data.name;
+    };
+  }
 
   const TokenSettings settings_;
   const Windows windows_;
@@ -107,6 +114,7 @@ class TokenIndex {
   std::uint64_t size_ = 0;
   std::uint64_t longest_ = 0;
   std::vector<File> files_;
+  PathLookup by_path_;
   // By document of all files: where it ends, in tokens of its file; and the
   // windows before it. These are not kept if each has one.
   std::vector<std::uint64_t> ends_;

@@ -35,6 +35,7 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> ZipIndex::Create(
   FOREBAY_RETURN_IF_ERROR(index->CheckArchives());
   FOREBAY_RETURN_IF_ERROR(index->CheckPlaces());
   index->Summarize();
+  index->by_path_ = PathLookup(index->parts_.archives.size(), index->paths());
   base::MemoryReservation& held = index->parts_.reservation;
   held.ShrinkTo(std::min(held.bytes(), index->memory()));
   return index;
@@ -183,18 +184,15 @@ bool ZipIndex::IsOf(absl::Span<const storage::ListedObject> archives) const {
 }
 
 storage::Revision ZipIndex::RevisionOf(std::string_view path) const {
-  for (std::size_t i = 0; i < parts_.archives.size(); ++i) {
-    if (PathOf(parts_.archives[i]) == path)
-      return {parts_.archives[i].inode, ctimes_[i]};
-  }
+  for (const std::size_t i : by_path_.Find(path, paths()))
+    return {parts_.archives[i].inode, ctimes_[i]};
   return {};
 }
 
 bool ZipIndex::Accept(std::string_view path, const storage::Revision& revision,
                       const Version& directory) const {
-  for (std::size_t i = 0; i < parts_.archives.size(); ++i) {
+  for (const std::size_t i : by_path_.Find(path, paths())) {
     const ArchiveRecord& known = parts_.archives[i];
-    if (PathOf(known) != path) continue;
     if (revision.inode != known.inode || directory != known.directory)
       return false;
     ctimes_[i] = revision.ctime_nanos;
@@ -205,15 +203,16 @@ bool ZipIndex::Accept(std::string_view path, const storage::Revision& revision,
 std::uint64_t ZipIndex::memory() const {
   return sizeof(ZipIndex) + parts_.folder.capacity() + parts_.paths.capacity() +
          parts_.archives.capacity() *
-             (sizeof(ArchiveRecord) + sizeof(ctimes_.front())) +
+             (sizeof(ArchiveRecord) + sizeof(ctimes_.front()) +
+              PathLookup::Bytes(1)) +
          parts_.places.memory();
 }
 
 std::uint64_t ZipIndex::Bytes(std::uint64_t archives, std::uint64_t images,
                               std::uint64_t text) {
   return sizeof(ZipIndex) +
-         archives *
-             (sizeof(ArchiveRecord) + sizeof(std::atomic<std::int64_t>)) +
+         archives * (sizeof(ArchiveRecord) + sizeof(std::atomic<std::int64_t>) +
+                     PathLookup::Bytes(1)) +
          ImagePlaces::Bytes(images) + text;
 }
 

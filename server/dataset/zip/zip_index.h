@@ -15,6 +15,7 @@
 #include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_index.h"
+#include "server/dataset/path_lookup.h"
 #include "server/dataset/zip/image_places.h"
 #include "server/dataset/zip/zip_member.h"
 #include "server/storage/byte_source.h"
@@ -58,7 +59,7 @@ struct ZipIndexParts {
 
 // Every sample of class folders in zip archives: an image, its label, and where
 // it lies. Takes 24 bytes a sample (28: see ImagePlaces) and 56 a directory,
-// besides the names, and 80 an archive. Holds a reservation for them.
+// besides the names, and 88 an archive. Holds a reservation for them.
 // Thread-safe; immutable, but for the archives' ctimes. Never blocks.
 class ZipIndex {
  public:
@@ -117,12 +118,19 @@ class ZipIndex {
   absl::Status CheckPlacesOf(std::uint64_t begin, std::uint64_t end);
   void Summarize();
   std::string_view PathOf(const ArchiveRecord& archive) const;
+  // As PathLookup wants them.
+  auto paths() const {
+    return [this](std::size_t archive) {
+      return PathOf(parts_.archives[archive]);
+    };
+  }
   // Bytes from the header of an image to its data, without extra fields.
   std::uint64_t HeaderOf(std::uint64_t id) const;
   const ArchiveRecord& ArchiveOf(const ImagePlace& place) const;
 
   ZipIndexParts parts_;
   std::uint64_t longest_extent_ = 0;
+  PathLookup by_path_;
   Version version_ = {};
   // By archive: the ctime of the file that was last found to be as indexed.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;

@@ -66,7 +66,7 @@ void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
   (side == Side::kFirst ? pair->first : pair->second) = 0;
   if (!result.ok() && GoesOn(pair, side, result.status())) return;
   // The second may have failed for what became of the first.
-  if (!result.ok() && !pair->failed.ok()) result = pair->failed;
+  if (!result.ok() && !pair->failed.ok()) result = std::move(pair->failed);
   Finish(pair, std::move(result));
 }
 

@@ -64,5 +64,15 @@ TEST(UnpackedCacheTest, KeepsTheSameOnce) {
   EXPECT_TRUE(Has(cache, "abcd"));
 }
 
+TEST(UnpackedCacheTest, CountsWhatSmallOnesTakeBesidesTheirText) {
+  base::MemoryBudget budget(1 << 20);
+  UnpackedCache cache(&budget, 1 << 20);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(Keep(cache, std::string(1, static_cast<char>(i))), 1);
+  EXPECT_GE(budget.used(), 100 * 200);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(Has(cache, std::string(1, static_cast<char>(i))));
+}
+
 }  // namespace
 }  // namespace forebay::dataset

@@ -20,7 +20,7 @@ class ChunkCacheTest : public testing::Test {
   absl::StatusOr<std::string> Get(ChunkCache& cache, const std::string& chunk,
                                   std::uint32_t mask, std::uint64_t bytes) {
     const auto found = cache.Get(
-        Shuffle(), mask, AsBytes(chunk), bytes,
+        Shuffle(), mask, AsBytes(chunk), bytes, rows_,
         [this](std::uint64_t size) -> absl::StatusOr<absl::Span<std::uint8_t>> {
           ++asked_;
           if (size > room_.size())
@@ -40,7 +40,18 @@ class ChunkCacheTest : public testing::Test {
 
   std::string room_ = std::string(5000, '\0');
   int asked_ = 0;  // times
+  std::uint64_t rows_ = 2;
 };
+
+// No other sample is in it.
+TEST_F(ChunkCacheTest, KeepsNoneOfOneRow) {
+  base::MemoryBudget budget(1 << 20);
+  ChunkCache cache(&budget, 1000);
+  rows_ = 1;
+  EXPECT_EQ(*Get(cache, "abcd", 0, 4), "acbd");
+  EXPECT_FALSE(Has(cache, "abcd"));
+  EXPECT_EQ(budget.used(), 0);
+}
 
 TEST_F(ChunkCacheTest, KeepsTheLastOnes) {
   base::MemoryBudget budget(1 << 20);

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gtest/gtest.h"
+#include "server/base/memory_budget.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::manifest {
@@ -72,6 +74,18 @@ TEST(CsvReaderTest, RefusesWhatIsMalformedAndNamesTheLine) {
   EXPECT_EQ(error("a\rb"), "line 1: a carriage return ends no line");
   EXPECT_EQ(error("a\n\rb"), "line 2: a carriage return ends no line");
   EXPECT_EQ(error("a\r"), "line 1: a carriage return ends no line");
+}
+
+// A field may be of quotes alone.
+TEST(CsvReaderTest, CountsQuotes) {
+  base::MemoryBudget budget(std::uint64_t{1} << 20);
+  base::WorkingMemory memory(&budget, "a table");
+  std::string text = "\"";
+  for (int i = 0; i < 1 << 20; ++i) text += "\"\"";
+  text += "\"\n";
+  CsvReader reader(text, &memory);
+  std::vector<std::string> record;
+  EXPECT_TRUE(absl::IsResourceExhausted(reader.Next(&record).status()));
 }
 
 }  // namespace

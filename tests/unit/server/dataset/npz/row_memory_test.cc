@@ -22,6 +22,19 @@ TEST(RowMemoryTest, PutsRowsOfAllColumnsSideBySide) {
             (std::vector<std::uint8_t>{1, 2, 5, 3, 4, 6}));
 }
 
+// They are there once.
+TEST(RowMemoryTest, NeedsRoomForTheRowsAlone) {
+  constexpr std::uint64_t kBytes = std::uint64_t{6} << 20;
+  base::MemoryBudget budget(kBytes + (std::uint64_t{3} << 20));
+  const std::vector<std::uint8_t> rows(kBytes, 7);
+  RowMemory memory(&budget);
+  ASSERT_TRUE(memory.Append({{rows.data(), 1024}}, kBytes / 1024).ok());
+  const auto sealed = memory.Seal();
+  ASSERT_TRUE(sealed.ok()) << sealed.status();
+  EXPECT_EQ((*sealed)->bytes().size(), kBytes);
+  EXPECT_GE(budget.used(), kBytes);
+}
+
 // Arrays of the shape (0, 2**62), whose rows have 2**64 bytes together.
 TEST(RowMemoryTest, RowsThatAreNoneMayBeOfAnyLength) {
   RowMemory memory(base::AmpleBudget());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/status.h"
@@ -78,6 +79,26 @@ TEST(SampleGroupingTest, BadSamplesAreLeftOut) {
   grouping.Finish(&samples);
   ASSERT_EQ(samples.size(), 1u);
   EXPECT_EQ(samples[0].key, "2");
+}
+
+TEST(SampleGroupingTest, ManyMembersMayBeOfOneSample) {
+  base::WorkingMemory memory(base::AmpleBudget(), "samples");
+  SampleGrouping grouping("a.tar", &memory);
+  std::vector<GroupedSample> samples;
+  const auto add = [&](int sample, int extension) {
+    TarMember member;
+    member.name = absl::StrCat(sample, ".", extension);
+    return grouping.Add(member, &samples);
+  };
+  for (int sample = 0; sample < 2; ++sample) {
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(add(sample, i).ok()) << i;
+  }
+  for (const int i : {0, 31, 32, 999})
+    EXPECT_THAT(std::string(add(1, i).message()), HasSubstr("two members"));
+  grouping.Finish(&samples);
+  ASSERT_EQ(samples.size(), 2);
+  EXPECT_EQ(samples[0].parts.size(), 1000);
+  EXPECT_EQ(samples[1].parts.size(), 1000);
 }
 
 }  // namespace

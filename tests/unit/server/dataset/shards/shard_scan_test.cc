@@ -257,5 +257,23 @@ TEST_F(ShardScanTest, Stops) {
   EXPECT_LE(source_.reads, 4u);
 }
 
+// Nobody may take what was found so far for all.
+TEST_F(ShardScanTest, StopsBeforeAShardIsBegun) {
+  std::stop_source stop;
+  ShardScanOptions options;
+  options.stop = stop.get_token();
+  options.shards_at_once = 1;
+  const std::vector<Shard> shards = {Put("0.tar", Archive(1, 1)),
+                                     Put("1.tar", Archive(1, 1))};
+  source_.before_read = [&] { stop.request_stop(); };
+  EXPECT_EQ(Scan(shards, {"jpg"}, options).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(source_.reads, 1u);
+  EXPECT_EQ(Scan(shards, {"jpg"}, options).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(source_.reads, 1u);
+  EXPECT_TRUE(Scan({}, {"jpg"}, options).ok());
+}
+
 }  // namespace
 }  // namespace forebay::dataset::shards

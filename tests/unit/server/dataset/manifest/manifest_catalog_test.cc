@@ -1,0 +1,40 @@
+#include "server/dataset/manifest/manifest_catalog.h"
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
+
+namespace forebay::dataset::manifest {
+namespace {
+
+// Others may wait for the same manifest when its first caller has gone.
+TEST(ManifestCatalogTest, StatsUntilNobodyWaits) {
+  storage::MemorySource source;
+  std::stop_token stats;
+  const ManifestRequest request{
+      .root = source.root(),
+      .path = "",
+      .table = "image\na.jpg\n",
+      .fields = {{"image"}, {"image"}},
+      .absolute_root = "",
+      .find_root = nullptr,
+      .stat_until = [&](const std::stop_token& stop) -> StatFunction {
+        stats = stop;
+        return [](const std::string&) { return storage::ObjectVersion{1, 1}; };
+      },
+      .source = &source};
+  const std::stop_source caller;
+  std::vector<std::string> warnings;
+  ManifestCatalog catalog(base::AmpleBudget());
+  const auto opened = catalog.Open(request, &warnings, caller.get_token());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(stats.stop_possible());
+  EXPECT_NE(stats, caller.get_token());
+}
+
+}  // namespace
+}  // namespace forebay::dataset::manifest
