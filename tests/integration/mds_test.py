@@ -273,7 +273,7 @@ def write_shard(path, columns, sample):
 def test_the_first_sample_tells_the_types_of_arrays(shared_daemon, tmp_path):
     path = write_shard(tmp_path / "a.mds", [("series", "ndarray")], [b"\xff"])
     assert refusal(forebay.DataError, path) == (
-        f"sample 0 of {tmp_path}: a.mds: series: is an array with a damaged header")
+        f"{tmp_path}: a.mds: sample 0: series: is an array with a damaged header")
 
 
 def test_columns_of_which_none_can_be_a_field(shared_daemon, tmp_path):
