@@ -96,6 +96,7 @@ absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Reader& reader) {
   while (!reader.Take(")")) {
     if (!comma || shape.size() == kMaxDimensions) return Damaged();
     FOREBAY_ASSIGN_OR_RETURN(shape.emplace_back(), reader.TakeNumber());
+    reader.Take("L");  // Python 2's
     comma = reader.Take(",");
   }
   // Without a comma, one number in parentheses is no tuple.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/audio/ogg_tail.h"
@@ -237,6 +238,7 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
   seekable_ = format_ == AudioFormat::kOgg
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;
+  may_be_cut_out_ = subtype == SF_FORMAT_VORBIS;
   // The result of Opus depends on the frames before, the less the longer ago.
   preroll_ = is_opus ? info_.sample_rate : 0;
   return info_;
@@ -246,6 +248,9 @@ absl::Status SndfileDecoder::SeekTo(std::uint64_t begin) {
   const auto at = static_cast<std::uint64_t>(
       std::max<sf_count_t>(sf_seek(file_.get(), 0, SEEK_CUR), 0));
   if (at == begin) return absl::OkStatus();
+  // libsndfile seeks in it by what its pages say, which is not what it reads.
+  if (std::exchange(may_be_cut_out_, false) && IsCutOut(bytes_.head()))
+    seekable_ = 0;
   std::uint64_t next = begin - std::min(begin, preroll_);
   if (next >= seekable_) next = seekable_ == 0 ? 0 : seekable_ - 1;
   // Codes such as GSM 6.10's: all before is decoded, too.

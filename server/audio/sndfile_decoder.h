@@ -50,6 +50,8 @@ class SndfileDecoder final : public ClipDecoder {
   bool is_seekable_ = false;
   // Seeking to these frames is exact; further on, it is only from there.
   std::uint64_t seekable_ = 0;
+  // Whether it is a Vorbis file of which IsCutOut was not asked yet.
+  bool may_be_cut_out_ = false;
   std::uint64_t preroll_ = 0;  // frames to be decoded before others
   PartialFile bytes_{absl::Span<const std::uint8_t>()};
   // Outlives the file, which reads from it.

@@ -99,23 +99,56 @@ bool IsFirstHeader(const ogg_packet& packet) {
              0;
 }
 
-}  // namespace
-
-absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file) {
-  Packets packets(file);
-  std::optional<ogg_packet> packet = packets.Next();
-  if (!packet.has_value() || !IsFirstHeader(*packet)) return absl::OkStatus();
-  if (packets.HasMoreInPage()) return Damaged();
-  Headers headers;
+// Takes all headers, of which `first` was taken. Returns false if one is
+// damaged or missing.
+bool TakeHeaders(ogg_packet first, Packets& packets, Headers& headers) {
+  std::optional<ogg_packet> packet = first;
   for (int i = 0; i < kHeaders; ++i) {
     if (i > 0) packet = packets.Next();
     if (!packet.has_value() ||
         vorbis_synthesis_headerin(&headers.info, &headers.comment, &*packet) !=
             0) {
-      return Damaged();
+      return false;
     }
   }
+  return true;
+}
+
+}  // namespace
+
+absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file) {
+  Packets packets(file);
+  const std::optional<ogg_packet> first = packets.Next();
+  if (!first.has_value() || !IsFirstHeader(*first)) return absl::OkStatus();
+  Headers headers;
+  if (packets.HasMoreInPage() || !TakeHeaders(*first, packets, headers))
+    return Damaged();
   return absl::OkStatus();
+}
+
+// A packet gives a quarter of its block and of the one before: Vorbis I
+// specification, 4.3.8. The last one of a page says how many frames there are.
+bool IsCutOut(absl::Span<const std::uint8_t> file) {
+  Packets packets(file);
+  const std::optional<ogg_packet> first = packets.Next();
+  Headers headers;
+  if (!first.has_value() || !IsFirstHeader(*first) ||
+      !TakeHeaders(*first, packets, headers)) {
+    return false;
+  }
+  std::int64_t frames = 0;
+  std::int64_t before = 0;  // the block before
+  while (std::optional<ogg_packet> packet = packets.Next()) {
+    const std::int64_t block = vorbis_packet_blocksize(&headers.info, &*packet);
+    if (block > 0) {
+      if (before > 0) frames += (before + block) / 4;
+      before = block;
+    }
+    // The end may be cut off, too.
+    if (packet->granulepos >= 0)
+      return packet->e_o_s == 0 && frames > packet->granulepos;
+  }
+  return false;
 }
 
 }  // namespace forebay::audio

@@ -14,6 +14,12 @@ namespace forebay::audio {
 // blocks.
 absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file);
 
+// Whether the first page of sound of a Vorbis stream that an Ogg file begins
+// with has more frames than it says: the stream was cut out of a longer one,
+// and some come before its start. False, too, of what is damaged. Thread-safe;
+// never blocks.
+bool IsCutOut(absl::Span<const std::uint8_t> file);
+
 }  // namespace forebay::audio
 
 #endif  // FOREBAY_SERVER_AUDIO_VORBIS_HEADERS_H_

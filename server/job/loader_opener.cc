@@ -89,10 +89,11 @@ absl::StatusOr<stream::ImagePipelines> ImagesOf(
       "GPU"));
 }
 
-// Reads the first sample, and blocks for that, where an array's type is known
-// from its bytes alone.
-absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
-    const dataset::Dataset& dataset, const stream::ImagePipelines& images,
+// The types as that sample tells them. Reads it, and blocks for that, where an
+// array's type is known from its bytes alone.
+absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
+    const dataset::Dataset& dataset, std::uint64_t id,
+    const stream::ImagePipelines& images,
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
     JobId job, const std::stop_token& stop) {
   base::WorkingMemory memory(deps.budget, "unpacking the first sample");
@@ -100,7 +101,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
     storage::ReadRequest request =
-        sample::SampleIdentity(&dataset).RequestFor(0);
+        sample::SampleIdentity(&dataset).RequestFor(id);
     // The cache would take it for a sample that nobody wants again: no loader
     // is registered yet.
     request.sample = {};
@@ -111,11 +112,27 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     first = std::move(read.bytes);
   }
   return stream::TypesOf(
-      dataset, images, pipelines, first.span(),
+      dataset, images, pipelines, {id, first.span()},
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
         FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
         return unpacked.Add(bytes);
       });
+}
+
+// As above, of the first sample that is not damaged.
+absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
+    const dataset::Dataset& dataset, const stream::ImagePipelines& images,
+    const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
+    JobId job, const std::stop_token& stop) {
+  constexpr std::uint64_t kMostTried = 16;
+  absl::Status damaged;  // of the first one
+  for (std::uint64_t id = 0; id < kMostTried; ++id) {
+    if (id > 0 && id >= dataset.size()) break;
+    auto types = TypesBySample(dataset, id, images, pipelines, deps, job, stop);
+    if (types.ok() || !absl::IsDataLoss(types.status())) return types;
+    damaged.Update(types.status());
+  }
+  return damaged;
 }
 
 absl::Status CheckForDevice(const dataset::Dataset& dataset,

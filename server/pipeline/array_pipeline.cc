@@ -58,12 +58,12 @@ absl::Status ArrayPipeline::CheckInput(const Array& array) const {
            (input_.any_channels && i == 1 && type.shape[i] > 0);
   if (fits) return absl::OkStatus();
   if (array.sample_rate > 0 && type.shape.size() == 2 && wanted.size() == 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("has ", type.shape.back(), " channels, but sample 0 has ",
-                     wanted.back(), ", as all must: make them one by ToMono"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "has ", type.shape.back(), " channels, but the first one has ",
+        wanted.back(), ", as all must: make them one by ToMono"));
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "is an array of ", Describe(type), ", but that of sample 0 is of ",
+      "is an array of ", Describe(type), ", but that of the first one is of ",
       Describe(input_.tensor, input_.ragged_axis), ", as all must be"));
 }
 

@@ -45,18 +45,18 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
 // As FirstBytes, of a clip, which may be packed. `made` keeps what is unpacked.
 absl::StatusOr<absl::Span<const std::uint8_t>> FirstClip(
     const dataset::Dataset& dataset, const FieldValue& value,
-    absl::Span<const std::uint8_t> first_sample, dataset::MadeValues* made) {
+    const FirstSample& first, dataset::MadeValues* made) {
   const auto* const packed = std::get_if<dataset::PackedRange>(&value);
-  if (packed == nullptr) return FirstBytes(value, first_sample);
+  if (packed == nullptr) return FirstBytes(value, first.bytes);
   FOREBAY_ASSIGN_OR_RETURN(const auto bytes,
-                           FirstBytes(packed->range, first_sample));
+                           FirstBytes(packed->range, first.bytes));
   const auto room =
       [made](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     if (length <= kLongestFirstClip) return made->Add(length);
     return absl::ResourceExhaustedError(
         absl::StrCat("has ", length, " bytes when it is unpacked"));
   };
-  return dataset.Unpack(0, bytes, room);
+  return dataset.Unpack(first.id, bytes, room);
 }
 
 absl::StatusOr<pipeline::TensorType> TypeOfNpy(
@@ -108,15 +108,16 @@ std::optional<std::uint64_t> LongestOf(const Field& field) {
   return field.ragged() ? std::optional(field.longest) : std::nullopt;
 }
 
-// As SetArray, of files that say their type, of which the first is `file`.
+// As SetArray, of files that say their type, of which the first is `file`, of
+// sample `id`.
 absl::Status SetFiles(const dataset::Dataset& dataset, std::size_t index,
-                      absl::Span<const std::uint8_t> file,
+                      std::uint64_t id, absl::Span<const std::uint8_t> file,
                       const FieldPipelines& pipelines, FieldType* type) {
   type->is_tiff = pipeline::IsTiff(file);
   const auto first =
       type->is_tiff ? pipeline::TypeOfTiff(file, {}) : TypeOfNpy(file);
   if (!first.ok())
-    return sample::AnnotateFieldError(dataset, 0, index, first.status());
+    return sample::AnnotateFieldError(dataset, id, index, first.status());
   // The bytes of compressed images tell nothing of their lengths: all are
   // alike.
   if (type->is_tiff)
@@ -139,15 +140,15 @@ std::optional<std::uint64_t> EndOfSlice(const proto::FieldPipeline* pipeline) {
   return static_cast<std::uint64_t>(slice.stop());
 }
 
-// As SetArray, of clips, of which the first is all of `file`.
+// As SetFiles, of clips.
 absl::Status SetClips(const dataset::Dataset& dataset, std::size_t index,
-                      absl::Span<const std::uint8_t> file,
+                      std::uint64_t id, absl::Span<const std::uint8_t> file,
                       const FieldPipelines& pipelines, FieldType* type) {
   const Field& field = dataset.fields()[index];
   audio::AnyClipDecoder decoder;
   const auto clip = decoder.Open(file);
   if (!clip.ok())
-    return sample::AnnotateFieldError(dataset, 0, index, clip.status());
+    return sample::AnnotateFieldError(dataset, id, index, clip.status());
   // One that says little in many bytes is no measure for the others.
   type->frames_per_byte =
       std::max(audio::UsualFramesPerByte(audio::FormatOf(file)),
@@ -264,20 +265,23 @@ bool NeedsFirstSample(const dataset::Dataset& dataset) {
       });
 }
 
-absl::StatusOr<std::vector<FieldType>> TypesOf(
-    const dataset::Dataset& dataset, const ImagePipelines& images,
-    const FieldPipelines& pipelines,
-    absl::Span<const std::uint8_t> first_sample, dataset::UnpackRoom room) {
+absl::StatusOr<std::vector<FieldType>> TypesOf(const dataset::Dataset& dataset,
+                                               const ImagePipelines& images,
+                                               const FieldPipelines& pipelines,
+                                               const FirstSample& first,
+                                               dataset::UnpackRoom room) {
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
   dataset::MadeValues made(&room);
   if (NeedsFirstSample(dataset)) {
-    const absl::Status found = dataset.ReadValues(
-        0, first_sample, absl::MakeSpan(values.data(), fields.size()), &made);
+    const absl::Status found =
+        dataset.ReadValues(first.id, first.bytes,
+                           absl::MakeSpan(values.data(), fields.size()), &made);
     if (!found.ok()) {
       return sample::AnnotateSampleError(
-          dataset, 0, base::Annotate(found, dataset.At(0).object));
+          dataset, first.id,
+          base::Annotate(found, dataset.At(first.id).object));
     }
   }
   std::vector<FieldType> types;
@@ -299,15 +303,17 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
       FOREBAY_RETURN_IF_ERROR(
           SetArray(dataset, i, value, LongestOf(field), 0, pipelines, &type));
     } else if (field.kind == FieldKind::kAudio) {
-      const auto file = FirstClip(dataset, values[i], first_sample, &made);
+      const auto file = FirstClip(dataset, values[i], first, &made);
       if (!file.ok())
-        return sample::AnnotateFieldError(dataset, 0, i, file.status());
-      FOREBAY_RETURN_IF_ERROR(SetClips(dataset, i, *file, pipelines, &type));
+        return sample::AnnotateFieldError(dataset, first.id, i, file.status());
+      FOREBAY_RETURN_IF_ERROR(
+          SetClips(dataset, i, first.id, *file, pipelines, &type));
     } else if (field.kind == FieldKind::kArray) {
-      const auto file = FirstBytes(values[i], first_sample);
+      const auto file = FirstBytes(values[i], first.bytes);
       if (!file.ok())
-        return sample::AnnotateFieldError(dataset, 0, i, file.status());
-      FOREBAY_RETURN_IF_ERROR(SetFiles(dataset, i, *file, pipelines, &type));
+        return sample::AnnotateFieldError(dataset, first.id, i, file.status());
+      FOREBAY_RETURN_IF_ERROR(
+          SetFiles(dataset, i, first.id, *file, pipelines, &type));
     } else if (type.varies()) {
       type.value.shape = {field.longest};
       type.value.bytes = field.longest;

@@ -64,8 +64,14 @@ struct FieldType {
 // Whether `dataset` has a field of that kind.
 bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 
-// Whether sample 0 must be read to know the types of the dataset's fields: one
-// is an array whose own header says its type, or a clip.
+// The first sample that can be read, and its bytes.
+struct FirstSample {
+  std::uint64_t id = 0;
+  absl::Span<const std::uint8_t> bytes;
+};
+
+// Whether it must be read to know the types of the dataset's fields: one is an
+// array whose own header says its type, or a clip.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
 // The pipelines of a dataset's fields that are images; null for other fields.
@@ -84,15 +90,16 @@ absl::Status CheckPipelines(const dataset::Dataset& dataset,
 
 // Returns the types of all fields of `dataset`, which has `images`, and whose
 // `pipelines` were checked.
-// `first_sample` is the bytes of sample 0, or nothing if NeedsFirstSample is
-// false, and `room` is for what is unpacked of it. UNIMPLEMENTED and DATA_LOSS:
-// pipeline::ReadArray or TypeOfTiff says so of sample 0's arrays, or
-// audio::ClipDecoder of its clips. INVALID_ARGUMENT: a pipeline cannot be made
-// of the array. Errors name the field. Thread-safe; never blocks.
-absl::StatusOr<std::vector<FieldType>> TypesOf(
-    const dataset::Dataset& dataset, const ImagePipelines& images,
-    const FieldPipelines& pipelines,
-    absl::Span<const std::uint8_t> first_sample, dataset::UnpackRoom room);
+// `first` has no bytes if NeedsFirstSample is false; `room` is for what is
+// unpacked of it. UNIMPLEMENTED and DATA_LOSS: pipeline::ReadArray or
+// TypeOfTiff says so of its arrays, or audio::ClipDecoder of its clips.
+// INVALID_ARGUMENT: a pipeline cannot be made of the array. Errors name the
+// sample, or else the dataset, and the field. Thread-safe; never blocks.
+absl::StatusOr<std::vector<FieldType>> TypesOf(const dataset::Dataset& dataset,
+                                               const ImagePipelines& images,
+                                               const FieldPipelines& pipelines,
+                                               const FirstSample& first,
+                                               dataset::UnpackRoom room);
 
 }  // namespace forebay::stream
 

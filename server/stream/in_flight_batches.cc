@@ -11,12 +11,16 @@ namespace {
 
 constexpr std::uint32_t kMaxSubstitutions = 16;
 
-// The sample that stands in for a corrupt one: drawn from a stream of random
-// numbers that no op uses.
+// The sample that stands in for a corrupt one, after `before` others that were
+// corrupt, too: drawn from a stream of random numbers that no op uses. It has
+// one for each of them, else samples that stand in for one another would come
+// again and again.
 std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
-                            std::uint64_t sample, std::uint64_t dataset_size) {
-  constexpr std::uint16_t kSubstitution = 0xFFFF;
-  return base::PhiloxStream(seed, epoch, sample, kSubstitution)
+                            std::uint64_t sample, std::uint32_t before,
+                            std::uint64_t dataset_size) {
+  constexpr std::uint32_t kSubstitution = 0xFFFF;
+  return base::PhiloxStream(seed, epoch, sample,
+                            static_cast<std::uint16_t>(kSubstitution - before))
       .UniformInt(dataset_size);
 }
 
@@ -145,13 +149,13 @@ bool InFlightBatches::Substitute(PendingSample& pending,
     return false;
   }
   if (pending.substitutions == kMaxSubstitutions) return false;
-  ++pending.substitutions;
+  const std::uint32_t before = pending.substitutions++;
   // A list may leave out what is not to be seen: validation samples, say.
   const sampler::EpochOrder& order = pending.batch->epochs->current;
   const std::uint64_t choice =
       order.is_listed() ? order.samples() : dataset_size_;
-  const std::uint64_t chosen =
-      SubstituteFor(seed_, pending.batch->key.epoch, pending.id, choice);
+  const std::uint64_t chosen = SubstituteFor(seed_, pending.batch->key.epoch,
+                                             pending.id, before, choice);
   pending.id = order.is_listed() ? order.SampleAt(chosen) : chosen;
   put_back_.push_back(&pending);
   return true;

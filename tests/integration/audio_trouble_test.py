@@ -32,8 +32,19 @@ def test_another_file(shared_daemon, good):
 
 def test_the_first_file_is_another(shared_daemon, good):
     (good / "00.flac").write_bytes(b"these are words, and no audio at all")
+    text = refusal(forebay.DataError, good)
+    assert text.startswith(f"sample 0 of {good}: 00.flac: is no WAV")
+    with open_audio(good, on_error="substitute", batch_size=6,
+                    transform={"audio": T.RandomWindow(100)}) as loader:
+        batch, = loader
+        assert batch.audio.shape == (6, 100, 1)
+
+
+def test_all_files_are_others(shared_daemon, good):
+    for path in good.iterdir():
+        path.write_bytes(b"these are words, and no audio at all")
     with pytest.raises(forebay.DataError, match="sample 0 of .*: 00.flac: is no WAV"):
-        open_audio(good)
+        open_audio(good, on_error="substitute")
 
 
 @pytest.mark.parametrize("suffix", ["flac", "ogg", "opus", "mp3"])
@@ -77,7 +88,7 @@ def test_a_clip_with_more_channels(shared_daemon, good):
     save(good / "04.flac", clip(4, channels=2))
     text = refusal(forebay.InvalidArgument, good)
     assert "04.flac" in text
-    assert "has 2 channels, but sample 0 has 1, as all must" in text
+    assert "has 2 channels, but the first one has 1, as all must" in text
     assert "ToMono" in text
 
 

@@ -228,6 +228,19 @@ def test_substitution_is_the_same_every_time_and_counted(folder):
             numpy.testing.assert_array_equal(run[epoch][0], images)
 
 
+def test_substitutes_are_drawn_until_one_is_whole(shared_daemon, photos, tmp_path):
+    """Corrupt samples that stood in for one another came again and again."""
+    (tmp_path / "few" / "all").mkdir(parents=True)
+    names = [tmp_path / "few" / "all" / f"{number}.jpg" for number in range(3)]
+    for path in names:
+        path.write_bytes((photos / BAD).read_bytes())
+    truncate(names[1])
+    for seed in range(40):
+        with open_loader(tmp_path / "few", shuffle=True, seed=seed, batch_size=3,
+                         on_error="substitute") as loader:
+            assert set(contents(loader)[1]) == {0, 2}
+
+
 def test_deleted_files_are_not_substituted(folder):
     with open_loader(folder, depth=1, on_error="substitute") as loader:
         iterator = iter(loader)

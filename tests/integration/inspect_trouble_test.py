@@ -128,6 +128,9 @@ def test_one_line_where_nothing_can_be_written_or_found(photos, tmp_path):
             ("$0 inspect $1 >&-", None),
             ("mkdir gone && cd gone && rmdir ../gone && $0 inspect .",
              ".: the working directory was removed"),
+            ("$0 inspect /proc/self/mem", "/proc/self/mem: Input/output error"),
+            ("ln -s nowhere link && $0 inspect $PWD/link",
+             f"{tmp_path}/link: is a link to nowhere, which does not exist"),
             ("FOREBAY_LIBRARY=/nowhere $0 inspect $1", "cannot load /nowhere: ")):
         done = subprocess.run(
             ["bash", "-c", script, FOREBAYCTL, photos], cwd=tmp_path, timeout=PATIENCE,

@@ -147,6 +147,30 @@ def test_arguments_are_checked(shared_daemon, tmp_path):
         forebay.DataLoader([1, 2], ragged="pad")
 
 
+@pytest.mark.parametrize("dtype, padding, says", [
+    ("uint8", -100, "whole numbers from 0 to 255"),
+    ("int32", 2**40, "whole numbers from -2147483648 to 2147483647"),
+    ("int64", 0.5, "whole numbers from"),
+    ("int16", float("nan"), "whole numbers from -32768 to 32767"),
+    ("float16", 70000, "numbers up to 65504"),
+    ("float64", 10**400, "numbers up to 1.79769e+308"),
+    ("float32", float("-inf"), None),
+    ("int16", numpy.int64(-1), None),
+    ("float32", numpy.float32(0.5), None),
+])
+def test_padding_fits_the_dtype(shared_daemon, tmp_path, dtype, padding, says):
+    path = write_tar(tmp_path / "a.tar", arrays_of([2, 4], dtype=dtype))
+    with open_tar(path, ("npy",), framework="numpy", ragged="pad",
+                  padding_value=padding, batch_size=2) as loader:
+        if says is None:
+            assert next(iter(loader)).npy.values[0, 3] == padding
+            return
+        with pytest.raises(forebay.InvalidArgument) as caught:
+            next(iter(loader))
+    assert str(caught.value).startswith(
+        f"padding_value={padding!r} does not fit the field npy, which has {says}")
+
+
 def test_batches_are_private_and_stay(shared_daemon, tmp_path, lengths):
     arrays = arrays_of(lengths)
     path = write_tar(tmp_path / "a.tar", arrays)
@@ -237,7 +261,7 @@ def test_only_the_first_axis_may_differ(shared_daemon, tmp_path):
         path = write_tar(tmp_path / "a.tar",
                          [numpy.ones((3, 2), "f4"), odd, numpy.ones((99, 2), "f4")])
         assert refusal(forebay.InvalidArgument, path) == (
-            start + f"{found}, but that of sample 0 is of float32 (n, 2), as all "
+            start + f"{found}, but that of the first one is of float32 (n, 2), as all "
             "must be")
 
 
@@ -247,7 +271,7 @@ def test_arrays_without_a_first_axis_are_of_one_shape(shared_daemon, tmp_path):
         path = write_tar(tmp_path / "a.tar", [first, numpy.ones((99, 2), "f4")])
         assert refusal(forebay.InvalidArgument, path) == (
             f"sample 1 (0001) of {tmp_path}: a.tar: npy: is an array of float32 "
-            f"(99, 2), but that of sample 0 is of {shown}, as all must be")
+            f"(99, 2), but that of the first one is of {shown}, as all must be")
 
 
 def test_two_ragged_fields(shared_daemon, tmp_path):

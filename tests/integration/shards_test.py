@@ -292,7 +292,7 @@ def test_arrays_of_other_types_are_refused(shared_daemon, tmp_path):
     assert refusal(forebay.InvalidArgument, path, ("npy",), transform=None,
                    batch_size=1) == (
         f"sample 1 (2) of {tmp_path}: arrays.tar: npy: is an array of float32 "
-        "(3, 2), but that of sample 0 is of float32 (2, 3), as all must be")
+        "(3, 2), but that of the first one is of float32 (2, 3), as all must be")
     write_python_tar(path, [("1.npy", npy((2,), ">f4"))])
     assert refusal(forebay.Unsupported, path, ("npy",), transform=None) == (
         f"sample 0 (1) of {tmp_path}: arrays.tar: npy: is a big-endian .npy file, "

@@ -6,6 +6,7 @@ import struct
 import pytest
 
 import forebay
+from forebay import transforms as T
 from stale_files_test import (chmodded, linked, renamed, rewritten,
                               set_to_its_own_time)
 from tfrecord_test import (EXAMPLES, FIELDS, GOLDEN, epoch, frame, masked,
@@ -51,6 +52,31 @@ def test_a_record_that_is_damaged_is_named(good):
     with open_records(good, fields="bytes", on_error="substitute") as loader:
         batch = next(iter(loader))
     assert sorted(batch.record)[0] == b"first" and b"second" not in batch.record
+
+
+def test_a_damaged_first_record_hides_no_others(tmp_path):
+    """Fields are guessed of the first records that are whole."""
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes((GOLDEN / "examples-00000-of-00002.tfrecord").read_bytes())
+    whole = forebay.inspect(path, verify=True)
+    spoil(path, 12 + 5)
+    found = forebay.inspect(path, verify=True)
+    assert [(field["name"], field["kind"]) for field in found.fields] == [
+        (field["name"], field["kind"]) for field in whole.fields]
+    assert (found.verification.broken, found.samples) == (1, whole.samples)
+    with open_records(path, on_error="substitute",
+                      transform=T.RandomResizedCrop(8)) as loader:
+        assert sum(len(batch.sample_ids) for batch in loader) == whole.samples
+        assert loader.stats()["samples_substituted"] == 1
+
+
+def test_all_records_are_damaged(tmp_path):
+    path = write(tmp_path / "a.tfrecord", [b"x", b"y"])
+    for record in (0, 1):
+        spoil(path, 12 + record * 17)
+    assert refusal(forebay.DataError, path) == (
+        f"{tmp_path}: a.tfrecord: the record at byte 0: is damaged: the checksum of "
+        "the record does not match")
 
 
 @pytest.mark.parametrize("length", [2**63, 2**64 - 1, 2**64 - 17, 2**62])

@@ -92,7 +92,7 @@ def test_what_is_wrong_is_named(shared_daemon, tmp_path):
         next(batches)
         with pytest.raises(forebay.InvalidArgument) as why:
             next(batches)
-    assert ("is an array of uint16 (19, 17, 3), but that of sample 0 is of uint16 "
+    assert ("is an array of uint16 (19, 17, 3), but that of the first one is of uint16 "
             "(37, 23), as all must be") in str(why.value)
     damaged = bytearray((GOLDEN / "uint16_lzw.tif").read_bytes())
     damaged[40:60] = bytes(20)

@@ -119,6 +119,16 @@ def test_any_name_leaves_the_message_whole(tmp_path):
     assert "is damaged: its CRC-32 is" in text
 
 
+@pytest.mark.usefixtures("shared_daemon")
+@pytest.mark.parametrize("name", ["./cat/1.png", "../cat/1.png", "cat/../dog/1.png",
+                                  "cat//1.png"])
+def test_paths_that_mean_other_folders_make_no_class(tmp_path, name):
+    path = pack(tmp_path / "a.zip", [(name, png()), ("cat/2.png", png())])
+    assert refusal(forebay.Unsupported, path) == (
+        f"{path}: the image {name} has a path that is not read, with a part "
+        "that is empty, . or ..")
+
+
 def zeros(path, size, **arguments):
     """An archive of an image, and of another that is a thousand times as long as
     it is there."""

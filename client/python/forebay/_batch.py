@@ -299,7 +299,7 @@ class Wrapper:
             names.append(field.name.decode(errors="replace"))
             if field.row_splits_offset and field.kind == _native.ARRAY:
                 make = _ragged.maker(
-                    self._ragged, self._maker, field.dtype, shape[1:],
+                    self._ragged, self._maker, names[-1], field.dtype, shape[1:],
                     numbers.shape[0], field.row_splits_offset, self._gpu)
             elif field.row_splits_offset:
                 make = _varying.maker(

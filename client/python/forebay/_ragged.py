@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import struct
+import sys
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from . import _gpu, _native, errors
@@ -44,13 +47,15 @@ class Form(NamedTuple):
     padding: float
 
 
-def form(name: Optional[str], padding: float, framework: str) -> Form:
+def form(name: Optional[str], padding: Any, framework: str) -> Form:
     """Checks DataLoader's arguments `ragged` and `padding_value`.
 
     Raises:
       errors.InvalidArgument: one of them is none.
       errors.Unsupported: this framework has no such form.
     """
+    if not isinstance(padding, bool) and isinstance(padding, numbers.Real):
+        padding = getattr(padding, "item", lambda: padding)()  # NumPy's
     if isinstance(padding, bool) or not isinstance(padding, (int, float)):
         raise errors.InvalidArgument(
             f"padding_value must be a number, not {padding!r}")
@@ -78,7 +83,33 @@ def _check_nested(framework: str) -> None:
             f'{torch.__version__}: use "offsets" or "pad"')
 
 
-def maker(way: Form, view: Callable, dtype: int, shape: tuple, count: int,
+_WHOLE = {_native.BOOL: (0, 1), _native.UINT8: (0, 2**8 - 1),
+          _native.UINT16: (0, 2**16 - 1), _native.UINT32: (0, 2**32 - 1),
+          _native.UINT64: (0, 2**64 - 1), _native.INT8: (-2**7, 2**7 - 1),
+          _native.INT16: (-2**15, 2**15 - 1), _native.INT32: (-2**31, 2**31 - 1),
+          _native.INT64: (-2**63, 2**63 - 1)}
+_LARGEST = {_native.FLOAT16: 65504.0, _native.BFLOAT16: 3.3895313892515355e38,
+            _native.FLOAT32: 3.4028234663852886e38}
+
+
+def _check_padding(padding: float, name: str, dtype: int) -> None:
+    if dtype in _WHOLE:
+        least, most = _WHOLE[dtype]
+        fits = padding == padding and least <= padding <= most and (
+            padding == math.floor(padding))
+        what = f"whole numbers from {least} to {most}"
+    else:
+        largest = _LARGEST.get(dtype, sys.float_info.max)
+        fits = (padding != padding or abs(padding) == math.inf
+                or abs(padding) <= largest)
+        what = f"numbers up to {largest:g}"
+    if not fits:
+        raise errors.InvalidArgument(
+            f"padding_value={padding!r} does not fit the field {name}, which has "
+            f"{what}")
+
+
+def maker(way: Form, view: Callable, name: str, dtype: int, shape: tuple, count: int,
           splits_offset: int, gpu: Optional[_gpu.Gpu]) -> Callable:
     """A function of (memory, offset) that makes a batch's arrays of a field.
 
@@ -87,12 +118,17 @@ def maker(way: Form, view: Callable, dtype: int, shape: tuple, count: int,
     Args:
       way: how.
       view: the framework: see _batch.py.
+      name: of the field.
       dtype: of the arrays.
       shape: of what lies at one index of the first axis.
       count: of samples.
       splits_offset: of the row splits in the memory.
       gpu: to which torch's tensors go; None leaves them on the host.
+
+    Raises:
+      errors.InvalidArgument: the padding does not fit the dtype.
     """
+    _check_padding(way.padding, name, dtype)
     move = _same if gpu is None else gpu.move
     unpack = struct.Struct(f"={count + 1}q").unpack
     view_splits = view(_native.INT64, (count + 1,), True)

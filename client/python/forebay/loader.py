@@ -123,7 +123,7 @@ class DataLoader:
         "offsets" (`forebay.Ragged`), "pad" (`forebay.Padded`), "nested" (a jagged
         tensor; torch 2.2 or newer) or "list". None: "offsets" for torch, else "list".
         With device=, torch's tensors are copied there by this process.
-      padding_value: of "pad".
+      padding_value: of "pad", a number that the fields' dtypes have. Default: 0.
       bucket_by, max_tokens, max_seconds: by samples' lengths: client/lengths.md.
       on_error: "raise" ends the epoch at a corrupt sample; "substitute" takes
         another in its place, the same in every run, and counts it.

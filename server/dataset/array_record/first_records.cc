@@ -31,7 +31,8 @@ class Start {
         memory_(memory),
         stop_(stop) {}
 
-  // Has no records if the file has none.
+  // Has no records if the file has none. Chunks that are damaged are passed
+  // over, unless all are.
   absl::StatusOr<FirstRecords> Read() const {
     auto finder = FooterFinder::Create(file_.version.size, 0, &memory_);
     if (!finder.ok()) return Named(finder.status());
@@ -42,6 +43,7 @@ class Start {
       memory_.Shrink(storage::HeldBytes(wanted->length));
     }
     FirstRecords found;
+    absl::Status damaged;  // of the first chunk that is
     std::uint64_t left = kMostBytes;
     while (found.records.size() < kMostRecords) {
       const auto chunk = finder->found()->Next();
@@ -49,10 +51,13 @@ class Start {
       if (!chunk->has_value()) break;
       const std::uint64_t bytes =
           (*chunk)->end - (*chunk)->begin + (*chunk)->decoded_bytes;
-      if (!found.records.empty() && bytes > left) break;
-      FOREBAY_RETURN_IF_ERROR(Add(**chunk, &found));
+      if (left < kMostBytes && bytes > left) break;
+      const absl::Status added = Add(**chunk, &found);
+      if (!added.ok() && !absl::IsDataLoss(added)) return added;
+      damaged.Update(added);
       left -= std::min(left, bytes);
     }
+    if (found.records.empty() && !damaged.ok()) return damaged;
     return found;
   }
 

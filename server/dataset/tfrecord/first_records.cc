@@ -124,8 +124,11 @@ class Start {
     return length + kFrameBytes;
   }
 
-  absl::Status TakeRecords(absl::Span<const std::uint8_t> bytes,
+  // Damaged ones are passed over, unless all are.
+  absl::Status TakeRecords(absl::Span<const std::uint8_t> all,
                            FirstRecords* records) const {
+    absl::Status damaged;  // of the first such
+    absl::Span<const std::uint8_t> bytes = all;
     while (bytes.size() >= kFrameBytes &&
            records->payloads.size() < kMostRecords) {
       const auto length = LengthOf(bytes);
@@ -133,10 +136,14 @@ class Start {
       if (!length.ok() || *length > bytes.size() - kFrameBytes) break;
       const auto payload = PayloadOf(bytes.first(*length + kFrameBytes));
       if (payload.ok()) records->payloads.push_back(*payload);
-      if (!payload.ok() && records->payloads.empty()) return payload.status();
+      if (!payload.ok() && damaged.ok()) {
+        damaged = base::Annotate(
+            payload.status(),
+            absl::StrCat("the record at byte ", all.size() - bytes.size()));
+      }
       bytes.remove_prefix(*length + kFrameBytes);
     }
-    return absl::OkStatus();
+    return records->payloads.empty() ? damaged : absl::OkStatus();
   }
 
   absl::StatusOr<base::Bytes> ReadBytes(std::uint64_t length) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/folder/image_tree.h"
@@ -58,6 +59,12 @@ class Builder {
 
   const FoundFile& FileOf(const Candidate& candidate) const {
     return contents_[candidate.archive].files[candidate.file];
+  }
+  // The archive's name for errors, which name the only one anyway.
+  std::string NameOf(const Candidate& candidate) const {
+    return archives_.size() == 1
+               ? ""
+               : absl::StrCat(archives_[candidate.archive].name, ": ");
   }
   // The path below the folder.
   std::string_view PathOf(const Candidate& candidate) const {
@@ -175,6 +182,15 @@ std::uint16_t Builder::SlackOf(const Candidate& candidate) const {
       end < least ? 0 : std::min(end - least, kLongestExtra));
 }
 
+// Whether none of its parts means another folder than the name of one.
+bool IsPlainPath(std::string_view path) {
+  for (const absl::string_view part :
+       absl::StrSplit(absl::string_view(path.data(), path.size()), '/')) {
+    if (part.empty() || part == "." || part == "..") return false;
+  }
+  return true;
+}
+
 absl::Status Builder::AddImage(const Candidate& candidate,
                                const ZipIndexParts& parts) {
   const FoundFile& file = FileOf(candidate);
@@ -188,9 +204,15 @@ absl::Status Builder::AddImage(const Candidate& candidate,
   }
   FOREBAY_ASSIGN_OR_RETURN(const bool is_sample, tree_.Add(image));
   if (!is_sample) return absl::OkStatus();
+  if (!IsPlainPath(image.name)) {
+    return absl::UnimplementedError(absl::StrCat(
+        NameOf(candidate), "the image ",
+        ShownName(absl::StrCat(prefix_, image.name)),
+        " has a path that is not read, with a part that is empty, . or .."));
+  }
   if (is_huge) {
     return absl::UnimplementedError(absl::StrCat(
-        archives_[candidate.archive].name, ": the image ",
+        NameOf(candidate), "the image ",
         ShownName(absl::StrCat(prefix_, image.name)), " takes ",
         file.compressed, " bytes, which is more than is supported"));
   }

@@ -26,7 +26,8 @@ using Bytes = absl::Span<const std::uint8_t>;
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kColors = 3;
 constexpr std::size_t kFileHeaderBytes = 14;
-constexpr std::size_t kInfoHeaderBytes = 40;  // of the usual kind
+constexpr std::size_t kInfoHeaderBytes = 40;    // of the usual kind
+constexpr std::size_t kMaskedHeaderBytes = 56;  // later ones have masks inside
 constexpr std::uint64_t kLibraryBytes = 4 << 10;
 
 std::uint32_t NumberAt(Bytes file, std::size_t offset, std::size_t bytes) {
@@ -79,8 +80,13 @@ absl::Status BmpDecoder::ReadHeader(Bytes encoded) {
       header_.colors = (header_.pixels - header_.palette) / 4;
       break;
     case 24:
-    case 32:
+    case 32: {
+      // stb_image wants the pixels right behind the header, and three masks.
+      const bool has_masks = packing == 3 && header_bytes <= kMaskedHeaderBytes;
+      if (header_.pixels > header_.palette + (has_masks ? 12 : 0))
+        return NotRead("with something between its header and its pixels");
       break;
+    }
     default:
       return NotRead(absl::StrCat("of ", header_.bits, " bits a pixel"));
   }

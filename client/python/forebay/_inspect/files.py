@@ -124,7 +124,10 @@ def open_file(path: str) -> Any:
 
 def head_of(path: str) -> bytes:
     with open_file(path) as file:
-        return file.read(magic.HEAD)
+        try:
+            return file.read(magic.HEAD)
+        except OSError as error:
+            raise errors.DataError(f"{path}: {error.strerror}") from None
 
 
 def kind_of(path: str) -> Optional[str]:

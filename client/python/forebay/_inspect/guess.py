@@ -34,6 +34,9 @@ def found_at(given: Any, autostart: bool = True) -> Found:
         return folders.found_in(path)
     if os.path.isfile(path):
         return Found(singles.readings_of(path, path), [])
+    if os.path.islink(path) and not os.path.exists(path):
+        raise errors.NotFound(
+            f"{path}: is a link to {os.readlink(path)}, which does not exist")
     if os.path.exists(path):
         raise errors.Unsupported(f"{path}: is neither a file nor a folder")
     if os.path.isfile(path + ".bin"):

@@ -63,6 +63,17 @@ TEST(NpyHeaderTest, RefusesOtherTypesByName) {
             "plain numbers can be read");
 }
 
+TEST(NpyHeaderTest, ReadsTheIntegersOfPython2) {
+  const std::string text =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L), }\n";
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(text.size());
+  file += '\0';
+  const auto header = ParseNpyHeader(AsBytes(file + text));
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->shape, (std::vector<std::uint64_t>{2, 3}));
+}
+
 TEST(NpyHeaderTest, EveryTruncationIsNoticed) {
   const std::string file = GoldenValueFile("float32.npy");
   const std::uint64_t header = *NpyHeaderBytes(AsBytes(file));

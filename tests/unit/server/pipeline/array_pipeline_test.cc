@@ -253,9 +253,10 @@ TEST(ArrayPipelineTest, NamesTheChannelsOfClipsThatDiffer) {
   const Numbers<float> mono({9, 1});
   const auto pipeline = Made(Spec(), mono.array.type, 4000);
   stereo.array.sample_rate = 8000;
-  EXPECT_EQ(pipeline->PartFor(stereo.array, {}).status().message(),
-            "has 2 channels, but sample 0 has 1, as all must: make them one by "
-            "ToMono");
+  EXPECT_EQ(
+      pipeline->PartFor(stereo.array, {}).status().message(),
+      "has 2 channels, but the first one has 1, as all must: make them one by "
+      "ToMono");
 }
 
 TEST(ArrayPipelineTest, TheRaggedAxisMayBeAny) {
@@ -276,9 +277,10 @@ TEST(ArrayPipelineTest, TheRaggedAxisMayBeAny) {
   EXPECT_EQ(ItemsOf<std::int16_t>(*turned, long_one.array).size(), 80u);
   const Numbers<std::int16_t> odd({3, 3});
   std::vector<std::uint8_t> out(turned->output().tensor.bytes);
-  EXPECT_EQ(turned->Run(odd.array, {}, absl::MakeSpan(out)).status().message(),
-            "is an array of int16 (3, 3), but that of sample 0 is of int16 "
-            "(2, n), as all must be");
+  EXPECT_EQ(
+      turned->Run(odd.array, {}, absl::MakeSpan(out)).status().message(),
+      "is an array of int16 (3, 3), but that of the first one is of int16 "
+      "(2, n), as all must be");
 }
 
 TEST(ArrayPipelineTest, ASliceBoundsWhatIsRagged) {

@@ -249,7 +249,7 @@ TEST(ArrayTransformTest, ToMonoTakesAnyChannelsOfAudio) {
   EXPECT_EQ(values(stereo), (std::vector<float>{.25F, .25F}));
   EXPECT_EQ(values(wide), (std::vector<float>{.125F}));
   const std::string said =
-      "has 4 channels, but sample 0 has 2, as all must: make them one by "
+      "has 4 channels, but the first one has 2, as all must: make them one by "
       "ToMono";
   // Neither where channels count, nor for arrays that are no audio.
   const auto turned = Made("ops { slice { start: 1 axis: 1 } } " + ops,

@@ -124,7 +124,7 @@ TEST(ClipMakerTest, NamesOtherChannels) {
   const auto made = Make(*Made({}, 1), ClipFile("2_s16.wav"));
   EXPECT_TRUE(absl::IsInvalidArgument(made.status()));
   EXPECT_THAT(std::string(made.status().message()),
-              HasSubstr("has 2 channels, but sample 0 has 1"));
+              HasSubstr("has 2 channels, but the first one has 1"));
 }
 
 TEST(ClipMakerTest, FailsAsTheDecoderDoes) {

@@ -35,7 +35,11 @@ class Arrays final : public dataset::FakeDataset {
   }
 
   std::string uri() const override { return "file:///data"; }
-  dataset::Sample At(std::uint64_t) const override { return {.object = "a"}; }
+  dataset::Sample At(std::uint64_t) const override {
+    dataset::Sample sample;
+    sample.object = "a";
+    return sample;
+  }
   void ValuesOf(std::uint64_t,
                 absl::Span<dataset::FieldValue> values) const override {
     values[0] = dataset::FieldRange{0, first_.size()};
@@ -52,7 +56,7 @@ class Arrays final : public dataset::FakeDataset {
 absl::StatusOr<std::vector<FieldType>> TypesIn(
     const Arrays& arrays, const FieldPipelines& pipelines) {
   dataset::MadeValues made;
-  return TypesOf(arrays, {}, pipelines, arrays.first(),
+  return TypesOf(arrays, {}, pipelines, {0, arrays.first()},
                  [&](std::uint64_t bytes) { return made.Add(bytes); });
 }
 
@@ -143,7 +147,11 @@ class Clips final : public dataset::FakeDataset {
   }
 
   std::string uri() const override { return "file:///data"; }
-  dataset::Sample At(std::uint64_t) const override { return {.object = "a"}; }
+  dataset::Sample At(std::uint64_t) const override {
+    dataset::Sample sample;
+    sample.object = "a";
+    return sample;
+  }
   void ValuesOf(std::uint64_t,
                 absl::Span<dataset::FieldValue> values) const override {
     values[0] = dataset::FieldRange{0, first_.size()};
@@ -153,7 +161,8 @@ class Clips final : public dataset::FakeDataset {
     dataset::MadeValues made;
     return TypesOf(
         *this, {}, pipelines,
-        {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()},
+        {0,
+         {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()}},
         [&](std::uint64_t bytes) { return made.Add(bytes); });
   }
 

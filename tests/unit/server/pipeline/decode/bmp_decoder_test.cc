@@ -62,6 +62,16 @@ TEST(BmpDecoder, FindsDamage) {
             "is a corrupt BMP image");
 }
 
+TEST(BmpDecoder, SaysThatItReadsNoGap) {
+  BmpDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("rgb24.bmp");
+  file.insert(file.begin() + 54, 6, 0);
+  file[10] += 6;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a BMP image with something between its header and its pixels, "
+            "which is not read");
+}
+
 TEST(BmpDecoder, KeepsWithinItsLimits) {
   BmpDecoder decoder{DecodeLimits{.scratch_bytes = 5000}};
   absl::Status status = decoder.Open(GoldenFile("rgb24.bmp")).status();
