@@ -63,6 +63,8 @@ def test_a_folder_of_the_home(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("argument, says", [
+    ({"extra_roots": 5}, "extra_roots must be a sequence of folders, not 5"),
+    ({"extra_roots": [5]}, "extra_roots must be a sequence of folders, not [5]"),
     ({"extra_roots": "/data"}, "extra_roots must be a sequence of folders such as "
      "['/data']"),
     ({"generator": 3}, "generator must be a torch.Generator, not 3")])

@@ -276,7 +276,12 @@ def _check_extra_roots(extra_roots, dataset):
     if isinstance(extra_roots, (str, bytes, os.PathLike)):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
-    roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
+    try:
+        roots = [os.fsencode(os.path.abspath(r)) for r in extra_roots]
+    except TypeError:
+        raise errors.InvalidArgument(
+            f"extra_roots must be a sequence of folders, not {extra_roots!r}"
+        ) from None
     place = (dataset.path if isinstance(dataset, (Manifest, *_NAMED)) else dataset)
     if roots and _paths.is_remote(place):
         raise errors.InvalidArgument(
@@ -358,5 +363,5 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
         **_lengths.options(bucket_by, max_tokens, max_seconds, batch_size, padded),
     }
     if name is not None:
-        options["name"] = str(name).encode()
+        options["name"] = str(name).encode(errors="backslashreplace")
     return options

@@ -58,10 +58,10 @@ absl::Status CheckField(const std::string& field,
 }
 
 std::string Extensions(const GroupedSample& sample) {
-  return absl::StrJoin(sample.parts, ", ",
-                       [](std::string* out, const SamplePart& part) {
-                         out->append(part.extension);
-                       });
+  return absl::StrJoin(
+      sample.parts, ", ", [](std::string* out, const SamplePart& part) {
+        out->append(part.extension.empty() ? "an empty one" : part.extension);
+      });
 }
 
 }  // namespace
