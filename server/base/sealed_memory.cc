@@ -43,20 +43,28 @@ absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
                            SizeOf(fd, std::string(what)));
   FOREBAY_ASSIGN_OR_RETURN(MemoryReservation reservation,
                            budget->Reserve(size, what));
-  return Map(fd, std::move(reservation), what);
+  // It may grow meanwhile.
+  return MapBytes(fd, size, std::move(reservation), what);
 }
 
 absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
     const Fd& fd, MemoryReservation reservation, std::string_view what) {
-  const std::string name(what);
-  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t size, SizeOf(fd, name));
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t size,
+                           SizeOf(fd, std::string(what)));
   FOREBAY_CHECK(size <= reservation.bytes());
+  return MapBytes(fd, size, std::move(reservation), what);
+}
+
+absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::MapBytes(
+    const Fd& fd, std::uint64_t size, MemoryReservation reservation,
+    std::string_view what) {
   void* data = nullptr;
   if (size > 0) {
     // Private: some kernels refuse a shared mapping of sealed memory. Reading
     // copies nothing.
     data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (data == MAP_FAILED) return ErrnoStatus(errno, "mapping " + name);
+    if (data == MAP_FAILED)
+      return ErrnoStatus(errno, "mapping " + std::string(what));
   }
   return std::shared_ptr<const SealedMemory>(new SealedMemory(
       {static_cast<const std::uint8_t*>(data), size}, std::move(reservation)));

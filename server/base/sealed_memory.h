@@ -25,7 +25,8 @@ class SealedMemory {
   // `what` it should be.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryBudget* budget, std::string_view what);
-  // As above, of memory that is already reserved: at least its bytes.
+  // As above, of a memfd of our own that nobody can make grow, and that is
+  // already reserved: at least its bytes.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryReservation reservation, std::string_view what);
   ~SealedMemory();
@@ -35,6 +36,10 @@ class SealedMemory {
   absl::Span<const std::uint8_t> bytes() const { return bytes_; }
 
  private:
+  static absl::StatusOr<std::shared_ptr<const SealedMemory>> MapBytes(
+      const Fd& fd, std::uint64_t size, MemoryReservation reservation,
+      std::string_view what);
+
   SealedMemory(absl::Span<const std::uint8_t> bytes,
                MemoryReservation reservation)
       : bytes_(bytes), reservation_(std::move(reservation)) {}

@@ -350,10 +350,11 @@ absl::StatusOr<std::uint64_t> ArrayTransform::Run(
   }
   auto bytes = parts_.back()->Run(work.array(), key, out);
   if (absl::IsDataLoss(bytes.status()) && array.sample_rate < first_rate_) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "has a sample rate of ", array.sample_rate,
-        " Hz, less than sample 0, and so becomes too long: give Resample the "
-        "least rate as lowest_freq"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("has a sample rate of ", array.sample_rate,
+                     " Hz, less than the first one, and so becomes too long: "
+                     "give Resample the "
+                     "least rate as lowest_freq"));
   }
   return bytes;
 }

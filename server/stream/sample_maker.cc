@@ -45,7 +45,7 @@ class SampleMaker::Row final : public sample::FieldTarget {
     // Other samples are as the first one, for which there is the room.
     if (!TypeOf(field).is_tiff) {
       return absl::InvalidArgumentError(
-          "is a TIFF image, but sample 0 has a .npy file, as all must");
+          "is a TIFF image, but the first one has a .npy file, as all must");
     }
     FOREBAY_ASSIGN_OR_RETURN(const pipeline::Array array,
                              pipeline::ReadTiff(file, *workspace_));

@@ -22,7 +22,7 @@ namespace forebay::stream {
 // Immutable and thread-safe, each caller with a workspace of its own. Spec,
 // layout and decoder outlive it. Computes for as long as decoding takes. Errors
 // are the samples': those of sample::DecodeFields and CachedDecoder;
-// INVALID_ARGUMENT, an array unlike sample 0's.
+// INVALID_ARGUMENT, an array unlike the first one.
 class SampleMaker {
  public:
   SampleMaker(const StreamSpec* spec, const BatchLayout* layout,

@@ -73,6 +73,15 @@ def test_a_record_that_is_damaged_is_named(good):
     assert sorted(batch.record)[0] == b"first" and b"second" not in batch.record
 
 
+def test_a_damaged_first_chunk_hides_no_others(tmp_path):
+    path = write(tmp_path / "a.array_record",
+                 [b"1" * (6 << 20), b"2" * (5 << 20), b"3"],
+                 "group_size:1,uncompressed")
+    spoil(path, path.stat().st_size // 4)
+    found = forebay.inspect(path, verify=True)
+    assert (found.verification.broken, found.samples) == (1, 3)
+
+
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("group", [1, 4])
 def test_damage_anywhere_is_told_or_without_harm(tmp_path, codec, group):

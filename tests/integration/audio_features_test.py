@@ -89,7 +89,7 @@ def test_a_lower_rate_than_the_first_ones(shared_daemon, tmp_path):
         with open_audio(tmp_path / "a", transform={"audio": transform}) as loader:
             list(loader)
     assert str(caught.value).endswith(
-        "1.wav: has a sample rate of 8000 Hz, less than sample 0, and so "
+        "1.wav: has a sample rate of 8000 Hz, less than the first one, and so "
         "becomes too long: give Resample the least rate as lowest_freq")
 
 

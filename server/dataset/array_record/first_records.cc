@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMostRecords = 64;
+constexpr std::size_t kMostDamaged = 16;  // chunks
 
 // Reads the first chunks of one file.
 class Start {
@@ -31,8 +32,8 @@ class Start {
         memory_(memory),
         stop_(stop) {}
 
-  // Has no records if the file has none. Chunks that are damaged are passed
-  // over, unless all are.
+  // Has no records if the file has none. Some chunks that are damaged are
+  // passed over.
   absl::StatusOr<FirstRecords> Read() const {
     auto finder = FooterFinder::Create(file_.version.size, 0, &memory_);
     if (!finder.ok()) return Named(finder.status());
@@ -43,21 +44,26 @@ class Start {
       memory_.Shrink(storage::HeldBytes(wanted->length));
     }
     FirstRecords found;
-    absl::Status damaged;  // of the first chunk that is
+    absl::Status damage;  // the first
+    std::size_t damaged = 0;
     std::uint64_t left = kMostBytes;
-    while (found.records.size() < kMostRecords) {
+    while (found.records.size() < kMostRecords && damaged < kMostDamaged) {
       const auto chunk = finder->found()->Next();
       if (!chunk.ok()) return Named(chunk.status());
       if (!chunk->has_value()) break;
       const std::uint64_t bytes =
           (*chunk)->end - (*chunk)->begin + (*chunk)->decoded_bytes;
-      if (left < kMostBytes && bytes > left) break;
+      if (!found.records.empty() && bytes > left) break;
       const absl::Status added = Add(**chunk, &found);
       if (!added.ok() && !absl::IsDataLoss(added)) return added;
-      damaged.Update(added);
-      left -= std::min(left, bytes);
+      if (added.ok()) {
+        left -= std::min(left, bytes);
+      } else {
+        ++damaged;
+        damage.Update(added);
+      }
     }
-    if (found.records.empty() && !damaged.ok()) return damaged;
+    if (found.records.empty() && !damage.ok()) return damage;
     return found;
   }
 
@@ -80,6 +86,7 @@ class Start {
     auto chunk =
         Chunk::Read(listed.begin, bytes.span(), listed.decoded_bytes, room);
     if (!chunk.ok()) {
+      memory_.Shrink(storage::HeldBytes(listed.end - listed.begin));
       return Named(base::Annotate(chunk.status(),
                                   absl::StrCat("at byte ", listed.begin)));
     }

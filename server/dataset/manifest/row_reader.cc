@@ -14,9 +14,9 @@
 namespace forebay::dataset::manifest {
 namespace {
 
-// Copies of a row while it is parsed: texts that grow, a name and the cells, if
-// each column is asked for once.
-constexpr std::uint64_t kCopies = 6;
+// Copies of a row while it is parsed: texts that grow, and a name. Each cell
+// may keep another.
+constexpr std::uint64_t kCopies = 5;
 
 template <typename... Parts>
 absl::Status Malformed(std::uint64_t line, const Parts&... parts) {
@@ -41,14 +41,6 @@ absl::StatusOr<std::vector<std::size_t>> FindColumns(
     places.push_back(found - names.begin());
   }
   return places;
-}
-
-// How often the same column is asked for, at most.
-std::uint64_t MostAlike(const std::vector<std::string>& columns) {
-  std::ptrdiff_t most = 1;
-  for (const std::string& column : columns)
-    most = std::max(most, std::count(columns.begin(), columns.end(), column));
-  return static_cast<std::uint64_t>(most);
 }
 
 // Takes the cells of `columns` from the text of one row. If two values have one
@@ -138,7 +130,7 @@ absl::Status ReadCsvRows(std::string_view text,
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::size_t> places,
                            FindColumns(record, reader.line(), columns));
   std::vector<Cell> cells(columns.size());
-  std::uint64_t counted = 0;  // bytes, of the cells
+  std::vector<std::size_t> counted(columns.size());  // bytes, of each cell
   for (;;) {
     FOREBAY_ASSIGN_OR_RETURN(const bool more, reader.Next(&record));
     if (!more) return absl::OkStatus();
@@ -148,15 +140,14 @@ absl::Status ReadCsvRows(std::string_view text,
                        ", but there are ", count, " columns");
     }
     // Copies, since a column may be asked for twice.
-    std::uint64_t bytes = 0;
-    for (const std::size_t place : places) bytes += record[place].size();
-    if (bytes > counted) {
-      const absl::Status grown = memory.Grow(bytes - counted);
-      if (!grown.ok())
-        return base::Annotate(grown, absl::StrCat("line ", reader.line()));
-      counted = bytes;
-    }
     for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::size_t bytes = record[places[i]].size();
+      if (bytes > counted[i]) {
+        const absl::Status grown = memory.Grow(bytes - counted[i]);
+        if (!grown.ok())
+          return base::Annotate(grown, absl::StrCat("line ", reader.line()));
+        counted[i] = bytes;
+      }
       cells[i] = record[places[i]];
     }
     FOREBAY_RETURN_IF_ERROR(take(reader.line(), absl::MakeSpan(cells)));
@@ -167,7 +158,7 @@ absl::Status ReadJsonRows(std::string_view text,
                           const std::vector<std::string>& columns,
                           base::WorkingMemory& memory, const RowTaker& take) {
   std::vector<Cell> cells(columns.size());
-  const std::uint64_t copies = kCopies - 1 + MostAlike(columns);
+  const std::uint64_t copies = kCopies + columns.size();
   std::size_t longest = 0;  // bytes of the longest row
   for (std::uint64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -124,7 +124,7 @@ class Start {
     return length + kFrameBytes;
   }
 
-  // Damaged ones are passed over, unless all are.
+  // Damaged ones are passed over, unless there are no others in what was read.
   absl::Status TakeRecords(absl::Span<const std::uint8_t> all,
                            FirstRecords* records) const {
     absl::Status damaged;  // of the first such

@@ -34,14 +34,25 @@ def found_at(given: Any, autostart: bool = True) -> Found:
         return folders.found_in(path)
     if os.path.isfile(path):
         return Found(singles.readings_of(path, path), [])
-    if os.path.islink(path) and not os.path.exists(path):
-        raise errors.NotFound(
-            f"{path}: is a link to {os.readlink(path)}, which does not exist")
     if os.path.exists(path):
         raise errors.Unsupported(f"{path}: is neither a file nor a folder")
     if os.path.isfile(path + ".bin"):
         return Found(singles.readings_of(path + ".bin", path + ".bin"), [])
+    if os.path.islink(path):
+        raise _dangling(path)
     raise errors.NotFound(f"{path}: does not exist{_hint(path)}")
+
+
+def _dangling(path: str) -> errors.ForebayError:
+    """The error of a link that leads to nothing that can be read."""
+    try:
+        os.stat(path)
+        why = "was made just now"
+    except FileNotFoundError:
+        why = "does not exist"
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+    return errors.NotFound(f"{path}: is a link to {os.readlink(path)}, which {why}")
 
 
 def _pattern(path: str) -> Found:

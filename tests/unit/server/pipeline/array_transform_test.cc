@@ -202,9 +202,10 @@ TEST(ArrayTransformTest, AClipsOwnRateCounts) {
   EXPECT_EQ(made->LongestFrom(11), 6u);
   std::vector<std::uint8_t> out(200);
   EXPECT_EQ(*RunOn(*made, fast, &out), 200u);
-  EXPECT_EQ(RunOn(*made, slow, &out).status().message(),
-            "has a sample rate of 4000 Hz, less than sample 0, and so becomes "
-            "too long: give Resample the least rate as lowest_freq");
+  EXPECT_EQ(
+      RunOn(*made, slow, &out).status().message(),
+      "has a sample rate of 4000 Hz, less than the first one, and so becomes "
+      "too long: give Resample the least rate as lowest_freq");
   const auto any = Made("ops { resample { new_freq: 8000 lowest_freq: 4000 } }",
                         fast.array.type, 400, 16000);
   EXPECT_EQ(any->output().tensor.shape, (Shape{200}));
