@@ -4,8 +4,8 @@ import os
 import pathlib
 import signal
 
-# Between deaths. No sample is in the making for as long as three of them take: one
-# that three workers died of is an error.
+# Between deaths, as long as samples take some time. None is in the making for as long
+# as three of them take: one that three workers died of is an error.
 _BATCHES_APART = 9
 
 
@@ -58,15 +58,16 @@ def descendants(pid):
 class WorkerKiller:
     """Kills workers of this process's loaders now and then."""
 
-    def __init__(self, chance):
-        """`chance` is a random.Random."""
+    def __init__(self, chance, apart=_BATCHES_APART):
+        """`chance` is a random.Random, `apart` the batches between deaths at least."""
         self._chance = chance
+        self._apart = apart
         self._since = 0  # the last death, in batches
 
     def note_batch(self):
         """Counts a batch that the trainer got; perhaps kills a worker."""
         self._since += 1
-        if self._since >= _BATCHES_APART and self._chance.random() < 0.3:
+        if self._since >= self._apart and self._chance.random() < 0.3:
             victims = workers(os.getpid())
             if victims:
                 os.kill(self._chance.choice(victims), signal.SIGKILL)
