@@ -119,7 +119,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
       });
 }
 
-// As above, of the first sample that is not damaged.
+// As above, of the first sample that is not damaged, of kMostTried.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const stream::ImagePipelines& images,
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,

@@ -257,7 +257,7 @@ TEST_F(ShardScanTest, Stops) {
   EXPECT_LE(source_.reads, 4u);
 }
 
-// Nobody may take what was found so far for all.
+// An index of some shards would pass for one of all.
 TEST_F(ShardScanTest, StopsBeforeAShardIsBegun) {
   std::stop_source stop;
   ShardScanOptions options;
