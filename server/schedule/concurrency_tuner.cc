@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "server/base/check.h"
 
@@ -13,8 +14,8 @@ constexpr std::int64_t kMillis = 1'000'000;
 // after two latencies.
 constexpr std::int64_t kSettleNanos = 100 * kMillis;
 constexpr std::int64_t kWindowNanos = 300 * kMillis;
-// The longest wait for the requests of a higher limit to end.
-constexpr std::int64_t kDrainNanos = 3'000 * kMillis;
+// The longest wait until so many requests are in flight as a new limit says.
+constexpr std::int64_t kReachNanos = 3'000 * kMillis;
 constexpr std::int64_t kMaxLatencyNanos = 1'000 * kMillis;
 
 // The exponent of the utility, rate / limit^kDislike.
@@ -36,7 +37,10 @@ constexpr int kHoldsAfterRefusals = 12;
 }  // namespace
 
 ConcurrencyTuner::ConcurrencyTuner(const ConcurrencyTunerOptions& options)
-    : options_(options), limit_(options.initial), base_(options.initial) {
+    : options_(options),
+      limit_(options.initial),
+      allowed_(options.initial),
+      base_(options.initial) {
   FOREBAY_CHECK(options.min > 0 && options.min <= options.initial &&
                 options.initial <= options.max);
 }
@@ -48,9 +52,8 @@ void ConcurrencyTuner::OnSample(const ConcurrencySample& sample) {
   }
   if (IsRefused(sample)) return BackOff(sample);
   if (!settled_) {
-    const bool drained = sample.in_flight <= static_cast<std::size_t>(limit_) ||
-                         sample.now_nanos >= drain_deadline_nanos_;
-    if (sample.now_nanos >= settles_nanos_ && drained) BeginWindow(sample);
+    if (sample.now_nanos >= settles_nanos_ && IsReached(sample))
+      BeginWindow(sample);
     return;
   }
   if (sample.starved) return BeginWindow(sample);
@@ -59,6 +62,19 @@ void ConcurrencyTuner::OnSample(const ConcurrencySample& sample) {
   if (nanos < std::max(kWindowNanos, 3 * latency)) return;
   const auto bytes = static_cast<double>(sample.delivered - window_.delivered);
   Judge(bytes / (static_cast<double>(nanos) * 1e-9), sample);
+}
+
+void ConcurrencyTuner::OnAnswer() {
+  steps_ = !steps_;
+  if (steps_) return;
+  if (allowed_ < limit_) ++allowed_;
+  if (allowed_ > limit_) --allowed_;
+}
+
+bool ConcurrencyTuner::IsReached(const ConcurrencySample& sample) const {
+  return sample.now_nanos >= deadline_nanos_ ||
+         (allowed_ == limit_ &&
+          sample.in_flight <= static_cast<std::size_t>(limit_));
 }
 
 void ConcurrencyTuner::MoveTo(int limit, Stage stage,
@@ -70,7 +86,7 @@ void ConcurrencyTuner::MoveTo(int limit, Stage stage,
   settled_ = false;
   const std::int64_t latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
   settles_nanos_ = sample.now_nanos + std::max(kSettleNanos, 2 * latency);
-  drain_deadline_nanos_ = sample.now_nanos + kDrainNanos;
+  deadline_nanos_ = sample.now_nanos + kReachNanos;
   refusals_since_ = sample;
 }
 
@@ -101,9 +117,11 @@ void ConcurrencyTuner::Judge(double rate, const ConcurrencySample& sample) {
   switch (stage_) {
     case Stage::kRamp:
       if (base_rate_ > 0 && rate < base_rate_ * kRampGain) {
+        if (!std::exchange(doubted_, true)) return BeginWindow(sample);
         holds_left_ = 1;
         return MoveTo(base_, Stage::kHold, sample);
       }
+      doubted_ = false;
       base_ = limit_;
       base_rate_ = rate;
       if (limit_ < options_.max)

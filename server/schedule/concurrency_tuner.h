@@ -31,11 +31,17 @@ struct ConcurrencySample {
 // The utility of a limit is rate / limit^a with a small a: twice as many
 // requests must bring at least 4 % more bytes a second. So the tuner fills a
 // link on which more requests bring more, and does not overload one that is
-// full. The limit first doubles for as long as that pays. Then the tuner tries
-// a limit a quarter higher or lower now and then, between two measurements of
-// the current one. It takes the other limit if that is better; if neither is,
-// trials become rarer. While many answers are refusals, the limit shrinks, and
-// trials wait.
+// full. The limit first doubles until two measurements say that this does not
+// pay: one may have been disturbed, and smaller steps take much longer. Then
+// the tuner tries a limit a quarter higher or lower now and then, between two
+// measurements of the current one. It takes the other limit if that is better;
+// if neither is, trials become rarer. While many answers are refusals, the
+// limit shrinks, and trials wait.
+//
+// A new limit is approached by one request at every other answer. A sudden
+// change would make a gap or a crowd of requests, which lasts: where one
+// request leads to the next, small answers wait behind the bytes of the crowd,
+// and then the link waits for what they led to.
 //
 // Each measurement first lets a new limit take effect. It begins anew if there
 // were too few requests: an idle resource is not judged.
@@ -46,8 +52,13 @@ class ConcurrencyTuner {
  public:
   explicit ConcurrencyTuner(const ConcurrencyTunerOptions& options = {});
 
-  // Returns how many requests may be in flight at once.
+  // Returns how many requests should be in flight at once.
   int limit() const { return limit_; }
+  // Returns how many may be in flight now: the limit, or on the way to it.
+  int allowed() const { return allowed_; }
+
+  // Call it when a request ends.
+  void OnAnswer();
 
   // Call it every few hundredths of a second while requests are made, and once
   // when they begin anew.
@@ -61,6 +72,7 @@ class ConcurrencyTuner {
     kAfter,  // limit_ is base_ again, to be measured after the trial
   };
 
+  bool IsReached(const ConcurrencySample& sample) const;
   void MoveTo(int limit, Stage stage, const ConcurrencySample& sample);
   void BeginWindow(const ConcurrencySample& sample);
   bool IsRefused(const ConcurrencySample& sample) const;
@@ -73,9 +85,12 @@ class ConcurrencyTuner {
 
   const ConcurrencyTunerOptions options_;
   int limit_;
+  int allowed_;
+  bool steps_ = false;  // at the next answer
   Stage stage_ = Stage::kRamp;
   int base_;
   double base_rate_ = 0;  // bytes a second; 0: not measured
+  bool doubted_ = false;  // a doubled limit did not pay when last measured
   int trial_ = 0;
   double trial_rate_ = 0;
   bool upward_ = true;  // the next trial
@@ -84,10 +99,10 @@ class ConcurrencyTuner {
 
   bool began_ = false;
   bool settled_ = false;
-  std::int64_t settles_nanos_ = 0;         // not before
-  std::int64_t drain_deadline_nanos_ = 0;  // settles then whatever is in flight
-  ConcurrencySample window_;               // its beginning
-  ConcurrencySample refusals_since_;       // what refusals are counted from
+  std::int64_t settles_nanos_ = 0;    // not before
+  std::int64_t deadline_nanos_ = 0;   // settles then whatever is in flight
+  ConcurrencySample window_;          // its beginning
+  ConcurrencySample refusals_since_;  // what refusals are counted from
 };
 
 }  // namespace forebay::schedule

@@ -1,9 +1,10 @@
 """Buckets and HDFS behind a slow link: ours, and libcurl alone.
 
 Between a server and the readers is a link that adds 30 ms to each request and
-carries 100 MB/s. Ours finds out by itself how many requests at once are best,
-and is measured after 10 s; libcurl alone reads with the best of many numbers of
-connections. Then 1 % of all requests stall for 5 s. The link and the server must
+carries 100 MB/s. Ours finds out by itself how many requests at once are best;
+libcurl alone reads with the best of many numbers of connections. Both are
+measured after 10 s: requests that lead to others come to march in step, and then
+the link stands idle while all of them are on their way. Then 1 % of all requests stall for 5 s. The link and the server must
 not be what limits it: their CPU time is among the rows.
 """
 
@@ -71,10 +72,11 @@ def _ours(url, uri, options):
                      str(FOUND_SECONDS), "--seconds", str(SECONDS), *options])
 
 
-def _bare(base, query, connections, seconds):
+def _bare(base, query, connections, seconds, warm=0.5):
     return _measure([program("buckets/bare_http"), base, "--query", query,
                      "--objects", str(OBJECTS), "--connections",
-                     str(connections), "--seconds", str(seconds)])["rate"]
+                     str(connections), "--warm", str(warm),
+                     "--seconds", str(seconds)])["rate"]
 
 
 def _cpu_seconds(pid):
@@ -127,7 +129,7 @@ def measure(name, port, pid, uri, path, options=(), query="?alt=media"):
 
         calm, bare, stalling = in_turns(
             ROUNDS, lambda: ours(url),
-            lambda: _bare(url + path, query, best, SECONDS),
+            lambda: _bare(url + path, query, best, SECONDS, FOUND_SECONDS),
             lambda: ours(stalling_url))
     tuned = sorted(one["concurrency"] for one in found[url])[ROUNDS // 2]
     hedges = sum(one["hedges"] for one in found[stalling_url])

@@ -1,24 +1,18 @@
 #include "server/storage/http/engine.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "server/base/status.h"
 #include "server/storage/http/transfer.h"
 
 namespace forebay::storage::http {
 namespace {
 
 constexpr std::int64_t kMaxWaitMillis = 60'000;
-
-bool GlobalInit() {
-  static const bool done = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  return done;
-}
 
 // An option that cannot be set shows when a server's certificate is checked.
 void Trust(CURL* easy, const TrustedCertificates& trusted) {
@@ -32,40 +26,38 @@ void Trust(CURL* easy, const TrustedCertificates& trusted) {
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
     const EngineOptions& options) {
-  if (!GlobalInit()) return absl::InternalError("libcurl does not start");
-  CURLM* const multi = curl_multi_init();
-  if (multi == nullptr)
-    return absl::ResourceExhaustedError(
-        "libcurl gets no memory or descriptors to start with");
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
-                    static_cast<long>(options.kept_connections));
-  std::unique_ptr<Engine> engine(new Engine(options, multi));
+  FOREBAY_ASSIGN_OR_RETURN(auto multi,
+                           CurlMulti::Create(options.kept_connections));
+  std::unique_ptr<Engine> engine(new Engine(options, std::move(multi)));
   engine->thread_ = std::thread([raw = engine.get()] { raw->Run(); });
   // Named here, so that the thread has its name once Create returns.
   pthread_setname_np(engine->thread_.native_handle(), "forebay-net");
   return engine;
 }
 
-Engine::Engine(const EngineOptions& options, void* multi)
-    : clock_(options.clock), trusted_(options.trusted), multi_(multi) {}
+Engine::Engine(const EngineOptions& options, std::unique_ptr<CurlMulti> multi)
+    : clock_(options.clock),
+      trusted_(options.trusted),
+      multi_(std::move(multi)) {}
 
 Engine::~Engine() {
   {
     base::MutexLock lock(&mutex_);
     ending_ = true;
   }
-  curl_multi_wakeup(multi_);
+  multi_->Wake();
   thread_.join();
-  for (void* const easy : idle_) curl_easy_cleanup(easy);
-  curl_multi_cleanup(multi_);
+  for (CURL* const easy : idle_) curl_easy_cleanup(easy);
 }
 
 void Engine::Post(std::function<void()> task) {
+  bool first = false;
   {
     base::MutexLock lock(&mutex_);
+    first = posted_.empty();
     posted_.push_back(std::move(task));
   }
-  curl_multi_wakeup(multi_);
+  if (first) multi_->Wake();
 }
 
 Engine::Id Engine::Start(Request request) {
@@ -81,8 +73,7 @@ Engine::Id Engine::Start(Request request) {
   auto& transfer = transfers_[id] =
       std::make_unique<Transfer>(id, std::move(request), easy, *clock_);
   if (easy != nullptr) Trust(easy, trusted_);
-  if (over_ || easy == nullptr ||
-      curl_multi_add_handle(multi_, easy) != CURLM_OK) {
+  if (over_ || easy == nullptr || !multi_->Add(easy)) {
     stillborn_.push_back(id);
     return id;
   }
@@ -107,11 +98,9 @@ void Engine::Run() {
     if (over_) break;
     RunPosted();
     RunTimers();
-    int running = 0;
-    curl_multi_perform(multi_, &running);
+    multi_->Turn(MillisToWait());
     Collect();
     GiveUpOverdue();
-    curl_multi_poll(multi_, nullptr, 0, MillisToWait(), nullptr);
   }
   CancelAll();
 }
@@ -133,13 +122,11 @@ void Engine::RunTimers() {
 
 void Engine::Collect() {
   std::vector<std::pair<Id, CURLcode>> finished;
-  int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
-    if (message->msg != CURLMSG_DONE) continue;
+  for (auto one = multi_->NextFinished(); one.easy != nullptr;
+       one = multi_->NextFinished()) {
     void* transfer = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-    finished.emplace_back(static_cast<Transfer*>(transfer)->id(),
-                          message->data.result);
+    curl_easy_getinfo(one.easy, CURLINFO_PRIVATE, &transfer);
+    finished.emplace_back(static_cast<Transfer*>(transfer)->id(), one.code);
   }
   for (const auto& [id, code] : finished) {
     const auto found = transfers_.find(id);
@@ -194,8 +181,7 @@ std::unique_ptr<Transfer> Engine::Take(Id id) {
   if (found == transfers_.end()) return nullptr;
   std::unique_ptr<Transfer> transfer = std::move(found->second);
   transfers_.erase(found);
-  if (transfer->easy() != nullptr)
-    curl_multi_remove_handle(multi_, transfer->easy());
+  if (transfer->easy() != nullptr) multi_->Remove(transfer->easy());
   return transfer;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/storage/http/curl_multi.h"
 #include "server/storage/http/message.h"
 #include "server/storage/http/trusted_certificates.h"
 
@@ -60,7 +61,7 @@ class Engine {
   const base::Clock& clock() const { return *clock_; }
 
  private:
-  Engine(const EngineOptions& options, void* multi);
+  Engine(const EngineOptions& options, std::unique_ptr<CurlMulti> multi);
 
   void Run();
   void RunPosted();
@@ -77,9 +78,9 @@ class Engine {
 
   const base::Clock* const clock_;
   const TrustedCertificates trusted_;
-  void* const multi_;  // CURLM*
+  const std::unique_ptr<CurlMulti> multi_;
   std::unordered_map<Id, std::unique_ptr<Transfer>> transfers_;
-  std::vector<void*> idle_;    // CURL*: handles to use again
+  std::vector<CURL*> idle_;    // handles to use again
   std::vector<Id> stillborn_;  // to be answered soon
   std::multimap<std::int64_t, std::function<void()>> timers_;
   Id last_id_ = 0;

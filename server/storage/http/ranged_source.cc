@@ -193,7 +193,7 @@ void RangedSource::Dispatch() {
 
 void RangedSource::StartParts() {
   while (calls_ != nullptr &&
-         queue_.in_flight() < static_cast<std::size_t>(tuner_.limit()) &&
+         queue_.in_flight() < static_cast<std::size_t>(tuner_.allowed()) &&
          (bytes_in_flight_ < options_.max_bytes || queue_.in_flight() == 0)) {
     const std::optional<Queue::Popped> part = queue_.Pop(Now());
     if (!part.has_value()) {
@@ -296,6 +296,7 @@ void RangedSource::StartPart(const Queue::Popped& part) {
 
 void RangedSource::OnPart(const Queue::Popped& part,
                           const absl::StatusOr<Answer>& answer) {
+  tuner_.OnAnswer();
   // A failed request counts in full: how much came is unknown.
   Leave(part, LoadOf(part.item.range));
   const std::shared_ptr<Reading>& reading = part.item.reading;

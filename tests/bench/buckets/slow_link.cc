@@ -27,7 +27,6 @@
 
 #include "CLI/CLI.hpp"
 #include "server/base/fd.h"
-#include "server/schedule/token_bucket.h"
 
 namespace forebay::bench {
 namespace {
@@ -65,11 +64,7 @@ void SendPromptly(int fd) {
 class Link {
  public:
   explicit Link(const Options& options)
-      : options_(options),
-        epoll_(epoll_create1(EPOLL_CLOEXEC)),
-        tokens_(options.megabytes * 1e6, options.megabytes * 1e6 * 0.004,
-                NowNanos()),
-        random_(1) {}
+      : options_(options), epoll_(epoll_create1(EPOLL_CLOEXEC)), random_(1) {}
 
   // False: no sockets.
   bool Listen() {
@@ -110,6 +105,11 @@ class Link {
     std::string answer;  // what the client has not taken yet
   };
 
+  struct Waiting {
+    std::shared_ptr<Pair> pair;  // its server has sent something
+    std::int64_t since_nanos = 0;
+  };
+
   void Arm(int fd, std::uint32_t events, int how = EPOLL_CTL_MOD) const {
     epoll_event event = {};
     event.events = events;
@@ -142,7 +142,7 @@ class Link {
     if (found == pairs_.end()) return;
     const std::shared_ptr<Pair> pair = found->second;
     if (fd == pair->server.get())
-      waiting_.push_back(pair);
+      waiting_.push_back({pair, NowNanos()});
     else if ((events & EPOLLOUT) != 0)
       SendAnswer(pair);
     else
@@ -173,25 +173,30 @@ class Link {
     }
   }
 
-  // Those that have bytes for the link take turns.
+  // Those that have bytes for the link take turns. A wire goes on while this
+  // thread does not run: what had come by then leaves when it would have.
   void UseLink() {
-    while (!waiting_.empty() && tokens_.TryTake(kChunk, NowNanos())) {
-      const std::shared_ptr<Pair> pair = waiting_.front();
+    while (!waiting_.empty() && FreeAt() <= NowNanos()) {
+      free_nanos_ = FreeAt();
+      const std::shared_ptr<Pair> pair = waiting_.front().pair;
       waiting_.pop_front();
       if (!pair->server) continue;
       const ssize_t got =
           recv(pair->server.get(), buffer_, kChunk, MSG_DONTWAIT);
-      // Gives back the tokens that were taken and not used.
-      tokens_.Reserve(static_cast<double>(std::max<ssize_t>(got, 0)) -
-                          static_cast<double>(kChunk),
-                      NowNanos());
       if (got <= 0) {
         End(pair);
         continue;
       }
+      free_nanos_ += static_cast<std::int64_t>(static_cast<double>(got) * 1e3 /
+                                               options_.megabytes);
       pair->answer.assign(buffer_, got);
       SendAnswer(pair);
     }
+  }
+
+  // When the first that waits may use the link.
+  std::int64_t FreeAt() const {
+    return std::max(free_nanos_, waiting_.front().since_nanos);
   }
 
   void SendAnswer(const std::shared_ptr<Pair>& pair) {
@@ -214,8 +219,7 @@ class Link {
   int MillisToWait(std::int64_t now) {
     std::int64_t until = now + 1000 * kMillis;
     if (!late_.empty()) until = std::min(until, late_.begin()->first);
-    if (!waiting_.empty())
-      until = std::min(until, tokens_.ReadyAt(kChunk, now));
+    if (!waiting_.empty()) until = std::min(until, FreeAt());
     return static_cast<int>(
         std::max<std::int64_t>((until - now + kMillis - 1) / kMillis, 0));
   }
@@ -226,8 +230,8 @@ class Link {
   std::unordered_map<int, std::shared_ptr<Pair>> pairs_;
   std::multimap<std::int64_t, std::pair<std::weak_ptr<Pair>, std::string>>
       late_;
-  std::deque<std::shared_ptr<Pair>> waiting_;
-  schedule::TokenBucket tokens_;
+  std::deque<Waiting> waiting_;
+  std::int64_t free_nanos_ = 0;  // when the link has carried what it was given
   std::mt19937 random_;
   char buffer_[kChunk];
 };

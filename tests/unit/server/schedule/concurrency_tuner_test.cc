@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <iostream>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr double kTick = 0.02;  // seconds
 constexpr std::int64_t kTickNanos = 20'000'000;
+constexpr int kAnswers = 20;  // each tick
 
 // Bytes a second at so many requests at once.
 using Curve = std::function<double(int)>;
@@ -46,7 +48,7 @@ class Link {
   double Run(ConcurrencyTuner* tuner, double seconds) {
     const std::uint64_t before = sample_.delivered;
     for (double at = 0; at < seconds; at += kTick) {
-      limits_.push_back(tuner->limit());
+      limits_.push_back(tuner->allowed());
       if (static_cast<double>(limits_.size()) * kTick > latency_ + kTick)
         limits_.pop_front();
       const double factor =
@@ -54,9 +56,10 @@ class Link {
       sample_.now_nanos += kTickNanos;
       sample_.delivered +=
           static_cast<std::uint64_t>(curve_(limits_.front()) * factor * kTick);
-      sample_.answers += 20;
+      for (int i = 0; i < kAnswers; ++i) tuner->OnAnswer();
+      sample_.answers += kAnswers;
       if (capacity_ > 0 && limits_.front() > capacity_) sample_.busy += 5;
-      sample_.in_flight = tuner->limit();
+      sample_.in_flight = tuner->allowed();
       sample_.starved = starved_;
       sample_.latency_nanos = static_cast<std::int64_t>(latency_ * 1e9);
       tuner->OnSample(sample_);
@@ -123,6 +126,22 @@ TEST_P(TunerTest, FarServersTakeNoLonger) {
 TEST_P(TunerTest, NoiseDoesNoHarm) {
   for (const double noise : {0.1, 0.3})
     ExpectFound(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, noise);
+}
+
+TEST_P(TunerTest, ADisturbanceWhileTheLimitDoublesIsNotTheLinksEnd) {
+  SCOPED_TRACE(Trace());
+  const Curve curve = LatencyBound(0.06, 100e3, 200e6, 190e6);
+  for (const int disturbed : {32, 64, 128}) {
+    Link link(curve, 0.06, 0.05, GetParam());
+    ConcurrencyTuner tuner;
+    while (tuner.limit() < disturbed) link.Run(&tuner, kTick);
+    // Measured a tenth of a second later, and for three tenths.
+    link.SetCurve([&curve](int requests) { return 0.5 * curve(requests); });
+    link.Run(&tuner, 0.4);
+    link.SetCurve(curve);
+    link.Run(&tuner, 3);
+    EXPECT_GE(link.Run(&tuner, 2), 0.9 * link.Best()) << disturbed;
+  }
 }
 
 TEST_P(TunerTest, AServerThatSlowsDownUnderLoadIsSpared) {
@@ -198,6 +217,46 @@ TEST_P(TunerTest, WhatNobodyUsesIsNotJudged) {
   link.SetStarved(false);
   link.Run(&tuner, 10);
   EXPECT_GE(link.Run(&tuner, 10), 0.9 * link.Best());
+}
+
+TEST_P(TunerTest, ALimitIsApproachedByOneAtEveryOtherAnswer) {
+  SCOPED_TRACE(Trace());
+  Link link(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, 0.05, GetParam());
+  ConcurrencyTuner tuner;
+  int before = tuner.allowed();
+  for (int i = 0; i < 1000; ++i) {
+    link.Run(&tuner, kTick);
+    const int limit = tuner.limit();
+    EXPECT_LE(std::abs(tuner.allowed() - before), kAnswers / 2);
+    before = tuner.allowed();
+    tuner.OnAnswer();
+    tuner.OnAnswer();
+    EXPECT_EQ(tuner.limit(), limit);
+    EXPECT_EQ(tuner.allowed(), before + (limit > before) - (limit < before));
+    before = tuner.allowed();
+  }
+}
+
+TEST_P(TunerTest, WhatIsNotReachedIsNotMeasured) {
+  SCOPED_TRACE(Trace());
+  ConcurrencyTuner tuner;
+  ConcurrencySample sample;
+  const auto run = [&](double seconds, int answers) {
+    for (double at = 0; at < seconds; at += kTick) {
+      for (int i = 0; i < answers; ++i) tuner.OnAnswer();
+      sample.now_nanos += kTickNanos;
+      sample.delivered += 1'000'000 * tuner.allowed();
+      sample.in_flight = tuner.allowed();
+      tuner.OnSample(sample);
+    }
+  };
+  run(0.5, 0);
+  EXPECT_EQ(tuner.limit(), 32);
+  run(2.5, 0);  // none ends: a measurement would say nothing of 32
+  EXPECT_EQ(tuner.limit(), 32);
+  EXPECT_EQ(tuner.allowed(), 16);
+  run(1, 32);
+  EXPECT_GE(tuner.limit(), 64);
 }
 
 TEST_P(TunerTest, ALimitStaysWithinItsBounds) {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <functional>
 #include <future>
 #include <latch>
@@ -135,6 +137,30 @@ TEST_F(EngineTest, UsesConnectionsAgain) {
   };
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Get(To("/")).status, 200);
   EXPECT_EQ(last, 1);
+}
+
+// Connections in use do not count among those that are kept: 16 here.
+TEST_F(EngineTest, UsesMoreConnectionsThanItKeepsAgain) {
+  constexpr int kChains = 64;
+  constexpr int kRounds = 5;
+  std::barrier<> all(kChains);
+  std::atomic<int> last = 0;
+  handler_ = [&](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
+    last = std::max(last.load(), asked.connection);
+    all.arrive_and_wait();  // all are in use
+    peer.Answer(200, "", "");
+  };
+  std::latch over(kChains);
+  std::function<void(int)> ask = [&](int round) {
+    Request request = To("/");
+    request.done = [&, round](const Answer&) {
+      round < kRounds ? ask(round + 1) : over.count_down();
+    };
+    engine_->Start(std::move(request));
+  };
+  for (int i = 0; i < kChains; ++i) engine_->Post([&ask] { ask(1); });
+  over.wait();
+  EXPECT_EQ(last, kChains);
 }
 
 TEST_F(EngineTest, ManyAtOnce) {

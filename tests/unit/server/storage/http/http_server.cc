@@ -147,19 +147,32 @@ void HttpServer::Accept() {
     }
     const int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    connections_.push_back(
-        {base::Fd(fd), std::thread([this, fd, number] { Serve(fd, number); })});
+    Reap();
+    Connection& connection = connections_.emplace_back();
+    connection.fd = base::Fd(fd);
+    connection.thread = std::thread(
+        [this, &connection, number] { Serve(&connection, number); });
   }
 }
 
-void HttpServer::Serve(int fd, int number) {
+void HttpServer::Reap() {
+  connections_.remove_if([](Connection& connection) {
+    if (connection.over) connection.thread.join();
+    return connection.over;
+  });
+}
+
+void HttpServer::Serve(Connection* connection, int number) {
+  const int fd = connection->fd.get();
   std::string buffer;
   Peer peer(fd);
   while (std::optional<Asked> asked = Next(fd, &buffer)) {
     asked->connection = number;
     handler_(*asked, peer);
-    if (peer.over_) return;
+    if (peer.over_) break;
   }
+  base::MutexLock lock(&mutex_);
+  connection->over = true;
 }
 
 }  // namespace forebay::storage::http

@@ -60,10 +60,13 @@ class HttpServer {
   struct Connection {
     base::Fd fd;
     std::thread thread;
+    bool over = false;
   };
 
   void Accept();
-  void Serve(int fd, int number);
+  void Serve(Connection* connection, int number);
+  // Forgets the connections that are over.
+  void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Handler handler_;
   base::Fd listener_;

@@ -1,0 +1,161 @@
+#include "server/storage/http/curl_multi.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/base/clock.h"
+#include "server/base/status.h"
+
+namespace forebay::storage::http {
+namespace {
+
+constexpr std::int64_t kMillis = 1'000'000;
+constexpr std::size_t kEvents = 256;  // more wait for the next turn
+
+std::int64_t Now() { return base::Clock::Monotonic()->NowNanos(); }
+
+bool GlobalInit() {
+  static const bool done = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  return done;
+}
+
+// Hangups and errors count as readable: curl reads, and finds out.
+int SelectedOf(std::uint32_t events) {
+  int selected = 0;
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+    selected |= CURL_CSELECT_IN;
+  if ((events & EPOLLOUT) != 0) selected |= CURL_CSELECT_OUT;
+  if ((events & EPOLLERR) != 0) selected |= CURL_CSELECT_ERR;
+  return selected;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CurlMulti>> CurlMulti::Create(
+    int kept_connections) {
+  if (!GlobalInit()) return absl::InternalError("libcurl does not start");
+  base::Fd epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return base::ErrnoStatus(errno, "epoll");
+  base::Fd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake) return base::ErrnoStatus(errno, "eventfd");
+  epoll_event event = {.events = EPOLLIN, .data = {.fd = wake.get()}};
+  if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wake.get(), &event) != 0)
+    return base::ErrnoStatus(errno, "watching an eventfd");
+  CURLM* const multi = curl_multi_init();
+  if (multi == nullptr)
+    return absl::ResourceExhaustedError(
+        "libcurl gets no memory or descriptors to start with");
+  return std::unique_ptr<CurlMulti>(new CurlMulti(
+      multi, kept_connections, std::move(epoll), std::move(wake)));
+}
+
+CurlMulti::CurlMulti(CURLM* multi, int kept_connections, base::Fd epoll,
+                     base::Fd wake)
+    : multi_(multi),
+      kept_connections_(kept_connections),
+      epoll_(std::move(epoll)),
+      wake_(std::move(wake)) {
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &WatchCallback);
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &TimerCallback);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+}
+
+CurlMulti::~CurlMulti() { curl_multi_cleanup(multi_); }
+
+bool CurlMulti::Add(CURL* easy) {
+  if (curl_multi_add_handle(multi_, easy) != CURLM_OK) return false;
+  transfers_.insert(easy);
+  KeepConnections();
+  return true;
+}
+
+void CurlMulti::Remove(CURL* easy) {
+  if (transfers_.erase(easy) == 0) return;
+  curl_multi_remove_handle(multi_, easy);
+  KeepConnections();
+}
+
+// Curl counts the connections in use among those it keeps: with more of them
+// than its limit, it would close each when its transfer ends.
+void CurlMulti::KeepConnections() {
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
+                    kept_connections_ + static_cast<long>(transfers_.size()));
+}
+
+void CurlMulti::Turn(int millis) {
+  std::array<epoll_event, kEvents> events;
+  const int count =
+      epoll_wait(epoll_.get(), events.data(), kEvents, MillisToWait(millis));
+  int running = 0;
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[i].data.fd;
+    if (fd == wake_.get()) {
+      eventfd_t wakes = 0;
+      eventfd_read(wake_.get(), &wakes);
+      continue;
+    }
+    // Curl ignores a socket that it has closed meanwhile.
+    curl_multi_socket_action(multi_, fd, SelectedOf(events[i].events),
+                             &running);
+  }
+  if (Now() < look_nanos_) return;
+  look_nanos_ = INT64_MAX;
+  curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+}
+
+CurlMulti::Finished CurlMulti::NextFinished() {
+  int left = 0;
+  while (const CURLMsg* const message = curl_multi_info_read(multi_, &left))
+    if (message->msg == CURLMSG_DONE)
+      return {message->easy_handle, message->data.result};
+  return {};
+}
+
+void CurlMulti::Wake() const { eventfd_write(wake_.get(), 1); }
+
+int CurlMulti::MillisToWait(int millis) const {
+  if (look_nanos_ == INT64_MAX) return millis;
+  // Rounded up, so as not to wake too early and spin.
+  const std::int64_t left = (look_nanos_ - Now() + kMillis - 1) / kMillis;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(left, 0, static_cast<std::int64_t>(millis)));
+}
+
+// A socket that cannot be watched is one that nothing is heard from: its
+// transfer times out.
+void CurlMulti::Watch(curl_socket_t socket, int what) const {
+  epoll_event event = {};
+  event.data.fd = socket;
+  if (what == CURL_POLL_REMOVE) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, &event);
+    return;
+  }
+  if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
+  if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
+  // Whether epoll knows it does not depend on curl alone: closing a socket
+  // makes epoll forget it, and the next has the same number.
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0 &&
+      errno == EEXIST)
+    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event);
+}
+
+int CurlMulti::WatchCallback(CURL*, curl_socket_t socket, int what, void* multi,
+                             void*) {
+  static_cast<const CurlMulti*>(multi)->Watch(socket, what);
+  return 0;
+}
+
+int CurlMulti::TimerCallback(CURLM*, long millis, void* multi) {
+  static_cast<CurlMulti*>(multi)->look_nanos_ =
+      millis < 0 ? INT64_MAX : Now() + millis * kMillis;
+  return 0;
+}
+
+}  // namespace forebay::storage::http

@@ -1,0 +1,74 @@
+#ifndef FOREBAY_SERVER_STORAGE_HTTP_CURL_MULTI_H_
+#define FOREBAY_SERVER_STORAGE_HTTP_CURL_MULTI_H_
+
+#include <curl/curl.h>
+
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+
+#include "absl/status/statusor.h"
+#include "server/base/fd.h"
+
+namespace forebay::storage::http {
+
+// Curl's transfers, whose sockets epoll watches: what one of them costs does
+// not grow with their number, as it does where curl looks at all at each turn.
+//
+// One thread calls all but Wake, which any thread may call. The caller owns the
+// transfers' handles, and removes them before it ends one or this. Only Turn
+// blocks. Errors: Create (INTERNAL, RESOURCE_EXHAUSTED); those of transfers are
+// in Finished.
+class CurlMulti {
+ public:
+  struct Finished {
+    CURL* easy = nullptr;  // nullptr: no other has finished
+    CURLcode code = CURLE_OK;
+  };
+
+  // Keeps up to `kept_connections` open that wait for their next request,
+  // besides those that are in use.
+  static absl::StatusOr<std::unique_ptr<CurlMulti>> Create(
+      int kept_connections);
+  ~CurlMulti();
+  CurlMulti(const CurlMulti&) = delete;
+  CurlMulti& operator=(const CurlMulti&) = delete;
+
+  // Begins a transfer at the next Turn. False: no memory.
+  bool Add(CURL* easy);
+  // Drops a transfer that was added, if this was.
+  void Remove(CURL* easy);
+
+  // Waits until a transfer can go on or Wake is called, at most so long, and
+  // has curl go on with what can.
+  void Turn(int millis);
+
+  // Returns a transfer that has finished, once. Remove it next.
+  Finished NextFinished();
+
+  // Ends the Turn that waits, or the next one.
+  void Wake() const;
+
+ private:
+  CurlMulti(CURLM* multi, int kept_connections, base::Fd epoll, base::Fd wake);
+
+  void KeepConnections();
+  int MillisToWait(int millis) const;
+  void Watch(curl_socket_t socket, int what) const;
+  static int WatchCallback(CURL* easy, curl_socket_t socket, int what,
+                           void* multi, void* watched);
+  static int TimerCallback(CURLM* curl, long millis, void* multi);
+
+  CURLM* const multi_;
+  const int kept_connections_;
+  std::unordered_set<CURL*> transfers_;
+  const base::Fd epoll_;
+  const base::Fd wake_;  // an eventfd
+  // When curl wants to look, whatever its sockets do; by the monotonic clock,
+  // as curl's own timeouts are.
+  std::int64_t look_nanos_ = INT64_MAX;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_SERVER_STORAGE_HTTP_CURL_MULTI_H_
