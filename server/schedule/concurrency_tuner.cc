@@ -10,11 +10,11 @@ namespace forebay::schedule {
 namespace {
 
 constexpr std::int64_t kMillis = 1'000'000;
-// Half of a round of requests has been made at a new limit after this time, and
-// after two latencies.
+// Half of a round of requests has been made at a new limit when it has been
+// reached for this time, and for two latencies.
 constexpr std::int64_t kSettleNanos = 100 * kMillis;
 constexpr std::int64_t kWindowNanos = 300 * kMillis;
-// The longest wait until so many requests are in flight as a new limit says.
+// The longest wait until as many requests are in flight as a new limit says.
 constexpr std::int64_t kReachNanos = 3'000 * kMillis;
 constexpr std::int64_t kMaxLatencyNanos = 1'000 * kMillis;
 
@@ -52,8 +52,8 @@ void ConcurrencyTuner::OnSample(const ConcurrencySample& sample) {
   }
   if (IsRefused(sample)) return BackOff(sample);
   if (!settled_) {
-    if (sample.now_nanos >= settles_nanos_ && IsReached(sample))
-      BeginWindow(sample);
+    settled_ = Settles(sample);
+    if (settled_) BeginWindow(sample);
     return;
   }
   if (sample.starved) return BeginWindow(sample);
@@ -71,10 +71,19 @@ void ConcurrencyTuner::OnAnswer() {
   if (allowed_ > limit_) --allowed_;
 }
 
-bool ConcurrencyTuner::IsReached(const ConcurrencySample& sample) const {
-  return sample.now_nanos >= deadline_nanos_ ||
-         (allowed_ == limit_ &&
-          sample.in_flight <= static_cast<std::size_t>(limit_));
+bool ConcurrencyTuner::Settles(const ConcurrencySample& sample) {
+  if (allowed_ != limit_) {
+    if (sample.now_nanos < deadline_nanos_) return false;
+    allowed_ = limit_;  // few requests end: they are no crowd
+  }
+  if (!std::exchange(reached_, true)) {
+    const auto latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
+    settles_nanos_ = sample.now_nanos + std::max(kSettleNanos, 2 * latency);
+    deadline_nanos_ = sample.now_nanos + kReachNanos;
+  }
+  return sample.now_nanos >= settles_nanos_ &&
+         (sample.in_flight <= static_cast<std::size_t>(limit_) ||
+          sample.now_nanos >= deadline_nanos_);
 }
 
 void ConcurrencyTuner::MoveTo(int limit, Stage stage,
@@ -83,15 +92,12 @@ void ConcurrencyTuner::MoveTo(int limit, Stage stage,
   limit_ = limit;
   stage_ = stage;
   if (same) return BeginWindow(sample);
-  settled_ = false;
-  const std::int64_t latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
-  settles_nanos_ = sample.now_nanos + std::max(kSettleNanos, 2 * latency);
+  settled_ = reached_ = false;
   deadline_nanos_ = sample.now_nanos + kReachNanos;
   refusals_since_ = sample;
 }
 
 void ConcurrencyTuner::BeginWindow(const ConcurrencySample& sample) {
-  settled_ = true;
   window_ = sample;
   refusals_since_ = sample;
 }
@@ -99,12 +105,15 @@ void ConcurrencyTuner::BeginWindow(const ConcurrencySample& sample) {
 bool ConcurrencyTuner::IsRefused(const ConcurrencySample& sample) const {
   const std::uint64_t busy = sample.busy - refusals_since_.busy;
   const std::uint64_t answers = sample.answers - refusals_since_.answers;
-  // Requests of a higher limit may still be refused.
-  return settled_ && busy >= kFewRefusals && busy * kRefusalShare > answers;
+  // On the way down, requests of a higher limit may still be refused.
+  const bool counts = settled_ || allowed_ < limit_;
+  return counts && busy >= kFewRefusals && busy * kRefusalShare > answers;
 }
 
 void ConcurrencyTuner::BackOff(const ConcurrencySample& sample) {
-  base_ = std::max(options_.min, static_cast<int>(limit_ * kBackOff));
+  const int refused = std::min(limit_, allowed_);
+  base_ = std::max(options_.min, static_cast<int>(refused * kBackOff));
+  allowed_ = std::min(allowed_, base_);  // a gap is what the server asks for
   base_rate_ = 0;
   failed_ = 0;
   upward_ = true;

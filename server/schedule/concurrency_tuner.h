@@ -21,7 +21,7 @@ struct ConcurrencySample {
   std::uint64_t busy = 0;  // answers that ask for fewer requests
   std::size_t in_flight = 0;
   // Whether, at some moment since the last sample, fewer requests were wanted
-  // than the limit allows: a rate measured then says nothing of the limit.
+  // than are allowed: a rate measured then says nothing of the limit.
   bool starved = false;
   std::int64_t latency_nanos = 0;  // usual, to the first byte; 0 if unknown
 };
@@ -36,12 +36,12 @@ struct ConcurrencySample {
 // the tuner tries a limit a quarter higher or lower now and then, between two
 // measurements of the current one. It takes the other limit if that is better;
 // if neither is, trials become rarer. While many answers are refusals, the
-// limit shrinks, and trials wait.
+// limit shrinks at once, and trials wait.
 //
-// A new limit is approached by one request at every other answer. A sudden
-// change would make a gap or a crowd of requests, which lasts: where one
-// request leads to the next, small answers wait behind the bytes of the crowd,
-// and then the link waits for what they led to.
+// Any other new limit is approached by one request at every other answer, or
+// set where few come. A sudden change would make a gap or a crowd of requests,
+// which lasts: where one request leads to the next, small answers wait behind
+// the bytes of the crowd, and then the link waits for what they led to.
 //
 // Each measurement first lets a new limit take effect. It begins anew if there
 // were too few requests: an idle resource is not judged.
@@ -57,7 +57,7 @@ class ConcurrencyTuner {
   // Returns how many may be in flight now: the limit, or on the way to it.
   int allowed() const { return allowed_; }
 
-  // Call it when a request ends.
+  // Call it when a request ends that was not cancelled.
   void OnAnswer();
 
   // Call it every few hundredths of a second while requests are made, and once
@@ -72,7 +72,8 @@ class ConcurrencyTuner {
     kAfter,  // limit_ is base_ again, to be measured after the trial
   };
 
-  bool IsReached(const ConcurrencySample& sample) const;
+  // Whether the limit has taken effect.
+  bool Settles(const ConcurrencySample& sample);
   void MoveTo(int limit, Stage stage, const ConcurrencySample& sample);
   void BeginWindow(const ConcurrencySample& sample);
   bool IsRefused(const ConcurrencySample& sample) const;
@@ -99,8 +100,10 @@ class ConcurrencyTuner {
 
   bool began_ = false;
   bool settled_ = false;
-  std::int64_t settles_nanos_ = 0;    // not before
-  std::int64_t deadline_nanos_ = 0;   // settles then whatever is in flight
+  bool reached_ = false;            // as many are allowed as the limit says
+  std::int64_t settles_nanos_ = 0;  // not before, once it is reached
+  // Until then answers bring allowed_ to the limit, and requests beyond it end.
+  std::int64_t deadline_nanos_ = 0;
   ConcurrencySample window_;          // its beginning
   ConcurrencySample refusals_since_;  // what refusals are counted from
 };

@@ -23,6 +23,9 @@ def unit(name, deps = [], visibility = None, **options):
         **options
     )
 
+# Tests find GoogleTest's headers parsed.
+_PRECOMPILED = ["-include", "tests/precompiled/gtest.h"]
+
 def unit_test(name, deps, srcs = [], size = "small", **options):
     """A cc_test of NAME.cc, with GoogleTest's main().
 
@@ -37,7 +40,8 @@ def unit_test(name, deps, srcs = [], size = "small", **options):
         name = name,
         size = size,
         srcs = [name + ".cc"] + srcs,
-        deps = deps + ["//tools/bazel:gtest_main"],
+        copts = _PRECOMPILED,
+        deps = deps + ["//tests/precompiled:gtest", "//tools/bazel:gtest_main"],
         **options
     )
 
@@ -54,5 +58,6 @@ def unit_tests(name, deps, apart = [], srcs = []):
         name = name,
         size = "small",
         srcs = native.glob(["*_test.cc"], exclude = [test + ".cc" for test in apart]) + srcs,
-        deps = deps + ["//tools/bazel:gtest_main"],
+        copts = _PRECOMPILED,
+        deps = deps + ["//tests/precompiled:gtest", "//tools/bazel:gtest_main"],
     )

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "server/base/clock.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::int64_t kMillis = 1'000'000;
 constexpr std::size_t kEvents = 256;  // more wait for the next turn
+constexpr std::int64_t kNudgeNanos = 50 * kMillis;
+constexpr std::int64_t kRetryNanos = 10 * kMillis;
 
 std::int64_t Now() { return base::Clock::Monotonic()->NowNanos(); }
 
@@ -71,14 +74,19 @@ CurlMulti::~CurlMulti() { curl_multi_cleanup(multi_); }
 
 bool CurlMulti::Add(CURL* easy) {
   if (curl_multi_add_handle(multi_, easy) != CURLM_OK) return false;
-  transfers_.insert(easy);
+  transfers_.emplace(easy, 0);
+  quiet_.insert(easy);
   KeepConnections();
   return true;
 }
 
 void CurlMulti::Remove(CURL* easy) {
-  if (transfers_.erase(easy) == 0) return;
+  if (!transfers_.contains(easy)) return;
   curl_multi_remove_handle(multi_, easy);
+  // Another handle may have its address next.
+  if (transfers_.extract(easy).mapped() > 0)
+    std::erase_if(watched_, [easy](auto& one) { return one.second == easy; });
+  quiet_.erase(easy);
   KeepConnections();
 }
 
@@ -105,9 +113,31 @@ void CurlMulti::Turn(int millis) {
     curl_multi_socket_action(multi_, fd, SelectedOf(events[i].events),
                              &running);
   }
+  LookAtDue();
+  Nudge();
+}
+
+void CurlMulti::LookAtDue() {
   if (Now() < look_nanos_) return;
   look_nanos_ = INT64_MAX;
-  curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+  int running = 0;
+  // Without memory curl leaves before it says when to look next.
+  if (curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running) !=
+      CURLM_OK)
+    look_nanos_ = std::min(look_nanos_, Now() + kRetryNanos);
+}
+
+// Curl 7.88 goes on to a host's next address when it next looks at the
+// transfer, and has no socket or timer that would make it look. A pause that
+// ends does.
+void CurlMulti::Nudge() {
+  if (quiet_.empty() || Now() < nudge_nanos_) return;
+  nudge_nanos_ = Now() + kNudgeNanos;
+  const std::vector<CURL*> quiet(quiet_.begin(), quiet_.end());
+  for (CURL* const easy : quiet) {
+    curl_easy_pause(easy, CURLPAUSE_SEND);
+    curl_easy_pause(easy, CURLPAUSE_CONT);
+  }
 }
 
 CurlMulti::Finished CurlMulti::NextFinished() {
@@ -121,16 +151,23 @@ CurlMulti::Finished CurlMulti::NextFinished() {
 void CurlMulti::Wake() const { eventfd_write(wake_.get(), 1); }
 
 int CurlMulti::MillisToWait(int millis) const {
-  if (look_nanos_ == INT64_MAX) return millis;
+  const std::int64_t next =
+      quiet_.empty() ? look_nanos_ : std::min(look_nanos_, nudge_nanos_);
+  if (next == INT64_MAX) return millis;
   // Rounded up, so as not to wake too early and spin.
-  const std::int64_t left = (look_nanos_ - Now() + kMillis - 1) / kMillis;
+  const std::int64_t left = (next - Now() + kMillis - 1) / kMillis;
   return static_cast<int>(
       std::clamp<std::int64_t>(left, 0, static_cast<std::int64_t>(millis)));
 }
 
 // A socket that cannot be watched is one that nothing is heard from: its
 // transfer times out.
-void CurlMulti::Watch(curl_socket_t socket, int what) const {
+void CurlMulti::Watch(CURL* easy, curl_socket_t socket, int what) {
+  if (const auto before = watched_.extract(socket)) Count(before.mapped(), -1);
+  if (what != CURL_POLL_REMOVE) {
+    watched_.emplace(socket, easy);
+    Count(easy, 1);
+  }
   epoll_event event = {};
   event.data.fd = socket;
   if (what == CURL_POLL_REMOVE) {
@@ -146,9 +183,19 @@ void CurlMulti::Watch(curl_socket_t socket, int what) const {
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event);
 }
 
-int CurlMulti::WatchCallback(CURL*, curl_socket_t socket, int what, void* multi,
-                             void*) {
-  static_cast<const CurlMulti*>(multi)->Watch(socket, what);
+void CurlMulti::Count(CURL* easy, int sockets) {
+  const auto found = transfers_.find(easy);
+  if (found == transfers_.end()) return;
+  found->second += sockets;
+  if (found->second > 0)
+    quiet_.erase(easy);
+  else
+    quiet_.insert(easy);
+}
+
+int CurlMulti::WatchCallback(CURL* easy, curl_socket_t socket, int what,
+                             void* multi, void*) {
+  static_cast<CurlMulti*>(multi)->Watch(easy, socket, what);
   return 0;
 }
 

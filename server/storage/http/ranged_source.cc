@@ -234,7 +234,7 @@ void RangedSource::Tune() {
   sample.starved = std::exchange(starved_, false);
   sample.latency_nanos = calls_->usual_nanos();
   tuner_.OnSample(sample);
-  meter_.Look(sample.now_nanos, static_cast<std::size_t>(tuner_.limit()),
+  meter_.Look(sample.now_nanos, static_cast<std::size_t>(tuner_.allowed()),
               sample.starved);
   Dispatch();
   if (queue_.in_flight() > 0) SetTimer();

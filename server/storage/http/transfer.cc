@@ -15,6 +15,8 @@ constexpr std::size_t kErrorBodyBytes = 4096;
 // The longest body of an error that is read; longer ones end the connection.
 constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
 constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
+// Half of it for a host's first address, if there are more.
+constexpr long kConnectMillis = 10'000;
 constexpr long kReceiveBytes = 256 << 10;
 
 Failure FailureOf(CURLcode code) {
@@ -69,6 +71,9 @@ void Transfer::SetUp() {
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_CONNECTTIMEOUT_MS, kConnectMillis);
+  // No thread waits for a name that nobody asks for any more.
+  set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_BUFFERSIZE, kReceiveBytes);
   set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
   set(CURLOPT_USERAGENT, "forebay");

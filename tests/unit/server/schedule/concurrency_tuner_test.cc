@@ -237,7 +237,32 @@ TEST_P(TunerTest, ALimitIsApproachedByOneAtEveryOtherAnswer) {
   }
 }
 
-TEST_P(TunerTest, WhatIsNotReachedIsNotMeasured) {
+// Few requests end, because they are long or because nobody asks.
+TEST_P(TunerTest, ALimitIsMeasuredOnceItIsReached) {
+  SCOPED_TRACE(Trace());
+  ConcurrencyTuner tuner;
+  ConcurrencySample sample;
+  const auto run = [&](double seconds) {
+    for (double at = 0; at < seconds; at += kTick) {
+      sample.now_nanos += kTickNanos;
+      sample.delivered += 1'000'000 * tuner.allowed();
+      sample.in_flight = tuner.allowed();
+      tuner.OnSample(sample);
+    }
+  };
+  run(0.6);
+  EXPECT_EQ(tuner.limit(), 32);
+  EXPECT_EQ(tuner.allowed(), 16);
+  run(2.5);
+  EXPECT_EQ(tuner.limit(), 32);
+  run(0.5);  // none came in 3 s
+  EXPECT_EQ(tuner.limit(), 32);
+  EXPECT_EQ(tuner.allowed(), 32);
+  run(0.5);
+  EXPECT_EQ(tuner.limit(), 64);
+}
+
+TEST_P(TunerTest, RefusalsCountWhileALimitIsApproached) {
   SCOPED_TRACE(Trace());
   ConcurrencyTuner tuner;
   ConcurrencySample sample;
@@ -250,13 +275,16 @@ TEST_P(TunerTest, WhatIsNotReachedIsNotMeasured) {
       tuner.OnSample(sample);
     }
   };
-  run(0.5, 0);
-  EXPECT_EQ(tuner.limit(), 32);
-  run(2.5, 0);  // none ends: a measurement would say nothing of 32
-  EXPECT_EQ(tuner.limit(), 32);
-  EXPECT_EQ(tuner.allowed(), 16);
-  run(1, 32);
-  EXPECT_GE(tuner.limit(), 64);
+  while (tuner.limit() < 128) run(kTick, 4);
+  run(0.1, 4);
+  const int before = tuner.allowed();
+  EXPECT_LT(before, 100);
+  sample.answers += 50;
+  sample.busy += 10;
+  run(kTick, 0);
+  // Of those that there were, not of those that were to come.
+  EXPECT_LE(tuner.limit(), 0.7 * before);
+  EXPECT_EQ(tuner.allowed(), tuner.limit());
 }
 
 TEST_P(TunerTest, ALimitStaysWithinItsBounds) {

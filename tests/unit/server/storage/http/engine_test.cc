@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <functional>
@@ -146,7 +145,8 @@ TEST_F(EngineTest, UsesMoreConnectionsThanItKeepsAgain) {
   std::barrier<> all(kChains);
   std::atomic<int> last = 0;
   handler_ = [&](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
-    last = std::max(last.load(), asked.connection);
+    for (int seen = last; seen < asked.connection;)
+      if (last.compare_exchange_weak(seen, asked.connection)) break;
     all.arrive_and_wait();  // all are in use
     peer.Answer(200, "", "");
   };

@@ -1,0 +1,3 @@
+// Compiled as a header, which all tests begin with: see BUILD.bazel.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
