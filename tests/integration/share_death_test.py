@@ -14,8 +14,8 @@ from trouble import pause, until
 
 def test_the_process_outlives_the_job_that_started_it(tmp_path):
     made, key = tmp_path / "made", keyed()
-    with Job(tmp_path, key, 200, made, seconds=0.01) as first:
-        first.read()
+    with Job(tmp_path, key, 200, made, stop=0) as first:
+        first.read()  # and no more: it must not end before the other begins
         with Job(tmp_path, key, 200, made, seconds=0.01) as second:
             joined = second.read()
             first.process.kill()
