@@ -74,7 +74,7 @@ void ConcurrencyTuner::OnAnswer() {
 bool ConcurrencyTuner::Settles(const ConcurrencySample& sample) {
   if (allowed_ != limit_) {
     if (sample.now_nanos < deadline_nanos_) return false;
-    allowed_ = limit_;  // few requests end: they are no crowd
+    allowed_ = limit_;  // the rest at once: it takes too long
   }
   if (!std::exchange(reached_, true)) {
     const auto latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
@@ -89,6 +89,7 @@ bool ConcurrencyTuner::Settles(const ConcurrencySample& sample) {
 void ConcurrencyTuner::MoveTo(int limit, Stage stage,
                               const ConcurrencySample& sample) {
   const bool same = limit == limit_ && settled_;
+  down_ = limit < limit_;
   limit_ = limit;
   stage_ = stage;
   if (same) return BeginWindow(sample);
@@ -106,8 +107,8 @@ bool ConcurrencyTuner::IsRefused(const ConcurrencySample& sample) const {
   const std::uint64_t busy = sample.busy - refusals_since_.busy;
   const std::uint64_t answers = sample.answers - refusals_since_.answers;
   // On the way down, requests of a higher limit may still be refused.
-  const bool counts = settled_ || allowed_ < limit_;
-  return counts && busy >= kFewRefusals && busy * kRefusalShare > answers;
+  return (settled_ || !down_) && busy >= kFewRefusals &&
+         busy * kRefusalShare > answers;
 }
 
 void ConcurrencyTuner::BackOff(const ConcurrencySample& sample) {

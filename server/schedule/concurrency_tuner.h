@@ -40,8 +40,8 @@ struct ConcurrencySample {
 //
 // Any other new limit is approached by one request at every other answer, or
 // set where few come. A sudden change would make a gap or a crowd of requests,
-// which lasts: where one request leads to the next, small answers wait behind
-// the bytes of the crowd, and then the link waits for what they led to.
+// which lasts. For where one request leads to the next, small answers wait
+// behind the bytes of the crowd. Then the link waits for what they led to.
 //
 // Each measurement first lets a new limit take effect. It begins anew if there
 // were too few requests: an idle resource is not judged.
@@ -100,6 +100,7 @@ class ConcurrencyTuner {
 
   bool began_ = false;
   bool settled_ = false;
+  bool down_ = false;               // the limit was higher before
   bool reached_ = false;            // as many are allowed as the limit says
   std::int64_t settles_nanos_ = 0;  // not before, once it is reached
   // Until then answers bring allowed_ to the limit, and requests beyond it end.

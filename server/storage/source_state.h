@@ -8,7 +8,7 @@ namespace forebay::storage {
 
 // A source that shares its requests out among jobs, at one moment.
 struct SourceState {
-  std::size_t concurrency = 0;  // requests at once, found to be best
+  std::size_t concurrency = 0;  // requests at once, aimed at
   std::size_t in_flight = 0;    // requests that are in flight or repeated
   std::size_t waiting = 0;      // for their turn
   // The bytes that a request counts as among jobs, besides its own.

@@ -3,8 +3,8 @@
 Between a server and the readers is a link that adds 30 ms to each request and
 carries 100 MB/s. Ours finds out by itself how many requests at once are best;
 libcurl alone reads with the best of many numbers of connections. Both are
-measured after 10 s: requests that lead to others come to march in step, and then
-the link stands idle while all of them are on their way. Then 1 % of all requests
+measured after 10 s. For requests that lead to others come to march in step, and
+then the link stands idle while all are on their way. Then 1 % of all requests
 stall for 5 s. The link and the server must not be what limits it: their CPU time
 is among the rows.
 """

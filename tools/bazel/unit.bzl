@@ -23,8 +23,8 @@ def unit(name, deps = [], visibility = None, **options):
         **options
     )
 
-# Tests find GoogleTest's headers parsed.
-_PRECOMPILED = ["-include", "tests/precompiled/gtest.h"]
+# Tests find GoogleTest's headers parsed. One that does not fit is an error.
+_PRECOMPILED = ["-include", "tests/precompiled/gtest.h", "-Winvalid-pch", "-Werror=invalid-pch"]
 
 def unit_test(name, deps, srcs = [], size = "small", **options):
     """A cc_test of NAME.cc, with GoogleTest's main().

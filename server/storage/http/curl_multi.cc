@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "server/base/clock.h"
@@ -74,19 +73,16 @@ CurlMulti::~CurlMulti() { curl_multi_cleanup(multi_); }
 
 bool CurlMulti::Add(CURL* easy) {
   if (curl_multi_add_handle(multi_, easy) != CURLM_OK) return false;
-  transfers_.emplace(easy, 0);
-  quiet_.insert(easy);
+  transfers_.insert(easy);
+  young_.insert(easy);
   KeepConnections();
   return true;
 }
 
 void CurlMulti::Remove(CURL* easy) {
-  if (!transfers_.contains(easy)) return;
+  if (transfers_.erase(easy) == 0) return;
+  young_.erase(easy);
   curl_multi_remove_handle(multi_, easy);
-  // Another handle may have its address next.
-  if (transfers_.extract(easy).mapped() > 0)
-    std::erase_if(watched_, [easy](auto& one) { return one.second == easy; });
-  quiet_.erase(easy);
   KeepConnections();
 }
 
@@ -128,13 +124,17 @@ void CurlMulti::LookAtDue() {
 }
 
 // Curl 7.88 goes on to a host's next address when it next looks at the
-// transfer, and has no socket or timer that would make it look. A pause that
+// transfer. It may have no socket or timer that makes it look. A pause that
 // ends does.
 void CurlMulti::Nudge() {
-  if (quiet_.empty() || Now() < nudge_nanos_) return;
+  if (young_.empty() || Now() < nudge_nanos_) return;
   nudge_nanos_ = Now() + kNudgeNanos;
-  const std::vector<CURL*> quiet(quiet_.begin(), quiet_.end());
-  for (CURL* const easy : quiet) {
+  std::erase_if(young_, [](CURL* easy) {
+    curl_off_t asked = 0;
+    curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &asked);
+    return asked > 0;
+  });
+  for (CURL* const easy : young_) {
     curl_easy_pause(easy, CURLPAUSE_SEND);
     curl_easy_pause(easy, CURLPAUSE_CONT);
   }
@@ -152,7 +152,7 @@ void CurlMulti::Wake() const { eventfd_write(wake_.get(), 1); }
 
 int CurlMulti::MillisToWait(int millis) const {
   const std::int64_t next =
-      quiet_.empty() ? look_nanos_ : std::min(look_nanos_, nudge_nanos_);
+      young_.empty() ? look_nanos_ : std::min(look_nanos_, nudge_nanos_);
   if (next == INT64_MAX) return millis;
   // Rounded up, so as not to wake too early and spin.
   const std::int64_t left = (next - Now() + kMillis - 1) / kMillis;
@@ -162,12 +162,7 @@ int CurlMulti::MillisToWait(int millis) const {
 
 // A socket that cannot be watched is one that nothing is heard from: its
 // transfer times out.
-void CurlMulti::Watch(CURL* easy, curl_socket_t socket, int what) {
-  if (const auto before = watched_.extract(socket)) Count(before.mapped(), -1);
-  if (what != CURL_POLL_REMOVE) {
-    watched_.emplace(socket, easy);
-    Count(easy, 1);
-  }
+void CurlMulti::Watch(curl_socket_t socket, int what) const {
   epoll_event event = {};
   event.data.fd = socket;
   if (what == CURL_POLL_REMOVE) {
@@ -183,19 +178,9 @@ void CurlMulti::Watch(CURL* easy, curl_socket_t socket, int what) {
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event);
 }
 
-void CurlMulti::Count(CURL* easy, int sockets) {
-  const auto found = transfers_.find(easy);
-  if (found == transfers_.end()) return;
-  found->second += sockets;
-  if (found->second > 0)
-    quiet_.erase(easy);
-  else
-    quiet_.insert(easy);
-}
-
-int CurlMulti::WatchCallback(CURL* easy, curl_socket_t socket, int what,
-                             void* multi, void*) {
-  static_cast<CurlMulti*>(multi)->Watch(easy, socket, what);
+int CurlMulti::WatchCallback(CURL*, curl_socket_t socket, int what, void* multi,
+                             void*) {
+  static_cast<const CurlMulti*>(multi)->Watch(socket, what);
   return 0;
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "absl/status/statusor.h"
@@ -13,13 +12,13 @@
 
 namespace forebay::storage::http {
 
-// Curl's transfers, whose sockets epoll watches: watching one of them costs the
-// same however many there are, unlike where all are looked at at each turn.
+// Curl's transfers, whose sockets epoll watches. So watching one of them costs
+// the same however many there are.
 //
 // One thread calls all but Wake, which any thread may call. The caller owns the
-// transfers' handles, and removes them before it ends one or this; they have
-// CURLOPT_QUICK_EXIT, or Remove waits for names that are being resolved. Else
-// only Turn blocks. The process does not fork: curl closes some sockets before
+// transfers' handles, and removes them before it ends one or this. Without
+// CURLOPT_QUICK_EXIT, Remove waits for names that are being resolved. Else only
+// Turn blocks. The process does not fork: curl closes some sockets before
 // it takes leave of them, and epoll would go on telling of a child's copy.
 // Errors: Create (INTERNAL, RESOURCE_EXHAUSTED); those of transfers are in
 // Finished.
@@ -59,20 +58,17 @@ class CurlMulti {
   void KeepConnections();
   int MillisToWait(int millis) const;
   void LookAtDue();
-  // Has curl look at the transfers that neither a socket nor a timer wakes.
+  // Has curl look at the transfers that have asked for nothing yet.
   void Nudge();
-  void Watch(CURL* easy, curl_socket_t socket, int what);
-  // A transfer has so many more sockets.
-  void Count(CURL* easy, int sockets);
+  void Watch(curl_socket_t socket, int what) const;
   static int WatchCallback(CURL* easy, curl_socket_t socket, int what,
                            void* multi, void* watched);
   static int TimerCallback(CURLM* curl, long millis, void* multi);
 
   CURLM* const multi_;
   const int kept_connections_;
-  std::unordered_map<CURL*, int> transfers_;  // how many sockets they have
-  std::unordered_map<curl_socket_t, CURL*> watched_;
-  std::unordered_set<CURL*> quiet_;  // transfers without sockets
+  std::unordered_set<CURL*> transfers_;
+  std::unordered_set<CURL*> young_;  // may have asked for nothing yet
   std::int64_t nudge_nanos_ = 0;     // when to look at them next
   const base::Fd epoll_;
   const base::Fd wake_;  // an eventfd

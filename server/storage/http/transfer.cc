@@ -15,8 +15,9 @@ constexpr std::size_t kErrorBodyBytes = 4096;
 // The longest body of an error that is read; longer ones end the connection.
 constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
 constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
-// Half of it for a host's first address, if there are more.
-constexpr long kConnectMillis = 10'000;
+// For finding a host's addresses, and trying them. Half of what is left is for
+// the first of them, if there are more.
+constexpr long kConnectMillis = 15'000;
 constexpr long kReceiveBytes = 256 << 10;
 
 Failure FailureOf(CURLcode code) {

@@ -134,10 +134,10 @@ TEST_P(TunerTest, ADisturbanceWhileTheLimitDoublesIsNotTheLinksEnd) {
   for (const int disturbed : {32, 64, 128}) {
     Link link(curve, 0.06, 0.05, GetParam());
     ConcurrencyTuner tuner;
-    while (tuner.limit() < disturbed) link.Run(&tuner, kTick);
-    // Measured a tenth of a second later, and for three tenths.
+    while (tuner.allowed() < disturbed) link.Run(&tuner, kTick);
+    // It settles for 0.12 s, and is measured for 0.3 s.
     link.SetCurve([&curve](int requests) { return 0.5 * curve(requests); });
-    link.Run(&tuner, 0.4);
+    link.Run(&tuner, 0.44);
     link.SetCurve(curve);
     link.Run(&tuner, 3);
     EXPECT_GE(link.Run(&tuner, 2), 0.9 * link.Best()) << disturbed;
