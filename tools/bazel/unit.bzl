@@ -23,7 +23,8 @@ def unit(name, deps = [], visibility = None, **options):
         **options
     )
 
-# Tests find GoogleTest's headers parsed. One that does not fit is an error.
+# Tests find GoogleTest's headers parsed. One that does not fit is an error. It has
+# the optimisation that .bazelrc gives to the folders of tests.
 _PRECOMPILED = ["-include", "tests/precompiled/gtest.h", "-Winvalid-pch", "-Werror=invalid-pch"]
 
 def unit_test(name, deps, srcs = [], size = "small", **options):
