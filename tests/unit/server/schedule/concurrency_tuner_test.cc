@@ -237,51 +237,49 @@ TEST_P(TunerTest, ALimitIsApproachedByOneAtEveryOtherAnswer) {
   }
 }
 
-// Few requests end, because they are long or because nobody asks.
+// A resource whose answers the test counts out.
+class CountedAnswers {
+ public:
+  void Run(ConcurrencyTuner* tuner, double seconds, int answers_a_tick) {
+    for (double at = 0; at < seconds; at += kTick) {
+      for (int i = 0; i < answers_a_tick; ++i) tuner->OnAnswer();
+      sample.now_nanos += kTickNanos;
+      sample.delivered += 1'000'000 * tuner->allowed();
+      sample.in_flight = tuner->allowed();
+      tuner->OnSample(sample);
+    }
+  }
+  ConcurrencySample sample;
+};
+
+// No request ends, because all are long or because nobody asks.
 TEST_P(TunerTest, ALimitIsMeasuredOnceItIsReached) {
   SCOPED_TRACE(Trace());
   ConcurrencyTuner tuner;
-  ConcurrencySample sample;
-  const auto run = [&](double seconds) {
-    for (double at = 0; at < seconds; at += kTick) {
-      sample.now_nanos += kTickNanos;
-      sample.delivered += 1'000'000 * tuner.allowed();
-      sample.in_flight = tuner.allowed();
-      tuner.OnSample(sample);
-    }
-  };
-  run(0.6);
+  CountedAnswers link;
+  link.Run(&tuner, 0.6, 0);
   EXPECT_EQ(tuner.limit(), 32);
   EXPECT_EQ(tuner.allowed(), 16);
-  run(2.5);
+  link.Run(&tuner, 2.5, 0);
   EXPECT_EQ(tuner.limit(), 32);
-  run(0.5);  // none came in 3 s
+  link.Run(&tuner, 0.5, 0);  // none came in 3 s
   EXPECT_EQ(tuner.limit(), 32);
   EXPECT_EQ(tuner.allowed(), 32);
-  run(0.5);
+  link.Run(&tuner, 0.5, 0);
   EXPECT_EQ(tuner.limit(), 64);
 }
 
 TEST_P(TunerTest, RefusalsCountWhileALimitIsApproached) {
   SCOPED_TRACE(Trace());
   ConcurrencyTuner tuner;
-  ConcurrencySample sample;
-  const auto run = [&](double seconds, int answers) {
-    for (double at = 0; at < seconds; at += kTick) {
-      for (int i = 0; i < answers; ++i) tuner.OnAnswer();
-      sample.now_nanos += kTickNanos;
-      sample.delivered += 1'000'000 * tuner.allowed();
-      sample.in_flight = tuner.allowed();
-      tuner.OnSample(sample);
-    }
-  };
-  while (tuner.limit() < 128) run(kTick, 4);
-  run(0.1, 4);
+  CountedAnswers link;
+  while (tuner.limit() < 128) link.Run(&tuner, kTick, 4);
+  link.Run(&tuner, 0.1, 4);
   const int before = tuner.allowed();
   EXPECT_LT(before, 100);
-  sample.answers += 50;
-  sample.busy += 10;
-  run(kTick, 0);
+  link.sample.answers += 50;
+  link.sample.busy += 10;
+  link.Run(&tuner, kTick, 0);
   // Of those that there were, not of those that were to come.
   EXPECT_LE(tuner.limit(), 0.7 * before);
   EXPECT_EQ(tuner.allowed(), tuner.limit());
