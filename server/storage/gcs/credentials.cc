@@ -8,6 +8,7 @@
 #include "server/base/status.h"
 #include "server/storage/gcs/oauth_tokens.h"
 #include "server/storage/gcs/service_account.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/small_file.h"
 
 namespace forebay::storage::gcs {
@@ -45,7 +46,7 @@ bool HasMetadataServer(const std::string& host, http::Client* client) {
     return absl::OkStatus();
   };
   call.attempts = 1;
-  const auto answer = client->Await(std::move(call));
+  const auto answer = http::Await(client, std::move(call));
   return answer.ok() && is_one;
 }
 

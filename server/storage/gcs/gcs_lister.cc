@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/storage/gcs/listing.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/object_list.h"
 
 namespace forebay::storage::gcs {
@@ -41,14 +42,13 @@ absl::StatusOr<ObjectVersion> GcsLister::Stat(const Root& root,
   call.request.url = *url;
   call.request.max_body = kMaxObjectBytes;
   call.authorizer = authorizer_;
-  call.attempts = http::kAwaitedAttempts;
   call.judge = [&](const http::Answer& answer) -> absl::Status {
     FOREBAY_ASSIGN_OR_RETURN(found, ParseObject(answer.body, bucket->prefix()));
     if (found.name != object)
       return absl::DataLossError("the server tells of another object");
     return absl::OkStatus();
   };
-  const auto answer = client_->Await(std::move(call), stop);
+  const auto answer = http::Await(client_, std::move(call), stop);
   if (absl::IsNotFound(answer.status()))
     return base::Annotate(answer.status(), object);
   if (!answer.ok())

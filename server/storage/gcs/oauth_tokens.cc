@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/json.h"
 #include "server/base/status.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/url.h"
 
 namespace forebay::storage::gcs {
@@ -71,6 +72,9 @@ absl::StatusOr<std::unique_ptr<OauthTokens>> OauthTokens::OfUser(
 void OauthTokens::Fetch(std::function<void(absl::StatusOr<Token>)> done) {
   http::Call call;
   call.request = request_;
+  // All requests wait for the token.
+  call.attempts = http::kAwaitedAttempts;
+  call.patience = http::kAwaitedPatience;
   call.judge = [this](const http::Answer& answer) {
     return ParseTokenAnswer(answer.body, wall_->NowNanos()).status();
   };

@@ -1,7 +1,7 @@
 #include "server/storage/http/client.h"
 
+#include <algorithm>
 #include <future>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,11 +13,16 @@ namespace {
 
 // Of one attempt.
 constexpr int kMaxRedirects = 3;
+// The last attempt that a patience allows begins so long before its end.
+constexpr std::int64_t kLastAttemptNanos = 1'000'000'000;
+// Hosts without calls and with an unused budget are forgotten when there are so
+// many hosts, or twice as many as were left the last time.
+constexpr std::size_t kKeptHosts = 64;
 
 }  // namespace
 
 Client::Client(Engine* engine, const RetryOptions& options, std::uint64_t seed)
-    : engine_(engine), policy_(options, seed, engine->clock().NowNanos()) {}
+    : engine_(engine), options_(options), seed_(seed), prune_at_(kKeptHosts) {}
 
 Client::~Client() {
   std::promise<void> over;
@@ -34,6 +39,7 @@ Client::Id Client::Start(Call call) {
   const auto calling = std::make_shared<Calling>();
   calling->id = ++last_id_;
   calling->call = std::move(call);
+  calling->host = FindHost(calling->call.request.url);
   calls_.emplace(calling->id, calling);
   // Posted, since the authorizer may fail at once.
   engine_->Post([this, weak = std::weak_ptr<Calling>(calling)] {
@@ -49,32 +55,53 @@ void Client::Cancel(Id id) {
   calls_.erase(found);
 }
 
-absl::StatusOr<Answer> Client::Await(Call call, const std::stop_token& stop) {
-  std::promise<absl::StatusOr<Answer>> promise;
-  Id id = 0;  // for the engine's thread
-  bool over = false;
-  const auto finish = [&promise, &over](absl::StatusOr<Answer> answer) {
-    if (!std::exchange(over, true)) promise.set_value(std::move(answer));
-  };
-  call.done = finish;
-  engine_->Post([this, &call, &id] { id = Start(std::move(call)); });
-  absl::StatusOr<Answer> answer;
-  {
-    const std::stop_callback on_stop(stop, [&] {
-      engine_->Post([this, &id, &finish] {
-        Cancel(id);
-        finish(absl::CancelledError("nobody waits for it any more"));
-      });
+void Client::Continue(Id id) {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return;
+  // Posted, since the authorizer may fail at once.
+  engine_->Post([this, weak = std::weak_ptr<Calling>(found->second)] {
+    if (const auto held = weak.lock()) Authorize(held);
+  });
+}
+
+const Client::Calling* Client::Find(Id id) const {
+  const auto found = calls_.find(id);
+  return found == calls_.end() ? nullptr : found->second.get();
+}
+
+std::int64_t Client::HeardNanos(Id id) const {
+  const Calling* const calling = Find(id);
+  return calling == nullptr
+             ? INT64_MIN
+             : std::max(calling->heard_nanos, calling->heard_before_nanos);
+}
+
+bool Client::IsUnanswered(Id id) const {
+  const Calling* const calling = Find(id);
+  return calling != nullptr && calling->request != 0 && !IsAnswered(*calling);
+}
+
+bool Client::MayRepeat(Id id) {
+  const Calling* const calling = Find(id);
+  return calling != nullptr &&
+         calling->host->policy.TryRepeat(engine_->clock().NowNanos());
+}
+
+std::shared_ptr<Client::Host> Client::FindHost(const std::string& url) {
+  const std::int64_t now = engine_->clock().NowNanos();
+  if (hosts_.size() >= prune_at_) {
+    std::erase_if(hosts_, [now](const auto& entry) {
+      return entry.second.use_count() == 1 &&
+             entry.second->policy.IsUnused(now);
     });
-    answer = promise.get_future().get();
+    prune_at_ = std::max(kKeptHosts, 2 * hosts_.size());
   }
-  // The posted task refers to this call.
-  if (stop.stop_requested()) {
-    std::promise<void> passed;
-    engine_->Post([&passed] { passed.set_value(); });
-    passed.get_future().wait();
-  }
-  return answer;
+  std::string origin = OriginOf(url);
+  std::shared_ptr<Host>& host = hosts_[origin];
+  if (host == nullptr)
+    host = std::make_shared<Host>(
+        Host{std::move(origin), RetryPolicy(options_, seed_, now)});
+  return host;
 }
 
 void Client::Authorize(const std::shared_ptr<Calling>& calling) {
@@ -100,12 +127,19 @@ void Client::Attempt(const std::shared_ptr<Calling>& calling) {
   request.headers.insert(request.headers.end(), calling->headers.begin(),
                          calling->headers.end());
   Send(calling, std::move(request));
+  if (calling->first_asked_nanos.has_value()) return;
+  calling->first_asked_nanos = calling->asked_nanos;
+  WatchSilence(calling);
 }
 
 void Client::Send(const std::shared_ptr<Calling>& calling, Request request) {
   request.done = [this, weak = std::weak_ptr<Calling>(calling)](Answer answer) {
     if (const auto held = weak.lock()) OnAnswer(held, std::move(answer));
   };
+  calling->heard_before_nanos =
+      std::max(calling->heard_before_nanos,
+               std::exchange(calling->heard_nanos, INT64_MIN));
+  request.heard_nanos = &calling->heard_nanos;
   RequestCounts counts;
   counts.requests = 1;
   counts.retries = calling->attempts > 1 && calling->redirects == 0 ? 1 : 0;
@@ -162,11 +196,14 @@ bool Client::MayAuthorizeAgain(Calling* calling, const Answer& answer) const {
 
 void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
   calling->request = 0;
+  Host& host = *calling->host;
+  host.heard_nanos = std::max(host.heard_nanos, calling->heard_nanos);
   absl::Status misled;
   if (Follows(calling, answer, &misled)) return;
+  calling->is_answered |= calling->heard_nanos != INT64_MIN;
   if (answer.first_byte_nanos > 0)
     answer.first_byte_nanos += calling->led_nanos;
-  if (calling->call.saw) calling->call.saw(answer);
+  if (calling->call.saw) calling->call.saw(answer, calling->attempts);
   absl::Status error = misled.ok() ? Judge(*calling, answer) : misled;
   RequestCounts counts;
   counts.failures = error.ok() || absl::IsCancelled(error) ? 0 : 1;
@@ -181,21 +218,82 @@ void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
 
 void Client::OnError(const std::shared_ptr<Calling>& calling,
                      absl::Status error, std::int64_t asked_nanos) {
-  if (!RetryPolicy::MayPass(error, calling->attempts) ||
-      calling->attempts >= calling->call.attempts)
-    return Finish(calling, std::move(error));
-  const std::optional<std::int64_t> next = policy_.NextAttempt(
-      calling->id, calling->attempts, asked_nanos, engine_->clock().NowNanos());
+  const bool passing = RetryPolicy::MayPass(error, calling->attempts);
+  calling->fault = std::string(error.message());
+  const auto next = passing ? NextAttempt(*calling, asked_nanos)
+                            : std::optional<std::int64_t>();
   if (!next.has_value()) {
-    error = absl::Status(error.code(),
-                         absl::StrCat(error.message(), ", after ",
-                                      calling->attempts, " attempts"));
+    if (passing && PatienceEnd(*calling) != INT64_MAX)
+      error = SilenceError(*calling, calling->fault);
+    else if (passing && calling->attempts < calling->call.attempts)
+      error = absl::Status(error.code(),
+                           absl::StrCat(error.message(), ", after ",
+                                        calling->attempts, " attempts"));
     return Finish(calling, std::move(error));
   }
   ++retries_;
   engine_->At(*next, [this, weak = std::weak_ptr<Calling>(calling)] {
-    if (const auto held = weak.lock()) Authorize(held);
+    if (const auto held = weak.lock()) Repeat(held);
   });
+  if (calling->call.paused) calling->call.paused();
+}
+
+std::optional<std::int64_t> Client::NextAttempt(const Calling& calling,
+                                                std::int64_t asked_nanos) {
+  const std::int64_t now = engine_->clock().NowNanos();
+  const std::int64_t end = PatienceEnd(calling);
+  const std::int64_t latest = end == INT64_MAX ? end : end - kLastAttemptNanos;
+  const bool is_last = end == INT64_MAX
+                           ? calling.attempts >= calling.call.attempts
+                           : now >= latest;
+  if (is_last) return std::nullopt;
+  const auto next = calling.host->policy.NextAttempt(
+      calling.id, calling.attempts, asked_nanos, now, latest);
+  return next.has_value() && *next < end ? next : std::nullopt;
+}
+
+void Client::Repeat(const std::shared_ptr<Calling>& calling) {
+  if (!calling->call.may_continue || calling->call.may_continue())
+    Authorize(calling);
+}
+
+std::int64_t Client::PatienceEnd(const Calling& calling) const {
+  const Patience& patience = calling.call.patience;
+  if (patience.silent_host_nanos == INT64_MAX || IsAnswered(calling) ||
+      !calling.first_asked_nanos.has_value())
+    return INT64_MAX;
+  const std::int64_t begin = *calling.first_asked_nanos;
+  const auto heard = [&](const auto& entry) {
+    const Calling& other = *entry.second;
+    return other.host == calling.host && other.heard_nanos >= begin;
+  };
+  const bool is_silent = calling.host->heard_nanos < begin &&
+                         std::none_of(calls_.begin(), calls_.end(), heard);
+  return begin +
+         (is_silent ? patience.silent_host_nanos : patience.silent_call_nanos);
+}
+
+void Client::WatchSilence(const std::shared_ptr<Calling>& calling) {
+  const std::int64_t end = PatienceEnd(*calling);
+  if (end == INT64_MAX) return;
+  engine_->At(end, [this, weak = std::weak_ptr<Calling>(calling)] {
+    const auto held = weak.lock();
+    if (held == nullptr) return;
+    if (PatienceEnd(*held) > engine_->clock().NowNanos())
+      return WatchSilence(held);
+    const std::string stage = engine_->StageOf(held->request);
+    Finish(held, SilenceError(*held, stage.empty() ? held->fault : stage));
+  });
+}
+
+absl::Status Client::SilenceError(const Calling& calling,
+                                  const std::string& reason) const {
+  const std::int64_t nanos =
+      engine_->clock().NowNanos() - *calling.first_asked_nanos;
+  return absl::UnavailableError(
+      absl::StrCat(calling.host->origin, " has not answered for ",
+                   (nanos + 500'000'000) / 1'000'000'000, " s",
+                   reason.empty() ? "" : ": ", reason));
 }
 
 void Client::Finish(const std::shared_ptr<Calling>& calling,

@@ -2,10 +2,11 @@
 #define FOREBAY_SERVER_STORAGE_HTTP_CLIENT_H_
 
 #include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stop_token>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -18,9 +19,15 @@
 
 namespace forebay::storage::http {
 
-// Attempts of a call that a client waits for, such as those that open a
-// dataset: half a minute of faults, or less, is an error.
-inline constexpr int kAwaitedAttempts = 8;
+// How long a call goes on while no byte of an answer has come to it, over all
+// its attempts, from the begin of the first one on. Once a byte has come, the
+// number of attempts alone decides.
+struct Patience {
+  // If no byte of an answer to any other call has come from the host, either.
+  std::int64_t silent_host_nanos = INT64_MAX;
+  // If some has. At least as long.
+  std::int64_t silent_call_nanos = INT64_MAX;
+};
 
 // A request, and the rules for a good answer.
 struct Call {
@@ -39,10 +46,19 @@ struct Call {
   // ErrorOf's.
   std::function<absl::Status(const Answer&)> fault;
   std::function<void(absl::StatusOr<Answer>)> done;
-  // Sees each answer, good or bad, before `done`; may be empty. Must not call
-  // the client.
-  std::function<void(const Answer&)> saw;
-  int attempts = INT_MAX;  // at most, where the policy allows more
+  // Sees each answer, good or bad, before `done`, and the number of the attempt
+  // that it answers, from 1 on; may be empty. Must not call the client.
+  std::function<void(const Answer&, int attempt)> saw;
+  // Called when an attempt has failed and the next one is to begin later; may
+  // be empty. Must not call the client.
+  std::function<void()> paused;
+  // Called when that time has come. Returns whether the next attempt may begin;
+  // if not, Continue begins it. May be empty. Must not call the client.
+  std::function<bool()> may_continue;
+  // The most attempts, where the policy allows more. While no byte has come,
+  // the patience decides instead, if there is one.
+  int attempts = INT_MAX;
+  Patience patience;
 
   // These are for the ledger.
   std::uint64_t job = 0;
@@ -51,14 +67,15 @@ struct Call {
 };
 
 // Repeats calls until they have a good answer, as a RetryPolicy says. All
-// requests of one host go through one client, so that its retries have one
-// budget.
+// requests go through one client, which has a policy for each host, so that the
+// retries of one host have one budget and take nothing from another's. A call
+// counts for the host that its own URL names, wherever redirects lead.
 //
-// Any thread but the engine's may call Await; only the engine's calls the rest.
-// The engine must outlive the client, and callers must be done before it is
-// destroyed. Destruction happens on another thread, and answers the calls that
-// are left with CANCELLED. Await blocks, nothing else does. Errors of calls:
-// those of ErrorOf, of their judge and of their authorizer.
+// Only the engine's thread uses it, but for what is said otherwise. The engine
+// must outlive the client. Destruction happens on another thread, and answers
+// the calls that are left with CANCELLED. Nothing else blocks. Errors of calls:
+// those of ErrorOf, of their judge and of their authorizer; UNAVAILABLE, with
+// the host, the seconds and the last fault, where the patience has ended.
 class Client {
  public:
   using Id = std::uint64_t;
@@ -71,9 +88,20 @@ class Client {
   // Drops a call: no `done`, and no more writes to its memory.
   void Cancel(Id id);
 
-  // Makes the call, without its `done`, and waits for its end. Returns
-  // CANCELLED soon after `stop` is requested.
-  absl::StatusOr<Answer> Await(Call call, const std::stop_token& stop = {});
+  // Begins the next attempt of a call that was told not to continue.
+  void Continue(Id id);
+  // Returns when a byte of an answer to the call came last, by the engine's
+  // clock; INT64_MIN if none came yet.
+  std::int64_t HeardNanos(Id id) const;
+  // Returns whether a request of the call is in flight, to which no byte of an
+  // answer has come.
+  bool IsUnanswered(Id id) const;
+  // Takes a retry off the budget of the call's host for a request that is made
+  // beside the call. Returns false if there may be none now.
+  bool MayRepeat(Id id);
+
+  // Returns the number of hosts that the client remembers.
+  std::size_t hosts() const { return hosts_.size(); }
 
   Engine& engine() const { return *engine_; }
   // Returns the number of attempts so far beyond the first of their calls.
@@ -83,9 +111,16 @@ class Client {
   Ledger& ledger() { return ledger_; }
 
  private:
+  struct Host {
+    std::string origin;
+    RetryPolicy policy;
+    // When a byte of an answer came last, without those of calls under way.
+    std::int64_t heard_nanos = INT64_MIN;
+  };
   struct Calling {
     Id id = 0;
     Call call;
+    std::shared_ptr<Host> host;
     int attempts = 0;
     Authorizer::Headers headers;   // of the authorizer
     bool refused = false;          // the server did not accept headers
@@ -93,8 +128,17 @@ class Client {
     std::int64_t asked_nanos = 0;  // when it began
     std::int64_t led_nanos = 0;    // from then until the last redirect
     Engine::Id request = 0;        // under way; 0: none
+    std::optional<std::int64_t> first_asked_nanos;  // of the first attempt
+    bool is_answered = false;  // a byte has come that was no redirect's
+    std::string fault;         // of the last attempt that failed
+    // When a byte of an answer came last: to the request under way, and to
+    // those before it.
+    std::int64_t heard_nanos = INT64_MIN;
+    std::int64_t heard_before_nanos = INT64_MIN;
   };
 
+  const Calling* Find(Id id) const;
+  std::shared_ptr<Host> FindHost(const std::string& url);
   void Authorize(const std::shared_ptr<Calling>& calling);
   void Attempt(const std::shared_ptr<Calling>& calling);
   void Send(const std::shared_ptr<Calling>& calling, Request request);
@@ -108,15 +152,34 @@ class Client {
   bool MayAuthorizeAgain(Calling* calling, const Answer& answer) const;
   void OnError(const std::shared_ptr<Calling>& calling, absl::Status error,
                std::int64_t asked_nanos);
+  // Returns when the next attempt begins; nullopt if there is none.
+  std::optional<std::int64_t> NextAttempt(const Calling& calling,
+                                          std::int64_t asked_nanos);
+  // The pause after an attempt is over.
+  void Repeat(const std::shared_ptr<Calling>& calling);
+
+  // Whether a byte of an answer, and not of a redirect, has come to the call.
+  static bool IsAnswered(const Calling& calling) {
+    return calling.is_answered || calling.heard_nanos != INT64_MIN;
+  }
+  // Returns when the call's patience ends; INT64_MAX if it never does.
+  std::int64_t PatienceEnd(const Calling& calling) const;
+  // Ends the call at that time, if no byte has come until then.
+  void WatchSilence(const std::shared_ptr<Calling>& calling);
+  absl::Status SilenceError(const Calling& calling,
+                            const std::string& reason) const;
   void Finish(const std::shared_ptr<Calling>& calling,
               absl::StatusOr<Answer> result);
 
   Engine* const engine_;
-  RetryPolicy policy_;
+  const RetryOptions options_;
+  const std::uint64_t seed_;
   Ledger ledger_;
   Id last_id_ = 0;
   std::uint64_t retries_ = 0;
   std::unordered_map<Id, std::shared_ptr<Calling>> calls_;
+  std::unordered_map<std::string, std::shared_ptr<Host>> hosts_;  // by origin
+  std::size_t prune_at_;  // so many hosts
 };
 
 }  // namespace forebay::storage::http

@@ -85,6 +85,14 @@ void Engine::Cancel(Id id) {
   if (const auto transfer = Take(id)) curl_easy_cleanup(transfer->easy());
 }
 
+std::string Engine::StageOf(Id id) const {
+  const auto found = transfers_.find(id);
+  if (found == transfers_.end() || found->second->begun() ||
+      found->second->easy() == nullptr)
+    return "";
+  return found->second->Stage();
+}
+
 void Engine::At(std::int64_t nanos, std::function<void()> task) {
   timers_.emplace(nanos, std::move(task));
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -55,6 +56,9 @@ class Engine {
   Id Start(Request request);
   // Drops a request, if it is still in flight: no `done`.
   void Cancel(Id id);
+  // Says, for people, what a request in flight whose answer has not begun waits
+  // for. Returns "" for any other.
+  std::string StageOf(Id id) const;
   // Runs `task` once the clock shows `nanos`.
   void At(std::int64_t nanos, std::function<void()> task);
 

@@ -44,7 +44,9 @@ Client::Id HedgedClient::Launch(const std::shared_ptr<Pair>& pair, Side side) {
   Call call = pair->call;
   Pair* const raw = pair.get();
   call.request.begins = [this, raw, side] { return Take(raw, side); };
-  call.saw = [this](const Answer& answer) { Saw(answer); };
+  call.saw = [this](const Answer& answer, int attempt) {
+    Saw(answer, attempt);
+  };
   call.done = [this, weak = std::weak_ptr<Pair>(pair),
                side](absl::StatusOr<Answer> result) {
     if (const auto held = weak.lock()) OnDone(held, side, std::move(result));
@@ -104,7 +106,7 @@ void HedgedClient::Drop(Pair* pair) {
     if (const Client::Id id = std::exchange(*request, 0)) client_->Cancel(id);
 }
 
-void HedgedClient::Saw(const Answer& answer) {
+void HedgedClient::Saw(const Answer& answer, int attempt) {
   if (answer.failure == Failure::kCancelled) return;
   ++answers_;
   if (answer.IsSuccess() && answer.first_byte_nanos > 0)

@@ -70,7 +70,7 @@ class HedgedClient {
               const absl::Status& error);
   void Finish(const std::shared_ptr<Pair>& pair, absl::StatusOr<Answer> result);
   void Drop(Pair* pair);
-  void Saw(const Answer& answer);
+  void Saw(const Answer& answer, int attempt);
 
   void Watch(const std::shared_ptr<Pair>& pair);
   void SetTimer();

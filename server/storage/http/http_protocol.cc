@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/content_range.h"
 #include "server/storage/http/entity_tags.h"
 
@@ -59,8 +60,7 @@ absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
   call.request.method = "HEAD";
   call.request.url = *url;
   call.request.refuse_link_local = true;
-  call.attempts = kAwaitedAttempts;
-  const absl::StatusOr<Answer> answer = client->Await(std::move(call), stop);
+  const absl::StatusOr<Answer> answer = Await(client, std::move(call), stop);
   if (!answer.ok()) return base::Annotate(answer.status(), name);
   const std::string* const length = answer->Header("content-length");
   ObjectVersion version;

@@ -78,6 +78,11 @@ struct Request {
   // long as `into`.
   std::uint64_t* arrived = nullptr;
 
+  // Set to the engine's time whenever a part of the answer comes: the begin of
+  // its headers, or bytes of its body. May be null; must last until `done`, or
+  // until Cancel returns.
+  std::int64_t* heard_nanos = nullptr;
+
   // Called when an answer 2xx begins, before any write to `into`; if it returns
   // false, the request ends as kCancelled. May be empty. May call nothing of
   // the engine but Post.

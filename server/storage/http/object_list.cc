@@ -11,6 +11,7 @@
 #include "server/base/mutex.h"
 #include "server/base/status.h"
 #include "server/base/worker_threads.h"
+#include "server/storage/http/awaited_call.h"
 
 namespace forebay::storage::http {
 namespace {
@@ -63,7 +64,6 @@ absl::StatusOr<ListPage> FetchPage(Client* client, const PagedPlace& place,
       place.url(options.folder, options.folders != nullptr, token);
   call.request.max_body = kMaxPageBytes;
   call.authorizer = place.authorizer;
-  call.attempts = kAwaitedAttempts;
   call.kind = RequestKind::kList;
   call.fault = place.fault;
   call.judge = [&](const Answer& answer) -> absl::Status {
@@ -72,7 +72,7 @@ absl::StatusOr<ListPage> FetchPage(Client* client, const PagedPlace& place,
     FOREBAY_ASSIGN_OR_RETURN(page, place.parse(answer.body));
     return absl::OkStatus();
   };
-  const auto answer = client->Await(std::move(call), options.stop);
+  const auto answer = Await(client, std::move(call), options.stop);
   FOREBAY_RETURN_IF_ERROR(answer.status());
   return page;
 }

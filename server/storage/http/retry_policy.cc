@@ -21,10 +21,9 @@ bool RetryPolicy::MayPass(const absl::Status& error, int attempts) {
          (absl::IsUnimplemented(error) && attempts < kBelieved);
 }
 
-std::optional<std::int64_t> RetryPolicy::NextAttempt(std::uint64_t call,
-                                                     int attempts,
-                                                     std::int64_t asked_nanos,
-                                                     std::int64_t now_nanos) {
+std::optional<std::int64_t> RetryPolicy::NextAttempt(
+    std::uint64_t call, int attempts, std::int64_t asked_nanos,
+    std::int64_t now_nanos, std::int64_t latest_nanos) {
   if (attempts >= options_.attempts) return std::nullopt;
   if (asked_nanos > options_.max_asked_nanos) return std::nullopt;
   if (budget_.ReadyAt(1, now_nanos) - now_nanos > options_.max_delay_nanos)
@@ -37,7 +36,7 @@ std::optional<std::int64_t> RetryPolicy::NextAttempt(std::uint64_t call,
                             static_cast<std::uint16_t>(attempts));
   const auto jitter = static_cast<std::int64_t>(
       random.Uniform(0, static_cast<double>(longest)));
-  return std::max(now_nanos + asked_nanos + jitter,
+  return std::max(std::min(now_nanos + asked_nanos + jitter, latest_nanos),
                   budget_.Reserve(1, now_nanos));
 }
 

@@ -41,10 +41,22 @@ class RetryPolicy {
 
   // Returns when the next attempt may begin, after `attempts` (1 or more) of
   // the call `call` have failed; nullopt if never. The server asks to wait for
-  // `asked_nanos` or more (0: it does not ask).
-  std::optional<std::int64_t> NextAttempt(std::uint64_t call, int attempts,
-                                          std::int64_t asked_nanos,
-                                          std::int64_t now_nanos);
+  // `asked_nanos` or more (0: it does not ask). Only the budget makes the
+  // result later than `latest_nanos`.
+  std::optional<std::int64_t> NextAttempt(
+      std::uint64_t call, int attempts, std::int64_t asked_nanos,
+      std::int64_t now_nanos, std::int64_t latest_nanos = INT64_MAX);
+
+  // Takes a retry off the budget for a request that is made beside another.
+  // Returns false if there may be none now.
+  bool TryRepeat(std::int64_t now_nanos) {
+    return budget_.TryTake(1, now_nanos);
+  }
+  // Returns whether the policy is as it was at its start: nothing of its budget
+  // is used.
+  bool IsUnused(std::int64_t now_nanos) {
+    return budget_.ReadyAt(options_.retry_burst, now_nanos) <= now_nanos;
+  }
 
  private:
   const RetryOptions options_;

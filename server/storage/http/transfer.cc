@@ -140,6 +140,17 @@ void Transfer::Conclude(CURLcode code) {
   answer_.reason = error_[0] != '\0' ? &error_[0] : curl_easy_strerror(code);
 }
 
+const char* Transfer::Stage() const {
+  curl_off_t micros = 0;
+  curl_easy_getinfo(easy_, CURLINFO_PRETRANSFER_TIME_T, &micros);
+  if (micros > 0) return "it is connected, and sends nothing";
+  curl_easy_getinfo(easy_, CURLINFO_CONNECT_TIME_T, &micros);
+  if (micros > 0) return "it is connected, and no TLS handshake ends";
+  curl_easy_getinfo(easy_, CURLINFO_NAMELOOKUP_TIME_T, &micros);
+  return micros > 0 ? "no connection to it is made"
+                    : "its address is not found yet";
+}
+
 void Transfer::ReadStatus() {
   long status = 0;
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
@@ -162,6 +173,7 @@ bool Transfer::OnHeader(std::string_view line) {
   if (!begun_) {
     begun_ = true;
     const std::int64_t now = clock_.NowNanos();
+    if (request_.heard_nanos != nullptr) *request_.heard_nanos = now;
     answer_.first_byte_nanos =
         std::max<std::int64_t>(now - std::exchange(window_nanos_, now), 1);
   }
@@ -192,6 +204,8 @@ bool Transfer::OnHeader(std::string_view line) {
 std::size_t Transfer::OnBody(const char* data, std::size_t size) {
   ReadStatus();
   received_ += size;
+  if (request_.heard_nanos != nullptr)
+    *request_.heard_nanos = clock_.NowNanos();
   const bool wanted = answer_.IsSuccess();
   const bool placed = wanted && request_.into.data() != nullptr;
   const std::uint64_t limit = placed   ? request_.into.size()

@@ -41,6 +41,9 @@ class Transfer {
   // Returns whether the answer has begun.
   bool begun() const { return begun_; }
 
+  // Says, for people, what a transfer whose answer has not begun waits for.
+  const char* Stage() const;
+
   // Calls `done`; the last call.
   void Deliver();
 

@@ -95,6 +95,25 @@ std::string HostOf(const std::string& base_url) {
   return PartOf(parsed.get(), CURLUPART_HOST);
 }
 
+std::string OriginOf(std::string_view url) {
+  const std::size_t end = url.find("://");
+  if (end == url.npos) return "";
+  std::string_view authority = url.substr(end + 3);
+  authority = authority.substr(0, authority.find_first_of("/?#"));
+  authority.remove_prefix(authority.rfind('@') + 1);  // npos + 1 is 0
+  if (authority.empty()) return "";
+  std::string origin(url.substr(0, end + 3));
+  const bool is_encrypted = IsEncrypted(origin);
+  origin += authority;
+  // The address of IPv6 has colons, within brackets.
+  const std::size_t colon = authority.rfind(':');
+  const bool has_port =
+      colon != authority.npos && authority.find(']', colon) == authority.npos;
+  if (!has_port) origin += is_encrypted ? ":443" : ":80";
+  absl::AsciiStrToLower(&origin);
+  return origin;
+}
+
 absl::StatusOr<std::string> PathOfFileUrl(std::string_view url) {
   const std::string text(url);
   const std::unique_ptr<CURLU, UrlDeleter> parsed(curl_url());

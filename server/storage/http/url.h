@@ -25,6 +25,11 @@ bool IsEncrypted(std::string_view url);
 // Returns the host of such a URL.
 std::string HostOf(const std::string& base_url);
 
+// Returns scheme, host and port of a URL (RFC 6454), such as
+// "https://host:443": in lower case, with the scheme's own port if the URL
+// names none. Returns "" if the URL names no host.
+std::string OriginOf(std::string_view url);
+
 // Returns the path that a file:// URL names. INVALID_ARGUMENT names the URL: it
 // is no such URL, or names another host.
 absl::StatusOr<std::string> PathOfFileUrl(std::string_view url);

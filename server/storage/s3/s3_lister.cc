@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/object_list.h"
 #include "server/storage/s3/fault.h"
 #include "server/storage/s3/listing.h"
@@ -58,8 +59,7 @@ absl::StatusOr<ObjectVersion> S3Lister::Stat(const Root& root,
   call.request.url = *url;
   call.authorizer = authorizer_;
   call.fault = &FaultOf;
-  call.attempts = http::kAwaitedAttempts;
-  const auto answer = client_->Await(std::move(call), stop);
+  const auto answer = http::Await(client_, std::move(call), stop);
   if (!answer.ok()) return base::Annotate(Explained(answer.status()), object);
   auto version = VersionIn(*answer, tags_);
   if (!version.ok()) return base::Annotate(version.status(), object);

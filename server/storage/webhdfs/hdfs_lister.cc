@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/object_list.h"
 #include "server/storage/webhdfs/file_checksum.h"
 #include "server/storage/webhdfs/file_status.h"
@@ -41,9 +42,8 @@ class Checksums {
         !server_has_them_)
       return absl::OkStatus();
     FOREBAY_ASSIGN_OR_RETURN(http::Call call, ChecksumCall(*root_, object));
-    call.attempts = http::kAwaitedAttempts;
     call.kind = http::RequestKind::kList;
-    const auto answer = client_->Await(std::move(call), stop_);
+    const auto answer = http::Await(client_, std::move(call), stop_);
     // Deleted since it was listed, or not to be read: its read tells that.
     if (absl::IsNotFound(answer.status()) ||
         absl::IsPermissionDenied(answer.status()))
@@ -146,7 +146,6 @@ class TreeWalk {
     call.request.url = *url;
     call.request.max_body = kMaxAnswerBytes;
     call.request.refuse_link_local = root_->is_chosen_by_client();
-    call.attempts = http::kAwaitedAttempts;
     call.kind = http::RequestKind::kList;
     call.fault = &FaultOf;
     call.judge = [&list](const http::Answer& answer) -> absl::Status {
@@ -157,7 +156,7 @@ class TreeWalk {
       FOREBAY_ASSIGN_OR_RETURN(list, ParseFolder(answer.body));
       return absl::OkStatus();
     };
-    const auto answer = client_->Await(std::move(call), stop_);
+    const auto answer = http::Await(client_, std::move(call), stop_);
     FOREBAY_RETURN_IF_ERROR(answer.status());
     return list;
   }
@@ -201,12 +200,11 @@ absl::StatusOr<ObjectVersion> HdfsLister::Stat(const Root& root,
   call.request.url = *url;
   call.request.refuse_link_local = hdfs->is_chosen_by_client();
   call.fault = &FaultOf;
-  call.attempts = http::kAwaitedAttempts;
   call.judge = [&status](const http::Answer& answer) -> absl::Status {
     FOREBAY_ASSIGN_OR_RETURN(status, ParseFileStatus(answer.body));
     return absl::OkStatus();
   };
-  const auto answer = client_->Await(std::move(call), stop);
+  const auto answer = http::Await(client_, std::move(call), stop);
   if (!answer.ok()) return base::Annotate(answer.status(), object);
   if (status.kind != FileStatus::Kind::kFile)
     return base::Annotate(absl::NotFoundError("is a folder, and no file"),

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/base/clock.h"
+#include "server/storage/http/awaited_call.h"
 #include "tests/unit/server/storage/http/faults.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
@@ -45,10 +46,18 @@ class ClientTest : public ::testing::Test {
     asked_ = 0;
   }
 
+  void OnEngine(const std::function<void()>& task) {
+    std::promise<void> done;
+    engine_->Post([&] {
+      task();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
   std::uint64_t Retries() {
-    std::promise<std::uint64_t> retries;
-    engine_->Post([&] { retries.set_value(client_->retries()); });
-    return retries.get_future().get();
+    std::uint64_t retries = 0;
+    OnEngine([&] { retries = client_->retries(); });
+    return retries;
   }
   void AwaitRetries(std::uint64_t count) {
     while (Retries() < count) std::this_thread::yield();
@@ -74,7 +83,7 @@ TEST_F(ClientTest, TriesAgainUntilAllIsWell) {
   Renew(10);
   Script({Fault::k503, Fault::kResetAtOnce, Fault::kResetInBody,
           Fault::kTruncate, Fault::k408, Fault::k503});
-  const auto answer = client_->Await(To("/"));
+  const auto answer = Await(&*client_, To("/"));
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->body, "hello");
   EXPECT_EQ(asked_, 7);
@@ -83,7 +92,7 @@ TEST_F(ClientTest, TriesAgainUntilAllIsWell) {
 TEST_F(ClientTest, GivesUpAndSaysWhy) {
   Renew(3);
   Script(std::vector<Fault>(10, Fault::k503));
-  const absl::Status status = client_->Await(To("/")).status();
+  const absl::Status status = Await(&*client_, To("/")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(std::string(status.message()),
             "the server answers 503 (over loaded), after 3 attempts");
@@ -94,7 +103,7 @@ TEST_F(ClientTest, WaitsForAsLongAsTheServerAsks) {
   Renew(3);
   Script({Fault::k429});
   std::future<absl::StatusOr<Answer>> answer = std::async(
-      std::launch::async, [this] { return client_->Await(To("/")); });
+      std::launch::async, [this] { return Await(&*client_, To("/")); });
   AwaitRetries(1);
   clock_.Advance(7 * kSecond - 1);
   AwaitRetries(1);
@@ -108,18 +117,18 @@ TEST_F(ClientTest, WaitsForAsLongAsTheServerAsks) {
 TEST_F(ClientTest, StalledAnswersAreTriedAgain) {
   Renew(3);
   Script({Fault::kStall});
-  std::latch begun(1);
+  std::promise<absl::StatusOr<Answer>> answer;
   Call call = To("/");
   call.request.timeouts.window_bytes = 100;
-  on_ask_ = [&begun](const HttpServer::Asked&) {
-    if (!begun.try_wait()) begun.count_down();
+  call.done = [&](absl::StatusOr<Answer> result) {
+    answer.set_value(std::move(result));
   };
-  std::future<absl::StatusOr<Answer>> answer =
-      std::async(std::launch::async, [&] { return client_->Await(call); });
-  begun.wait();
-  // The answer takes too long, whether it has begun or not.
+  Client::Id id = 0;
+  OnEngine([&] { id = client_->Start(call); });
+  bool begun = false;
+  while (!begun) OnEngine([&] { begun = client_->HeardNanos(id) >= 0; });
   while (Retries() < 1) clock_.Advance(100 * kSecond);
-  EXPECT_TRUE(answer.get().ok());
+  EXPECT_TRUE(answer.get_future().get().ok());
 }
 
 TEST_F(ClientTest, JudgesMayAskForAnotherTry) {
@@ -129,12 +138,12 @@ TEST_F(ClientTest, JudgesMayAskForAnotherTry) {
   call.judge = [&judged](const Answer&) {
     return ++judged < 3 ? absl::DataLossError("spoilt") : absl::OkStatus();
   };
-  EXPECT_TRUE(client_->Await(call).ok());
+  EXPECT_TRUE(Await(&*client_, call).ok());
   EXPECT_EQ(asked_, 3);
   call.judge = [](const Answer&) {
     return absl::FailedPreconditionError("other");
   };
-  EXPECT_EQ(client_->Await(call).status(),
+  EXPECT_EQ(Await(&*client_, call).status(),
             absl::FailedPreconditionError("other"));
   EXPECT_EQ(asked_, 4);
 }
@@ -158,7 +167,7 @@ TEST_F(ClientTest, ErrorsThatLastAreNotTriedAgain) {
         });
     Call call;
     call.request.url = server.url();
-    const absl::Status error = client_->Await(call).status();
+    const absl::Status error = Await(&*client_, call).status();
     EXPECT_EQ(error.code(), code) << error;
     EXPECT_EQ(asked, 1);
     for (const char c : error.message()) EXPECT_TRUE(c >= ' ' && c < 127);
@@ -199,14 +208,14 @@ TEST_F(ClientTest, ShowsAnotherBadgeWhenOneIsRefused) {
   Call call;
   call.request.url = server.url();
   call.authorizer = &badges;
-  EXPECT_TRUE(client_->Await(call).ok());
+  EXPECT_TRUE(Await(&*client_, call).ok());
   EXPECT_EQ(badges.asked, 2);
   badges.badge = 3;
-  EXPECT_EQ(client_->Await(call).status().code(),
+  EXPECT_EQ(Await(&*client_, call).status().code(),
             absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(badges.asked, 4);
   badges.error = absl::PermissionDeniedError("no badge");
-  EXPECT_EQ(client_->Await(call).status(), badges.error);
+  EXPECT_EQ(Await(&*client_, call).status(), badges.error);
 }
 
 TEST_F(ClientTest, ABadgeMayEndWhenMuchHasGoneWrong) {
@@ -221,7 +230,7 @@ TEST_F(ClientTest, ABadgeMayEndWhenMuchHasGoneWrong) {
   Call call;
   call.request.url = server.url();
   call.authorizer = &badges;
-  EXPECT_TRUE(client_->Await(call).ok());
+  EXPECT_TRUE(Await(&*client_, call).ok());
   EXPECT_EQ(asked, 4);
 }
 
@@ -232,9 +241,11 @@ TEST_F(ClientTest, BooksWhatItAsksFor) {
   Call call = To("/");
   call.job = 7;
   call.kind = RequestKind::kList;
-  call.saw = [&seen](const Answer& answer) { seen.push_back(answer.status); };
-  EXPECT_TRUE(client_->Await(call).ok());
-  EXPECT_EQ(seen, (std::vector<int>{503, 200, 200}));
+  call.saw = [&seen](const Answer& answer, int attempt) {
+    seen.push_back(10 * answer.status + attempt);
+  };
+  EXPECT_TRUE(Await(&*client_, call).ok());
+  EXPECT_EQ(seen, (std::vector<int>{5031, 2002, 2003}));
   const RequestCounts lists = client_->ledger().Of(7).lists;
   EXPECT_EQ(lists.requests, 3u);
   EXPECT_EQ(lists.retries, 2u);
@@ -259,7 +270,7 @@ TEST_F(ClientTest, TheTimeToTheFirstByteIsThatOfAllRedirects) {
     return absl::StatusOr<std::string>(server.url() + "/" +
                                        *answer.Header("location"));
   };
-  const auto answer = client_->Await(std::move(call));
+  const auto answer = Await(&*client_, std::move(call));
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->first_byte_nanos, 3 * kSecond);
 }
@@ -270,7 +281,7 @@ TEST_F(ClientTest, ErrorsDoNotShowTheQueryOfARedirect) {
   });
   Call call;
   call.request.url = server.url();
-  EXPECT_EQ(client_->Await(std::move(call)).status(),
+  EXPECT_EQ(Await(&*client_, std::move(call)).status(),
             absl::InvalidArgumentError(
                 "has moved: give the address (https://h/x) that it moved to"));
 }
@@ -296,6 +307,35 @@ TEST_F(ClientTest, CancelledCallsAreNotAnswered) {
   hung_up.wait();
   client_.reset();
   EXPECT_FALSE(answered);
+}
+
+TEST_F(ClientTest, AHostThatFailsTakesNoRetriesFromAnother) {
+  RetryOptions options;
+  options.first_delay_nanos = options.max_delay_nanos = 0;
+  options.retry_burst = 1;
+  client_.emplace(engine_.get(), options, 1);
+  const HttpServer broken([](const HttpServer::Asked&, HttpServer::Peer& peer) {
+    peer.Answer(503, "", "");
+  });
+  Call call;
+  call.request.url = broken.url();
+  EXPECT_EQ(Await(&*client_, call).status(),
+            absl::UnavailableError("the server answers 503, after 2 attempts"));
+  EXPECT_EQ(Await(&*client_, call).status(),
+            absl::UnavailableError("the server answers 503, after 1 attempts"));
+  Script({Fault::k503});
+  EXPECT_TRUE(Await(&*client_, To("/")).ok());
+}
+
+TEST_F(ClientTest, HostsWithoutCallsAreForgotten) {
+  OnEngine([&] {
+    for (int i = 0; i < 1000; ++i) {
+      Call call;
+      call.request.url = "none://host" + std::to_string(i);
+      client_->Cancel(client_->Start(std::move(call)));
+    }
+    EXPECT_LE(client_->hosts(), 64);
+  });
 }
 
 TEST_F(ClientTest, DestructionAnswersWhatIsLeft) {

@@ -107,5 +107,30 @@ TEST(RetryPolicyTest, OneBudgetBoundsAllCalls) {
   }
 }
 
+TEST(RetryPolicyTest, OnlyTheBudgetDelaysBeyondTheLatestTime) {
+  RetryOptions options;
+  options.first_delay_nanos = options.max_delay_nanos = 100 * kSecond;
+  options.retries_per_second = 0.1;
+  options.retry_burst = 2;
+  RetryPolicy policy(options, 1, 0);
+  EXPECT_LE(*policy.NextAttempt(1, 5, 0, 0, 7), 7);
+  EXPECT_LE(*policy.NextAttempt(2, 5, 0, 0, 7), 7);
+  EXPECT_NEAR(*policy.NextAttempt(3, 5, 0, 0, 7), 10 * kSecond, 100);
+}
+
+TEST(RetryPolicyTest, RepeatedRequestsTakeOfTheSameBudget) {
+  RetryOptions options;
+  options.retries_per_second = 1;
+  options.retry_burst = 2;
+  RetryPolicy policy(options, 1, 0);
+  EXPECT_TRUE(policy.IsUnused(0));
+  EXPECT_TRUE(policy.TryRepeat(0));
+  EXPECT_FALSE(policy.IsUnused(0));
+  EXPECT_TRUE(policy.TryRepeat(0));
+  EXPECT_FALSE(policy.TryRepeat(0));
+  EXPECT_FALSE(policy.IsUnused(kSecond));
+  EXPECT_TRUE(policy.IsUnused(2 * kSecond + 1));
+}
+
 }  // namespace
 }  // namespace forebay::storage::http

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "server/storage/http/http_root.h"
 
 namespace forebay::storage::http {
@@ -69,6 +73,20 @@ TEST(HttpRootTest, NamesStayBelowTheRoot) {
     EXPECT_EQ(root->UrlOf(name).status().code(),
               absl::StatusCode::kInvalidArgument)
         << name;
+}
+
+TEST(UrlTest, OriginsAreSchemeHostAndPort) {
+  for (const auto& [url, origin] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"https://Host/a/b?c", "https://host:443"},
+           {"http://host", "http://host:80"},
+           {"HTTP://host:81?x=http://y:1/", "http://host:81"},
+           {"https://user:word@host#x", "https://host:443"},
+           {"http://[::1]/x", "http://[::1]:80"},
+           {"http://[::1]:90/x", "http://[::1]:90"},
+           {"http:///x", ""},
+           {"host:80", ""}})
+    EXPECT_EQ(OriginOf(url), origin) << url;
 }
 
 }  // namespace

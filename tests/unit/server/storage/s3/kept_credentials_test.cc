@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/client.h"
 #include "tests/unit/server/storage/s3/s3_server.h"
 
@@ -54,7 +55,7 @@ class KeptCredentialsTest : public ::testing::Test {
     http::Call call;
     call.request.url = server_.endpoint().UrlOf("bucket") + "/a";
     call.authorizer = &*kept_;
-    return client_.Await(std::move(call)).status();
+    return http::Await(&client_, std::move(call)).status();
   }
 
   S3Server server_;
@@ -160,7 +161,7 @@ TEST_F(KeptCredentialsTest, TheServersClockIsTaken) {
     http::Call call;
     call.request.url = strict.url() + "/bucket/a";
     call.authorizer = &*kept_;
-    EXPECT_TRUE(client_.Await(std::move(call)).ok());
+    EXPECT_TRUE(http::Await(&client_, std::move(call)).ok());
     base::MutexLock lock(&mutex_);
     return time;
   };
