@@ -1,10 +1,10 @@
-"""Serves a directory through FUSE, read-only, and stops to answer on demand.
+"""Serves a directory through FUSE, read-only, and stops answering on demand.
 
-    fuse_server.py SOURCE MOUNTPOINT VALID_SECONDS
+    fuse_server.py SOURCE MOUNTPOINT VALID_SECONDS PARENT
 
-HungMount starts it. It speaks the protocol of /dev/fuse itself (linux/fuse.h), so
-that it decides about each request. Commands come as lines on its standard input;
-each is answered by a line:
+HungMount starts it, with its process id as PARENT. It speaks the protocol of
+/dev/fuse itself (linux/fuse.h), so that it decides about each request. Commands
+come as lines on its standard input; each is answered by a line:
 
     stop [OPERATION...]  Requests of these kinds (default: of all) are held from
                          the answer on: their callers wait.
@@ -28,6 +28,8 @@ import struct
 import sys
 import threading
 import time
+
+from fault_process import end_with
 
 LOOKUP, FORGET, GETATTR, READLINK = 1, 2, 3, 5
 OPEN, READ, STATFS, RELEASE, FLUSH, INIT = 14, 15, 17, 18, 25, 26
@@ -59,7 +61,6 @@ MAX_WRITE = 128 << 10
 BUFFER = 1 << 20
 MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
 MNT_DETACH = 2
-PR_SET_PDEATHSIG = 1
 # The name that the server looks up to make the kernel send an INTERRUPT.
 PROBE = ".interrupt"
 
@@ -319,17 +320,11 @@ def _serve(mount, connection):
             going = connection.take()
 
 
-def _dies_with(parent):
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        sys.exit("the parent is dead")
-
-
 def main(source, mountpoint, valid_seconds, parent):
     """Serves until its input ends."""
     signal.signal(signal.SIGUSR1, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    _dies_with(int(parent))
+    end_with(int(parent))
     mount = Mount(mountpoint)
     try:
         # The thread's call ends as soon as the kernel has learned ENOSYS.

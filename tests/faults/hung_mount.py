@@ -3,24 +3,21 @@
     with HungMount(source, mountpoint) as mount:
         mount.stop()          # whoever asks this file system waits from now on
         ...
-        mount.await_held(1)   # somebody waits
+        mount.await_held()    # somebody waits
         mount.go()            # those who wait get their answers
 
 Callers wait as those of a dead NFS server do: in state D, where not even SIGKILL
 reaches them. End the mount before a daemon that uses it, or the daemon cannot end.
 """
 
-import contextlib
 import ctypes
 import functools
 import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 
-SERVER = pathlib.Path(__file__).with_name("fuse_server.py")
-PATIENCE = 150.0  # seconds until a wait counts as a hang
+from fault_process import FaultProcess
+
 MNT_DETACH = 2
 
 
@@ -48,15 +45,9 @@ class HungMount:
         """
         self.path = pathlib.Path(mountpoint)
         self.path.mkdir(parents=True, exist_ok=True)
-        self._server = subprocess.Popen(
-            [sys.executable, "-B", str(SERVER), str(source), str(mountpoint),
-             str(valid_seconds), str(os.getpid())],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, universal_newlines=True)
+        self._server = FaultProcess("fuse_server.py", source, mountpoint,
+                                    valid_seconds)
         self.server_pid = self._server.pid
-        if self._server.stdout.readline() != "serving\n":
-            _, complaint = self._server.communicate()
-            raise OSError(f"{mountpoint}: {complaint.strip().splitlines()[-1:]}")
 
     def stop(self, *operations):
         """From now on, requests are held, and their callers wait.
@@ -65,37 +56,27 @@ class HungMount:
           *operations: of which kinds, such as "read": the keys of
             fuse_server.OPERATIONS. By default of all kinds.
         """
-        self._command("stop", *operations)
+        self._server.command("stop", *operations)
 
     def go(self):
         """Nothing is held any longer; held requests are answered."""
-        self._command("go")
+        self._server.command("go")
 
     def held(self):
         """Returns how many requests are held."""
-        return int(self._command("await", 0, 0))
+        return self._server.held()
 
     def await_held(self, count=1):
         """Returns once at least so many requests are held.
 
         Raises:
-          TimeoutError: they are not, after PATIENCE.
+          TimeoutError: they are not, after long.
         """
-        held = int(self._command("await", count, PATIENCE))
-        if held < count:
-            raise TimeoutError(f"{held} requests are held, not {count}")
+        self._server.await_held(count)
 
     def close(self):
         """Ends the mount. Whoever waits for it gets an error."""
-        with contextlib.suppress(BrokenPipeError):
-            self._server.stdin.close()
-        try:
-            self._server.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._server.kill()
-            self._server.wait()
-        self._server.stdout.close()
-        self._server.stderr.close()
+        self._server.close()
         # In case that the server was killed: the mount is dead, but still there.
         ctypes.CDLL(None).umount2(os.fsencode(self.path), MNT_DETACH)
 
@@ -104,14 +85,6 @@ class HungMount:
 
     def __exit__(self, *_):
         self.close()
-
-    def _command(self, *words):
-        print(*words, file=self._server.stdin, flush=True)
-        answer = self._server.stdout.readline()
-        if not answer:
-            raise RuntimeError("the mount's server has died: " +
-                               self._server.stderr.read())
-        return answer
 
 
 @functools.lru_cache(maxsize=None)
