@@ -17,21 +17,24 @@ namespace forebay::schedule {
 class StallThreshold {
  public:
   static constexpr std::int64_t kMinNanos = 100'000'000;
-  // The threshold of a source of which fewer than kKnown requests have ended.
+  // The threshold while fewer than kKnown requests have ended.
   static constexpr std::int64_t kUnknownNanos = 1'000'000'000;
   static constexpr std::uint64_t kKnown = 16;
 
   // A request of the source has ended, and took so long.
-  void Observe(std::int64_t nanos) { times_.Add(nanos); }
-
-  std::int64_t nanos() const {
-    if (times_.count() < kKnown) return kUnknownNanos;
-    return std::max(kMinNanos, std::min(10 * times_.Quantile(0.99),
-                                        100 * times_.Quantile(0.5)));
+  void Observe(std::int64_t nanos) {
+    times_.Add(nanos);
+    if (++observed_ % kKnown != 0) return;
+    nanos_ = std::max(kMinNanos, std::min(10 * times_.Quantile(0.99),
+                                          100 * times_.Quantile(0.5)));
   }
+
+  std::int64_t nanos() const { return nanos_; }
 
  private:
   QuantileSketch times_;
+  std::uint64_t observed_ = 0;
+  std::int64_t nanos_ = kUnknownNanos;  // computed anew now and then
 };
 
 }  // namespace forebay::schedule

@@ -4,6 +4,7 @@ Run with Debian's Python, after building //server/daemon:forebayd and
 //client:libforebay.so.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -17,7 +18,8 @@ import pytest
 from daemons import serving
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "client" / "python"), str(ROOT / "tests" / "cloud")]
+sys.path[:0] = [str(ROOT / "client" / "python"), str(ROOT / "tests" / "cloud"),
+                str(ROOT / "tests" / "faults")]
 sys.dont_write_bytecode = True
 # A background job of a plain shell ignores SIGINT, and so would all trainers.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,6 +60,22 @@ def fake_gcs():
         pytest.skip(missing())
     with FakeGcs() as server:
         yield server
+
+
+@pytest.fixture
+def hung_mount(daemon, tmp_path):
+    """Makes mounts that hang on demand: `hung_mount(source)` is a HungMount, and
+    other arguments are HungMount's. They end before the daemon, which could not
+    end while its threads wait for one."""
+    from hung_mount import HungMount, missing
+    if missing():
+        pytest.skip(missing())
+    with contextlib.ExitStack() as mounts:
+        def mount(source, mountpoint=None, **options):
+            count = len(list(tmp_path.glob("mount-*")))
+            return mounts.enter_context(HungMount(
+                source, mountpoint or tmp_path / f"mount-{count}", **options))
+        yield mount
 
 
 @pytest.fixture(params=["C++", "ctypes"])

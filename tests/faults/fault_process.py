@@ -1,0 +1,96 @@
+"""A server process that makes a fault on demand, and ends with its owner."""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+PATIENCE = 150.0  # seconds until a wait counts as a hang
+PR_SET_PDEATHSIG = 1
+
+
+def end_with(parent):
+    """Lets this process get a SIGTERM when its parent dies.
+
+    Args:
+      parent: the parent's process id, as the parent knows it.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        sys.exit("the parent is dead")
+
+
+class FaultProcess:
+    """A process that obeys lines on its standard input, and answers each by one.
+
+    Its first line is "serving" and its details. Calls are for one thread.
+
+    Attributes:
+      pid: of the process.
+      details: what it said of itself, a list of str.
+    """
+
+    def __init__(self, script, *arguments):
+        """
+        Args:
+          script: the name of its file in this folder. It gets the arguments, and
+            at last the id of this process.
+
+        Raises:
+          OSError: it does not serve; the message is the last line that it wrote.
+        """
+        # In a session of its own: Ctrl-C reaches its owner, which then ends it.
+        self._process = subprocess.Popen(
+            [sys.executable, "-B", str(FOLDER / script), *map(str, arguments),
+             str(os.getpid())],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True, universal_newlines=True)
+        self.pid = self._process.pid
+        word, *self.details = self._process.stdout.readline().split() or [""]
+        if word != "serving":
+            _, complaint = self._process.communicate()
+            raise OSError(f"{script}: {complaint.strip().splitlines()[-1:]}")
+
+    def command(self, *words):
+        """Sends a command; returns the answer.
+
+        Raises:
+          RuntimeError: the process has died.
+        """
+        with contextlib.suppress(BrokenPipeError):
+            print(*words, file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"process {self.pid} of a fault has died: " +
+                               self._process.stderr.read())
+        return answer.strip()
+
+    def held(self):
+        """Returns how many requests it holds."""
+        return int(self.command("await", 0, 0))
+
+    def await_held(self, count):
+        """Returns once it holds at least so many requests.
+
+        Raises:
+          TimeoutError: it does not, after PATIENCE.
+        """
+        held = int(self.command("await", count, PATIENCE))
+        if held < count:
+            raise TimeoutError(f"{held} requests are held, not {count}")
+
+    def close(self):
+        """Ends it."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._process.stderr.close()

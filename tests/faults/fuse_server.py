@@ -1,0 +1,348 @@
+"""Serves a directory through FUSE, read-only, and stops answering on demand.
+
+    fuse_server.py SOURCE MOUNTPOINT VALID_SECONDS PARENT
+
+HungMount starts it, with its process id as PARENT. It speaks the protocol of
+/dev/fuse itself (linux/fuse.h), so that it decides about each request. Commands
+come as lines on its standard input; each is answered by a line:
+
+    stop [OPERATION...]  Requests of these kinds (default: of all) are held from
+                         the answer on: their callers wait.
+    go                   No request is held any longer, and held ones are answered.
+    await COUNT SECONDS  Waits until so many are held. The answer is their number.
+
+The end of its input, its parent or itself ends the mount: the kernel fails all
+waiting calls when the last descriptor of the connection is closed.
+
+A caller of a held request waits in state D. SIGKILL does not end its wait, since
+the server has already read the request.
+"""
+
+import ctypes
+import errno
+import os
+import select
+import signal
+import stat
+import struct
+import sys
+import threading
+import time
+
+from fault_process import end_with
+
+LOOKUP, FORGET, GETATTR, READLINK = 1, 2, 3, 5
+OPEN, READ, STATFS, RELEASE, FLUSH, INIT = 14, 15, 17, 18, 25, 26
+OPENDIR, READDIR, RELEASEDIR = 27, 28, 29
+INTERRUPT, DESTROY, BATCH_FORGET = 36, 38, 42
+OPERATIONS = {
+    "lookup": LOOKUP, "getattr": GETATTR, "readlink": READLINK, "open": OPEN,
+    "read": READ, "statfs": STATFS, "flush": FLUSH, "opendir": OPENDIR,
+    "readdir": READDIR}
+UNANSWERED = (FORGET, BATCH_FORGET)
+NEVER_HELD = (INIT, INTERRUPT, DESTROY, RELEASE, RELEASEDIR, *UNANSWERED)
+
+IN_HEADER = struct.Struct("<IIQQIIIHH")
+OUT_HEADER = struct.Struct("<IiQ")
+ATTRIBUTES = struct.Struct("<QQQQQQIIIIIIIIII")
+ENTRY = struct.Struct("<QQQQII")
+VALIDITY = struct.Struct("<QII")
+READ_IN = struct.Struct("<QQI")
+OPEN_OUT = struct.Struct("<QIi")
+DIRENT = struct.Struct("<QQII")
+INIT_OUT = struct.Struct("<IIIIHHIIHHI28x")
+STATFS_OUT = struct.Struct("<QQQQQIIII24x")
+
+ROOT_NODE = 1
+MINOR = 31  # of version 7 of the protocol
+ASYNC_READ, PARALLEL_DIROPS, MAX_PAGES = 1 << 0, 1 << 18, 1 << 22
+MAX_BACKGROUND = 4096  # the default of 12 would make readers wait for each other
+MAX_WRITE = 128 << 10
+BUFFER = 1 << 20
+MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
+MNT_DETACH = 2
+# The name that the server looks up to make the kernel send an INTERRUPT.
+PROBE = ".interrupt"
+
+
+class Request:
+    """One request of the kernel's."""
+
+    def __init__(self, message):
+        (_, self.opcode, self.unique, self.node, *_) = IN_HEADER.unpack_from(message)
+        self.body = message[IN_HEADER.size:]
+
+
+def _nanos(seconds):
+    return int(seconds), int(seconds % 1 * 1e9)
+
+
+def _attributes(info):
+    times = [divmod(nanos, 10 ** 9) for nanos in
+             (info.st_atime_ns, info.st_mtime_ns, info.st_ctime_ns)]
+    return ATTRIBUTES.pack(
+        info.st_ino, info.st_size, info.st_blocks, *[each[0] for each in times],
+        *[each[1] for each in times], info.st_mode, info.st_nlink, info.st_uid,
+        info.st_gid, 0, info.st_blksize, 0)
+
+
+class Tree:
+    """The directory: answers requests by its files.
+
+    An answer is the bytes that follow the header; OSError carries an error.
+    """
+
+    def __init__(self, source, valid_seconds):
+        self._valid = _nanos(valid_seconds)
+        self._paths = {ROOT_NODE: source}
+        self._nodes = {source: ROOT_NODE}
+        self._answers = {
+            LOOKUP: self._lookup, GETATTR: self._getattr, READLINK: self._readlink,
+            OPEN: self._open, READ: self._read, RELEASE: self._release,
+            FLUSH: lambda request: b"", STATFS: self._statfs,
+            OPENDIR: self._opendir, READDIR: self._readdir,
+            RELEASEDIR: lambda request: b""}
+
+    def answer(self, request):
+        """Returns the answer to a request."""
+        if request.opcode not in self._answers:
+            raise OSError(errno.ENOSYS, "")
+        return self._answers[request.opcode](request)
+
+    def _lookup(self, request):
+        name = os.fsdecode(request.body.split(b"\0", 1)[0])
+        path = os.path.join(self._paths[request.node], name)
+        info = os.lstat(path)
+        node = self._nodes.setdefault(path, len(self._nodes) + 1)
+        self._paths[node] = path
+        seconds, nanos = self._valid
+        return ENTRY.pack(node, 0, seconds, seconds, nanos,
+                          nanos) + _attributes(info)
+
+    def _getattr(self, request):
+        info = os.lstat(self._paths[request.node])
+        return VALIDITY.pack(*self._valid, 0) + _attributes(info)
+
+    def _readlink(self, request):
+        return os.fsencode(os.readlink(self._paths[request.node]))
+
+    def _open(self, request):
+        flags, = struct.unpack_from("<I", request.body)
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            raise OSError(errno.EROFS, "")
+        file = os.open(self._paths[request.node], os.O_RDONLY)
+        return OPEN_OUT.pack(file, 0, 0)
+
+    def _read(self, request):
+        file, offset, size = READ_IN.unpack_from(request.body)
+        return os.pread(file, size, offset)
+
+    def _release(self, request):
+        file, = struct.unpack_from("<Q", request.body)
+        os.close(file)
+        return b""
+
+    def _statfs(self, request):
+        info = os.statvfs(self._paths[request.node])
+        return STATFS_OUT.pack(
+            info.f_blocks, info.f_bfree, info.f_bavail, info.f_files, info.f_ffree,
+            info.f_bsize, info.f_namemax, info.f_frsize, 0)
+
+    def _opendir(self, request):
+        return OPEN_OUT.pack(0, 0, 0)
+
+    def _readdir(self, request):
+        _, offset, size = READ_IN.unpack_from(request.body)
+        with os.scandir(self._paths[request.node]) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+        answer = b""
+        for number, entry in enumerate(entries[offset:], offset + 1):
+            name = os.fsencode(entry.name)
+            mode = entry.stat(follow_symlinks=False).st_mode
+            dirent = DIRENT.pack(entry.inode(), number, len(name),
+                                 stat.S_IFMT(mode) >> 12) + name
+            dirent += bytes(-len(dirent) % 8)
+            if len(answer) + len(dirent) > size:
+                break
+            answer += dirent
+        return answer
+
+
+class Connection:
+    """A mount's connection with the kernel, and the requests that it holds."""
+
+    def __init__(self, device, tree, probed):
+        """`probed()` is called when PROBE is looked up, which is then held
+        until an INTERRUPT comes."""
+        self._device, self._tree, self._probed = device, tree, probed
+        self._probe = None
+        self._stopped = frozenset()
+        self.held = []
+
+    def stop(self, operations):
+        """Holds requests of these opcodes from now on."""
+        self._stopped = frozenset(operations)
+
+    def go(self):
+        """Holds nothing any longer."""
+        self._stopped = frozenset()
+        waiting, self.held = self.held, []
+        for request in waiting:
+            self._answer(request)
+
+    def take(self):
+        """Takes one request; returns whether there are more to come."""
+        try:
+            request = Request(os.read(self._device, BUFFER))
+        except OSError as error:
+            # ENOENT: its caller has left meanwhile. ENODEV: somebody unmounted.
+            return error.errno in (errno.ENOENT, errno.EINTR, errno.EAGAIN)
+        if request.opcode == INIT:
+            self._send(request, 0, self._init(request))
+        elif request.opcode == INTERRUPT:
+            self._interrupt(request)
+        elif request.opcode == LOOKUP and \
+                request.body.startswith(PROBE.encode() + b"\0"):
+            self._probe = request
+            self._probed()
+        elif request.opcode in self._stopped:
+            self.held.append(request)
+        elif request.opcode not in UNANSWERED:
+            self._answer(request)
+        return request.opcode != DESTROY
+
+    @staticmethod
+    def _init(request):
+        _, _, readahead, flags = struct.unpack_from("<IIII", request.body)
+        return INIT_OUT.pack(
+            7, MINOR, readahead, flags & (ASYNC_READ | PARALLEL_DIROPS | MAX_PAGES),
+            MAX_BACKGROUND, MAX_BACKGROUND, MAX_WRITE, 1, MAX_WRITE // 4096, 0, 0)
+
+    def _interrupt(self, request):
+        # After ENOSYS the kernel sends no more of them, and callers wait in state D.
+        self._send(request, errno.ENOSYS)
+        if self._probe is not None:
+            self._send(self._probe, errno.ENOENT)
+            self._probe = None
+
+    def _answer(self, request):
+        try:
+            self._send(request, 0, self._tree.answer(request))
+        except OSError as error:
+            self._send(request, error.errno or errno.EIO)
+
+    def _send(self, request, error, body=b""):
+        header = OUT_HEADER.pack(OUT_HEADER.size + len(body), -error,
+                                 request.unique)
+        try:
+            os.write(self._device, header + body)
+        except OSError as problem:
+            # ENOENT: its caller has left. ENODEV: the connection has ended.
+            if problem.errno not in (errno.ENOENT, errno.ENODEV):
+                raise
+
+
+class Commands:
+    """The commands from standard input, and their answers."""
+
+    def __init__(self, connection):
+        self._connection = connection
+        self._rest = b""
+        self._awaited = self._deadline = None
+
+    def take(self):
+        """Obeys what has come; returns whether there is more to come."""
+        text = os.read(sys.stdin.fileno(), 4096)
+        *lines, self._rest = (self._rest + text).split(b"\n")
+        for line in lines:
+            self._obey(*line.decode().split())
+        return text != b""
+
+    def _obey(self, command, *words):
+        if command == "stop":
+            self._connection.stop(
+                {OPERATIONS[word] for word in words} or
+                set(range(256)) - set(NEVER_HELD))
+            print("stopped", flush=True)
+        elif command == "go":
+            self._connection.go()
+            print("going", flush=True)
+        elif command == "await":
+            self._awaited = int(words[0])
+            self._deadline = time.monotonic() + float(words[1])
+
+    def look(self):
+        """Answers an await that is over; returns the seconds until it must look
+        again, or None."""
+        if self._awaited is None:
+            return None
+        left = self._deadline - time.monotonic()
+        if len(self._connection.held) < self._awaited and left > 0:
+            return left
+        print(len(self._connection.held), flush=True)
+        self._awaited = None
+        return None
+
+
+def _checked(result):
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+class Mount:
+    """The mount itself."""
+
+    def __init__(self, mountpoint):
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._mountpoint = os.fsencode(mountpoint)
+        self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        options = (f"fd={self.device},rootmode=40000,user_id=0,group_id=0,"
+                   "allow_other,default_permissions")
+        _checked(self._libc.mount(
+            b"hung_mount", self._mountpoint, b"fuse",
+            ctypes.c_ulong(MS_RDONLY | MS_NOSUID | MS_NODEV), options.encode()))
+
+    def end(self):
+        """Takes the mount away, whoever uses it."""
+        self._libc.umount2(self._mountpoint, MNT_DETACH)
+
+
+def _serve(mount, connection):
+    commands = Commands(connection)
+    going = True
+    while going:
+        seconds = commands.look()
+        ready, _, _ = select.select([mount.device, sys.stdin], [], [], seconds)
+        if sys.stdin in ready:
+            going = commands.take()
+        if going and mount.device in ready:
+            going = connection.take()
+
+
+def main(source, mountpoint, valid_seconds, parent):
+    """Serves until its input ends."""
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    end_with(int(parent))
+    mount = Mount(mountpoint)
+    try:
+        # The thread's call ends as soon as the kernel has learned ENOSYS.
+        probe = threading.Thread(
+            target=os.path.lexists, args=(os.path.join(mountpoint, PROBE),),
+            daemon=True)
+        connection = Connection(
+            mount.device, Tree(os.path.abspath(source), float(valid_seconds)),
+            lambda: signal.pthread_kill(probe.ident, signal.SIGUSR1))
+        probe.start()
+        while probe.is_alive():
+            if select.select([mount.device], [], [], 0.01)[0]:
+                connection.take()
+        print("serving", flush=True)
+        _serve(mount, connection)
+    finally:
+        mount.end()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
