@@ -5,7 +5,9 @@
 
 #include "absl/strings/ascii.h"
 #include "server/base/status.h"
+#include "server/daemon/origin_of.h"
 #include "server/storage/small_file.h"
+#include "server/storage/webhdfs/cluster_source.h"
 #include "server/storage/webhdfs/hdfs_root.h"
 
 namespace forebay::daemon {
@@ -31,8 +33,15 @@ HdfsSetup HdfsSetup::OfProcess(const proto::HdfsConfig& config) {
 HdfsReads::HdfsReads(HdfsSetup setup, storage::http::Client* client)
     : setup_(std::move(setup)),
       lister_(client),
-      versioned_(client, &ranged_),
-      ranged_(client, &protocol_) {}
+      source_({.domain_of =
+                   [](const storage::ReadRequest& request) {
+                     return OriginOf<storage::webhdfs::HdfsRoot>(request);
+                   },
+               .make =
+                   [this, client](const std::string&) {
+                     return std::make_unique<storage::webhdfs::ClusterSource>(
+                         client, &protocol_);
+                   }}) {}
 
 absl::StatusOr<std::shared_ptr<const storage::Root>> HdfsReads::Open(
     const std::string& uri) const {

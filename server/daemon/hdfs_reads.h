@@ -7,10 +7,9 @@
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/domain_source.h"
 #include "server/storage/http/client.h"
-#include "server/storage/http/ranged_source.h"
 #include "server/storage/webhdfs/hdfs_lister.h"
-#include "server/storage/webhdfs/versioned_source.h"
 #include "server/storage/webhdfs/webhdfs_protocol.h"
 
 namespace forebay::daemon {
@@ -38,18 +37,15 @@ class HdfsReads {
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
       const std::string& uri) const;
 
-  storage::ByteSource* source() { return &versioned_; }
-  storage::http::RangedSource* ranged() { return &ranged_; }
-  const storage::http::RangedSource& ranged() const { return ranged_; }
+  storage::DomainSource* source() { return &source_; }
+  const storage::DomainSource& source() const { return source_; }
   storage::webhdfs::HdfsLister* lister() { return &lister_; }
 
  private:
   const HdfsSetup setup_;
   const storage::webhdfs::WebHdfsProtocol protocol_;
   storage::webhdfs::HdfsLister lister_;
-  // Goes after the source below it, which ends its reads.
-  storage::webhdfs::VersionedSource versioned_;
-  storage::http::RangedSource ranged_;
+  storage::DomainSource source_;
 };
 
 }  // namespace forebay::daemon

@@ -1,14 +1,18 @@
 #include "server/daemon/remote_reads.h"
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
+#include "server/daemon/origin_of.h"
 #include "server/storage/gcs/gcs_root.h"
 #include "server/storage/http/http_root.h"
+#include "server/storage/http/ranged_source.h"
 #include "server/storage/http/trusted_certificates.h"
 #include "server/storage/s3/s3_root.h"
 #include "server/storage/webhdfs/hdfs_root.h"
@@ -25,6 +29,9 @@ constexpr char kNoCredentials[] =
     "gcloud's files or at a metadata server";
 // A look takes some seconds where there are no credentials.
 constexpr std::int64_t kLookAgainNanos = 60'000'000'000;
+
+// The longest wait for a look that another thread makes.
+constexpr std::chrono::seconds kLookPatience(13);
 
 template <typename Kind>
 bool IsA(const storage::Root& root) {
@@ -68,13 +75,14 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
     const std::string& uri, const std::stop_token& stop) {
   if (stop.stop_requested())
     return absl::CancelledError(absl::StrCat(uri, ": was not opened"));
+  ReleaseIdle();
   if (uri.starts_with("gs://")) {
     FOREBAY_ASSIGN_OR_RETURN(
         const std::string endpoint,
         gcs::EndpointFrom(environment_.emulator_host.c_str()));
     // A malformed URI starts no look for credentials.
     FOREBAY_RETURN_IF_ERROR(gcs::GcsRoot::Create(uri, endpoint).status());
-    const absl::Status status = PrepareGcs();
+    const absl::Status status = PrepareGcs(stop);
     if (!status.ok()) return base::Annotate(status, uri);
     return gcs::GcsRoot::Create(uri, endpoint, GcsReader());
   }
@@ -106,15 +114,34 @@ absl::StatusOr<http::Client*> RemoteReads::ClientLocked() {
         static_cast<std::uint64_t>(base::Clock::Wall()->NowNanos());
     client_ = std::make_unique<http::Client>(engine_.get(),
                                              http::RetryOptions(), seed);
+    shares_->Add(&client_->ledger());
   }
   return client_.get();
 }
 
-absl::Status RemoteReads::PrepareGcs() {
+void RemoteReads::ReleaseIdle() {
+  std::vector<storage::DomainSource*> sources;
+  {
+    base::MutexLock lock(&mutex_);
+    for (const auto& buckets : buckets_)
+      sources.push_back(buckets->source.get());
+    if (http_source_ != nullptr) sources.push_back(http_source_.get());
+    if (s3_ != nullptr) sources.push_back(s3_->source());
+    if (hdfs_ != nullptr) sources.push_back(hdfs_->source());
+  }
+  for (storage::DomainSource* const source : sources) source->ReleaseIdle();
+}
+
+absl::Status RemoteReads::PrepareGcs(const std::stop_token& stop) {
+  const std::stop_callback on_stop(stop, [this] {
+    base::MutexLock lock(&mutex_);
+    changed_.NotifyAll();
+  });
   http::Client* client = nullptr;
   {
     base::MutexLock lock(&mutex_);
-    while (looking_) changed_.Wait(&mutex_);
+    if (looking_ && !buckets_.empty()) return absl::OkStatus();
+    FOREBAY_RETURN_IF_ERROR(AwaitLookLocked(stop));
     if (!buckets_.empty() && (buckets_.back()->credentials != nullptr ||
                               clock_->NowNanos() < look_again_nanos_))
       return absl::OkStatus();
@@ -129,18 +156,7 @@ absl::Status RemoteReads::PrepareGcs() {
   FOREBAY_RETURN_IF_ERROR(found.status());
   look_again_nanos_ = clock_->NowNanos() + kLookAgainNanos;
   if (*found == nullptr && !buckets_.empty()) return absl::OkStatus();
-  auto buckets = std::make_unique<Buckets>();
-  buckets->credentials = *std::move(found);
-  buckets->credentials_name = buckets->credentials == nullptr
-                                  ? kNoCredentials
-                                  : buckets->credentials->name();
-  if (buckets->credentials != nullptr)
-    buckets->token = std::make_unique<gcs::KeptToken>(
-        buckets->credentials.get(), base::Clock::Wall());
-  buckets->lister = std::make_unique<gcs::GcsLister>(
-      client, buckets->token.get(), buckets->credentials_name);
-  buckets->source = std::make_unique<http::RangedSource>(client, &gcs_protocol_,
-                                                         buckets->token.get());
+  std::unique_ptr<Buckets> buckets = BucketsFor(*std::move(found), client);
   shares_->Add(buckets->source.get());
   routes_->Add(&IsA<gcs::GcsRoot>, buckets->source.get());
   spdlog::info("buckets are read with {}", buckets->credentials_name);
@@ -148,33 +164,81 @@ absl::Status RemoteReads::PrepareGcs() {
   return absl::OkStatus();
 }
 
+absl::Status RemoteReads::AwaitLookLocked(const std::stop_token& stop) {
+  while (looking_ && !stop.stop_requested()) {
+    if (!changed_.WaitFor(&mutex_, kLookPatience) && looking_)
+      return absl::UnavailableError(absl::StrCat(
+          "the daemon has looked for credentials of Cloud Storage for ",
+          kLookPatience.count(), " s, in files or at a metadata server"));
+  }
+  return stop.stop_requested() ? absl::CancelledError("was not opened")
+                               : absl::OkStatus();
+}
+
+std::unique_ptr<RemoteReads::Buckets> RemoteReads::BucketsFor(
+    std::unique_ptr<gcs::TokenSource> credentials, http::Client* client) const {
+  auto buckets = std::make_unique<Buckets>();
+  buckets->credentials = std::move(credentials);
+  buckets->credentials_name = buckets->credentials == nullptr
+                                  ? kNoCredentials
+                                  : buckets->credentials->name();
+  if (buckets->credentials != nullptr)
+    buckets->token = std::make_unique<gcs::KeptToken>(
+        buckets->credentials.get(), base::Clock::Wall());
+  gcs::KeptToken* const token = buckets->token.get();
+  buckets->lister = std::make_unique<gcs::GcsLister>(client, token,
+                                                     buckets->credentials_name);
+  storage::DomainSourceOptions options;
+  options.domain_of = &OriginOf<gcs::GcsRoot>;
+  options.make = [this, client, token](const std::string&) {
+    return std::make_unique<http::RangedSource>(client, &gcs_protocol_, token);
+  };
+  options.clock = clock_;
+  buckets->source = std::make_unique<storage::DomainSource>(options);
+  return buckets;
+}
+
 absl::Status RemoteReads::PrepareHttp() {
   base::MutexLock lock(&mutex_);
   if (http_source_ != nullptr) return absl::OkStatus();
   FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
   http_lister_ = std::make_unique<http::HttpLister>(client);
-  http_source_ = std::make_unique<http::RangedSource>(client, &http_protocol_);
+  storage::DomainSourceOptions options;
+  options.domain_of = &OriginOf<http::HttpRoot>;
+  options.make = [this, client](const std::string&) {
+    return std::make_unique<http::RangedSource>(client, &http_protocol_);
+  };
+  options.clock = clock_;
+  http_source_ = std::make_unique<storage::DomainSource>(options);
   shares_->Add(http_source_.get());
   routes_->Add(&IsA<http::HttpRoot>, http_source_.get());
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenS3(
-    const std::string& uri) {
-  S3Reads* reads = nullptr;
+// Reads files with the mutex released, which all other places need.
+absl::StatusOr<S3Reads*> RemoteReads::PrepareS3() {
+  http::Client* client = nullptr;
   {
     base::MutexLock lock(&mutex_);
-    if (s3_ == nullptr) {
-      FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
-      auto created = S3Reads::Create(environment_.s3, client);
-      if (!created.ok()) return base::Annotate(created.status(), uri);
-      s3_ = *std::move(created);
-      shares_->Add(s3_->source());
-      routes_->Add(&IsA<storage::s3::S3Root>, s3_->source());
-    }
-    reads = s3_.get();
+    if (s3_ != nullptr) return s3_.get();
+    FOREBAY_ASSIGN_OR_RETURN(client, ClientLocked());
   }
-  return reads->Open(uri);
+  FOREBAY_ASSIGN_OR_RETURN(auto created,
+                           S3Reads::Create(environment_.s3, client));
+  base::MutexLock lock(&mutex_);
+  if (s3_ == nullptr) {
+    s3_ = std::move(created);
+    shares_->Add(s3_->source());
+    routes_->Add(&IsA<storage::s3::S3Root>, s3_->source());
+  }
+  return s3_.get();
+}
+
+absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenS3(
+    const std::string& uri) {
+  const absl::StatusOr<S3Reads*> reads = PrepareS3();
+  if (!reads.ok()) return base::Annotate(reads.status(), uri);
+  return (*reads)->Open(uri);
 }
 
 absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenHdfs(
@@ -185,7 +249,7 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::OpenHdfs(
     if (hdfs_ == nullptr) {
       FOREBAY_ASSIGN_OR_RETURN(http::Client* const client, ClientLocked());
       hdfs_ = std::make_unique<HdfsReads>(environment_.hdfs, client);
-      shares_->Add(hdfs_->ranged());
+      shares_->Add(hdfs_->source());
       routes_->Add(&IsA<storage::webhdfs::HdfsRoot>, hdfs_->source());
     }
     reads = hdfs_.get();
@@ -238,7 +302,7 @@ std::vector<std::pair<std::string, storage::SourceState>> RemoteReads::States()
   if (s3_ != nullptr)
     states.emplace_back("s3", std::as_const(*s3_).source().State());
   if (hdfs_ != nullptr)
-    states.emplace_back("hdfs", std::as_const(*hdfs_).ranged().State());
+    states.emplace_back("hdfs", std::as_const(*hdfs_).source().State());
   return states;
 }
 

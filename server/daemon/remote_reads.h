@@ -19,6 +19,7 @@
 #include "server/daemon/hdfs_reads.h"
 #include "server/daemon/s3_reads.h"
 #include "server/storage/all_job_shares.h"
+#include "server/storage/domain_source.h"
 #include "server/storage/gcs/credentials.h"
 #include "server/storage/gcs/gcs_lister.h"
 #include "server/storage/gcs/gcs_protocol.h"
@@ -29,7 +30,6 @@
 #include "server/storage/http/http_lister.h"
 #include "server/storage/http/http_protocol.h"
 #include "server/storage/http/ledger.h"
-#include "server/storage/http/ranged_source.h"
 #include "server/storage/object_lister.h"
 #include "server/storage/root_opener.h"
 #include "server/storage/routed_source.h"
@@ -50,14 +50,18 @@ struct RemoteEnvironment {
 
 // Datasets on other hosts: buckets of Google Cloud Storage (gs://) and of S3
 // (s3://), and HDFS (hdfs://, webhdfs://, swebhdfs://), read with the daemon's
-// own credentials, and web servers (http://, https://), which get none. The
-// first root of a kind starts what it takes (a thread, connections, a look for
-// credentials) and adds its route. If there are no credentials, the daemon
-// looks again later: a host may start it before it has any.
+// own credentials, and web servers (http://, https://), which get none. Each
+// host has a queue and limits of its own, so that none holds up reads of
+// another. The first root of a kind starts what it takes (a thread,
+// connections, a look for credentials) and adds its route. If there are no
+// credentials, the daemon looks again later: a host may start it before it has
+// any.
 //
 // Thread-safe. `routes`, `shares` and `clock` outlive it. Destruction, when no
-// call is under way, ends the reads that are. Open blocks for a few seconds at
-// most, List and Stat as ObjectLister says. Errors: those of RootOpener and
+// call is under way, ends the reads that are. Open blocks for a few seconds
+// where it asks a metadata server, and for file I/O; if another call looks for
+// the same credentials, for 13 s at most. List and Stat block as ObjectLister
+// says. Errors: those of RootOpener and
 // ObjectLister.
 class RemoteReads final : public storage::RootOpener,
                           public storage::ObjectLister {
@@ -93,13 +97,23 @@ class RemoteReads final : public storage::RootOpener,
     std::unique_ptr<storage::gcs::TokenSource> credentials;  // null: none
     std::unique_ptr<storage::gcs::KeptToken> token;
     std::unique_ptr<storage::gcs::GcsLister> lister;
-    std::unique_ptr<storage::http::RangedSource> source;
+    std::unique_ptr<storage::DomainSource> source;
   };
 
-  absl::Status PrepareGcs();
+  // Ends what hosts have that nobody reads from any more.
+  void ReleaseIdle();
+  absl::Status PrepareGcs(const std::stop_token& stop);
+  // Waits while another thread looks for credentials of Cloud Storage.
+  absl::Status AwaitLookLocked(const std::stop_token& stop)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes the parts that read buckets of Cloud Storage by these credentials.
+  std::unique_ptr<Buckets> BucketsFor(
+      std::unique_ptr<storage::gcs::TokenSource> credentials,
+      storage::http::Client* client) const;
   // Names the credentials that buckets of Cloud Storage are read with.
   std::string GcsReader() const;
   absl::Status PrepareHttp();
+  absl::StatusOr<S3Reads*> PrepareS3();
   absl::StatusOr<std::shared_ptr<const storage::Root>> OpenS3(
       const std::string& uri);
   absl::StatusOr<std::shared_ptr<const storage::Root>> OpenHdfs(
@@ -129,8 +143,7 @@ class RemoteReads final : public storage::RootOpener,
   // The last one is used. One without credentials may be before it; its reads
   // end by themselves.
   std::vector<std::unique_ptr<Buckets>> buckets_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<storage::http::RangedSource> http_source_
-      ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<storage::DomainSource> http_source_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<S3Reads> s3_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<HdfsReads> hdfs_ ABSL_GUARDED_BY(mutex_);
 };

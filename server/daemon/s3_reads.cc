@@ -4,6 +4,8 @@
 
 #include "server/base/clock.h"
 #include "server/base/status.h"
+#include "server/daemon/origin_of.h"
+#include "server/storage/http/ranged_source.h"
 #include "server/storage/s3/credentials.h"
 #include "server/storage/s3/s3_root.h"
 
@@ -31,7 +33,15 @@ S3Reads::S3Reads(const S3Setup& setup, storage::s3::Endpoint endpoint,
           endpoint_.region, base::Clock::Wall()),
       lister_(client, &credentials_, &tags_,
               [this] { return credentials_.name(); }),
-      source_(client, &protocol_, &credentials_) {}
+      source_({.domain_of =
+                   [](const storage::ReadRequest& request) {
+                     return OriginOf<storage::s3::S3Root>(request);
+                   },
+               .make =
+                   [this, client](const std::string&) {
+                     return std::make_unique<storage::http::RangedSource>(
+                         client, &protocol_, &credentials_);
+                   }}) {}
 
 absl::StatusOr<std::shared_ptr<const storage::Root>> S3Reads::Open(
     const std::string& uri) {

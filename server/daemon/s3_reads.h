@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/domain_source.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/entity_tags.h"
-#include "server/storage/http/ranged_source.h"
 #include "server/storage/s3/kept_credentials.h"
 #include "server/storage/s3/s3_lister.h"
 #include "server/storage/s3/s3_protocol.h"
@@ -39,9 +39,9 @@ class S3Reads {
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
       const std::string& uri);
 
-  storage::http::RangedSource* source() { return &source_; }
+  storage::DomainSource* source() { return &source_; }
   storage::s3::S3Lister* lister() { return &lister_; }
-  const storage::http::RangedSource& source() const { return source_; }
+  const storage::DomainSource& source() const { return source_; }
   // Names the credentials, for people.
   std::string credentials() const { return credentials_.name(); }
 
@@ -54,7 +54,7 @@ class S3Reads {
   const storage::s3::S3Protocol protocol_;
   storage::s3::KeptCredentials credentials_;
   storage::s3::S3Lister lister_;
-  storage::http::RangedSource source_;
+  storage::DomainSource source_;
 };
 
 }  // namespace forebay::daemon

@@ -60,15 +60,16 @@ def version_of(place: Place, client: Client) -> _native.ObjectVersion:
         return found
 
     try:
-        return _with_retry(place, client, attempt)
+        return _with_retry(place, client, attempt, opens=True)
     finally:
         place.close()
 
 
-def _with_retry(place: Place, client: Client, attempt):
+def _with_retry(place: Place, client: Client, attempt, opens: bool):
     """Returns what `attempt()` returns, as _retry.until_available does. An idle
     session may be of a daemon that has ended: then the next one is tried at
-    once."""
+    once. What `opens` a file does not wait for a storage that is away: the
+    daemon has tried for some time to reach it."""
     def one_more():
         reused = pool.has(key_of(client))
         try:
@@ -78,8 +79,9 @@ def _with_retry(place: Place, client: Client, attempt):
                 raise
         return attempt()
 
+    passing = (errors.DaemonUnavailable,) if opens else errors.PASSING
     return _retry.until_available(place.uri, one_more, client.start_daemon,
-                                  client.seconds)
+                                  client.seconds, passing)
 
 
 class Object:
@@ -182,7 +184,8 @@ class Object:
     def _fetch(self, begin: int, end: int) -> _Part:
         try:
             return _with_retry(self.place, self._client,
-                               lambda: self._read(begin, end))
+                               lambda: self._read(begin, end),
+                               opens=self.version is None)
         except errors.StateError as error:
             _place.fail(errors.FileChanged, errno.ESTALE, str(error))
         except errors.ResourceExhausted:

@@ -229,7 +229,9 @@ def open(  # noqa: A001: as the builtin
       NotFound, IsADirectory, PermissionDenied: OSErrors, as the builtin's.
       Unsupported: a mode that writes, a URL with a query, a file that tells no
         size, as those of /proc.
-      DaemonUnavailable, SourceUnavailable: no daemon, or no storage, for 60 s.
+      DaemonUnavailable: no daemon for 60 s.
+      SourceUnavailable: the storage's host has not answered for 13 s while the
+        file was opened, or for 60 s when it was read.
       ForebayError: of the fitting class; one sentence says why.
     """
     is_text = _is_text(mode)

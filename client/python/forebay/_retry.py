@@ -11,7 +11,7 @@ import logging
 import os
 import random
 import time
-from typing import Callable, Iterator, List, Optional, TypeVar
+from typing import Callable, Iterator, List, Optional, Tuple, Type, TypeVar
 
 from . import errors
 
@@ -21,6 +21,7 @@ _DEFAULT_SECONDS = 60.0
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 5.0
 _LAST_RETRY_PAUSE = 1.0  # as in the library
 _Result = TypeVar("_Result")
+Errors = Tuple[Type[errors.ForebayError], ...]
 
 
 def reattach_seconds() -> float:
@@ -60,12 +61,13 @@ def backoff(chance: Callable[[], float] = random.random,
 
 def until_available(what: str, attempt: Callable[[], _Result],
                     start_daemon: Optional[Callable[[], None]],
-                    seconds: Optional[float] = None) -> _Result:
+                    seconds: Optional[float] = None,
+                    passing: Errors = errors.PASSING) -> _Result:
     """Returns what `attempt()` returns; repeats it, as Retry does, while it
     raises an error that may pass.
 
     Args:
-      what, start_daemon, seconds: see Retry.
+      what, start_daemon, seconds, passing: see Retry.
 
     Raises:
       errors.DaemonUnavailable, errors.SourceUnavailable: no try succeeded for
@@ -73,7 +75,7 @@ def until_available(what: str, attempt: Callable[[], _Result],
     """
     try:
         return attempt()
-    except errors.PASSING as error:
+    except passing as error:
         why = type(error)(str(error))  # without frames, as in Retry.wait
     found: List[_Result] = []
     waits = backoff(last=_LAST_RETRY_PAUSE)
@@ -83,7 +85,7 @@ def until_available(what: str, attempt: Callable[[], _Result],
         found.append(attempt())
         return True
 
-    retry = Retry(what, attach, start_daemon, seconds)
+    retry = Retry(what, attach, start_daemon, seconds, passing)
     retry.wait(why)
     retry.done()
     return found[0]
@@ -99,15 +101,17 @@ class Retry:
 
     def __init__(self, what: str, attach: Callable[[], bool],
                  start_daemon: Optional[Callable[[], None]],
-                 seconds: Optional[float] = None):
+                 seconds: Optional[float] = None,
+                 passing: Errors = errors.PASSING):
         """
         Args:
           what: is read, for messages.
           attach: tries briefly to go on. Returns True if it does, False to be
-            called again; raises one of errors.PASSING if nothing goes on yet.
+            called again; raises one of `passing` if nothing goes on yet.
           start_daemon: starts a daemon if none listens; None if this process is
             not to start one.
           seconds: how long to wait; None: `reattach_seconds()`.
+          passing: the errors to wait for the end of. All others are final.
         """
         self._what = what
         self._attach = attach
@@ -115,6 +119,7 @@ class Retry:
         self._pauses = backoff()
         self._next_start = 0.0
         self._seconds = reattach_seconds() if seconds is None else seconds
+        self._passing = passing
         self._began: Optional[float] = None
 
     def wait(self, error: errors.ForebayError) -> None:
@@ -143,7 +148,7 @@ class Retry:
                 while not self._attach():
                     pass
                 return
-            except errors.PASSING as again:
+            except self._passing as again:
                 kind, why = type(again), str(again)
 
     def _given_up(self, kind, why):

@@ -41,6 +41,7 @@ GcsRoot::GcsRoot(std::string uri, std::string bucket, std::string bucket_url,
     : uri_(std::move(uri)),
       bucket_(std::move(bucket)),
       bucket_url_(std::move(bucket_url)),
+      origin_(http::OriginOf(bucket_url_)),
       prefix_(std::move(prefix)),
       identity_(std::make_shared<const std::string>(
           absl::StrCat(bucket_url_, "/", prefix_) + '\0' +

@@ -38,6 +38,8 @@ class GcsRoot final : public Root {
   std::shared_ptr<const std::string> lasting_identity() const override {
     return identity();
   }
+  // Returns the origin (http::OriginOf) of the endpoint, which buckets share.
+  const std::string& origin() const { return origin_; }
   // Returns the begin of all objects' names below it: "", or up to a slash.
   const std::string& prefix() const { return prefix_; }
 
@@ -62,6 +64,7 @@ class GcsRoot final : public Root {
   const std::string uri_;
   const std::string bucket_;
   const std::string bucket_url_;
+  const std::string origin_;
   const std::string prefix_;
   const std::shared_ptr<const std::string> identity_;
 };

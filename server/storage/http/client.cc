@@ -253,8 +253,8 @@ std::optional<std::int64_t> Client::NextAttempt(const Calling& calling,
 }
 
 void Client::Repeat(const std::shared_ptr<Calling>& calling) {
-  if (!calling->call.may_continue || calling->call.may_continue())
-    Authorize(calling);
+  if (calling->call.ready) return calling->call.ready();
+  Authorize(calling);
 }
 
 std::int64_t Client::PatienceEnd(const Calling& calling) const {

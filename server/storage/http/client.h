@@ -52,9 +52,9 @@ struct Call {
   // Called when an attempt has failed and the next one is to begin later; may
   // be empty. Must not call the client.
   std::function<void()> paused;
-  // Called when that time has come. Returns whether the next attempt may begin;
-  // if not, Continue begins it. May be empty. Must not call the client.
-  std::function<bool()> may_continue;
+  // Called when that time has come: Continue then begins the attempt. If empty,
+  // the attempt begins by itself. May call nothing of the client but Continue.
+  std::function<void()> ready;
   // The most attempts, where the policy allows more. While no byte has come,
   // the patience decides instead, if there is one.
   int attempts = INT_MAX;
@@ -88,7 +88,7 @@ class Client {
   // Drops a call: no `done`, and no more writes to its memory.
   void Cancel(Id id);
 
-  // Begins the next attempt of a call that was told not to continue.
+  // Begins the next attempt of a call that is ready for it.
   void Continue(Id id);
   // Returns when a byte of an answer to the call came last, by the engine's
   // clock; INT64_MIN if none came yet.

@@ -1,5 +1,6 @@
 #include "server/storage/http/hedged_client.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/storage/http/engine.h"
@@ -9,8 +10,7 @@ namespace forebay::storage::http {
 namespace {
 
 bool IsBusy(const Answer& answer) {
-  return answer.status == 429 || answer.status == 503 ||
-         answer.failure == Failure::kTimeout;
+  return answer.status == 429 || answer.status == 503;
 }
 
 }  // namespace
@@ -39,6 +39,40 @@ void HedgedClient::Cancel(Id id) {
   if (!held.empty()) Drop(held.mapped().get());
 }
 
+void HedgedClient::Continue(Id id) {
+  const auto found = pairs_.find(id);
+  if (found != pairs_.end()) GoOn(found->second);
+}
+
+std::int64_t HedgedClient::HeardNanos(Id id) const {
+  const auto found = pairs_.find(id);
+  if (found == pairs_.end()) return INT64_MIN;
+  const Pair& pair = *found->second;
+  return std::max(client_->HeardNanos(pair.first),
+                  client_->HeardNanos(pair.second));
+}
+
+void HedgedClient::OnPaused(Pair* pair) {
+  pair->first_pauses = true;
+  if (pair->second == 0) TellPaused(pair);
+}
+
+void HedgedClient::TellPaused(Pair* pair) {
+  if (std::exchange(pair->is_paused, true)) return;
+  if (pair->call.paused) pair->call.paused();
+}
+
+void HedgedClient::OnReady(const std::shared_ptr<Pair>& pair) {
+  if (pair->is_paused && pair->call.ready) return pair->call.ready();
+  GoOn(pair);
+}
+
+void HedgedClient::GoOn(const std::shared_ptr<Pair>& pair) {
+  pair->first_pauses = pair->is_paused = false;
+  Watch(pair);
+  client_->Continue(pair->first);
+}
+
 // A pair's requests never outlive it, nor do their callbacks.
 Client::Id HedgedClient::Launch(const std::shared_ptr<Pair>& pair, Side side) {
   Call call = pair->call;
@@ -51,7 +85,14 @@ Client::Id HedgedClient::Launch(const std::shared_ptr<Pair>& pair, Side side) {
                side](absl::StatusOr<Answer> result) {
     if (const auto held = weak.lock()) OnDone(held, side, std::move(result));
   };
-  if (side == Side::kSecond) {
+  if (side == Side::kFirst) {
+    call.paused = [this, raw] { OnPaused(raw); };
+    call.ready = [this, weak = std::weak_ptr<Pair>(pair)] {
+      if (const auto held = weak.lock()) OnReady(held);
+    };
+  } else {
+    call.paused = nullptr;
+    call.ready = nullptr;
     call.attempts = 1;
     call.hedge = true;
   }
@@ -74,6 +115,7 @@ void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
 
 bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
                           const absl::Status& error) {
+  if (side == Side::kSecond && pair->first_pauses) TellPaused(pair.get());
   // It was dropped for the other.
   if (pair->taken.has_value() && pair->taken != side) return true;
   const bool passing = RetryPolicy::MayPass(error);
@@ -109,14 +151,17 @@ void HedgedClient::Drop(Pair* pair) {
 void HedgedClient::Saw(const Answer& answer, int attempt) {
   if (answer.failure == Failure::kCancelled) return;
   ++answers_;
-  if (answer.IsSuccess() && answer.first_byte_nanos > 0)
+  if (answer.IsSuccess() && answer.first_byte_nanos > 0) {
     policy_.OnFirstByte(answer.first_byte_nanos);
-  if (!IsBusy(answer)) return;
+    stall_threshold_.Observe(answer.first_byte_nanos);
+  }
+  if (!IsBusy(answer) || attempt > 1) return;
   ++busy_;
   policy_.OnBusy(client_->engine().clock().NowNanos());
 }
 
 void HedgedClient::Watch(const std::shared_ptr<Pair>& pair) {
+  if (std::exchange(pair->is_watched, true)) return;
   watched_.push_back(
       {client_->engine().clock().NowNanos() + policy_.DelayNanos(), pair});
   SetTimer();
@@ -139,8 +184,12 @@ void HedgedClient::LookAtLate() {
   while (!watched_.empty() && watched_.front().due_nanos <= now) {
     const std::shared_ptr<Pair> pair = watched_.front().pair.lock();
     watched_.pop_front();
-    if (pair == nullptr || pair->taken.has_value()) continue;
-    if (policy_.TryHedge(now))
+    if (pair == nullptr) continue;
+    pair->is_watched = false;
+    if (pair->taken.has_value() || pair->first_pauses || pair->second != 0)
+      continue;
+    pair->is_watched = !policy_.TryHedge(now);
+    if (!pair->is_watched)
       pair->second = Launch(pair, Side::kSecond);
     else
       later.push_back({now + policy_.DelayNanos(), pair});

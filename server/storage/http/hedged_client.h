@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/schedule/stall_threshold.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/hedge_policy.h"
 #include "server/storage/http/message.h"
@@ -33,17 +34,24 @@ class HedgedClient {
   HedgedClient(const HedgedClient&) = delete;
   HedgedClient& operator=(const HedgedClient&) = delete;
 
-  // `call` without `begins` and `saw`. Never calls `done` before it returns.
+  // `call` without `begins` and `saw`. Its `paused` means that neither of the
+  // two requests is in flight. Never calls `done` before it returns.
   Id Start(Call call);
+  // As Client says.
+  void Continue(Id id);
+  std::int64_t HeardNanos(Id id) const;
   // Drops a call: no `done`, and no more writes to its memory.
   void Cancel(Id id);
 
-  // Return the number of answers so far, and of those that say that the server
-  // is overloaded: 429, 503, and none in time.
+  // Return the number of answers so far, and of those to first attempts that
+  // say that the server is overloaded: 429 and 503. An attempt that is refused
+  // once more tells nothing new, and what is not answered at all is stalled.
   std::uint64_t answers() const { return answers_; }
   std::uint64_t busy() const { return busy_; }
   // Returns the usual time to the first byte, or 0 if unknown.
   std::int64_t usual_nanos() const { return policy_.UsualNanos(); }
+  // Returns the time after which a call that brings nothing is stalled.
+  std::int64_t stall_nanos() const { return stall_threshold_.nanos(); }
 
  private:
   enum class Side { kFirst, kSecond };
@@ -53,6 +61,9 @@ class HedgedClient {
     std::function<void(absl::StatusOr<Answer>)> done;
     Client::Id first = 0;  // under way; 0: not
     Client::Id second = 0;
+    bool first_pauses = false;  // before its next attempt
+    bool is_paused = false;     // and no second is in flight: `paused` was told
+    bool is_watched = false;
     std::optional<Side> taken;  // whose answer has begun
     absl::Status failed;        // why the first one ended, if the second may do
   };
@@ -61,6 +72,12 @@ class HedgedClient {
     std::weak_ptr<Pair> pair;
   };
 
+  // The first request waits for its next attempt.
+  void OnPaused(Pair* pair);
+  // The time of that attempt has come.
+  void OnReady(const std::shared_ptr<Pair>& pair);
+  void TellPaused(Pair* pair);
+  void GoOn(const std::shared_ptr<Pair>& pair);
   Client::Id Launch(const std::shared_ptr<Pair>& pair, Side side);
   bool Take(Pair* pair, Side side);
   void OnDone(const std::shared_ptr<Pair>& pair, Side side,
@@ -78,6 +95,7 @@ class HedgedClient {
 
   Client* const client_;
   HedgePolicy policy_;
+  schedule::StallThreshold stall_threshold_;  // of times to the first byte
   Id last_id_ = 0;
   std::unordered_map<Id, std::shared_ptr<Pair>> pairs_;
   std::deque<Watched> watched_;  // about in the order in which they are due

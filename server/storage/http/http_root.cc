@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/storage/http/link_local.h"
-#include "server/storage/http/url.h"
 
 namespace forebay::storage::http {
 

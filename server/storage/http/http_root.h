@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/http/url.h"
 
 namespace forebay::storage::http {
 
@@ -28,15 +29,20 @@ class HttpRoot final : public Root {
     return identity();
   }
 
+  // Returns the origin (OriginOf) that all its URLs have.
+  const std::string& origin() const { return origin_; }
+
   // INVALID_ARGUMENT: the name leads elsewhere. Only the reason is given.
   absl::StatusOr<std::string> UrlOf(std::string_view object) const;
 
  private:
   explicit HttpRoot(std::string url)
       : url_(std::move(url)),
+        origin_(OriginOf(url_)),
         identity_(std::make_shared<const std::string>(url_)) {}
 
   const std::string url_;  // without a slash at its end
+  const std::string origin_;
   const std::shared_ptr<const std::string> identity_;
 };
 

@@ -45,7 +45,7 @@ std::vector<JobRequests> Ledger::Snapshot() const {
   return all;
 }
 
-void Ledger::Forget(std::uint64_t job) {
+void Ledger::Forget(schedule::Flow job) {
   base::MutexLock lock(&mutex_);
   const auto gone = jobs_.extract(job);
   if (gone.empty()) return;

@@ -7,6 +7,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
+#include "server/schedule/flow.h"
+#include "server/schedule/job_shares.h"
 
 namespace forebay::storage::http {
 
@@ -31,8 +33,9 @@ struct JobRequests {
   RequestCounts others;
 };
 
-// Counts all requests, by job. Thread-safe; never blocks for long. No errors.
-class Ledger {
+// Counts all requests, by job. Of the jobs' shares it learns only their end.
+// Thread-safe; never blocks for long. No errors.
+class Ledger final : public schedule::JobShares {
  public:
   void Book(std::uint64_t job, RequestKind kind, const RequestCounts& counts);
 
@@ -42,7 +45,7 @@ class Ledger {
   std::vector<JobRequests> Snapshot() const;
 
   // The job ended: moves its counts to job 0.
-  void Forget(std::uint64_t job);
+  void Forget(schedule::Flow job) override;
 
  private:
   mutable base::Mutex mutex_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <future>
-#include <map>
 #include <new>
 #include <optional>
 #include <string>
@@ -52,13 +51,6 @@ struct RangedSource::Reading {
   ReadRequest request;
   std::shared_ptr<std::uint8_t> buffer;  // once the first part has begun
   std::uint64_t parts_left = 0;
-  // Parts in flight, by offset.
-  struct Underway {
-    HedgedClient::Id call;
-    Queue::Popped part;
-    RequestMeter::MeteredRequest metered;
-  };
-  std::map<std::uint64_t, Underway> underway;
   std::vector<Queue::Id> asked;  // all parts, ever
   std::vector<ReadPurpose> joined;
   std::optional<std::uint32_t> object_crc32c;
@@ -77,6 +69,8 @@ RangedSource::RangedSource(Client* client, const Protocol* protocol,
       protocol_(protocol),
       authorizer_(authorizer),
       options_(options),
+      queue_(options.most_stalled),
+      parts_(PlacesInQueue()),
       calls_(std::make_unique<HedgedClient>(client, options.hedge)),
       tuner_(TunerOptions(options.concurrency)),
       state_{.concurrency = static_cast<std::size_t>(tuner_.limit())} {
@@ -130,10 +124,7 @@ void RangedSource::SetCap(std::uint64_t job, double bytes_per_second) {
 }
 
 void RangedSource::Forget(std::uint64_t job) {
-  client_->engine().Post([=, this] {
-    queue_.Forget(job);
-    client_->ledger().Forget(job);
-  });
+  client_->engine().Post([=, this] { queue_.Forget(job); });
 }
 
 SourceState RangedSource::State() const {
@@ -184,17 +175,54 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
   }
 }
 
+StartedParts::Places RangedSource::PlacesInQueue() {
+  return {.give_back =
+              [this](Queue::Id id) {
+                queue_.Stall(id);
+                auto& metered = underway_.at(id).metered;
+                if (metered.has_value()) meter_.Left(*metered);
+                metered.reset();
+              },
+          .take = [this](Queue::Id id) { queue_.Resume(id); }};
+}
+
 void RangedSource::Dispatch() {
-  StartParts();
+  if (calls_ != nullptr) {
+    ContinueParts();
+    StartParts();
+  }
   base::MutexLock lock(&state_mutex_);
-  state_ = {static_cast<std::size_t>(tuner_.limit()), queue_.in_flight(),
-            queue_.size(), meter_.cost()};
+  state_ = {.concurrency = static_cast<std::size_t>(tuner_.limit()),
+            .in_flight = queue_.in_flight(),
+            .waiting = queue_.size(),
+            .stalled = queue_.stalled(),
+            .request_cost = meter_.cost()};
+}
+
+void RangedSource::PostDispatch() {
+  if (std::exchange(dispatch_posted_, true)) return;
+  client_->engine().Post([this, here = std::weak_ptr<const bool>(here_)] {
+    if (here.expired()) return;
+    dispatch_posted_ = false;
+    Dispatch();
+  });
+}
+
+bool RangedSource::HasRoom() const {
+  return queue_.in_flight() < static_cast<std::size_t>(tuner_.allowed()) &&
+         (parts_.bytes() < options_.max_bytes || queue_.in_flight() == 0);
+}
+
+void RangedSource::ContinueParts() {
+  while (HasRoom()) {
+    const auto ready = parts_.TakeNext(Now());
+    if (!ready.has_value()) return;
+    calls_->Continue(underway_.at(*ready).call);
+  }
 }
 
 void RangedSource::StartParts() {
-  while (calls_ != nullptr &&
-         queue_.in_flight() < static_cast<std::size_t>(tuner_.allowed()) &&
-         (bytes_in_flight_ < options_.max_bytes || queue_.in_flight() == 0)) {
+  while (calls_ != nullptr && HasRoom()) {
     const std::optional<Queue::Popped> part = queue_.Pop(Now());
     if (!part.has_value()) {
       starved_ = true;
@@ -225,8 +253,11 @@ void RangedSource::SetTimer() {
 
 void RangedSource::Tune() {
   timer_set_ = false;
+  parts_.Look(Now(), calls_->stall_nanos(), [this](Queue::Id id) {
+    return calls_->HeardNanos(underway_.at(id).call);
+  });
   schedule::ConcurrencySample sample;
-  sample.now_nanos = client_->engine().clock().NowNanos();
+  sample.now_nanos = Now();
   sample.delivered = arrived_;
   sample.answers = calls_->answers();
   sample.busy = calls_->busy();
@@ -237,13 +268,14 @@ void RangedSource::Tune() {
   meter_.Look(sample.now_nanos, static_cast<std::size_t>(tuner_.allowed()),
               sample.starved);
   Dispatch();
-  if (queue_.in_flight() > 0) SetTimer();
+  if (!parts_.empty()) SetTimer();
 }
 
-void RangedSource::Leave(const Queue::Popped& part,
-                         const schedule::Load& actual) {
-  queue_.Complete(part.id, actual, Now());
-  bytes_in_flight_ -= part.item.range.length;
+void RangedSource::Leave(Queue::Id id) {
+  const auto gone = underway_.extract(id);
+  parts_.End(id);
+  // A failed request counts in full: how much came is unknown.
+  queue_.Complete(id, LoadOf(gone.mapped().part.range), Now());
 }
 
 schedule::Load RangedSource::LoadOf(const ByteRange& range) const {
@@ -253,30 +285,39 @@ schedule::Load RangedSource::LoadOf(const ByteRange& range) const {
 
 void RangedSource::StartPart(const Queue::Popped& part) {
   const std::shared_ptr<Reading>& reading = part.item.reading;
-  const ByteRange range = part.item.range;
-  bytes_in_flight_ += range.length;
-  if (reading->over) return Leave(part, {});
+  if (reading->over) return queue_.Complete(part.id, {}, Now());
   if (reading->buffer == nullptr)
     reading->buffer = std::shared_ptr<std::uint8_t>(
         new (std::nothrow) std::uint8_t[reading->request.length],
         std::default_delete<std::uint8_t[]>());
-  absl::StatusOr<Request> request = protocol_->Ask(reading->request, range);
+  absl::StatusOr<Request> request =
+      protocol_->Ask(reading->request, part.item.range);
   if (reading->buffer == nullptr || !request.ok()) {
-    Leave(part, {});
+    queue_.Complete(part.id, {}, Now());
     return Fail(reading, request.ok()
                              ? absl::UnavailableError("no memory for its bytes")
                              : request.status());
   }
+  const HedgedClient::Id call =
+      calls_->Start(CallFor(part.id, part.item, *std::move(request)));
+  underway_.emplace(part.id, Underway{part.item, call, meter_.Began(Now())});
+  parts_.Begin(part.id, part.item.range.length, Now());
+  SetTimer();
+}
+
+Call RangedSource::CallFor(Queue::Id id, const Part& part, Request request) {
+  const ReadRequest& read = part.reading->request;
+  const ByteRange range = part.range;
   Call call;
-  call.request = *std::move(request);
-  call.request.into = reading->bytes().subspan(
-      range.offset - reading->request.offset, range.length);
+  call.request = std::move(request);
+  call.request.into =
+      part.reading->bytes().subspan(range.offset - read.offset, range.length);
   call.request.arrived = &arrived_;
   call.request.timeouts = options_.timeouts;
   call.authorizer = authorizer_;
-  call.job = reading->request.purpose.job;
+  call.job = read.purpose.job;
   call.kind = RequestKind::kGet;
-  call.judge = [this, raw = reading.get(), range](const Answer& answer) {
+  call.judge = [this, raw = part.reading.get(), range](const Answer& answer) {
     return protocol_->Judge(raw->request, range, answer);
   };
   call.follow = [this](const Answer& answer) {
@@ -285,29 +326,32 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   call.fault = [this](const Answer& answer) {
     return protocol_->Fault(answer);
   };
-  call.done = [this, part](const absl::StatusOr<Answer>& answer) {
-    OnPart(part, answer);
+  call.paused = [this, id] {
+    parts_.Pause(id);
+    PostDispatch();
   };
-  reading->underway.emplace(
-      range.offset, Reading::Underway{calls_->Start(std::move(call)), part,
-                                      meter_.Began(Now())});
-  SetTimer();
+  call.ready = [this, id] {
+    parts_.MakeReady(id);
+    PostDispatch();
+  };
+  call.done = [this, id](const absl::StatusOr<Answer>& answer) {
+    OnPart(id, answer);
+  };
+  return call;
 }
 
-void RangedSource::OnPart(const Queue::Popped& part,
-                          const absl::StatusOr<Answer>& answer) {
+void RangedSource::OnPart(Queue::Id id, const absl::StatusOr<Answer>& answer) {
   tuner_.OnAnswer();
-  // A failed request counts in full: how much came is unknown.
-  Leave(part, LoadOf(part.item.range));
-  const std::shared_ptr<Reading>& reading = part.item.reading;
-  const ByteRange range = part.item.range;
-  const auto underway = reading->underway.extract(range.offset);
+  const Underway underway = underway_.at(id);
+  Leave(id);
+  const std::shared_ptr<Reading>& reading = underway.part.reading;
   if (!answer.ok()) {
-    meter_.Failed();
+    if (underway.metered.has_value()) meter_.Failed();
     Fail(reading, protocol_->Explain(answer.status()));
   } else {
-    meter_.Ended(underway.mapped().metered, Now(),
-                 static_cast<std::int64_t>(range.length));
+    if (underway.metered.has_value())
+      meter_.Ended(*underway.metered, Now(),
+                   static_cast<std::int64_t>(underway.part.range.length));
     if (const auto crc = protocol_->Crc32cOf(*answer))
       reading->object_crc32c = crc;
     if (--reading->parts_left == 0) Complete(reading);
@@ -338,10 +382,12 @@ void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
   if (std::exchange(reading->over, true)) return;
   const auto held = readings_.extract(reading);  // keeps it alive
   tickets_.erase(reading->request.ticket);
-  for (const auto& [offset, underway] : std::exchange(reading->underway, {})) {
-    calls_->Cancel(underway.call);
-    meter_.Failed();
-    Leave(underway.part, LoadOf(underway.part.item.range));
+  for (const Queue::Id id : reading->asked) {
+    const auto found = underway_.find(id);
+    if (found == underway_.end()) continue;
+    calls_->Cancel(found->second.call);
+    if (found->second.metered.has_value()) meter_.Failed();
+    Leave(id);
   }
   reading->request.done(base::Annotate(error, reading->request.object));
 }

@@ -34,8 +34,18 @@ void RequestMeter::Ended(const MeteredRequest& request, std::int64_t now_nanos,
                          std::int64_t bytes) {
   --under_way_;
   if (now_.has_value()) now_->Add(request, now_nanos, bytes);
+  if (before_.has_value() && request.number <= before_last_)
+    before_->Add(request, now_nanos, bytes);
+  LeaveBefore(request);
+}
+
+void RequestMeter::Left(const MeteredRequest& request) {
+  --under_way_;
+  LeaveBefore(request);
+}
+
+void RequestMeter::LeaveBefore(const MeteredRequest& request) {
   if (!before_.has_value() || request.number > before_last_) return;
-  before_->Add(request, now_nanos, bytes);
   if (--before_left_ == 0) Observe();
 }
 

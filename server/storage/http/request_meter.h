@@ -28,10 +28,11 @@ class RequestMeter {
 
   MeteredRequest Began(std::int64_t now_nanos);
   // Call one of these for each request that began: Ended with the bytes that it
-  // brought, or Failed.
+  // brought, Failed, or Left if it takes no part in what is in flight any more.
   void Ended(const MeteredRequest& request, std::int64_t now_nanos,
              std::int64_t bytes);
   void Failed();
+  void Left(const MeteredRequest& request);
 
   // Call it every few hundredths of a second while requests are made. From now
   // on `at_once` may be in flight; `starved` is whether fewer were at some
@@ -52,6 +53,8 @@ class RequestMeter {
              std::int64_t size);
   };
 
+  // A request that began in the stretch before is not in flight any more.
+  void LeaveBefore(const MeteredRequest& request);
   void Observe();
 
   schedule::RequestCost cost_{kFirstCost};

@@ -71,7 +71,10 @@ KeptCredentials::KeptCredentials(http::Engine* engine, Find find,
 KeptCredentials::~KeptCredentials() {
   const auto pass = [this] {
     std::promise<void> passed;
-    engine_->Post([&passed] { passed.set_value(); });
+    engine_->Post([this, &passed] {
+      here_.reset();
+      passed.set_value();
+    });
     passed.get_future().wait();
   };
   pass();
@@ -99,7 +102,7 @@ std::string KeptCredentials::name() const {
 void KeptCredentials::Authorize(
     const http::Request& request,
     std::function<void(absl::StatusOr<Headers>)> ready) {
-  if (renewing_)
+  if (renewing_ && !is_late_)
     waiting_.push_back({request, std::move(ready)});
   else
     ready(Sign(request));
@@ -173,7 +176,15 @@ bool KeptCredentials::AreNewer(const Headers& headers) const {
 
 void KeptCredentials::StartRenewal() {
   renewing_ = true;
+  is_late_ = false;
   renewed_nanos_ = wall_->NowNanos();
+  const std::int64_t number = ++renewals_;
+  engine_->At(engine_->clock().NowNanos() + kMaxWaitNanos,
+              [this, number, here = std::weak_ptr<const bool>(here_)] {
+                if (here.expired() || !renewing_ || number != renewals_) return;
+                is_late_ = true;
+                AnswerWaiting();  // the server says what it does not accept
+              });
   if (renewal_.joinable()) renewal_.join();  // it has ended
   const auto renew = [this] {
     // If none are found, the old ones are refused once more, and say why.
@@ -190,6 +201,10 @@ void KeptCredentials::StartRenewal() {
 
 void KeptCredentials::OnRenewed() {
   renewing_ = false;
+  AnswerWaiting();
+}
+
+void KeptCredentials::AnswerWaiting() {
   for (Waiting& waiting : std::exchange(waiting_, {}))
     waiting.ready(Sign(waiting.request));
 }

@@ -23,7 +23,8 @@ namespace forebay::storage::s3 {
 
 // Signs all requests with the daemon's credentials; signs none while there are
 // no credentials. If a server does not accept them, looks for new ones, on a
-// thread of its own, while requests wait. If it finds that this host's clock is
+// thread of its own, while requests wait, for kMaxWaitNanos at most: a file may
+// lie on a server that does not answer. If it finds that this host's clock is
 // wrong, signs by the server's from then on.
 //
 // Any thread but the engine's may call Renew and name, which take turns; the
@@ -33,6 +34,8 @@ namespace forebay::storage::s3 {
 // I/O. Errors: those of `find`.
 class KeptCredentials final : public http::Authorizer {
  public:
+  static constexpr std::int64_t kMaxWaitNanos = 13'000'000'000;
+
   using Find = std::function<absl::StatusOr<Credentials>()>;
 
   // `find` looks for credentials, on any thread, and may block.
@@ -56,6 +59,7 @@ class KeptCredentials final : public http::Authorizer {
   };
 
   Headers Sign(const http::Request& request);
+  void AnswerWaiting();
   // Returns whether this host's clock is wrong by more than was known.
   bool CorrectClock(const http::Answer& answer);
   bool AreNewer(const Headers& headers) const;
@@ -75,8 +79,12 @@ class KeptCredentials final : public http::Authorizer {
   std::int64_t ahead_seconds_ = 0;  // the server's clock of ours
   std::int64_t renewed_nanos_ = INT64_MIN / 2;
   bool renewing_ = false;
+  std::int64_t renewals_ = 0;
+  bool is_late_ = false;  // the renewal: no request waits for it any more
   std::vector<Waiting> waiting_;
   std::thread renewal_;
+  // Tells timers whether this object still exists.
+  std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
 };
 
 }  // namespace forebay::storage::s3

@@ -47,11 +47,12 @@ bool HasDots(std::string_view key) {
 
 }  // namespace
 
-S3Root::S3Root(std::string uri, std::string bucket, std::string bucket_url,
+S3Root::S3Root(std::string uri, std::string bucket, const Endpoint& endpoint,
                std::string prefix, std::string_view reader)
     : uri_(std::move(uri)),
       bucket_(std::move(bucket)),
-      bucket_url_(std::move(bucket_url)),
+      bucket_url_(endpoint.UrlOf(bucket_)),
+      origin_(http::OriginOf(endpoint.url)),
       prefix_(std::move(prefix)),
       identity_(std::make_shared<const std::string>(
           absl::StrCat(bucket_url_, "/", prefix_) + '\0' +
@@ -64,10 +65,9 @@ absl::StatusOr<std::shared_ptr<const S3Root>> S3Root::Create(
                                           .longest = kMaxKeyBytes,
                                           .is_bucket = IsBucketName});
   if (!parts.ok()) return parts.status();
-  std::string bucket_url = endpoint.UrlOf(parts->bucket);
   return std::shared_ptr<const S3Root>(
-      new S3Root(std::string(uri), std::move(parts->bucket),
-                 std::move(bucket_url), std::move(parts->prefix), reader));
+      new S3Root(std::string(uri), std::move(parts->bucket), endpoint,
+                 std::move(parts->prefix), reader));
 }
 
 absl::StatusOr<std::string> S3Root::UrlOf(std::string_view object) const {

@@ -33,6 +33,9 @@ class S3Root final : public Root {
     return identity();
   }
   const std::string& bucket() const { return bucket_; }
+  // Returns the origin (http::OriginOf) of the endpoint. Buckets share it, also
+  // those that have a host name of their own there.
+  const std::string& origin() const { return origin_; }
   // Returns the begin of all objects' keys below it: "", or up to a slash.
   const std::string& prefix() const { return prefix_; }
 
@@ -46,12 +49,13 @@ class S3Root final : public Root {
                       std::string_view page_token) const;
 
  private:
-  S3Root(std::string uri, std::string bucket, std::string bucket_url,
+  S3Root(std::string uri, std::string bucket, const Endpoint& endpoint,
          std::string prefix, std::string_view reader);
 
   const std::string uri_;
   const std::string bucket_;
   const std::string bucket_url_;
+  const std::string origin_;
   const std::string prefix_;
   const std::shared_ptr<const std::string> identity_;
 };

@@ -53,6 +53,7 @@ HdfsRoot::HdfsRoot(std::string uri, std::string url, std::string user_query,
                    std::string_view reader, bool is_chosen_by_client)
     : uri_(std::move(uri)),
       url_(std::move(url)),
+      origin_(http::OriginOf(url_)),
       user_query_(std::move(user_query)),
       identity_(std::make_shared<const std::string>(url_ + '\0' +
                                                     std::string(reader))),

@@ -40,6 +40,8 @@ class HdfsRoot final : public Root {
   std::shared_ptr<const std::string> lasting_identity() const override {
     return identity();
   }
+  // Returns the origin (http::OriginOf) of the cluster's web server.
+  const std::string& origin() const { return origin_; }
   // Whether the client, and not the daemon's configuration, chose the host.
   bool is_chosen_by_client() const { return is_chosen_by_client_; }
 
@@ -64,7 +66,8 @@ class HdfsRoot final : public Root {
                                     std::string_view operation) const;
 
   const std::string uri_;
-  const std::string url_;         // without a slash at its end
+  const std::string url_;  // without a slash at its end
+  const std::string origin_;
   const std::string user_query_;  // "&user.name=...", or ""
   const std::shared_ptr<const std::string> identity_;
   const bool is_chosen_by_client_;

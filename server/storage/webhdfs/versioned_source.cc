@@ -85,6 +85,7 @@ void VersionedSource::Check(ReadRequest request,
   if (!url.ok() || request.length == 0) return request.done(std::move(result));
   const std::uint64_t number = ++last_number_;
   Checked& checked = checked_[number];
+  ++checking_;
   checked.error = result.status();
   if (result.ok()) checked.result = *std::move(result);
   checked.request = std::move(request);
@@ -148,8 +149,11 @@ void VersionedSource::Finish(std::uint64_t number, absl::Status verdict) {
   auto held = checked_.extract(number);
   Checked& checked = held.mapped();
   calls_->Cancel(checked.call);
-  if (verdict.ok()) return checked.request.done(std::move(checked.result));
-  checked.request.done(std::move(verdict));
+  if (verdict.ok())
+    checked.request.done(std::move(checked.result));
+  else
+    checked.request.done(std::move(verdict));
+  --checking_;
 }
 
 }  // namespace forebay::storage::webhdfs

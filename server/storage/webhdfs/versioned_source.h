@@ -1,6 +1,8 @@
 #ifndef FOREBAY_SERVER_STORAGE_WEBHDFS_VERSIONED_SOURCE_H_
 #define FOREBAY_SERVER_STORAGE_WEBHDFS_VERSIONED_SOURCE_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -39,6 +41,10 @@ class VersionedSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
+  // Returns the number of reads whose bytes are there and whose version is
+  // asked for.
+  std::size_t checking() const { return checking_; }
+
  private:
   // A read whose bytes are there.
   struct Checked {
@@ -64,6 +70,7 @@ class VersionedSource final : public ByteSource {
   std::unique_ptr<http::HedgedClient> calls_;
   std::unordered_map<std::uint64_t, Checked> checked_;
   std::uint64_t last_number_ = 0;
+  std::atomic<std::size_t> checking_ = 0;  // the size of checked_, for others
 };
 
 }  // namespace forebay::storage::webhdfs

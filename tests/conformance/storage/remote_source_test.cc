@@ -1,11 +1,15 @@
-// The conformance suite on the sources of other hosts.
+// The conformance suite on the sources of other hosts, each with the source
+// before it that gives hosts sources of their own.
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "server/storage/domain_source.h"
 #include "server/storage/gcs/gcs_protocol.h"
 #include "server/storage/gcs/gcs_root.h"
 #include "server/storage/http/client.h"
@@ -17,8 +21,9 @@
 #include "server/storage/http/url.h"
 #include "server/storage/s3/s3_protocol.h"
 #include "server/storage/s3/s3_root.h"
+#include "server/storage/shared_out_source.h"
+#include "server/storage/webhdfs/cluster_source.h"
 #include "server/storage/webhdfs/hdfs_root.h"
-#include "server/storage/webhdfs/versioned_source.h"
 #include "server/storage/webhdfs/webhdfs_protocol.h"
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
@@ -29,6 +34,25 @@
 namespace forebay::storage {
 namespace {
 
+const http::RangedSourceOptions kInParts = {.concurrency = 8,
+                                            .part_bytes = 1 << 20};
+
+// Returns the options of a source for roots of a kind, which has `make` make a
+// source for each host.
+template <typename Kind>
+DomainSourceOptions ByHost(
+    std::function<std::unique_ptr<SharedOutSource>()> make) {
+  DomainSourceOptions options;
+  options.domain_of = [](const ReadRequest& request) {
+    return dynamic_cast<const Kind&>(*request.root).origin();
+  };
+  options.make = [make = std::move(make)](const std::string& origin) {
+    EXPECT_NE(origin, "");
+    return make();
+  };
+  return options;
+}
+
 // A web server on this host.
 class HttpHarness final : public ByteSourceHarness {
  public:
@@ -36,7 +60,10 @@ class HttpHarness final : public ByteSourceHarness {
       : engine_(*http::Engine::Create()),
         client_(engine_.get(), http::RetryOptions(), 1),
         root_(*http::HttpRoot::Create(server_.url())),
-        source_(std::in_place, &client_, &protocol_) {}
+        source_(std::in_place, ByHost<http::HttpRoot>([this] {
+                  return std::make_unique<http::RangedSource>(&client_,
+                                                              &protocol_);
+                })) {}
 
   ByteSource& source() override { return *source_; }
   void DestroySource() override { source_.reset(); }
@@ -57,7 +84,7 @@ class HttpHarness final : public ByteSourceHarness {
   const std::unique_ptr<http::Engine> engine_;
   http::Client client_;
   const std::shared_ptr<const http::HttpRoot> root_;
-  std::optional<http::RangedSource> source_;
+  std::optional<DomainSource> source_;
 };
 
 // A bucket on this host; large objects come in parts.
@@ -67,9 +94,10 @@ class GcsHarness final : public ByteSourceHarness {
       : engine_(*http::Engine::Create()),
         client_(engine_.get(), http::RetryOptions(), 1),
         root_(*gcs::GcsRoot::Create("gs://bucket/p", server_.url())),
-        source_(std::in_place, &client_, &protocol_, nullptr,
-                http::RangedSourceOptions{.concurrency = 8,
-                                          .part_bytes = 1 << 20}) {}
+        source_(std::in_place, ByHost<gcs::GcsRoot>([this] {
+                  return std::make_unique<http::RangedSource>(
+                      &client_, &protocol_, nullptr, kInParts);
+                })) {}
 
   ByteSource& source() override { return *source_; }
   void DestroySource() override { source_.reset(); }
@@ -89,7 +117,7 @@ class GcsHarness final : public ByteSourceHarness {
   const std::unique_ptr<http::Engine> engine_;
   http::Client client_;
   const std::shared_ptr<const gcs::GcsRoot> root_;
-  std::optional<http::RangedSource> source_;
+  std::optional<DomainSource> source_;
 };
 
 // The same of S3.
@@ -99,9 +127,10 @@ class S3Harness final : public ByteSourceHarness {
       : engine_(*http::Engine::Create()),
         client_(engine_.get(), http::RetryOptions(), 1),
         root_(*s3::S3Root::Create("s3://bucket/p", server_.endpoint())),
-        source_(std::in_place, &client_, &protocol_, nullptr,
-                http::RangedSourceOptions{.concurrency = 8,
-                                          .part_bytes = 1 << 20}) {}
+        source_(std::in_place, ByHost<s3::S3Root>([this] {
+                  return std::make_unique<http::RangedSource>(
+                      &client_, &protocol_, nullptr, kInParts);
+                })) {}
 
   ByteSource& source() override { return *source_; }
   void DestroySource() override { source_.reset(); }
@@ -122,7 +151,7 @@ class S3Harness final : public ByteSourceHarness {
   const std::unique_ptr<http::Engine> engine_;
   http::Client client_;
   const std::shared_ptr<const s3::S3Root> root_;
-  std::optional<http::RangedSource> source_;
+  std::optional<DomainSource> source_;
 };
 
 // A cluster of HDFS.
@@ -133,17 +162,13 @@ class WebHdfsHarness final : public ByteSourceHarness {
         client_(engine_.get(), http::RetryOptions(), 1),
         root_(*webhdfs::HdfsRoot::Create(
             "webhdfs://" + server_.authority() + "/p", {})),
-        ranged_(
-            std::in_place, &client_, &protocol_, nullptr,
-            http::RangedSourceOptions{.concurrency = 8, .part_bytes = 1 << 20}),
-        source_(std::in_place, &client_, &*ranged_) {}
-  ~WebHdfsHarness() override { DestroySource(); }
+        source_(std::in_place, ByHost<webhdfs::HdfsRoot>([this] {
+                  return std::make_unique<webhdfs::ClusterSource>(
+                      &client_, &protocol_, kInParts);
+                })) {}
 
   ByteSource& source() override { return *source_; }
-  void DestroySource() override {
-    ranged_.reset();
-    source_.reset();
-  }
+  void DestroySource() override { source_.reset(); }
   std::shared_ptr<const Root> root() override { return root_; }
 
   ObjectVersion Put(const std::string& object,
@@ -160,8 +185,7 @@ class WebHdfsHarness final : public ByteSourceHarness {
   const std::unique_ptr<http::Engine> engine_;
   http::Client client_;
   const std::shared_ptr<const webhdfs::HdfsRoot> root_;
-  std::optional<http::RangedSource> ranged_;
-  std::optional<webhdfs::VersionedSource> source_;
+  std::optional<DomainSource> source_;
 };
 
 template <typename Harness>

@@ -89,3 +89,17 @@ def test_a_caller_may_not_wait(monkeypatch, caplog):
     with pytest.raises(forebay.SourceUnavailable, match="^none$"):
         _retry.until_available("/data", attempt, None, seconds=0)
     assert not caplog.records
+
+
+def test_only_what_passes_is_awaited(monkeypatch, caplog):
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "60")
+    came = [forebay.DaemonUnavailable("gone"), forebay.SourceUnavailable("away")]
+
+    def attempt():
+        raise came.pop(0)
+
+    with pytest.raises(forebay.SourceUnavailable, match="^away$"):
+        _retry.until_available("/data", attempt, None,
+                               passing=(forebay.DaemonUnavailable,))
+    assert not came
+    assert len(caplog.records) == 1

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace forebay::storage::http {
@@ -104,6 +106,19 @@ TEST_F(RequestMeterTest, NorOneOfWhichRequestsFail) {
     meter_.Look(now, 16, false);
   });
   EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+}
+
+TEST_F(RequestMeterTest, RequestsThatLeaveCountForNothing) {
+  std::optional<RequestMeter::MeteredRequest> stalled;
+  std::size_t at_once = 0;
+  FarServer().Serve(16, 20'000, Mixed(), &meter_, [&](std::int64_t now) {
+    if (stalled.has_value()) meter_.Left(*stalled);
+    stalled.reset();
+    // The first stretch begins without one.
+    if (std::exchange(at_once, 16) > 0) stalled = meter_.Began(now);
+    meter_.Look(now, 16, false);
+  });
+  EXPECT_NEAR(static_cast<double>(meter_.cost()), 200'000, 1'000);
 }
 
 TEST_F(RequestMeterTest, NorOneWhoseNumberOfRequestsChanges) {
