@@ -40,6 +40,11 @@ struct Load {
 // want counts wholly for the flow whose turn takes it. The limit holds up all
 // flows together.
 //
+// An owner may declare an item in flight stalled, because its resource does not
+// answer. The item then leaves in_flight(), so that others are sent in its
+// place. Each flow that wants the item counts it; Pop passes over a flow that
+// counts `most_stalled` of them, until one of these is done.
+//
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe;
 // the caller locks. Owns the items. Never blocks. No errors.
 template <typename Item>
@@ -55,7 +60,9 @@ class SharedQueue {
   // The size of a bucket, in seconds at its rate.
   static constexpr double kBurstSeconds = 0.1;
 
-  SharedQueue() = default;
+  // `most_stalled` is positive.
+  explicit SharedQueue(std::size_t most_stalled = SIZE_MAX)
+      : most_stalled_(most_stalled) {}
   SharedQueue(const SharedQueue&) = delete;
   SharedQueue& operator=(const SharedQueue&) = delete;
 
@@ -94,7 +101,9 @@ class SharedQueue {
       ChargeAll(entry, entry.load.cost, after - before);
       Charge(flow, entry.load.cost, after);
     }
-    if (joins) entry.others.push_back(flow);
+    if (!joins) return;
+    entry.others.push_back(flow);
+    if (entry.stalled) ++stalled_by_flow_[flow];
   }
 
   // Returns nullopt if nothing waits, or caps or the limit hold up all that
@@ -130,6 +139,7 @@ class SharedQueue {
   void Complete(Id id, const Load& load, std::int64_t now_nanos) {
     const auto found = entries_.find(id);
     FOREBAY_CHECK(found != entries_.end() && !found->second.item.has_value());
+    if (found->second.stalled) Resume(id);
     const Entry& entry = found->second;
     const Load actual = AtLeastOne(load);
     const Load correction = {actual.cost - entry.load.cost,
@@ -141,6 +151,30 @@ class SharedQueue {
     queue_.Complete(entry.flow, entry.load.cost, entry.load.cost);
     entries_.erase(found);
     --in_flight_;
+  }
+
+  // Takes a popped item out of in_flight(), and counts it as stalled. Ignores
+  // an item that waits, that is stalled already, or that is not known.
+  void Stall(Id id) {
+    const auto found = entries_.find(id);
+    if (found == entries_.end() || found->second.item.has_value() ||
+        std::exchange(found->second.stalled, true))
+      return;
+    --in_flight_;
+    ++stalled_;
+    ++stalled_by_flow_[found->second.flow];
+    for (const Flow other : found->second.others) ++stalled_by_flow_[other];
+  }
+
+  // Counts a stalled item in in_flight() again. Ignores any other.
+  void Resume(Id id) {
+    const auto found = entries_.find(id);
+    if (found == entries_.end() || !std::exchange(found->second.stalled, false))
+      return;
+    ++in_flight_;
+    --stalled_;
+    LeaveStalled(found->second.flow);
+    for (const Flow other : found->second.others) LeaveStalled(other);
   }
 
   // As FairQueue says.
@@ -159,11 +193,13 @@ class SharedQueue {
     limit_.reset();
     if (std::isfinite(rate)) limit_.emplace(Bucket(rate, now_nanos));
   }
-  // Removes all caps and the limit, so that an owner that ends can pop all.
+  // Removes all caps and limits, so that an owner that ends can pop all.
   void LiftCaps() {
     while (!held_.empty()) Release(held_.begin()->second);
     caps_.clear();
     limit_.reset();
+    most_stalled_ = SIZE_MAX;
+    for (const auto& [flow, count] : stalled_by_flow_) queue_.Release(flow);
   }
 
   // Forgets the flow's cap at once, and its weight once it has nothing waiting
@@ -174,12 +210,15 @@ class SharedQueue {
     queue_.Forget(flow);
   }
 
-  // Returns whether an item waits that no cap has held up at the last Pop.
+  // Returns whether an item waits that nothing has held up at the last Pop.
   bool HasNext() const { return queue_.Next().has_value(); }
   // Returns the number of items that wait, with those that are held up.
-  std::size_t size() const { return entries_.size() - in_flight_; }
+  std::size_t size() const { return entries_.size() - in_flight_ - stalled_; }
   bool empty() const { return size() == 0; }
+  // Returns the number of popped items that are not complete, without the
+  // stalled ones.
   std::size_t in_flight() const { return in_flight_; }
+  std::size_t stalled() const { return stalled_; }
 
  private:
   struct Entry {
@@ -189,6 +228,7 @@ class SharedQueue {
     std::size_t places;        // in the queue
     std::optional<Item> item;  // while it waits
     bool counts = false;       // for the cap of `flow`
+    bool stalled = false;
 
     bool IsWantedBy(Flow wanted) const {
       return flow == wanted ||
@@ -218,8 +258,12 @@ class SharedQueue {
                        [this](Flow other) { return caps_.contains(other); });
   }
 
-  // Holds the flow if its cap does not let the item through.
+  // Holds the flow if its stalled items or its cap do not let the item through.
   bool HoldsUp(Flow flow, const Entry& entry, std::int64_t now_nanos) {
+    if (HasTooManyStalled(flow)) {
+      queue_.Hold(flow);
+      return true;
+    }
     const auto cap = caps_.find(flow);
     if (cap == caps_.end() || !CountsForCaps(entry)) return false;
     const std::int64_t ready = cap->second.bucket.ReadyAt(
@@ -231,6 +275,20 @@ class SharedQueue {
     return true;
   }
 
+  bool HasTooManyStalled(Flow flow) const {
+    const auto found = stalled_by_flow_.find(flow);
+    return found != stalled_by_flow_.end() && found->second >= most_stalled_;
+  }
+
+  // One of the flow's stalled items is stalled no longer.
+  void LeaveStalled(Flow flow) {
+    const auto found = stalled_by_flow_.find(flow);
+    if (--found->second == 0) stalled_by_flow_.erase(found);
+    Release(flow);
+    queue_.Release(flow);  // the next Pop looks anew
+  }
+
+  // Lets the flow pass that its cap has held.
   void Release(Flow flow) {
     const auto cap = caps_.find(flow);
     if (cap == caps_.end() || !cap->second.held_until.has_value()) return;
@@ -289,7 +347,10 @@ class SharedQueue {
   std::optional<TokenBucket> limit_;
   std::int64_t limit_ready_ = INT64_MAX;
   Id last_id_ = 0;
-  std::size_t in_flight_ = 0;
+  std::size_t in_flight_ = 0;  // without the stalled ones
+  std::size_t most_stalled_;
+  std::size_t stalled_ = 0;
+  std::unordered_map<Flow, std::size_t> stalled_by_flow_;
 };
 
 }  // namespace forebay::schedule

@@ -9,6 +9,11 @@ void AllJobShares::Add(schedule::JobShares* shares) {
   all_.push_back(shares);
 }
 
+void AllJobShares::Remove(schedule::JobShares* shares) {
+  base::MutexLock lock(&mutex_);
+  std::erase(all_, shares);
+}
+
 void AllJobShares::SetWeight(schedule::Flow job, double weight) {
   base::MutexLock lock(&mutex_);
   weights_[job] = weight;

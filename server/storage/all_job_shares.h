@@ -11,11 +11,13 @@
 namespace forebay::storage {
 
 // Tells several JobShares all that it is told. Thread-safe. Owns nothing: those
-// that were added outlive the last call. Never blocks. No errors.
+// that were added outlive the last call, or Remove. Never blocks. No errors.
 class AllJobShares final : public schedule::JobShares {
  public:
   // Tells `shares` every weight and cap that is set, too.
   void Add(schedule::JobShares* shares);
+  // Tells `shares` nothing any more.
+  void Remove(schedule::JobShares* shares);
 
   void SetWeight(schedule::Flow job, double weight) override;
   void SetCap(schedule::Flow job, double bytes_per_second) override;

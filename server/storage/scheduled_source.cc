@@ -1,6 +1,7 @@
 #include "server/storage/scheduled_source.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +28,7 @@ ScheduledSource::ScheduledSource(ByteSource* below,
                                  const ScheduledSourceOptions& options)
     : below_(below),
       options_(options),
+      queue_(options.most_stalled),
       alarm_(
           "forebay-caps", [this] { Dispatch(); }, options.clock) {}
 
@@ -100,8 +102,11 @@ void ScheduledSource::Forget(std::uint64_t job) {
 
 SourceState ScheduledSource::State() const {
   base::MutexLock lock(&mutex_);
-  return {options_.reads_at_once, queue_.in_flight(), queue_.size(),
-          request_cost_.bytes()};
+  return {.concurrency = options_.reads_at_once,
+          .in_flight = queue_.in_flight(),
+          .waiting = queue_.size(),
+          .stalled = queue_.stalled(),
+          .request_cost = request_cost_.bytes()};
 }
 
 void ScheduledSource::Dispatch() {
@@ -118,14 +123,16 @@ void ScheduledSource::Dispatch() {
 
 bool ScheduledSource::Take(std::vector<ReadRequest>* requests) {
   base::MutexLock lock(&mutex_);
-  if (!ending_ && HasRoomLocked(kRefill)) {
+  if (!ending_) {
     const std::int64_t now = Now();
-    while (HasRoomLocked(1)) {
+    StallOverdueLocked(now);
+    while (HasRoomLocked(requests->empty() ? kRefill : 1)) {
       std::optional<Queue::Popped> popped = queue_.Pop(now);
       if (!popped.has_value()) break;
-      requests->push_back(BeginLocked(*std::move(popped)));
+      requests->push_back(BeginLocked(*std::move(popped), now));
     }
-    if (queue_.NextAt() != INT64_MAX) alarm_.SetFor(queue_.NextAt());
+    if (const std::int64_t at = NextChangeLocked(); at != INT64_MAX)
+      alarm_.SetFor(at);
   }
   if (!queue_.HasNext()) {
     stretch_.reset();
@@ -145,34 +152,58 @@ bool ScheduledSource::HasRoomLocked(double part) const {
          below(bytes_in_flight_, options_.bytes_at_once);
 }
 
-ReadRequest ScheduledSource::BeginLocked(Queue::Popped popped) {
+ReadRequest ScheduledSource::BeginLocked(Queue::Popped popped,
+                                         std::int64_t now_nanos) {
   ReadRequest request = std::move(popped.item);
-  InFlightRead in_flight = {.id = popped.id,
-                            .ticket = request.ticket,
-                            .bytes = BytesOf(request),
-                            .done = std::move(request.done)};
+  in_flight_.push_back({.id = popped.id,
+                        .ticket = request.ticket,
+                        .bytes = BytesOf(request),
+                        .begun_nanos = now_nanos,
+                        .stalled = false,
+                        .done = std::move(request.done)});
+  const auto in_flight = std::prev(in_flight_.end());
   ++under_way_;
-  bytes_in_flight_ += in_flight.bytes;
-  request.done = [this, in_flight = std::move(in_flight)](
-                     absl::StatusOr<ReadResult> result) {
+  bytes_in_flight_ += in_flight->bytes;
+  request.done = [this, in_flight](absl::StatusOr<ReadResult> result) {
     Complete(in_flight, std::move(result));
   };
   return request;
 }
 
-void ScheduledSource::Complete(const InFlightRead& in_flight,
+void ScheduledSource::StallOverdueLocked(std::int64_t now_nanos) {
+  while (!in_flight_.empty() && now_nanos - in_flight_.front().begun_nanos >=
+                                    stall_threshold_.nanos()) {
+    InFlightRead& overdue = in_flight_.front();
+    overdue.stalled = true;
+    queue_.Stall(overdue.id);
+    bytes_in_flight_ -= overdue.bytes;
+    stalled_.splice(stalled_.end(), in_flight_, in_flight_.begin());
+  }
+}
+
+std::int64_t ScheduledSource::NextChangeLocked() const {
+  if (!queue_.HasNext() || in_flight_.empty()) return queue_.NextAt();
+  return std::min(queue_.NextAt(),
+                  in_flight_.front().begun_nanos + stall_threshold_.nanos());
+}
+
+void ScheduledSource::Complete(InFlightReads::iterator in_flight,
                                absl::StatusOr<ReadResult> result) {
+  InFlightReads completed;
   {
     base::MutexLock lock(&mutex_);
+    completed.splice(completed.end(),
+                     in_flight->stalled ? stalled_ : in_flight_, in_flight);
     const std::int64_t now = Now();
-    const std::uint64_t read = result.ok() ? in_flight.bytes : 0;
+    const std::uint64_t read = result.ok() ? in_flight->bytes : 0;
+    stall_threshold_.Observe(now - in_flight->begun_nanos);
     CountLocked(read, now);
-    queue_.Complete(in_flight.id, LoadLocked(read), now);
-    if (in_flight.ticket != 0) tickets_.erase(in_flight.ticket);
-    bytes_in_flight_ -= in_flight.bytes;
+    queue_.Complete(in_flight->id, LoadLocked(read), now);
+    if (in_flight->ticket != 0) tickets_.erase(in_flight->ticket);
+    if (!in_flight->stalled) bytes_in_flight_ -= in_flight->bytes;
   }
   Dispatch();
-  in_flight.done(std::move(result));
+  in_flight->done(std::move(result));
   base::MutexLock lock(&mutex_);
   if (--under_way_ == 0 && ending_) quiet_.NotifyAll();
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -14,10 +15,11 @@
 #include "server/base/alarm.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
-#include "server/schedule/job_shares.h"
 #include "server/schedule/request_cost.h"
 #include "server/schedule/shared_queue.h"
+#include "server/schedule/stall_threshold.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/shared_out_source.h"
 #include "server/storage/source_state.h"
 
 namespace forebay::storage {
@@ -28,6 +30,8 @@ struct ScheduledSourceOptions {
   // larger.
   std::size_t reads_at_once = 64;
   std::uint64_t bytes_at_once = std::uint64_t{16} << 20;
+  // A job that has so many stalled reads gets no further ones.
+  std::size_t most_stalled = 64;
   const base::Clock* clock = base::Clock::Monotonic();
 };
 
@@ -35,13 +39,16 @@ struct ScheduledSourceOptions {
 // weights. A read counts by its bytes and by the cost of a request, which is
 // measured. Within a job the most urgent read goes first. A read that several
 // jobs want has the most urgent one's place, and they pay equal parts of it. A
-// job that is over its cap waits, and the others have its share.
+// job that is over its cap waits, and the others have its share. A read that
+// the source below does not answer for long (schedule/stall_threshold.h) is
+// stalled: it takes no place in what is in flight any more.
 //
-// Thread-safe; a thread named forebay-caps resumes reads that caps held up. The
+// Thread-safe; a thread named forebay-caps resumes reads that caps held up, and
+// looks for stalled ones. The
 // caller owns it; the source and the clock outlive it. Destruction fails the
 // waiting reads with CANCELLED, and waits for those in flight below. Read does
 // not block. Errors as ByteSource says.
-class ScheduledSource final : public ByteSource, public schedule::JobShares {
+class ScheduledSource final : public SharedOutSource {
  public:
   explicit ScheduledSource(ByteSource* below,
                            const ScheduledSourceOptions& options = {});
@@ -53,7 +60,7 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  SourceState State() const;
+  SourceState State() const override;
 
  private:
   using Queue = schedule::SharedQueue<ReadRequest>;
@@ -62,8 +69,11 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
     Queue::Id id;
     std::uint64_t ticket;
     std::uint64_t bytes;
+    std::int64_t begun_nanos;
+    bool stalled;
     ReadDone done;
   };
+  using InFlightReads = std::list<InFlightRead>;  // the oldest first
   // A stretch of time in which there was always more to read than the source
   // below could take.
   struct Stretch {
@@ -82,9 +92,15 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
   // dispatches any more.
   bool Take(std::vector<ReadRequest>* requests);
   bool HasRoomLocked(double part) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  ReadRequest BeginLocked(Queue::Popped popped)
+  ReadRequest BeginLocked(Queue::Popped popped, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Complete(const InFlightRead& in_flight,
+  // Declares the reads stalled that have waited for too long.
+  void StallOverdueLocked(std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns when something changes by itself: a cap, or a read that stalls
+  // while others wait for its place. Returns INT64_MAX if nothing does.
+  std::int64_t NextChangeLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Complete(InFlightReads::iterator in_flight,
                 absl::StatusOr<ReadResult> result);
   schedule::Load LoadLocked(std::uint64_t bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -99,7 +115,10 @@ class ScheduledSource final : public ByteSource, public schedule::JobShares {
   base::CondVar quiet_;
   Queue queue_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Queue::Id> tickets_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+  InFlightReads in_flight_ ABSL_GUARDED_BY(mutex_);
+  InFlightReads stalled_ ABSL_GUARDED_BY(mutex_);
+  schedule::StallThreshold stall_threshold_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // not stalled
   schedule::RequestCost request_cost_ ABSL_GUARDED_BY(mutex_);
   std::optional<Stretch> stretch_ ABSL_GUARDED_BY(mutex_);
   bool dispatching_ ABSL_GUARDED_BY(mutex_) = false;

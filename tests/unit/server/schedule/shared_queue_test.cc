@@ -228,5 +228,107 @@ TEST(SharedQueueTest, FlowsMayBeForgottenWhileTheyShare) {
   EXPECT_EQ(queue.size(), 0);
 }
 
+// --- Stalled items.
+
+TEST(SharedQueueTest, AStalledItemLeavesTheCountUntilItEndsOrResumes) {
+  Queue queue;
+  queue.Push(1, Same(10), 0, 7);
+  queue.Push(1, Same(10), 0, 8);
+  const auto first = queue.Pop(0);
+  queue.Stall(first->id);
+  queue.Stall(first->id);
+  EXPECT_EQ(queue.in_flight(), 0);
+  EXPECT_EQ(queue.stalled(), 1);
+  EXPECT_EQ(queue.size(), 1);
+  queue.Resume(first->id);
+  queue.Resume(first->id);
+  EXPECT_EQ(queue.in_flight(), 1);
+  EXPECT_EQ(queue.stalled(), 0);
+  queue.Stall(first->id);
+  queue.Complete(first->id, Same(10), 0);
+  EXPECT_EQ(queue.in_flight(), 0);
+  EXPECT_EQ(queue.stalled(), 0);
+  EXPECT_EQ(Next(queue), 8);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(SharedQueueTest, OnlyItemsInFlightStall) {
+  Queue queue;
+  const Queue::Id waiting = queue.Push(1, Same(10), 0, 7);
+  queue.Stall(waiting);
+  queue.Stall(99);
+  queue.Resume(99);
+  EXPECT_EQ(queue.stalled(), 0);
+  EXPECT_EQ(Next(queue), 7);
+}
+
+TEST(SharedQueueTest, AFlowWithTooManyStalledItemsIsPassedOver) {
+  Queue queue(/*most_stalled=*/2);
+  for (int i = 0; i < 3; ++i) queue.Push(1, Same(10), 0, 10 + i);
+  for (int i = 0; i < 2; ++i) queue.Push(2, Same(10), 5, 20 + i);
+  const auto first = queue.Pop(0);
+  EXPECT_EQ(first->item, 10);
+  queue.Stall(first->id);
+  EXPECT_EQ(Next(queue), 20);
+  const auto second = queue.Pop(0);
+  EXPECT_EQ(second->item, 11);
+  queue.Stall(second->id);
+  EXPECT_EQ(Next(queue), 21);
+  EXPECT_EQ(Next(queue), -1);
+  EXPECT_FALSE(queue.HasNext());
+  EXPECT_EQ(queue.NextAt(), INT64_MAX);
+  EXPECT_EQ(queue.size(), 1);
+  queue.Complete(first->id, Same(10), 0);
+  EXPECT_EQ(Next(queue), 12);
+  queue.Complete(second->id, Same(10), 0);
+}
+
+TEST(SharedQueueTest, AStalledItemCountsForAllFlowsThatWantIt) {
+  Queue queue(/*most_stalled=*/1);
+  const std::uint64_t both[] = {1, 2};
+  queue.PushFor(both, Same(10), 0, 7);
+  for (const int flow : {1, 2, 3}) queue.Push(flow, Same(10), 9, 10 * flow);
+  queue.PushFor(std::vector<std::uint64_t>{1, 3}, Same(10), 9, 13);
+  const auto shared = queue.Pop(0);
+  EXPECT_EQ(shared->item, 7);
+  queue.Stall(shared->id);
+  EXPECT_EQ(Next(queue), 30);
+  EXPECT_EQ(Next(queue), 13);  // by the turn of the third
+  EXPECT_EQ(Next(queue), -1);
+  // A flow that comes to want it counts it, too.
+  queue.Push(4, Same(10), 9, 40);
+  queue.Share(shared->id, 4, 0);
+  EXPECT_EQ(Next(queue), -1);
+  queue.Complete(shared->id, Same(10), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_NE(Next(queue), -1);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(SharedQueueTest, AFlowIsHeldByItsCapAndByItsStalledItems) {
+  Queue queue(/*most_stalled=*/1);
+  queue.SetCap(1, 100, 0);
+  for (int i = 0; i < 3; ++i) queue.Push(1, Same(10), 0, 10 + i);
+  const auto stalled = queue.Pop(0);
+  EXPECT_EQ(Next(queue), -1);  // held by its cap
+  queue.Stall(stalled->id);
+  const std::int64_t at = queue.NextAt();
+  EXPECT_EQ(Next(queue, Same(10), at), -1);  // held by its stalled item
+  queue.Complete(stalled->id, Same(10), at);
+  EXPECT_EQ(Next(queue, Same(10), at + kSecond), 11);
+  EXPECT_EQ(Next(queue, Same(10), at + 2 * kSecond), 12);
+}
+
+TEST(SharedQueueTest, AnOwnerThatEndsPopsWhatStalledItemsHeldUp) {
+  Queue queue(/*most_stalled=*/1);
+  queue.Push(1, Same(10), 0, 7);
+  queue.Push(1, Same(10), 0, 8);
+  const auto stalled = queue.Pop(0);
+  queue.Stall(stalled->id);
+  EXPECT_EQ(Next(queue), -1);
+  queue.LiftCaps();
+  EXPECT_EQ(Next(queue), 8);
+  queue.Complete(stalled->id, Same(10), 0);
+}
+
 }  // namespace
 }  // namespace forebay::schedule

@@ -308,5 +308,78 @@ TEST_F(ScheduledSourceTest, MeasuresWhatRequestsCost) {
   below.AnswerAll();
 }
 
+// --- Stalled reads.
+
+TEST_F(ScheduledSourceTest, AReadThatIsNotAnsweredGivesItsPlaceToOthers) {
+  Make({.reads_at_once = 2, .clock = &clock_});
+  for (int i = 0; i < 2; ++i) Read(1);
+  Read(2);
+  EXPECT_EQ(below_.asked(), 2);
+  EXPECT_EQ(source_->State().stalled, 0);
+  clock_.Advance(schedule::StallThreshold::kUnknownNanos);
+  Read(2);
+  EXPECT_EQ(below_.asked(), 4);
+  const SourceState state = source_->State();
+  EXPECT_EQ(state.stalled, 2);
+  EXPECT_EQ(state.in_flight, 2);
+  EXPECT_EQ(state.waiting, 0);
+  below_.AnswerAll();
+  EXPECT_EQ(good_, 4);
+  EXPECT_EQ(source_->State().stalled, 0);
+  EXPECT_EQ(source_->State().in_flight, 0);
+}
+
+TEST_F(ScheduledSourceTest, StalledBytesCountNoLonger) {
+  Make({.bytes_at_once = kBytes, .clock = &clock_});
+  Read(1);
+  Read(2);
+  EXPECT_EQ(below_.asked(), 1);
+  clock_.Advance(schedule::StallThreshold::kUnknownNanos);
+  Read(2);
+  EXPECT_EQ(below_.asked(), 2) << "the third waits for the second";
+  below_.AnswerAll();
+  EXPECT_EQ(good_, 3);
+}
+
+TEST_F(ScheduledSourceTest, OthersPassAJobWithTooManyStalledReads) {
+  Make({.reads_at_once = 2, .most_stalled = 2, .clock = &clock_});
+  for (int i = 0; i < 6; ++i) Read(1);
+  clock_.Advance(schedule::StallThreshold::kUnknownNanos);
+  for (int i = 0; i < 3; ++i) Read(2);
+  // Two of the first job's are stalled: the places are the second's.
+  EXPECT_EQ(below_.asked(), 4);
+  EXPECT_EQ(source_->State().waiting, 5);
+  EXPECT_EQ(below_.Answer(), 1);
+  EXPECT_EQ(below_.Answer(), 1);
+  EXPECT_EQ(below_.Answer(), 2);
+  below_.AnswerAll();
+  EXPECT_EQ(good_, 9);
+}
+
+TEST_F(ScheduledSourceTest, AStallIsNoticedWhileNothingElseHappens) {
+  ScheduledSource source(&below_, {.reads_at_once = 1});
+  ReadRequest requests[] = {Request(1), Request(2)};
+  source.Read(absl::MakeSpan(requests));
+  while (below_.asked() < 2) std::this_thread::yield();
+  EXPECT_EQ(source.State().stalled, 1);
+  below_.AnswerAll();
+  EXPECT_EQ(good_, 2);
+}
+
+TEST_F(ScheduledSourceTest, ReadsOfASlowSourceAreNotStalled) {
+  Make({.reads_at_once = 1, .clock = &clock_});
+  for (int i = 0; i < 32; ++i) {
+    Read(1);
+    clock_.Advance(900'000'000);
+    below_.AnswerAll();
+  }
+  Read(1);
+  Read(1);
+  clock_.Advance(8'000'000'000);
+  Read(1);
+  EXPECT_EQ(below_.asked(), 1);
+  below_.AnswerAll();
+}
+
 }  // namespace
 }  // namespace forebay::storage

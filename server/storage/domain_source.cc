@@ -1,0 +1,165 @@
+#include "server/storage/domain_source.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+
+// The mutex guards the table alone: no source reads, is made or ends with it
+// held. A domain is released only while the table's reference is the last one.
+
+namespace forebay::storage {
+namespace {
+
+constexpr char kWrongDomain[] = "forebay/wrong-domain";
+// How often one read may find that it belongs to another domain.
+constexpr int kMaxTries = 4;
+
+bool IsIdle(const SourceState& state) {
+  return state.in_flight == 0 && state.waiting == 0 && state.stalled == 0;
+}
+
+}  // namespace
+
+absl::Status DomainSource::WrongDomain(const std::string& object) {
+  absl::Status status = absl::UnavailableError(
+      absl::StrCat(object, ": moves between file systems while it is read"));
+  status.SetPayload(kWrongDomain, absl::Cord());
+  return status;
+}
+
+bool DomainSource::IsWrongDomain(const absl::Status& status) {
+  return status.GetPayload(kWrongDomain).has_value();
+}
+
+DomainSource::~DomainSource() {
+  Domains ending;
+  base::MutexLock making(&making_);
+  base::MutexLock lock(&mutex_);
+  ending_ = true;
+  ending.swap(domains_);
+}
+
+void DomainSource::Read(absl::Span<ReadRequest> requests) {
+  // Requests come many at a time, mostly of one domain: those go on together.
+  while (!requests.empty()) {
+    const std::string domain = options_.domain_of(requests.front());
+    std::size_t count = 1;
+    while (count < requests.size() &&
+           options_.domain_of(requests[count]) == domain)
+      ++count;
+    Send(domain, requests.first(count), /*tries=*/1);
+    requests.remove_prefix(count);
+  }
+}
+
+void DomainSource::Send(const std::string& domain,
+                        absl::Span<ReadRequest> requests, int tries) {
+  const std::shared_ptr<Domain> found = FindOrMake(domain);
+  if (found == nullptr) {
+    for (ReadRequest& request : requests)
+      request.done(absl::CancelledError(
+          absl::StrCat(request.object, ": the daemon is shutting down")));
+    return;
+  }
+  if (options_.objects_move) {
+    for (ReadRequest& request : requests) Watch(&request, domain, tries);
+  }
+  found->source->Read(requests);
+}
+
+void DomainSource::Watch(ReadRequest* request, const std::string& domain,
+                         int tries) {
+  if (tries == kMaxTries) return;
+  // A copy without `done`, to be read again.
+  ReadDone done = std::exchange(request->done, nullptr);
+  request->done = [this, domain, tries, again = *request,
+                   done = std::move(done)](absl::StatusOr<ReadResult> result) {
+    if (result.ok() || !IsWrongDomain(result.status()))
+      return done(std::move(result));
+    ReadRequest repeated = again;
+    repeated.done = done;
+    const std::string other = options_.domain_of(repeated);
+    Send(other, {&repeated, 1}, other == domain ? kMaxTries : tries + 1);
+  };
+}
+
+std::shared_ptr<DomainSource::Domain> DomainSource::FindLocked(
+    const std::string& name) {
+  auto found = domains_.find(name);
+  if (found == domains_.end() && domains_.size() >= options_.most)
+    found = domains_.find("");
+  if (found == domains_.end()) return nullptr;
+  found->second->used_at_nanos = options_.clock->NowNanos();
+  return found->second;
+}
+
+std::shared_ptr<DomainSource::Domain> DomainSource::FindOrMake(
+    const std::string& name) {
+  {
+    base::MutexLock lock(&mutex_);
+    if (ending_) return nullptr;
+    if (auto found = FindLocked(name)) return found;
+  }
+  base::MutexLock making(&making_);
+  std::string place = name;
+  {
+    base::MutexLock lock(&mutex_);
+    if (ending_) return nullptr;
+    if (auto found = FindLocked(name)) return found;
+    if (domains_.size() >= options_.most) place.clear();
+  }
+  auto made = std::make_shared<Domain>();
+  made->source = options_.make(place);
+  made->used_at_nanos = options_.clock->NowNanos();
+  shares_.Add(made->source.get());
+  base::MutexLock lock(&mutex_);
+  if (!ending_) domains_[place] = made;
+  return ending_ ? nullptr : made;
+}
+
+void DomainSource::ReleaseIdle() {
+  std::vector<std::shared_ptr<Domain>> idle;
+  {
+    base::MutexLock lock(&mutex_);
+    const std::int64_t since = options_.clock->NowNanos() - options_.idle_nanos;
+    for (auto entry = domains_.begin(); entry != domains_.end();) {
+      const std::shared_ptr<Domain>& domain = entry->second;
+      const bool is_released = domain->used_at_nanos <= since &&
+                               domain.use_count() == 1 &&
+                               IsIdle(domain->source->State());
+      if (is_released) idle.push_back(domain);
+      entry = is_released ? domains_.erase(entry) : std::next(entry);
+    }
+  }
+  for (const auto& domain : idle) shares_.Remove(domain->source.get());
+}
+
+void DomainSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  for (const auto& domain : All()) domain->source->Share(ticket, purpose);
+}
+
+SourceState DomainSource::State() const {
+  SourceState sum;
+  for (const auto& domain : All()) {
+    const SourceState state = domain->source->State();
+    sum.concurrency += state.concurrency;
+    sum.in_flight += state.in_flight;
+    sum.waiting += state.waiting;
+    sum.stalled += state.stalled;
+    sum.request_cost = std::max(sum.request_cost, state.request_cost);
+  }
+  return sum;
+}
+
+std::vector<std::shared_ptr<DomainSource::Domain>> DomainSource::All() const {
+  std::vector<std::shared_ptr<Domain>> all;
+  base::MutexLock lock(&mutex_);
+  all.reserve(domains_.size());
+  for (const auto& [name, domain] : domains_) all.push_back(domain);
+  return all;
+}
+
+}  // namespace forebay::storage
