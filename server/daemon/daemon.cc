@@ -157,7 +157,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       executor_(resources.workers, {.max_cpus = resources.max_cpus}),
       inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
       gathered_reads_(&stored_, &budget_, &read_shares_),
-      local_reads_(config_.storage(), &executor_, &read_shares_),
+      local_reads_(config_.storage(), &executor_, &budget_, &read_shares_),
       remote_reads_(RemoteEnvironment::OfProcess(config_), &stored_,
                     &read_shares_),
       memory_watch_(resources.producers),
@@ -314,6 +314,7 @@ void Daemon::Tick() {
     registry_->ReclaimIdle(idle);
     devices_.CloseIdle(idle);
     catalog_.FreeIdle();
+    local_reads_.ReleaseIdle();
   });
 }
 

@@ -4,10 +4,13 @@
 #include <functional>
 #include <utility>
 
+#include "server/storage/local/local_root.h"
+#include "server/storage/local/ring.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
 
+using storage::local::LocalRoot;
 using storage::local::LocalSource;
 using storage::local::LocalSourceOptions;
 using storage::local::UringSource;
@@ -19,51 +22,108 @@ namespace {
 // most.
 constexpr std::size_t kPinnedBytes = std::size_t{8} << 20;
 constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
+constexpr std::size_t kRingBytes = kPinnedBytes + kSparePageBytes;
 
 }  // namespace
 
 LocalReads::LocalReads(const proto::StorageConfig& config,
-                       executor::Executor* executor,
-                       storage::AllJobShares* shares) {
-  const auto run = [executor](const storage::ReadPurpose& purpose,
-                              std::int64_t cpu_nanos,
-                              std::function<void()> task) {
+                       executor::Executor* executor, base::MemoryBudget* budget,
+                       storage::AllJobShares* shares)
+    : threads_(static_cast<int>(config.local_threads())),
+      budget_(budget),
+      buffers_(std::make_shared<storage::BufferPool>(kKeptBytes - kRingBytes)),
+      domains_({.domain_of =
+                    [](const storage::ReadRequest& request) {
+                      const auto* const root =
+                          dynamic_cast<const LocalRoot*>(request.root.get());
+                      return root == nullptr
+                                 ? std::string()
+                                 : root->FileSystemOf(request.object);
+                    },
+                .make =
+                    [this](const std::string& file_system) {
+                      return MakeDomain(file_system);
+                    },
+                .objects_move = true}) {
+  if (config.io_uring() != "off") {
+    const absl::Status probe = storage::local::Ring::Probe();
+    has_rings_ = probe.ok();
+    refusal_ = std::string(probe.message());
+  }
+  if (has_rings_) {
+    spdlog::info("local files are read through io_uring");
+  } else {
+    spdlog::info("local files are read by {} threads: {}",
+                 config.local_threads(),
+                 refusal_.empty() ? "storage.io_uring is \"off\"" : refusal_);
+  }
+  rechecked_.emplace(&domains_, [executor](const storage::ReadPurpose& purpose,
+                                           std::int64_t cpu_nanos,
+                                           std::function<void()> task) {
     executor->SubmitFor(storage::PayersOf(purpose),
                         {.cpu_nanos = cpu_nanos, .urgency = purpose.urgency},
                         [task = std::move(task)](int) { task(); });
-  };
-  const LocalSourceOptions options = {
-      .threads = static_cast<int>(config.local_threads()),
-      .spare_bytes = kKeptBytes - kPinnedBytes};
-  if (config.io_uring() != "off") {
-    LocalSourceOptions pool = options;
-    pool.spare_bytes -= kSparePageBytes;
-    auto ring = UringSource::Create({.pinned_bytes = kPinnedBytes,
-                                     .spare_page_bytes = kSparePageBytes,
-                                     .pool = pool});
-    if (ring.ok()) {
-      ring_ = *std::move(ring);
-      scheduled_.emplace(ring_.get());
-      rechecked_.emplace(&*scheduled_, run);
-      shares->Add(&*scheduled_);
-      shares->Add(ring_.get());
-      spdlog::info("local files are read through io_uring");
-      return;
-    }
-    refusal_ = std::string(ring.status().message());
-  }
-  threads_ = std::make_unique<LocalSource>(options);
-  scheduled_.emplace(threads_.get());
-  rechecked_.emplace(&*scheduled_, run);
-  shares->Add(&*scheduled_);
-  spdlog::info("local files are read by {} threads: {}", config.local_threads(),
-               refusal_.empty() ? "storage.io_uring is \"off\"" : refusal_);
+  });
+  shares->Add(&domains_);
 }
 
 LocalReads::~LocalReads() { rechecked_->Stop(); }
 
+std::unique_ptr<storage::SharedOutSource> LocalReads::MakeDomain(
+    const std::string& file_system) {
+  std::unique_ptr<LocalDomain> domain;
+  if (has_rings_ && file_system.starts_with(LocalRoot::kDisk))
+    domain = MakeRing();
+  if (domain == nullptr) {
+    domain = std::make_unique<LocalDomain>(
+        std::make_unique<LocalSource>(LocalSourceOptions{
+            .threads = threads_, .one_file_system = true, .buffers = buffers_}),
+        [this](LocalDomain* ended) { OnEnd(ended); });
+  }
+  base::MutexLock lock(&mutex_);
+  live_.insert(domain.get());
+  return domain;
+}
+
+std::unique_ptr<LocalDomain> LocalReads::MakeRing() {
+  bool is_first = false;
+  {
+    base::MutexLock lock(&mutex_);
+    is_first = first_ring_ == nullptr;
+  }
+  std::optional<base::MemoryReservation> memory;
+  if (!is_first) memory = budget_->ReserveSpare(kRingBytes);
+  const bool has_memory = is_first || memory.has_value();
+  auto ring = UringSource::Create(
+      {.pinned_bytes = has_memory ? kPinnedBytes : 0,
+       .spare_page_bytes = has_memory ? kSparePageBytes : 0,
+       .pool = {
+           .threads = threads_, .one_file_system = true, .buffers = buffers_}});
+  if (!ring.ok()) {
+    spdlog::warn("a file system is read by {} threads: {}", threads_,
+                 std::string(ring.status().message()));
+    return nullptr;
+  }
+  auto domain = std::make_unique<LocalDomain>(
+      *std::move(ring), std::move(memory).value_or(base::MemoryReservation()),
+      [this](LocalDomain* ended) { OnEnd(ended); });
+  base::MutexLock lock(&mutex_);
+  if (is_first) first_ring_ = domain.get();
+  return domain;
+}
+
+void LocalReads::OnEnd(LocalDomain* domain) {
+  base::MutexLock lock(&mutex_);
+  live_.erase(domain);
+  if (first_ring_ == domain) first_ring_ = nullptr;
+  ended_cpu_nanos_ += domain->cpu_nanos();
+}
+
 std::int64_t LocalReads::cpu_nanos() const {
-  return ring_ != nullptr ? ring_->cpu_nanos() : threads_->cpu_nanos();
+  base::MutexLock lock(&mutex_);
+  std::int64_t sum = ended_cpu_nanos_;
+  for (const LocalDomain* const domain : live_) sum += domain->cpu_nanos();
+  return sum;
 }
 
 }  // namespace forebay::daemon

@@ -5,53 +5,78 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "proto/config.pb.h"
+#include "server/base/memory_budget.h"
+#include "server/base/mutex.h"
+#include "server/daemon/local_domain.h"
 #include "server/executor/executor.h"
 #include "server/storage/all_job_shares.h"
+#include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
-#include "server/storage/local/local_source.h"
-#include "server/storage/local/uring_source.h"
+#include "server/storage/domain_source.h"
 #include "server/storage/rechecked_source.h"
-#include "server/storage/scheduled_source.h"
+#include "server/storage/shared_out_source.h"
 
 namespace forebay::daemon {
 
-// The source of local files: an io_uring where this host allows it and the
-// configuration wants it, else threads. Logs which, and why. A scheduler in
-// front shares it out among jobs.
+// The source of local files. Each file system has a source of its own: an
+// io_uring where it is one of this host, the host allows that and the
+// configuration wants it, else threads. A scheduler in front of each shares it
+// out among jobs. Logs which of both is used, and why.
 //
-// Thread-safe. Owns the source; destruction ends its reads. Does not block. No
-// errors: threads always work.
+// Thread-safe. Owns the sources; destruction ends their reads. Does not block,
+// but for ReleaseIdle, which waits for idle threads to end. No errors: threads
+// always work.
 class LocalReads {
  public:
-  // The most bytes of buffers that reads keep for the next ones.
+  // The most bytes of buffers that reads keep for the next ones, with those of
+  // the first ring. Further rings have memory of the budget's, if it has some.
   static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
 
-  // `shares` learns what shares these reads out. It and the executor, which
-  // looks again at files that were touched, outlive the last call.
+  // `shares` learns what shares these reads out. It, the budget and the
+  // executor, which looks again at files that were touched, outlive the last
+  // call.
   LocalReads(const proto::StorageConfig& config, executor::Executor* executor,
-             storage::AllJobShares* shares);
+             base::MemoryBudget* budget, storage::AllJobShares* shares);
   ~LocalReads();
 
   storage::ByteSource* source() { return &*rechecked_; }
-  storage::SourceState state() const { return scheduled_->State(); }
+  storage::SourceState state() const { return domains_.State(); }
   // CPU time that reading has taken.
   std::int64_t cpu_nanos() const;
 
-  bool io_uring() const { return ring_ != nullptr; }
+  bool io_uring() const { return has_rings_; }
   // Why io_uring is not used: a clause. Empty: it is, or it is not wanted.
   const std::string& refusal() const { return refusal_; }
 
+  // Ends the sources of file systems that nobody reads from any more.
+  void ReleaseIdle() { domains_.ReleaseIdle(); }
+
  private:
+  std::unique_ptr<storage::SharedOutSource> MakeDomain(
+      const std::string& file_system);
+  // Returns null if no ring can be had.
+  std::unique_ptr<LocalDomain> MakeRing();
+  // Books a domain's end.
+  void OnEnd(LocalDomain* domain);
+
+  const int threads_;
+  base::MemoryBudget* const budget_;
+  const std::shared_ptr<storage::BufferPool> buffers_;
+  bool has_rings_ = false;
+  std::string refusal_;
+  mutable base::Mutex mutex_;
+  std::set<LocalDomain*> live_ ABSL_GUARDED_BY(mutex_);
+  // The domain whose ring has the memory that is reserved from the start.
+  LocalDomain* first_ring_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::int64_t ended_cpu_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   // In front of the rest, and destroyed after it.
   std::optional<storage::RecheckedSource> rechecked_;
-  // One of the two is null.
-  std::unique_ptr<storage::local::UringSource> ring_;
-  std::unique_ptr<storage::local::LocalSource> threads_;
-  std::string refusal_;
-  std::optional<storage::ScheduledSource> scheduled_;
+  storage::DomainSource domains_;
 };
 
 }  // namespace forebay::daemon

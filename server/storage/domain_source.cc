@@ -4,8 +4,9 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/cord.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "server/storage/wrong_domain.h"
 
 // The mutex guards the table alone: no source reads, is made or ends with it
 // held. A domain is released only while the table's reference is the last one.
@@ -13,7 +14,6 @@
 namespace forebay::storage {
 namespace {
 
-constexpr char kWrongDomain[] = "forebay/wrong-domain";
 // How often one read may find that it belongs to another domain.
 constexpr int kMaxTries = 4;
 
@@ -22,17 +22,6 @@ bool IsIdle(const SourceState& state) {
 }
 
 }  // namespace
-
-absl::Status DomainSource::WrongDomain(const std::string& object) {
-  absl::Status status = absl::UnavailableError(
-      absl::StrCat(object, ": moves between file systems while it is read"));
-  status.SetPayload(kWrongDomain, absl::Cord());
-  return status;
-}
-
-bool DomainSource::IsWrongDomain(const absl::Status& status) {
-  return status.GetPayload(kWrongDomain).has_value();
-}
 
 DomainSource::~DomainSource() {
   Domains ending;

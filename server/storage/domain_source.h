@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
@@ -28,7 +27,7 @@ struct DomainSourceOptions {
   // Makes the source of a domain.
   std::function<std::unique_ptr<SharedOutSource>(const std::string& domain)>
       make;
-  // Whether sources may answer WrongDomain.
+  // Whether sources may answer WrongDomain (wrong_domain.h).
   bool objects_move = false;
   // The most domains at once. Reads of further ones share a domain named "".
   std::size_t most = 64;
@@ -40,7 +39,7 @@ struct DomainSourceOptions {
 // Gives each failure domain, which may stall by itself, a source of its own, so
 // that a stall holds no queue, limit or thread that reads of other domains
 // need. A read whose object turns out to belong to another domain (see
-// WrongDomain) is made again there.
+// wrong_domain.h) is made again there.
 //
 // Thread-safe. The caller owns it; the clock outlives it. Destruction waits for
 // the sources' reads in flight. Read does not block, but to make a domain's
@@ -67,11 +66,6 @@ class DomainSource final : public SharedOutSource {
 
   // Ends the sources of domains that had no reads for a while.
   void ReleaseIdle();
-
-  // Returns the error by which a source says that the object belongs to another
-  // domain, which `domain_of` knows from now on.
-  static absl::Status WrongDomain(const std::string& object);
-  static bool IsWrongDomain(const absl::Status& status);
 
  private:
   struct Domain {

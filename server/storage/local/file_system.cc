@@ -12,6 +12,10 @@ class SystemFiles final : public FileSystem {
                                 std::string_view path) override {
     return root.Open(path);
   }
+  absl::StatusOr<base::Fd> OpenWithin(const LocalRoot& root,
+                                      std::string_view path) override {
+    return root.OpenWithin(path);
+  }
   int Stat(int fd, struct stat* stat) override {
     return fstat(fd, stat) == 0 ? 0 : -errno;
   }

@@ -22,6 +22,11 @@ class FileSystem {
 
   virtual absl::StatusOr<base::Fd> Open(const LocalRoot& root,
                                         std::string_view path) = 0;
+  // Opens the file within the root's own file system.
+  virtual absl::StatusOr<base::Fd> OpenWithin(const LocalRoot& root,
+                                              std::string_view path) {
+    return Open(root, path);
+  }
   virtual int Stat(int fd, struct stat* stat) = 0;
   virtual ssize_t Pread(int fd, void* buffer, std::size_t length,
                         off_t offset) = 0;

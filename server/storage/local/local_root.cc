@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <optional>
@@ -15,6 +16,7 @@
 #include "server/base/status.h"
 #include "server/storage/local/errors.h"
 #include "server/storage/local/mount.h"
+#include "server/storage/wrong_domain.h"
 
 // The kernel keeps every open beneath its directory (RESOLVE_BENEATH). It
 // refuses a link that leaves, with EXDEV; only then do we look for that link
@@ -189,19 +191,48 @@ absl::Status LocalRoot::Supported() {
 // is another file, and the answer is no.
 bool LocalRoot::StillHas(const std::string& object,
                          const ObjectVersion& version) const {
-  struct stat stat;
-  if (!on_this_host() ||
-      fstatat(directory(), object.c_str(), &stat, AT_NO_AUTOMOUNT) != 0)
-    return false;
-  const auto parts = stat.st_dev == own_device_.number
-                         ? own_device_.parts
-                         : other_devices_.Find(stat.st_dev);
-  if (!parts.has_value()) return false;
-  FileStat now = ToFileStat(stat);
-  now.revision = RevisionOf(stat, *parts);
+  if (!on_this_host()) return false;
+  const auto stat = CachedStat(object);
+  if (!stat.has_value() || stat->st_dev != own_device_.number) return false;
+  FileStat now = ToFileStat(*stat);
+  now.revision = RevisionOf(*stat, own_device_.parts);
   // Caches compare the marks of what they keep.
   now.revision.mark = version.revision.mark;
   return now.type == FileType::kRegular && now.version() == version;
+}
+
+// A stat by name would wait for whatever is mounted, or linked to, on the way.
+// The open of an O_PATH descriptor asks no file system.
+std::optional<struct stat> LocalRoot::CachedStat(
+    const std::string& path) const {
+  open_how how = {};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = kBeneath | RESOLVE_NO_XDEV | RESOLVE_CACHED;
+  const long opened =
+      syscall(SYS_openat2, directory(), OrDot(path), &how, sizeof(how));
+  if (opened < 0) return std::nullopt;
+  const base::Fd file(static_cast<int>(opened));
+  struct stat stat;
+  if (fstat(file.get(), &stat) != 0) return std::nullopt;
+  return stat;
+}
+
+bool LocalRoot::IsNamed(const std::string& path,
+                        const struct stat& file) const {
+  const auto named = CachedStat(path);
+  return named.has_value() && named->st_dev == file.st_dev &&
+         named->st_ino == file.st_ino;
+}
+
+std::string LocalRoot::FileSystemOf(std::string_view object) const {
+  const auto name = [](std::string_view kind, std::uint64_t device) {
+    return absl::StrCat(std::string(kind), major(device), ":", minor(device));
+  };
+  const auto crossing = crossings_.Find(object);
+  if (!crossing.has_value())
+    return name(on_this_host() ? kDisk : "mount ", own_device_.number);
+  if (*crossing != Crossings::kUnknownDevice) return name("mount ", *crossing);
+  return absl::StrCat("beyond ", *identity_);
 }
 
 Revision LocalRoot::RevisionOfOpen(int file, const struct stat& stat) const {
@@ -214,8 +245,21 @@ absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
   return OpenFollowing(path, kReading);
 }
 
+absl::StatusOr<base::Fd> LocalRoot::OpenWithin(std::string_view path) const {
+  const int fd = OpenBeneath(directory(), OrDot(std::string(path)), kReading,
+                             RESOLVE_NO_XDEV);
+  if (fd >= 0) return base::Fd(fd);
+  return fd == -EXDEV ? Crossed(path) : FileError(-fd, path);
+}
+
+absl::Status LocalRoot::Crossed(std::string_view object) const {
+  crossings_.Add(object);
+  return WrongDomain(object);
+}
+
 const open_how& LocalRoot::HowToRead() {
-  static constexpr open_how kHow = {kReading | O_CLOEXEC, 0, kBeneath};
+  static constexpr open_how kHow = {kReading | O_CLOEXEC, 0,
+                                    kBeneath | RESOLVE_NO_XDEV};
   return kHow;
 }
 

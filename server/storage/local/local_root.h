@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/fd.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/local/crossings.h"
 #include "server/storage/local/file_stat.h"
 #include "server/storage/local/revision_parts.h"
 
@@ -58,9 +60,9 @@ class LocalRoot final : public Root {
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
-  // Waits for a disk, briefly, if the kernel has forgotten the file. Never true
-  // if the file may belong to another host, or to a file system of which no
-  // file was opened yet.
+  // Never blocks: answers by what the kernel's caches hold. Never true if the
+  // way to the file leaves the root's own file system, or if that may belong to
+  // another host.
   bool StillHas(const std::string& object,
                 const ObjectVersion& version) const override;
   // Null unless all directories lie on network file systems. Made of the
@@ -73,8 +75,31 @@ class LocalRoot final : public Root {
   // reading; reads do not block for a peer.
   absl::StatusOr<base::Fd> Open(std::string_view path) const;
 
+  // Like Open, within the root's own file system. Notes the crossing and
+  // returns WrongDomain (wrong_domain.h) if the way to the file leaves that.
+  absl::StatusOr<base::Fd> OpenWithin(std::string_view path) const;
+  // Returns the file's stat if the kernel's caches have all of the way to it,
+  // within the root's own file system. Never blocks on a file system of this
+  // host.
+  std::optional<struct stat> CachedStat(const std::string& path) const;
+  // Returns whether the name stands for the file with that stat, as far as
+  // CachedStat tells. Another may have been renamed over it.
+  bool IsNamed(const std::string& path, const struct stat& file) const;
+
+  // Names the file system that the object lies on, as far as is known: with
+  // kDisk in front if it is the root's own and one of this host, as "mount
+  // MAJOR:MINOR" if it is another, and as "beyond ROOT" while nobody knows.
+  static constexpr std::string_view kDisk = "disk ";
+  std::string FileSystemOf(std::string_view object) const;
+  // The ways to files that leave the root's own file system.
+  Crossings& crossings() const { return crossings_; }
+  // Notes that the way to the object leaves that; returns WrongDomain.
+  absl::Status Crossed(std::string_view object) const;
+  std::uint64_t own_device() const { return own_device_.number; }
+
   // For callers that open files themselves, beneath `directory` and as
-  // HowToRead says. On EXDEV, a link leaves the directory: then call Open.
+  // HowToRead says. On EXDEV, the way to the file leaves the root's own file
+  // system: then call Open.
   int directory() const { return roots_.front().directory.get(); }
   // Returns whether its file system is a disk or memory of this host: then
   // opening a file never waits for another host.
@@ -136,6 +161,7 @@ class LocalRoot final : public Root {
   const std::vector<ExtraRoot> roots_;  // the directory itself comes first
   const OwnDevice own_device_;
   mutable RevisionPartsByDevice other_devices_;
+  mutable Crossings crossings_;
 };
 
 }  // namespace forebay::storage::local

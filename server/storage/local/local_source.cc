@@ -4,8 +4,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "server/base/check.h"
@@ -23,6 +26,8 @@ constexpr std::size_t kRunReads = 16;
 constexpr std::int64_t kWaitNanos = 50'000;
 // The most reads of a file whose ctime changes meanwhile.
 constexpr int kMaxTries = 5;
+// A thread that had no read for so long ends.
+constexpr std::chrono::seconds kIdle{10};
 
 // Returns how many bytes the file has there, up to those wanted, or minus
 // errno.
@@ -44,25 +49,33 @@ std::int64_t ReadAt(FileSystem& files, int file, std::uint64_t offset,
 }  // namespace
 
 LocalSource::LocalSource(const LocalSourceOptions& options)
-    : files_(options.files),
+    : most_threads_(options.threads),
+      most_hung_(options.most_hung),
+      one_file_system_(options.one_file_system),
+      files_(options.files),
       clock_(options.clock),
       cpu_clock_(options.cpu_clock),
       buffers_(options.buffers != nullptr
                    ? options.buffers
                    : std::make_shared<BufferPool>(options.spare_bytes)) {
   FOREBAY_CHECK(options.threads > 0);
-  threads_.reserve(options.threads);
-  for (int thread = 0; thread < options.threads; ++thread)
-    threads_.emplace_back([this, thread] { Work(thread); });
 }
 
 LocalSource::~LocalSource() {
+  Readers readers;
+  std::unique_ptr<base::Alarm> alarm;
   {
     base::MutexLock lock(&mutex_);
     ending_ = true;
+    alarm = std::move(alarm_);
   }
+  alarm.reset();  // begins no thread any more
   read_or_end_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
+  {
+    base::MutexLock lock(&mutex_);
+    readers.swap(readers_);
+  }
+  for (Reader& reader : readers) reader.thread.join();
   std::deque<ReadRequest> left;
   {
     base::MutexLock lock(&mutex_);
@@ -72,54 +85,105 @@ LocalSource::~LocalSource() {
 }
 
 void LocalSource::Read(absl::Span<ReadRequest> requests) {
-  int wake = 0;
-  {
-    base::MutexLock lock(&mutex_);
-    for (ReadRequest& request : requests) queue_.push_back(std::move(request));
-    // Few threads read the page cache fastest, without switches; more join when
-    // a read had to wait.
-    wake = std::min(asleep_ - waking_,
-                    1 + static_cast<int>(requests.size() / kReadsPerWake));
-    waking_ += std::max(wake, 0);
-  }
-  for (; wake > 0; --wake) read_or_end_.NotifyOne();
+  base::MutexLock lock(&mutex_);
+  for (ReadRequest& request : requests) queue_.push_back(std::move(request));
+  // Few threads read the page cache fastest, without switches; more join when
+  // a read had to wait.
+  const std::size_t wanted = 1 + requests.size() / kReadsPerWake;
+  for (std::size_t i = 0; i < wanted; ++i) WakeOrBeginLocked();
+  SetAlarmLocked();
 }
 
-void LocalSource::Work(int thread) {
+void LocalSource::WakeOrBeginLocked() {
+  if (queue_.empty() || ending_) return;
+  if (asleep_ > waking_) {
+    ++waking_;
+    read_or_end_.NotifyOne();
+    return;
+  }
+  // Those that are waking will read, too.
+  if (active_ >= most_threads_ ||
+      static_cast<std::size_t>(waking_) >= queue_.size())
+    return;
+  readers_.emplace_back();
+  const auto reader = std::prev(readers_.end());
+  try {
+    reader->thread =
+        std::thread([this, reader, number = begun_] { Work(reader, number); });
+  } catch (const std::system_error&) {
+    readers_.erase(reader);  // the alarm tries again
+    return;
+  }
+  ++begun_;
+  ++active_;
+}
+
+void LocalSource::Work(Readers::iterator reader, int number) {
   char name[16];
-  std::snprintf(name, sizeof(name), "forebay-read-%d", thread);
+  std::snprintf(name, sizeof(name), "forebay-read-%u",
+                static_cast<unsigned>(number) % 100);
   pthread_setname_np(pthread_self(), name);
 
   std::vector<CompletedRead> run;
   run.reserve(kRunReads);
-  while (std::optional<ReadRequest> next = Await()) {
-    ReadRun(*std::move(next), &run);
+  while (std::optional<ReadRequest> next = Await(reader)) {
+    ReadRun(reader, *std::move(next), &run);
     for (CompletedRead& completed : run)
       completed.read.done(std::move(completed.result));
     run.clear();
   }
 }
 
-std::optional<ReadRequest> LocalSource::Await() {
-  base::MutexLock lock(&mutex_);
-  while (!ending_) {
-    if (std::optional<ReadRequest> next = NextLocked()) return next;
-    ++asleep_;
-    read_or_end_.Wait(&mutex_);
-    --asleep_;
-    if (waking_ > 0) --waking_;
+std::optional<ReadRequest> LocalSource::Await(Readers::iterator reader) {
+  Readers ended;
+  {
+    base::MutexLock lock(&mutex_);
+    bool idles = false;
+    while (!ending_ && active_ <= most_threads_) {
+      if (std::optional<ReadRequest> next = NextLocked(reader)) return next;
+      if (idles) break;
+      ++asleep_;
+      idles = !read_or_end_.WaitFor(&mutex_, kIdle);
+      --asleep_;
+      if (waking_ > 0) --waking_;
+    }
+    if (ending_) return std::nullopt;
+    --active_;
+    ended = TakeEndedLocked();
+    reader->ended = true;
   }
+  for (Reader& other : ended) other.thread.join();
   return std::nullopt;
 }
 
-std::optional<ReadRequest> LocalSource::NextLocked() {
+LocalSource::Readers LocalSource::TakeEndedLocked() {
+  Readers ended;
+  for (auto reader = readers_.begin(); reader != readers_.end();) {
+    const auto next = std::next(reader);
+    if (reader->ended) ended.splice(ended.end(), readers_, reader);
+    reader = next;
+  }
+  return ended;
+}
+
+std::optional<ReadRequest> LocalSource::NextLocked(Readers::iterator reader) {
   if (ending_ || queue_.empty()) return std::nullopt;
   ReadRequest next = std::move(queue_.front());
   queue_.pop_front();
+  reader->begun_nanos = clock_->NowNanos();
   return next;
 }
 
-void LocalSource::ReadRun(ReadRequest first, std::vector<CompletedRead>* run) {
+void LocalSource::EndReadLocked(Reader& reader, std::int64_t now_nanos) {
+  stall_threshold_.Observe(now_nanos - reader.begun_nanos);
+  reader.begun_nanos = 0;
+  if (!std::exchange(reader.hangs, false)) return;
+  --hung_;
+  ++active_;
+}
+
+void LocalSource::ReadRun(Readers::iterator reader, ReadRequest first,
+                          std::vector<CompletedRead>* run) {
   std::optional<ReadRequest> next = std::move(first);
   const std::int64_t cpu_begun = cpu_clock_->NowNanos();
   const std::int64_t begun = clock_->NowNanos();
@@ -128,9 +192,10 @@ void LocalSource::ReadRun(ReadRequest first, std::vector<CompletedRead>* run) {
     auto result = ReadFile(*next);
     run->push_back({*std::exchange(next, std::nullopt), std::move(result)});
     const std::int64_t read_begun = std::exchange(now, clock_->NowNanos());
-    if (now - read_begun > kWaitNanos || run->size() == kRunReads) break;
     base::MutexLock lock(&mutex_);
-    next = NextLocked();
+    EndReadLocked(*reader, now);
+    if (now - read_begun > kWaitNanos || run->size() == kRunReads) break;
+    if (active_ <= most_threads_) next = NextLocked(reader);
   }
   const std::int64_t cpu = cpu_clock_->NowNanos() - cpu_begun;
   cpu_nanos_ += cpu;
@@ -139,9 +204,44 @@ void LocalSource::ReadRun(ReadRequest first, std::vector<CompletedRead>* run) {
 
 void LocalSource::WakeAnother() {
   base::MutexLock lock(&mutex_);
-  if (queue_.empty() || asleep_ <= waking_) return;
-  ++waking_;
-  read_or_end_.NotifyOne();
+  WakeOrBeginLocked();
+}
+
+void LocalSource::LookForHung() {
+  base::MutexLock lock(&mutex_);
+  const std::int64_t now = clock_->NowNanos();
+  for (Reader& reader : readers_) {
+    if (reader.hangs || reader.begun_nanos == 0 || hung_ >= most_hung_ ||
+        now - reader.begun_nanos < stall_threshold_.nanos())
+      continue;
+    reader.hangs = true;
+    --active_;
+    ++hung_;
+    WakeOrBeginLocked();
+  }
+  if (active_ == 0) WakeOrBeginLocked();
+  SetAlarmLocked();
+}
+
+void LocalSource::SetAlarmLocked() {
+  if (queue_.empty() || ending_) return;
+  std::int64_t at = clock_->NowNanos() + stall_threshold_.nanos();
+  for (const Reader& reader : readers_) {
+    if (!reader.hangs && reader.begun_nanos != 0)
+      at = std::min(at, reader.begun_nanos + stall_threshold_.nanos());
+  }
+  if (alarm_ == nullptr) {
+    alarm_ = std::make_unique<base::Alarm>(
+        "forebay-hung", [this] { LookForHung(); }, clock_);
+  }
+  alarm_->SetFor(at);
+}
+
+absl::StatusOr<base::Fd> LocalSource::OpenFile(const LocalRoot& root,
+                                               const std::string& object) {
+  if (one_file_system_ && !root.crossings().Find(object).has_value())
+    return files_->OpenWithin(root, object);
+  return files_->Open(root, object);
 }
 
 absl::StatusOr<Revision> LocalSource::CheckFile(const LocalRoot& root, int file,
@@ -149,6 +249,7 @@ absl::StatusOr<Revision> LocalSource::CheckFile(const LocalRoot& root, int file,
   struct stat stat;
   if (const int error = files_->Stat(file, &stat); error < 0)
     return FileError(-error, request.object);
+  root.crossings().Found(request.object, stat.st_dev);
   return CheckVersion(root, request, file, stat);
 }
 
@@ -166,8 +267,7 @@ absl::StatusOr<ReadResult> LocalSource::ReadFile(const ReadRequest& request) {
 
 absl::StatusOr<std::optional<ReadResult>> LocalSource::TryToRead(
     const LocalRoot& root, const ReadRequest& request) {
-  FOREBAY_ASSIGN_OR_RETURN(const base::Fd file,
-                           files_->Open(root, request.object));
+  FOREBAY_ASSIGN_OR_RETURN(const base::Fd file, OpenFile(root, request.object));
   FOREBAY_ASSIGN_OR_RETURN(const Revision revision,
                            CheckFile(root, file.get(), request));
   ReadResult result = {.bytes = {}, .revision = revision};

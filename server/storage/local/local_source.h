@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -12,8 +13,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/types/span.h"
+#include "server/base/alarm.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/schedule/stall_threshold.h"
 #include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/file_system.h"
@@ -21,7 +24,13 @@
 namespace forebay::storage::local {
 
 struct LocalSourceOptions {
-  int threads = 4;  // reads at once, at least 1
+  int threads = 4;  // reads at once, at least 1, without those that hang
+  // The most reads that may hang, each with a thread of its own, before the
+  // others wait for them.
+  int most_hung = 32;
+  // Whether an object that turns out to lie on another file system than its
+  // root is refused with DomainSource::WrongDomain, and not read.
+  bool one_file_system = false;
   // Bytes of returned buffers for the next reads. Beside them a read holds its
   // length and up to a quarter more, until its last Bytes is gone.
   std::size_t spare_bytes = std::size_t{16} << 20;
@@ -35,7 +44,9 @@ struct LocalSourceOptions {
 
 // Reads files beneath LocalRoots on threads of its own, named forebay-read-N,
 // in the order of the requests: a scheduler in front shares them among jobs.
-// Reads a file only while it is the version asked for.
+// Reads a file only while it is the version asked for. Threads begin when reads
+// wait for one, and end when they idle. A read that takes far longer than usual
+// (schedule/stall_threshold.h) hangs: another thread takes its thread's place.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads in flight and fails those that wait with
@@ -58,15 +69,40 @@ class LocalSource final : public ByteSource {
     absl::StatusOr<ReadResult> result;
   };
 
-  void Work(int thread);
-  // Blocks until there is a read, and returns it; nullopt at the end.
-  std::optional<ReadRequest> Await();
-  std::optional<ReadRequest> NextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A thread that reads. Guarded by mutex_, but for `thread`.
+  struct Reader {
+    std::thread thread = {};
+    std::int64_t begun_nanos = 0;  // of its read; 0: it has none
+    bool hangs = false;
+    bool ended = false;
+  };
+  using Readers = std::list<Reader>;
+
+  void Work(Readers::iterator reader, int number);
+  // Blocks until there is a read, and returns it; nullopt when the thread is to
+  // end.
+  std::optional<ReadRequest> Await(Readers::iterator reader);
+  std::optional<ReadRequest> NextLocked(Readers::iterator reader)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The reader's read is done.
+  void EndReadLocked(Reader& reader, std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads `first`, and more as long as none has to wait, so that they share the
   // work around a read. Fills `run`, which is empty.
-  void ReadRun(ReadRequest first, std::vector<CompletedRead>* run);
+  void ReadRun(Readers::iterator reader, ReadRequest first,
+               std::vector<CompletedRead>* run);
+  // Makes one more thread read, if there may be one: notifies it, or begins it.
+  void WakeOrBeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Wakes one more thread if reads wait, after one had to wait for a disk.
   void WakeAnother();
+  // Finds readers that hang, and has others take their places.
+  void LookForHung();
+  // Has LookForHung called when the next reader may hang, if reads wait.
+  void SetAlarmLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes out the readers that have ended, to be joined without the mutex.
+  Readers TakeEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<base::Fd> OpenFile(const LocalRoot& root,
+                                    const std::string& object);
   absl::StatusOr<Revision> CheckFile(const LocalRoot& root, int file,
                                      const ReadRequest& request);
   absl::StatusOr<ReadResult> ReadFile(const ReadRequest& request);
@@ -74,6 +110,9 @@ class LocalSource final : public ByteSource {
   absl::StatusOr<std::optional<ReadResult>> TryToRead(
       const LocalRoot& root, const ReadRequest& request);
 
+  const int most_threads_;
+  const int most_hung_;
+  const bool one_file_system_;
   FileSystem* const files_;
   const base::Clock* const clock_;
   const base::Clock* const cpu_clock_;
@@ -82,10 +121,16 @@ class LocalSource final : public ByteSource {
   base::Mutex mutex_;
   base::CondVar read_or_end_;
   std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
+  Readers readers_ ABSL_GUARDED_BY(mutex_);
+  int begun_ ABSL_GUARDED_BY(mutex_) = 0;   // threads so far
+  int active_ ABSL_GUARDED_BY(mutex_) = 0;  // that neither hang nor have ended
+  int hung_ ABSL_GUARDED_BY(mutex_) = 0;
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
   int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
+  schedule::StallThreshold stall_threshold_ ABSL_GUARDED_BY(mutex_);
+  // Made when reads wait for threads for the first time.
+  std::unique_ptr<base::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::storage::local

@@ -1,7 +1,6 @@
 #include "server/storage/local/uring_source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -58,6 +57,7 @@ absl::StatusOr<std::unique_ptr<UringSource>> UringSource::Create(
 UringSource::UringSource(const UringSourceOptions& options,
                          std::unique_ptr<Ring> ring, base::Fd wake)
     : direct_(options.direct),
+      one_file_system_(options.pool.one_file_system),
       buffers_(options.pool.buffers),
       pages_(std::make_shared<PagePool>(direct_ ? options.pinned_bytes : 0,
                                         options.spare_page_bytes)),
@@ -190,7 +190,7 @@ void UringSource::Open(Task task, const LocalRoot& root) {
     task.file = base::Fd(file);
     return Opened(std::move(task));
   }
-  if (file == -EXDEV) return HandOver(std::move(task));
+  if (file == -EXDEV) return LeaveFileSystem(std::move(task));
   Park(std::move(task), [&](std::uint64_t id, Task* parked) {
     const std::string& path = parked->read.object;
     ring_->Open(id, root.directory(), path.empty() ? "." : path.c_str(),
@@ -202,10 +202,11 @@ void UringSource::Opened(Task task) {
   struct stat stat;
   const auto revision = CheckFile(task, &stat);
   // Another file may have the name of one that stayed open.
-  if (task.direct != nullptr && (!revision.ok() || !IsNamed(task, stat))) {
+  const LocalRoot& root = **LocalRootOf(task.read);
+  if (task.direct != nullptr &&
+      (!revision.ok() || !root.IsNamed(task.read.object, stat))) {
     open_files_.Drop(task.read);
     task.direct.reset();
-    const LocalRoot& root = **LocalRootOf(task.read);
     return Open(std::move(task), root);
   }
   if (!revision.ok()) return Finish(std::move(task), revision.status());
@@ -335,16 +336,6 @@ std::optional<absl::Status> UringSource::CheckMarkOf(const Task& task,
   return status;
 }
 
-// Compares by the name: a file that another was renamed over may have a further
-// name. A link that leads elsewhere for us than for the client is opened anew.
-bool UringSource::IsNamed(const Task& task, const struct stat& stat) {
-  struct stat named;
-  const LocalRoot& root = **LocalRootOf(task.read);
-  return fstatat(root.directory(), task.read.object.c_str(), &named,
-                 AT_NO_AUTOMOUNT) == 0 &&
-         named.st_dev == stat.st_dev && named.st_ino == stat.st_ino;
-}
-
 template <typename Prepare>
 void UringSource::Park(Task task, Prepare prepare) {
   const std::size_t slot = free_slots_.back();
@@ -360,10 +351,11 @@ void UringSource::Resume(std::uint64_t slot, int result) {
     task.file = base::Fd(result);
     return Opened(std::move(task));
   }
-  // EXDEV: a link leaves the root. EAGAIN, EINTR: a signal, or a change of the
-  // file system meanwhile, for which the pool waits. EINVAL of a read: the file
-  // cannot be read past the cache after all.
-  if (result == -EXDEV || result == -EAGAIN || result == -EINTR ||
+  if (result == -EXDEV) return LeaveFileSystem(std::move(task));
+  // EAGAIN, EINTR: a signal, or a change of the file system meanwhile, for
+  // which the pool waits. EINVAL of a read: the file cannot be read past the
+  // cache after all.
+  if (result == -EAGAIN || result == -EINTR ||
       (result == -EINVAL && task.range.alignment > 1))
     return HandOver(std::move(task));
   if (result < 0) {
@@ -371,6 +363,12 @@ void UringSource::Resume(std::uint64_t slot, int result) {
     return Finish(std::move(task), std::move(status));
   }
   WasRead(std::move(task), result);
+}
+
+void UringSource::LeaveFileSystem(Task task) {
+  if (!one_file_system_) return HandOver(std::move(task));
+  absl::Status status = (*LocalRootOf(task.read))->Crossed(task.read.object);
+  Finish(std::move(task), std::move(status));
 }
 
 void UringSource::HandOver(Task task) { pool_.Read({&task.read, 1}); }

@@ -56,10 +56,11 @@ struct UringSourceOptions {
 // named forebay-ring. Copies bytes that the page cache holds at once. A read
 // that has to wait for a disk goes into the ring, and past the page cache if
 // that holds little of what the job reads. A LocalSource within makes, on
-// threads, the reads that a ring cannot do well: links that leave the root,
-// files of other hosts, file systems that cannot tell whether a read would
-// wait. Reads begin in the order of the requests: a scheduler in front shares
-// the disk among jobs. Reads a file only while it is the version asked for.
+// threads, the reads that a ring cannot do well: links and mount points that
+// leave the root's file system (which pool.one_file_system refuses), files of
+// other hosts, file systems that cannot tell whether a read would wait. Reads
+// begin in the order of the requests: a scheduler in front shares the disk
+// among jobs. Reads a file only while it is the version asked for.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads in flight and fails those that wait with
@@ -133,13 +134,13 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   // wait.
   static std::optional<absl::Status> CheckMarkOf(const Task& task,
                                                  const struct stat& stat);
-  // Returns whether the object's name stands for the open file with that stat.
-  static bool IsNamed(const Task& task, const struct stat& stat);
   // Puts the task into a slot, for the operation that `prepare(id, task)` adds.
   template <typename Prepare>
   void Park(Task task, Prepare prepare);
   void Resume(std::uint64_t slot, int result);
   void ListenForWake();
+  // The way to the file leaves the root's file system.
+  void LeaveFileSystem(Task task);
   void HandOver(Task task);
   void FinishRead(Task task, base::Bytes bytes);
   void Finish(Task task, absl::StatusOr<ReadResult> result);
@@ -147,6 +148,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void Answer();
 
   const bool direct_;
+  const bool one_file_system_;
   const std::shared_ptr<BufferPool> buffers_;
   const std::shared_ptr<PagePool> pages_;
   const base::Clock* const cpu_clock_;

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "server/base/memory_budget.h"
 #include "server/executor/thread_pool_executor.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/local/local_root.h"
@@ -45,7 +46,8 @@ TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
   if (!probe.ok()) GTEST_SKIP() << probe;
   storage::AllJobShares shares;
   executor::ThreadPoolExecutor executor(1);
-  LocalReads reads(proto::StorageConfig::default_instance(), &executor,
+  base::MemoryBudget budget(std::uint64_t{1} << 30);
+  LocalReads reads(proto::StorageConfig::default_instance(), &executor, &budget,
                    &shares);
   EXPECT_TRUE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
@@ -57,7 +59,8 @@ TEST(LocalReadsTest, ReadsByThreadsWhereToldSo) {
   config.set_io_uring("off");
   storage::AllJobShares shares;
   executor::ThreadPoolExecutor executor(1);
-  LocalReads reads(config, &executor, &shares);
+  base::MemoryBudget budget(std::uint64_t{1} << 30);
+  LocalReads reads(config, &executor, &budget, &shares);
   EXPECT_FALSE(reads.io_uring());
   EXPECT_EQ(reads.refusal(), "");
   EXPECT_TRUE(TryToRead(&reads).ok());
@@ -70,7 +73,8 @@ TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
     config.set_io_uring("auto");
     storage::AllJobShares shares;
     executor::ThreadPoolExecutor executor(1);
-    LocalReads reads(config, &executor, &shares);
+    base::MemoryBudget budget(std::uint64_t{1} << 30);
+    LocalReads reads(config, &executor, &budget, &shares);
     EXPECT_FALSE(reads.io_uring());
     EXPECT_THAT(reads.refusal(),
                 testing::StartsWith("io_uring is forbidden here"));
@@ -84,7 +88,8 @@ TEST(LocalReadsTest, CapsHoldUpItsReads) {
     config.set_io_uring(io_uring);
     storage::AllJobShares shares;
     executor::ThreadPoolExecutor executor(1);
-    LocalReads reads(config, &executor, &shares);
+    base::MemoryBudget budget(std::uint64_t{1} << 30);
+    LocalReads reads(config, &executor, &budget, &shares);
     shares.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
     EXPECT_TRUE(TryToRead(&reads).ok());
     std::thread held([&reads] { EXPECT_TRUE(TryToRead(&reads).ok()); });

@@ -14,6 +14,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/storage/wrong_domain.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::storage {
@@ -163,7 +164,7 @@ TEST_F(DomainSourceTest, EachDomainHasASourceOfItsOwn) {
 TEST_F(DomainSourceTest, AReadThatBelongsElsewhereIsMadeAgainThere) {
   Read({"a1"});
   moved_["a1"] = "b";
-  Answer("a", DomainSource::WrongDomain("a1"));
+  Answer("a", WrongDomain("a1"));
   EXPECT_THAT(answers_, IsEmpty());
   EXPECT_EQ(asked("b"), 1);
   Answer("b");
@@ -175,19 +176,19 @@ TEST_F(DomainSourceTest, AReadThatMovesAgainAndAgainFails) {
   for (const char* const next : {"b", "a", "b"}) {
     const std::string now = asked("a") > 0 ? "a" : "b";
     moved_["a1"] = next;
-    Answer(now, DomainSource::WrongDomain("a1"));
+    Answer(now, WrongDomain("a1"));
   }
   EXPECT_THAT(answers_, IsEmpty());
-  Answer(asked("a") > 0 ? "a" : "b", DomainSource::WrongDomain("a1"));
+  Answer(asked("a") > 0 ? "a" : "b", WrongDomain("a1"));
   EXPECT_THAT(answers_, ElementsAre("a1 failed"));
   EXPECT_TRUE(absl::IsUnavailable(error_)) << error_;
 }
 
 TEST_F(DomainSourceTest, AReadOfADomainThatDoesNotKnowItIsTriedThereOnceMore) {
   Read({"a1"});
-  Answer("a", DomainSource::WrongDomain("a1"));
+  Answer("a", WrongDomain("a1"));
   EXPECT_EQ(asked("a"), 1);
-  Answer("a", DomainSource::WrongDomain("a1"));
+  Answer("a", WrongDomain("a1"));
   EXPECT_THAT(answers_, ElementsAre("a1 failed"));
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <cstdio>
 #include <cstring>
@@ -282,6 +283,40 @@ TEST_F(LocalRootTest, TellsWhetherAFileIsWhatItWas) {
   EXPECT_FALSE(root->StillHas("class_a", root->Stat("class_a")->version()));
   scratch_.Write("train/class_a/x.jpg", "changed in place");
   EXPECT_FALSE(root->StillHas(name, version));
+}
+
+TEST_F(LocalRootTest, NeverTellsAtOnceOfAFileBehindALinkThatLeavesTheRoot) {
+  const auto root = Root();
+  if (!root->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+  const ScratchDir elsewhere;
+  elsewhere.Write("y.jpg", "y");
+  scratch_.Link("train/class_b", elsewhere.Path());
+  const std::string name = "class_b/y.jpg";
+  struct stat stat;
+  ASSERT_EQ(::stat(elsewhere.Path("y.jpg").c_str(), &stat), 0);
+  EXPECT_FALSE(root->StillHas(name, ToFileStat(stat).version()));
+  EXPECT_EQ(root->CachedStat(name), std::nullopt);
+}
+
+TEST_F(LocalRootTest, TellsAtOnceOfAFileBehindALinkWithinTheRoot) {
+  const auto root = Root();
+  if (!root->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+  scratch_.Link("train/class_c", "class_a");
+  const ObjectVersion version = root->Stat("class_c/x.jpg")->version();
+  EXPECT_TRUE(root->StillHas("class_c/x.jpg", version));
+}
+
+TEST_F(LocalRootTest, NamesTheFileSystemOfAnObject) {
+  const auto root = Root();
+  if (!root->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+  const std::string own = root->FileSystemOf("class_a/x.jpg");
+  EXPECT_TRUE(own.starts_with(LocalRoot::kDisk)) << own;
+  EXPECT_EQ(root->FileSystemOf("class_b/x.jpg"), own);
+  root->crossings().Add("class_b/x.jpg");
+  const std::string beyond = root->FileSystemOf("class_b/x.jpg");
+  EXPECT_TRUE(beyond.starts_with("beyond ")) << beyond;
+  root->crossings().Found("class_b/x.jpg", makedev(8, 17));
+  EXPECT_EQ(root->FileSystemOf("class_b/x.jpg"), "mount 8:17");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -17,7 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "server/storage/local/crossings.h"
 #include "server/storage/local/local_root.h"
+#include "server/storage/wrong_domain.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
@@ -33,6 +36,11 @@ class FaultyFiles final : public FileSystem {
                                 std::string_view path) override {
     if (on_open) on_open(path);
     return FileSystem::System()->Open(root, path);
+  }
+  absl::StatusOr<base::Fd> OpenWithin(const LocalRoot& root,
+                                      std::string_view path) override {
+    if (on_open) on_open(path);
+    return FileSystem::System()->OpenWithin(root, path);
   }
   int Stat(int fd, struct stat* stat) override {
     return stat_error != 0 ? -stat_error : FileSystem::System()->Stat(fd, stat);
@@ -63,7 +71,9 @@ class LocalSourceTest : public ::testing::Test {
  protected:
   LocalSourceTest()
       : root_(*LocalRoot::Create(scratch_.Open(), scratch_.Path())),
-        source_(std::in_place, LocalSourceOptions{1, 1 << 20, &files_}) {
+        source_(std::in_place,
+                LocalSourceOptions{
+                    .threads = 1, .spare_bytes = 1 << 20, .files = &files_}) {
     scratch_.Write("a/x.jpg", "0123456789");
     version_ = root_->Stat("a/x.jpg")->version();
   }
@@ -266,6 +276,124 @@ TEST_F(LocalSourceQueueTest, DestructionCancelsWhatWaits) {
     EXPECT_TRUE(codes_[i] == absl::StatusCode::kOk ||
                 codes_[i] == absl::StatusCode::kCancelled);
   EXPECT_TRUE(std::is_sorted(codes_.begin(), codes_.end()));
+}
+
+// --- Reads that hang.
+
+// Holds the opens of objects whose names begin with "hung" until Release.
+class HungFiles {
+ public:
+  explicit HungFiles(FaultyFiles* files) {
+    files->on_open = [this](std::string_view path) {
+      if (!path.starts_with("hung")) return;
+      ++inside_;
+      released_.wait(false);
+    };
+  }
+  ~HungFiles() { Release(); }
+  void Release() {
+    released_ = true;
+    released_.notify_all();
+  }
+  int inside() const { return inside_; }
+
+ private:
+  std::atomic<int> inside_ = 0;
+  std::atomic<bool> released_ = false;
+};
+
+class HungReadsTest : public LocalSourceTest {
+ protected:
+  HungReadsTest() {
+    for (const char* const name : {"hung/a", "hung/b", "hung/c"})
+      scratch_.Write(name, "0123456789");
+    source_.emplace(
+        LocalSourceOptions{.threads = 1, .most_hung = 2, .files = &files_});
+  }
+  ~HungReadsTest() override {
+    hung_.Release();
+    source_.reset();
+  }
+
+  // Reads without waiting; counts the good answers.
+  void Begin(const std::string& object) {
+    ReadRequest request = Request(object);
+    request.version = root_->Stat(object)->version();
+    request.done = [this](const absl::StatusOr<ReadResult>& result) {
+      EXPECT_TRUE(result.ok()) << result.status();
+      ++answered_;
+    };
+    source_->Read({&request, 1});
+  }
+
+  HungFiles hung_{&files_};
+  std::atomic<int> answered_ = 0;
+};
+
+TEST_F(HungReadsTest, AnotherThreadReadsOnBesideOneThatHangs) {
+  Begin("hung/a");
+  while (hung_.inside() < 1) std::this_thread::yield();
+  Begin("a/x.jpg");
+  while (answered_ < 1) std::this_thread::yield();
+  EXPECT_EQ(hung_.inside(), 1);
+  hung_.Release();
+  while (answered_ < 2) std::this_thread::yield();
+  // The thread that hung, or the one in its place, goes on.
+  Begin("a/x.jpg");
+  while (answered_ < 3) std::this_thread::yield();
+}
+
+TEST_F(HungReadsTest, OnlySoManyThreadsHang) {
+  for (const char* const name : {"hung/a", "hung/b", "hung/c"}) Begin(name);
+  while (hung_.inside() < 3) std::this_thread::yield();
+  Begin("a/x.jpg");
+  // Two hang, and the third holds the one thread that may read.
+  EXPECT_EQ(answered_, 0);
+  hung_.Release();
+  while (answered_ < 4) std::this_thread::yield();
+}
+
+TEST_F(HungReadsTest, ThreadsAreBegunForReadsAlone) {
+  const auto threads = [] {
+    int count = 0;
+    for (const auto& entry :
+         std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name;
+      std::getline(std::ifstream(entry.path() / "comm"), name);
+      if (name.starts_with("forebay-read")) ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(threads(), 0);
+  Begin("a/x.jpg");
+  while (answered_ < 1) std::this_thread::yield();
+  EXPECT_EQ(threads(), 1);
+}
+
+// --- Other file systems.
+
+TEST_F(LocalSourceTest, RefusesWhatLiesOnAnotherFileSystemUntilItIsKnownTo) {
+  const ScratchDir elsewhere;
+  elsewhere.Write("y.jpg", "0123456789");
+  scratch_.Link("b", elsewhere.Path());
+  std::vector<ExtraRoot> extra;
+  extra.push_back({elsewhere.Open(), elsewhere.Path()});
+  const auto root =
+      *LocalRoot::Create(scratch_.Open(), scratch_.Path(), std::move(extra));
+  source_.emplace(
+      LocalSourceOptions{.one_file_system = true, .files = &files_});
+  ReadRequest request = Request("b/y.jpg");
+  request.root = root;
+  request.version = root->Stat("b/y.jpg")->version();
+  EXPECT_TRUE(IsWrongDomain(Read(request).status()));
+  EXPECT_EQ(root->crossings().Find("b/other.jpg"), Crossings::kUnknownDevice);
+  EXPECT_THAT(root->FileSystemOf("b/y.jpg"), testing::StartsWith("beyond "));
+  EXPECT_EQ(*Read(request), "0123456789");
+  struct stat stat;
+  ASSERT_EQ(::stat(elsewhere.Path().c_str(), &stat), 0);
+  EXPECT_EQ(root->crossings().Find("b/y.jpg"), stat.st_dev);
+  EXPECT_THAT(root->FileSystemOf("b/y.jpg"), testing::StartsWith("mount "));
+  EXPECT_EQ(root->crossings().Find("a/x.jpg"), std::nullopt);
 }
 
 }  // namespace

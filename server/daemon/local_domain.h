@@ -1,0 +1,77 @@
+#ifndef FOREBAY_SERVER_DAEMON_LOCAL_DOMAIN_H_
+#define FOREBAY_SERVER_DAEMON_LOCAL_DOMAIN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "server/base/memory_budget.h"
+#include "server/storage/byte_source.h"
+#include "server/storage/local/local_source.h"
+#include "server/storage/local/uring_source.h"
+#include "server/storage/scheduled_source.h"
+#include "server/storage/shared_out_source.h"
+
+namespace forebay::daemon {
+
+// The source of the files of one file system: a ring or threads of its own, and
+// a scheduler in front.
+//
+// Thread-safe. The caller owns it. Destruction calls `on_end` first, and waits
+// for the reads in flight. Errors are those of the sources.
+class LocalDomain final : public storage::SharedOutSource {
+ public:
+  using OnEnd = std::function<void(LocalDomain*)>;
+
+  // `memory`: of the ring's own buffers.
+  LocalDomain(std::unique_ptr<storage::local::UringSource> ring,
+              base::MemoryReservation memory, OnEnd on_end)
+      : on_end_(std::move(on_end)),
+        memory_(std::move(memory)),
+        ring_(std::move(ring)),
+        scheduled_(ring_.get()) {}
+  LocalDomain(std::unique_ptr<storage::local::LocalSource> threads,
+              OnEnd on_end)
+      : on_end_(std::move(on_end)),
+        threads_(std::move(threads)),
+        scheduled_(threads_.get()) {}
+  ~LocalDomain() override { on_end_(this); }
+
+  void Read(absl::Span<storage::ReadRequest> requests) override {
+    scheduled_.Read(requests);
+  }
+  void Share(std::uint64_t ticket,
+             const storage::ReadPurpose& purpose) override {
+    scheduled_.Share(ticket, purpose);
+  }
+  void SetWeight(schedule::Flow job, double weight) override {
+    scheduled_.SetWeight(job, weight);
+  }
+  void SetCap(schedule::Flow job, double bytes_per_second) override {
+    scheduled_.SetCap(job, bytes_per_second);
+  }
+  void Forget(schedule::Flow job) override {
+    scheduled_.Forget(job);
+    if (ring_ != nullptr) ring_->Forget(job);
+  }
+  storage::SourceState State() const override { return scheduled_.State(); }
+
+  // Returns the CPU time that reading has taken.
+  std::int64_t cpu_nanos() const {
+    return ring_ != nullptr ? ring_->cpu_nanos() : threads_->cpu_nanos();
+  }
+
+ private:
+  const OnEnd on_end_;
+  base::MemoryReservation memory_;
+  // One of the two is null.
+  std::unique_ptr<storage::local::UringSource> ring_;
+  std::unique_ptr<storage::local::LocalSource> threads_;
+  storage::ScheduledSource scheduled_;
+};
+
+}  // namespace forebay::daemon
+
+#endif  // FOREBAY_SERVER_DAEMON_LOCAL_DOMAIN_H_

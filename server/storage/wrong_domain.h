@@ -1,0 +1,17 @@
+#ifndef FOREBAY_SERVER_STORAGE_WRONG_DOMAIN_H_
+#define FOREBAY_SERVER_STORAGE_WRONG_DOMAIN_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace forebay::storage {
+
+// Returns the error by which a source in a DomainSource says that the object
+// belongs to another failure domain. Without a DomainSource it is UNAVAILABLE.
+absl::Status WrongDomain(std::string_view object);
+bool IsWrongDomain(const absl::Status& status);
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_WRONG_DOMAIN_H_

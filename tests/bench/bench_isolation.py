@@ -1,0 +1,196 @@
+"""Whether one job's stall stays its own: trainers beside faults of others.
+
+Each case has a fault that comes and goes, and victims that need nothing of what
+hangs: one that opens datasets, one whose photographs are cached, one whose are not,
+one with workers of its own code. Each victim is measured in turns with the fault
+and without, and what it gets is compared with what it got before. $FOREBAY_BENCH_CASES
+names some of the cases, by parts of their names.
+"""
+
+import contextlib
+import os
+import signal
+import statistics
+import sys
+import time
+
+from daemon import daemon, process_cpu_nanos
+from figures import row
+from isolation import burdens, faults
+from isolation.data import CACHE, Data
+from isolation.victims import Victim, percentile
+
+ROUNDS = 5
+BAR = 0.90
+OPENING_BAR = 2.0  # times its time alone
+WAIT_BAR = 20.0  # ms above alone
+CONFIG = f'[cache]\ndecoded = "off"\nmemory = "{CACHE}"\n'
+# Jobs and batches of the faults of mounts.
+LOADS = {"a batch of 256": (1, 256), "eight jobs": (8, 32)}
+
+CASES = {"nothing": faults.NoFault}
+for _name, _kind in (("hung mount", faults.Mounted), ("hung link", faults.Linked),
+                     ("hung sub-mount", faults.SubMounted)):
+    for _load, (_jobs, _batch) in LOADS.items():
+        CASES[f"{_name}, {_load}"] = (
+            lambda data, kind=_kind, jobs=_jobs, batch=_batch:
+            kind(data, jobs, batch))
+CASES.update({
+    "hung web server": lambda data: faults.Hosted(data, "stop"),
+    "dead web server": lambda data: faults.Hosted(data, "die"),
+    "stalled bucket": lambda data: faults.Hosted(data, "stall", "gs"),
+    "64 opens of a hung host": faults.HostOpeners,
+    "64 opens of a hung mount": faults.MountOpeners,
+    "paused jobs": burdens.Paused,
+    "paused jobs at rest": burdens.PausedResting,
+    "paused jobs before they fork": burdens.PausedBeforeForking,
+    "paused owner of shared workers": burdens.PausedOwner,
+    "user code that hangs": burdens.HangingCode,
+    "a heavy job": burdens.Heavy,
+    "eight heavy jobs": burdens.EightHeavy,
+    "a heavy job, a quarter of the CPU": burdens.HeavyAndHogs,
+    "an image of 200 megapixels": burdens.Huge,
+    "samples of 64 MiB": burdens.Large,
+})
+
+
+class Case:
+    """One fault, its victims and their rates."""
+
+    def __init__(self, name, data):
+        self.name = name
+        self._data = data
+        self._fault = self._server = self._stack = None
+        self._victims, self._units = {}, {}
+        self.contends, self._due = False, None
+        self.rates = {}  # (victim, whether beside the fault): a rate a turn
+        self.needs = []  # CPUs that a light victim took in each turn alone
+        self.waits, self.times = {}, {}  # likewise: seconds
+
+    def run(self):
+        """Measures all victims in turns."""
+        try:
+            for number in range(ROUNDS):
+                for beside in ((False, True) if number % 2 == 0 else (True, False)):
+                    self._turn(beside)
+        finally:
+            self._stop()
+
+    def _start(self):
+        fault = CASES[self.name](self._data)
+        self._stack = contextlib.ExitStack()
+        self._fault = fault
+        self._server = self._stack.enter_context(
+            daemon(CONFIG + fault.config, fault.environment))
+        # It ends before the daemon, which could not end while a mount hangs.
+        self._stack.callback(fault.close)
+        self.contends = fault.contends
+        self._due = fault.due() if fault.contends else None
+        fault.start(self._server)
+        for name in fault.victims:
+            victim = Victim(name, self._data, self._server)
+            self._victims[name] = victim
+            self._stack.callback(victim.close)
+            victim.measure("warm")
+            self._units[name] = victim.kind.unit
+
+    def _stop(self):
+        if self._stack is not None:
+            self._stack.close()
+        self._stack = None
+
+    def _turn(self, beside):
+        if self._stack is None:
+            self._start()
+        hung = self._hung()
+        try:
+            if beside:
+                self._fault.begin()
+            for name, victim in self._victims.items():
+                turns = self.rates.setdefault((name, beside), [])
+                began, spent = time.monotonic(), process_cpu_nanos(self._server.pid)
+                turns.append(victim.measure(beside))
+                if name == "light" and not beside:
+                    self.needs.append(
+                        (process_cpu_nanos(self._server.pid) - spent) / 1e9
+                        / (time.monotonic() - began))
+                for ours, found in ((self.waits, victim.waits),
+                                    (self.times, victim.times)):
+                    ours.setdefault((name, beside), []).extend(
+                        found.pop(beside, ()))
+            if beside:
+                self._fault.end()
+        except TimeoutError as error:
+            print(f"    {self.name}: {error}", file=sys.stderr, flush=True)
+            self._stop()
+        else:
+            if self._hung() > hung:
+                self._stop()  # so that the next turn finds everything in order
+
+    def _hung(self):
+        return sum(victim.hung for victim in self._victims.values())
+
+    def rows(self):
+        """Rows: each victim beside the fault / alone. Beside jobs that want as much
+        CPU as they get, only a light one is due what it had, and no more than its
+        part."""
+        found = []
+        for name, unit in self._units.items():
+            due, what = 1.0, "alone"
+            if self.contends:
+                if name != "light":
+                    continue
+                due = min(1.0, self._due / statistics.median(self.needs))
+                what = "alone, or its due"
+            found.append(row(
+                "isolation", f"{self.name}: {name} / {what}",
+                statistics.median(self.rates[name, True]),
+                statistics.median(self.rates[name, False]) * due, unit))
+        return found
+
+
+def chosen():
+    """Returns the names of the cases to run."""
+    wanted = os.environ.get("FOREBAY_BENCH_CASES", "").split(",")
+    return [name for name in CASES if any(part in name for part in wanted)]
+
+
+def run():
+    """Rows: the worst victim, then all; openings; waits."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    rows, openings, waits = [], [], []
+    with Data() as data:
+        data.warm()
+        for name in chosen():
+            case = Case(name, data)
+            case.run()
+            rows += case.rows()
+            for each in rows[-len(case.rows()):]:
+                print(f"    {each['metric']:<52} {each['ratio']:.3f}", flush=True)
+            openings += _openings(case)
+            waits += _waits(case)
+    faulty = [each for each in rows if not each["metric"].startswith("nothing:")]
+    worst = min(faulty or rows, key=lambda each: each["ratio"])
+    return [dict(worst, metric=f"the worst of all, {worst['metric']}"), *rows,
+            *openings, *waits]
+
+
+def _openings(case):
+    """A row: the time of an opening / what it may be."""
+    if ("open", True) not in case.times:
+        return []
+    alone = statistics.median(case.times["open", False])
+    beside = statistics.median(case.times["open", True])
+    return [row("isolation", f"{case.name}: opening / twice its time alone",
+                beside * 1e3, OPENING_BAR * alone * 1e3, "ms")]
+
+
+def _waits(case):
+    """Rows: the waits of a light job above those alone / what they may be."""
+    if ("light", True) not in case.waits:
+        return []
+    alone, beside = (case.waits["light", each] for each in (False, True))
+    return [row("isolation", f"{case.name}: p99 wait of a light job above alone / bar",
+                (percentile(beside) - percentile(alone)) * 1e3, WAIT_BAR, "ms"),
+            row("isolation", f"{case.name}: worst wait of a light job / alone",
+                max(beside) * 1e3, max(alone) * 1e3, "ms")]

@@ -1,0 +1,294 @@
+"""Faults of sources: mounts and hosts that hang, below jobs that read them."""
+
+import contextlib
+import time
+
+from .data import HUNG
+from .process import Process
+
+PATIENCE = 60.0  # seconds until a job that should do something counts as hanging
+# From a fault's begin until all that it holds up is held up.
+SPREAD_SECONDS = 0.5
+GO, STOP = "read", "rest"
+
+
+class Fault:
+    """A fault that comes and goes. Between its times the jobs that suffer it rest.
+
+    Attributes:
+      victims: the names of those that are measured.
+      environment: dict of variables of the daemon's.
+      config: text of the daemon's TOML file.
+      contends: whether its jobs want the CPU that victims want, too.
+    """
+
+    victims = ("open", "hit", "miss", "python")
+    config = ""
+    contends = False
+
+    def __init__(self, data):
+        """Called before there is a daemon."""
+        self.data = data
+        self.environment = {}
+        self.stack = contextlib.ExitStack()
+        self.jobs = []
+
+    def start(self, server):
+        """Starts what suffers the fault."""
+
+    def begin(self):
+        """The fault stands when this returns."""
+        self.run_jobs()
+
+    def end(self):
+        """Nothing of it is left, and all jobs rest.
+
+        Raises:
+          TimeoutError: a job does not rest.
+        """
+        self.rest_jobs()
+
+    def close(self):
+        """Ends everything."""
+        for job in self.jobs:
+            job.kill()
+        self.jobs = []
+        self.stack.close()
+
+    def add_job(self, server, kind, stopped_while=None, **options):
+        """Starts a job, which rests."""
+        job = Process("job.py", server.environment, f"job-{len(self.jobs)}",
+                      kind=kind, options=options, stopped_while=stopped_while)
+        self.jobs.append(job)
+        return job
+
+    def run_jobs(self, is_awaited=True):
+        """Lets all jobs read, and perhaps waits until each has a batch."""
+        for job in self.jobs:
+            job.say(GO)
+        if is_awaited:
+            self._await("reading")
+
+    def rest_jobs(self):
+        """Lets all jobs rest."""
+        for job in self.jobs:
+            job.say(STOP)
+        self._await("resting")
+
+    def _await(self, word):
+        end = time.monotonic() + PATIENCE
+        for job in self.jobs:
+            said = None
+            while said != word:  # it may not have said that it reads
+                said = job.answer(end - time.monotonic())
+                if said is None:
+                    raise TimeoutError(f"a job is not {word} after {PATIENCE} s")
+
+
+class NoFault(Fault):
+    """None: alone beside alone."""
+
+    victims = ("open", "hit", "miss", "python", "fetch")
+
+
+class Mounted(Fault):
+    """Jobs that read a mount, which hangs."""
+
+    def __init__(self, data, jobs, batch):
+        super().__init__(data)
+        self._count, self._batch = jobs, batch
+        self._mount = None
+
+    def mount(self, source, mountpoint):
+        """Makes the mount."""
+        from hung_mount import HungMount
+        self._mount = self.stack.enter_context(HungMount(source, mountpoint))
+
+    def place(self):
+        """Makes the mount and the dataset; returns options of its loader."""
+        path = self.data.folder / "mounted"
+        self.mount(self.data.some, path)
+        return {"uri": str(path)}
+
+    def start(self, server):
+        options = self.place()
+        for _ in range(self._count):
+            self.add_job(server, "photographs", batch_size=self._batch, **options)
+
+    def begin(self):
+        self.run_jobs()
+        self._mount.stop()
+        self._mount.await_held()
+        time.sleep(SPREAD_SECONDS)
+
+    def end(self):
+        if self._mount.held() == 0:
+            raise RuntimeError("nobody waits for the mount any longer")
+        self._mount.go()
+        self.rest_jobs()
+
+    def close(self):
+        if self._mount is not None:
+            self._mount.close()
+        super().close()
+
+
+class Linked(Mounted):
+    """The same, where class folders are links to the mount."""
+
+    def place(self):
+        mounted = self.data.folder / "linked"
+        self.mount(self.data.some, mounted)
+        root = self.data.folder / "links"
+        if not root.exists():
+            root.mkdir()
+            for number, folder in enumerate(sorted(self.data.some.iterdir())):
+                target = mounted if number % 2 else self.data.some
+                (root / folder.name).symlink_to(target / folder.name)
+        return {"uri": str(root),
+                "extra_roots": [str(mounted), str(self.data.some)]}
+
+
+class SubMounted(Mounted):
+    """The same, where one folder of the root is the mount."""
+
+    def place(self):
+        root = self.data.folder / "local"
+        if not root.exists():
+            (root / "near").mkdir(parents=True)
+            for path in sorted(self.data.some.glob("*/*.jpg"))[:200]:
+                (root / "near" / f"{path.parent.name}-{path.name}").write_bytes(
+                    path.read_bytes())
+        # A class may have folders of its own.
+        self.mount(self.data.some, root / "far")
+        return {"uri": str(root)}
+
+
+class Hosted(Fault):
+    """A job that reads shards of a host, which hangs, stalls or dies."""
+
+    victims = ("open", "hit", "miss", "python", "web")
+
+    def __init__(self, data, how, scheme="http"):
+        super().__init__(data)
+        self._how, self._scheme = how, scheme
+        from hung_host import HungHost
+        self._host = self.stack.enter_context(
+            HungHost(data.store().url, "127.0.0.2"))
+        self.environment = {
+            "STORAGE_EMULATOR_HOST":
+                self._host.url if scheme == "gs" else data.store().url}
+
+    def start(self, server):
+        place = self._host.url if self._scheme == "http" else "gs:/"
+        self.add_job(server, "photographs", batch_size=64,
+                     **self.data.shards_at(place, HUNG))
+
+    def begin(self):
+        self.run_jobs()
+        getattr(self._host, self._how)()
+        if self._how != "die":
+            self._host.await_held()
+        time.sleep(SPREAD_SECONDS)
+
+    def end(self):
+        if self._how != "die" and self._host.held() == 0:
+            raise RuntimeError("nobody waits for the host any longer")
+        self._host.go()
+        self.rest_jobs()
+
+
+class Openers(Fault):
+    """Many that open datasets and files, and get no answer."""
+
+    victims = ("open", "hit", "miss", "python", "fetch")
+    EACH = 32
+
+    def start(self, server):
+        self._server = server
+        self._process = None
+
+    def places(self):
+        """Returns datasets and files to open, and the datasets' fields."""
+        raise NotImplementedError
+
+    def open_all(self):
+        """Begins to open all of them."""
+        datasets, files, fields = self.places()
+        self._process = Process(
+            "opener.py", self._server.environment, "opener", datasets=datasets,
+            files=files, fields=fields)
+        if self._process.answer(PATIENCE) != "opening":
+            raise TimeoutError("nothing is opened")
+
+    def stop_opening(self):
+        """Ends all who open."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def close(self):
+        self.stop_opening()
+        super().close()
+
+
+class HostOpeners(Openers):
+    """They open what is on a host that hangs."""
+
+    def __init__(self, data):
+        super().__init__(data)
+        from hung_host import HungHost
+        self._host = self.stack.enter_context(
+            HungHost(data.store().url, "127.0.0.2"))
+
+    def places(self):
+        uri = f"{self._host.url}/{HUNG}"
+        return ([f"{uri}/{number}/train-0.tar" for number in range(self.EACH)],
+                [f"{uri}/file-{number}" for number in range(self.EACH)],
+                ["jpg", "cls"])
+
+    def begin(self):
+        self._host.stop()
+        self.open_all()
+        self._host.await_held()
+        time.sleep(2 * SPREAD_SECONDS)
+
+    def end(self):
+        self.stop_opening()
+        self._host.go()
+
+
+class MountOpeners(Openers):
+    """They open what is on a mount that hangs: the trainers can open the root, and
+    the daemon can do nothing."""
+
+    def start(self, server):
+        super().start(server)
+        from hung_mount import HungMount
+        root = self.data.folder / "many"
+        if not root.exists():
+            for number in range(self.EACH):
+                folder = root / f"{number:02}" / "class"
+                folder.mkdir(parents=True)
+                (folder / "image.jpg").write_bytes(b"")
+        self._mount = self.stack.enter_context(
+            HungMount(root, self.data.folder / "mounted"))
+
+    def places(self):
+        folders = [str(self._mount.path / f"{number:02}")
+                   for number in range(self.EACH)]
+        return folders, [f"{folder}/class/image.jpg" for folder in folders], None
+
+    def begin(self):
+        self._mount.stop("readdir", "open", "read")
+        self.open_all()
+        self._mount.await_held()
+        time.sleep(2 * SPREAD_SECONDS)
+
+    def end(self):
+        self._mount.go()
+        self.stop_opening()
+
+    def close(self):
+        self._mount.close()
+        super().close()

@@ -1,0 +1,173 @@
+"""A trainer that is measured while another job's source, process or code hangs.
+
+Each line of its standard input is a task: {"seconds": S, ...}. It then works for so
+long as measure() of its kind says, and answers with one line of JSON. It counts what
+it got in a file as it goes, so that one that hangs can be judged by that.
+"""
+
+import json
+import mmap
+import os
+import struct
+import sys
+import time
+import zlib
+
+import numpy
+
+import forebay
+from forebay import transforms as T
+from made_by_python import Inverted
+
+CROP = 224
+
+
+def digest(batch):
+    """A number that depends on the ids and all bytes of a batch."""
+    image = numpy.ascontiguousarray(batch[0]).reshape(-1)
+    words = image.view(numpy.uint8)[:image.nbytes // 8 * 8].view(numpy.uint64)
+    total = int(words.sum(dtype=numpy.uint64))
+    labels = numpy.ascontiguousarray(batch[1]).tobytes()
+    ids = getattr(batch, "sample_ids", None)
+    ids = b"" if ids is None else numpy.ascontiguousarray(ids).tobytes()
+    return zlib.crc32(struct.pack("<Q", total) + labels + ids)
+
+
+def photographs(uri, batch_size, **options):
+    """A loader of crops, made for it alone, by the daemon."""
+    return forebay.DataLoader(
+        uri, batch_size=batch_size, shuffle=True, seed=1, framework="numpy",
+        sharing="off", autostart=False, transform=T.Compose([
+            T.RandomResizedCrop(CROP), T.RandomHorizontalFlip(), T.ToImage()]),
+        **options)
+
+
+def made_by_python(uri, batch_size, **options):
+    """A loader of images that Python code makes in workers of its own."""
+    return forebay.DataLoader(
+        Inverted(uri), batch_size=batch_size, shuffle=True, seed=1, num_workers=2,
+        framework="numpy", autostart=False, **options)
+
+
+class Progress:
+    """What was got so far, in a file that others see."""
+
+    def __init__(self, path):
+        with open(path, "r+b") as file:
+            self._words = memoryview(mmap.mmap(file.fileno(), 8)).cast("Q")
+
+    def begin(self):
+        self._words[0] = 0
+
+    def add(self, count):
+        self._words[0] += count
+
+
+class Reading:
+    """Takes batches of a loader that it opens anew each time; counts samples."""
+
+    def __init__(self, progress, opener, options):
+        self._progress = progress
+        self._open = lambda: opener(**options)
+
+    def measure(self, seconds, step=0.0):
+        """Reads for so long; `step` are seconds that it computes at each batch."""
+        begin = now = time.monotonic()
+        found = {"digests": [], "waits": []}
+        count = 0
+        with self._open() as loader:
+            while now < begin + seconds:
+                for batch, waited in self._batches(loader):
+                    now = time.monotonic()
+                    count += len(batch[1])
+                    self._progress.add(len(batch[1]))
+                    found["waits"].append(waited)
+                    found["digests"].append(digest(batch))
+                    del batch
+                    if now >= begin + seconds:
+                        break
+                    if step:
+                        # It computes from when it got the batch.
+                        time.sleep(max(0.0, now + step - time.monotonic()))
+        found["waits"] = found["waits"][1:]  # the first includes the start
+        return dict(found, rate=count / (now - begin))
+
+    @staticmethod
+    def _batches(loader):
+        """Yields batches of an epoch, and the seconds that each was waited for."""
+        batches = iter(loader)
+        while True:
+            wanted = time.monotonic()
+            batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch, time.monotonic() - wanted
+
+
+class Opening:
+    """Opens datasets that nobody has opened before, one after the other, and takes
+    a batch of each; counts them."""
+
+    def __init__(self, progress, batch_size):
+        self._progress, self._batch_size = progress, batch_size
+
+    def measure(self, seconds, folders):
+        """Opens datasets, from a list that is long enough, for so long."""
+        begin = time.monotonic()
+        found = {"digests": [], "times": []}
+        for folder in folders:
+            opened = time.monotonic()
+            with photographs(folder, self._batch_size) as loader:
+                batch = next(iter(loader))
+                found["times"].append(time.monotonic() - opened)
+                found["digests"].append(digest(batch))
+                del batch
+            self._progress.add(1)
+            now = time.monotonic()
+            if now >= begin + seconds:
+                return dict(found, rate=len(found["times"]) / (now - begin))
+        raise RuntimeError("there were too few datasets to open")
+
+
+class Fetching:
+    """Reads cached files by forebay.open; counts them."""
+
+    def __init__(self, progress, paths):
+        self._progress, self._paths = progress, paths
+
+    def measure(self, seconds):
+        """Reads files for so long."""
+        begin = time.monotonic()
+        digests = []
+        while True:
+            for path in self._paths:
+                with forebay.open(path) as file:
+                    digests.append(zlib.crc32(file.read()))
+                self._progress.add(1)
+                now = time.monotonic()
+                if now >= begin + seconds:
+                    return {"digests": digests, "rate": len(digests) / (now - begin)}
+
+
+KINDS = {
+    "read": lambda progress, **options: Reading(progress, photographs, options),
+    "python": lambda progress, **options: Reading(progress, made_by_python, options),
+    "open": Opening,
+    "fetch": Fetching,
+}
+
+
+def main(kind, progress, options):
+    """Obeys lines until there are no more."""
+    counted = Progress(progress)
+    measured = KINDS[kind](counted, **options)
+    print(json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        counted.begin()
+        print(json.dumps(measured.measure(**json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main(**json.loads(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(0)  # whatever still hangs
