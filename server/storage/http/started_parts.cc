@@ -48,11 +48,12 @@ void StartedParts::Look(std::int64_t now_nanos, std::int64_t stall_nanos,
     if (part.state != State::kInFlight && part.state != State::kStalled)
       continue;
     const std::int64_t since = std::max(part.begun_nanos, heard(id));
-    const bool is_stalled = now_nanos - since >= stall_nanos;
-    if (is_stalled)
+    if (now_nanos - since < stall_nanos) {
+      part.late_since_nanos = INT64_MIN;
+      if (part.state == State::kStalled) Take(id, &part);
+    } else if (std::exchange(part.late_since_nanos, since) == since) {
       GiveBack(id, &part, State::kStalled);
-    else if (part.state == State::kStalled)
-      Take(id, &part);
+    }
   }
 }
 

@@ -47,7 +47,9 @@ class StartedParts {
 
   // Finds the attempts that have brought nothing for `stall_nanos`, and those
   // that go on. `heard` returns when a byte came to a part last, or less than
-  // its begin if none did.
+  // its begin if none did. An attempt is stalled once two calls in a row find
+  // it so: bytes may wait for a thread that had no CPU before the first of
+  // them.
   void Look(std::int64_t now_nanos, std::int64_t stall_nanos,
             const std::function<std::int64_t(Id)>& heard);
 
@@ -66,6 +68,8 @@ class StartedParts {
     std::uint64_t bytes;
     State state;
     std::int64_t begun_nanos;  // of its attempt
+    // Since when it was silent at the last look, if for too long.
+    std::int64_t late_since_nanos = INT64_MIN;
   };
 
   void GiveBack(Id id, Part* part, State state);

@@ -9,14 +9,17 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <latch>
 #include <limits>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "server/base/clock.h"
+#include "server/schedule/concurrency_tuner.h"
 #include "server/storage/all_job_shares.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
@@ -140,6 +143,77 @@ TEST_F(RemoteReadsTest, CapsHoldUpTheReadsOfEachPlace) {
     held.join();
     shares_.SetCap(/*job=*/0, 1e-3);
   }
+}
+
+TEST_F(RemoteReadsTest, AHostThatHangsHoldsUpNoOther) {
+  constexpr int kReads = 100;
+  storage::http::ObjectServer hung;
+  hung.Put("a", "late");
+  web_.Put("a", "in time");
+  const auto hung_root = Open(hung.url());
+  const auto version = reads_.Stat(*hung_root, "a", {});
+  std::latch go(1);
+  const auto faults =
+      hung.SetFaults([&go](const storage::http::HttpServer::Asked&) {
+        go.wait();
+        return storage::http::Fault::kNone;
+      });
+  std::latch done(kReads);
+  std::vector<storage::ReadRequest> requests(kReads);
+  for (storage::ReadRequest& request : requests) {
+    request.root = hung_root;
+    request.object = "a";
+    request.version = *version;
+    request.length = version->size;
+    request.done = [&done](const absl::StatusOr<storage::ReadResult>& result) {
+      EXPECT_TRUE(result.ok()) << result.status();
+      done.count_down();
+    };
+  }
+  routes_.Read(absl::MakeSpan(requests));
+  const auto root = Open(web_.url());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(*Read(root, "a"), "in time");
+  // The sums of both hosts.
+  const auto left = [this] {
+    const storage::SourceState state = reads_.States()[0].second;
+    EXPECT_EQ(state.concurrency,
+              2 * schedule::ConcurrencyTunerOptions().initial);
+    return state.in_flight + state.stalled + state.waiting;
+  };
+  while (left() != kReads) std::this_thread::yield();
+  go.count_down();
+  done.wait();
+}
+
+TEST_F(RemoteReadsTest, WhoWaitsForAnothersLookMayStop) {
+  std::latch asked(1);
+  std::latch go(1);
+  const storage::http::HttpServer metadata(
+      [&](const storage::http::HttpServer::Asked&,
+          storage::http::HttpServer::Peer& peer) {
+        // An answer that has begun is awaited for longer.
+        peer.Send("HTTP/1.1 200 Answer\r\nContent-Length: 4\r\n\r\n");
+        asked.count_down();
+        go.wait();
+        peer.Send("done");
+      });
+  RemoteEnvironment environment = Environment();
+  environment.credentials.metadata_host = metadata.url().substr(7);
+  RemoteReads reads(environment, &routes_, &shares_);
+  auto first = std::async(std::launch::async,
+                          [&] { return reads.Open("gs://bucket", {}); });
+  asked.wait();
+  std::stop_source stop;
+  auto second = std::async(std::launch::async, [&] {
+    return reads.Open("gs://bucket", stop.get_token());
+  });
+  // Nor does it wait for what has nothing to do with credentials.
+  EXPECT_TRUE(reads.Open(web_.url(), {}).ok());
+  stop.request_stop();
+  EXPECT_EQ(second.get().status(),
+            absl::CancelledError("gs://bucket: was not opened"));
+  go.count_down();
+  EXPECT_TRUE(first.get().ok());
 }
 
 TEST_F(RemoteReadsTest, OtherPlacesAreRefused) {

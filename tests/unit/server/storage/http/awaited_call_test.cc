@@ -24,7 +24,6 @@
 namespace forebay::storage::http {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -152,7 +151,7 @@ TEST_F(AwaitedCallTest, AHostThatAnswersOthersIsAwaitedForLonger) {
   for (; !IsOver(answer); ++seconds) Advance(kSecond);
   EXPECT_GE(seconds, 59);
   EXPECT_THAT(Said(std::move(answer)),
-              HasSubstr("has not answered for " + std::to_string(seconds)));
+              MatchesRegex(".* has not answered for (59|60) s: .*"));
 }
 
 TEST_F(AwaitedCallTest, ACallThatIsAnsweredHasItsAttempts) {

@@ -18,7 +18,12 @@ class StartedPartsTest : public ::testing::Test {
     places_.insert(id);
     parts_.Begin(id, 100, now);
   }
+  // Looks twice, as what is stalled has to be found so.
   void Look(std::int64_t now) {
+    LookOnce(now);
+    LookOnce(now);
+  }
+  void LookOnce(std::int64_t now) {
     parts_.Look(now, /*stall_nanos=*/10, [this](Id id) {
       const auto found = heard_.find(id);
       return found == heard_.end() ? INT64_MIN : found->second;
@@ -50,6 +55,19 @@ TEST_F(StartedPartsTest, APartThatBringsNothingGivesItsPlaceBack) {
   Look(18);  // its bytes do not go on
   EXPECT_EQ(Places(), std::set<Id>());
   Look(30);
+  EXPECT_EQ(Places(), std::set<Id>());
+}
+
+// As after a time in which the thread that reads them had no CPU.
+TEST_F(StartedPartsTest, BytesThatWereNotReadYetAreNoStall) {
+  Begin(1, 0);
+  LookOnce(50);
+  heard_[1] = 50;
+  LookOnce(100);
+  heard_[1] = 100;
+  LookOnce(150);
+  EXPECT_EQ(Places(), (std::set<Id>{1}));
+  LookOnce(151);
   EXPECT_EQ(Places(), std::set<Id>());
 }
 

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "server/storage/http/awaited_call.h"
 #include "server/storage/http/client.h"
@@ -168,6 +171,37 @@ TEST_F(KeptCredentialsTest, TheServersClockIsTaken) {
   EXPECT_EQ(get(), "20301231T230000Z");
   wall_.Advance(7 * kSecond);
   EXPECT_EQ(get(), "20301231T230007Z");
+}
+
+TEST_F(KeptCredentialsTest, RequestsGiveUpALookThatHangs) {
+  base::FakeClock clock;
+  const auto engine = *http::Engine::Create({16, &clock});
+  http::Client client(engine.get(), Options(), 1);
+  std::promise<void> go;
+  std::atomic<int> looks = 0;
+  KeptCredentials kept(
+      engine.get(),
+      [&]() -> absl::StatusOr<Credentials> {
+        if (looks++ > 0) go.get_future().wait();
+        return Credentials{Keys{"id", "secret", "old"}, "somebody"};
+      },
+      "us-east-1", &wall_);
+  ASSERT_TRUE(kept.Renew().ok());
+  server_.SetKeys({"id", "secret", "new"});
+  const auto get = [&] {
+    http::Call call;
+    call.request.url = server_.endpoint().UrlOf("bucket") + "/a";
+    call.authorizer = &kept;
+    return http::Await(&client, std::move(call)).status();
+  };
+  auto first = std::async(std::launch::async, get);
+  while (looks < 2) std::this_thread::yield();
+  clock.Advance(KeptCredentials::kMaxWaitNanos);
+  engine->Post([] {});
+  EXPECT_THAT(std::string(first.get().message()), HasSubstr("ExpiredToken"));
+  // Nor do later ones wait for it.
+  EXPECT_THAT(std::string(get().message()), HasSubstr("ExpiredToken"));
+  go.set_value();
 }
 
 TEST_F(KeptCredentialsTest, SignsWhatItIsAskedTo) {
