@@ -1,7 +1,5 @@
 #include "server/storage/http/ranged_source.h"
 
-#include <isa-l/crc.h>
-
 #include <algorithm>
 #include <future>
 #include <new>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/bytes.h"
 #include "server/base/check.h"
+#include "server/base/crc32c.h"
 #include "server/base/status.h"
 
 namespace forebay::storage::http {
@@ -31,18 +30,6 @@ schedule::ConcurrencyTunerOptions TunerOptions(int most) {
   options.initial = std::min(options.initial, most);
   options.max = most;
   return options;
-}
-
-// The CRC32C of `bytes`.
-std::uint32_t Crc32c(absl::Span<std::uint8_t> bytes) {
-  std::uint32_t crc = ~std::uint32_t{0};
-  while (!bytes.empty()) {
-    const auto piece =
-        bytes.first(std::min<std::size_t>(bytes.size(), 1 << 30));
-    crc = crc32_iscsi(piece.data(), static_cast<int>(piece.size()), crc);
-    bytes.remove_prefix(piece.size());
-  }
-  return ~crc;
 }
 
 }  // namespace
@@ -363,7 +350,7 @@ void RangedSource::Complete(const std::shared_ptr<Reading>& reading) {
   const ReadRequest& request = reading->request;
   const bool whole = request.length == request.version.size;
   if (whole && reading->object_crc32c.has_value() &&
-      Crc32c(reading->bytes()) != *reading->object_crc32c) {
+      base::Crc32c(reading->bytes()) != *reading->object_crc32c) {
     if (reading->reads++ < kReads) return Enqueue(reading);
     return Fail(reading, absl::DataLossError(absl::StrCat(
                              "its bytes do not have its checksum, in ", kReads,

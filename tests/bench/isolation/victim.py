@@ -50,7 +50,7 @@ def made_by_python(uri, batch_size, **options):
 
 
 class Progress:
-    """What was got so far, in a file that others see."""
+    """The results so far, in a file that others see."""
 
     def __init__(self, path):
         with open(path, "r+b") as file:

@@ -15,7 +15,7 @@ GRACE_SECONDS = 1.0
 
 @dataclasses.dataclass
 class Kind:
-    """What a victim does.
+    """The work of a victim.
 
     Attributes:
       script_kind: the kind of victim.py.
