@@ -71,7 +71,12 @@ TEST(JobListTest, RemoteRequestsAreCountedByJob) {
 
 TEST(JobListTest, SourcesTellTheirState) {
   DaemonInfo info;
-  info.sources = {{"files", {64, 3, 12, 100'000}}, {"web", {}}};
+  info.sources = {{"files",
+                   {.concurrency = 64,
+                    .in_flight = 3,
+                    .waiting = 12,
+                    .request_cost = 100'000}},
+                  {"web", {}}};
   const proto::DaemonStatus status = ToProto(info, {});
   ASSERT_EQ(status.sources_size(), 2);
   EXPECT_EQ(status.sources(0).name(), "files");
