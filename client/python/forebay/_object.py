@@ -79,7 +79,9 @@ def _with_retry(place: Place, client: Client, attempt, opens: bool):
                 raise
         return attempt()
 
-    passing = (errors.DaemonUnavailable,) if opens else errors.PASSING
+    passing: _retry.Errors = errors.PASSING
+    if opens:
+        passing = (errors.DaemonUnavailable,)
     return _retry.until_available(place.uri, one_more, client.start_daemon,
                                   client.seconds, passing)
 
