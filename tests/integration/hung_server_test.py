@@ -14,6 +14,7 @@ from daemons import serving
 from fault_proxy import FaultProxy
 from hung_host import HungHost
 from trouble import PATIENCE, open_loader, until
+from web_server import WebServer
 
 SAMPLES = 48
 # Requests at once before the daemon has found out how many are best.
@@ -21,8 +22,8 @@ FIRST_REQUESTS = 16
 
 
 @pytest.fixture(scope="module")
-def buckets(fake_gcs, photos):
-    """Two buckets of equal photographs, and a manifest of these."""
+def files(photos):
+    """Photographs and a manifest of them, by names."""
     table = io.StringIO()
     rows = csv.writer(table)
     rows.writerow(["path", "kind"])
@@ -31,10 +32,21 @@ def buckets(fake_gcs, photos):
         name = str(path.relative_to(photos))
         rows.writerow([name, path.parent.name])
         content[f"train/{name}"] = path.read_bytes()
-    content["train/t.csv"] = table.getvalue().encode()
+    return {**content, "train/t.csv": table.getvalue().encode()}
+
+
+@pytest.fixture(scope="module")
+def web(files):
+    """A web server of these files."""
+    with WebServer(files) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def buckets(fake_gcs, files):
+    """Two buckets of these files, "sick" and "well"."""
     for bucket in ("sick", "well"):
-        fake_gcs.fill(bucket, content)
-    return content
+        fake_gcs.fill(bucket, files)
 
 
 class Cloud(FaultProxy):
@@ -79,9 +91,9 @@ def daemon(tmp_path, cloud, monkeypatch):
 
 
 @pytest.fixture
-def sick(fake_gcs):
-    """The web server that hangs. Others have other addresses."""
-    with HungHost(fake_gcs.url, "127.0.0.2") as host:
+def sick(web):
+    """The same server at another address, which hangs on demand."""
+    with HungHost(web.url, "127.0.0.2") as host:
         yield host
 
 
@@ -109,12 +121,12 @@ class Job(threading.Thread):
 
 
 def on_web(url):
-    return forebay.manifest(f"{url}/well/train/t.csv", image="path", label="kind")
+    return forebay.manifest(f"{url}/train/t.csv", image="path", label="kind")
 
 
 @pytest.mark.parametrize("fault", ["stop", "stall", "die"])
 def test_a_host_that_does_not_answer_holds_up_no_other(
-        fake_gcs, buckets, sick, monkeypatch, fault):
+        web, sick, monkeypatch, fault):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
     held = Job("held", on_web(sick.url), monkeypatch)
     getattr(sick, fault)()
@@ -122,7 +134,7 @@ def test_a_host_that_does_not_answer_holds_up_no_other(
     if fault != "die":
         sick.await_held(FIRST_REQUESTS)
     # Opened, too, while the other hangs.
-    other = Job("other", on_web(fake_gcs.url), monkeypatch, epochs=3)
+    other = Job("other", on_web(web.url), monkeypatch, epochs=3)
     other.start()
     other.finish()
     assert held.is_alive() and not held.ids
@@ -146,10 +158,9 @@ def test_a_bucket_that_hangs_holds_up_no_other_of_its_host(
 @pytest.mark.parametrize("fault, reason", [
     ("stop", "it is connected, and sends nothing"),
     ("die", "Failed to connect to 127.0.0.2 ")])
-def test_what_opens_gives_the_host_up(buckets, sick, fault, reason):
+def test_what_opens_gives_the_host_up(files, sick, fault, reason):
     getattr(sick, fault)()
-    name = next(iter(buckets))
-    opens = [lambda: forebay.open(f"{sick.url}/well/{name}"),
+    opens = [lambda: forebay.open(f"{sick.url}/{next(iter(files))}"),
              lambda: open_loader(on_web(sick.url))]
     with concurrent.futures.ThreadPoolExecutor(len(opens)) as threads:
         for opening in [threads.submit(one) for one in opens]:
