@@ -37,7 +37,7 @@ class AwaitedCallTest : public ::testing::Test {
   }
 
   std::future<absl::StatusOr<Answer>> Begin(const std::string& path,
-                                            std::stop_token stop = {}) {
+                                            const std::stop_token& stop = {}) {
     Call call;
     call.request.url = server_.url() + path;
     return std::async(std::launch::async, [this, call, stop] {
