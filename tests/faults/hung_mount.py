@@ -49,14 +49,16 @@ class HungMount:
                                     valid_seconds)
         self.server_pid = self._server.pid
 
-    def stop(self, *operations):
+    def stop(self, *operations, caller=0):
         """From now on, requests are held, and their callers wait.
 
         Args:
           *operations: of which kinds, such as "read": the keys of
             fuse_server.OPERATIONS. By default of all kinds.
+          caller: the id of the process whose requests are held. By default those
+            of all are.
         """
-        self._server.command("stop", *operations)
+        self._server.command("stop", caller, *operations)
 
     def go(self):
         """Nothing is held any longer; held requests are answered."""

@@ -118,6 +118,21 @@ def test_one_kind_of_call_waits(source, operation):
         assert reading.communicate(timeout=60)[0] == b"content"
 
 
+def test_one_process_waits(source):
+    with mounted(source) as mount:
+        reading = subprocess.Popen(
+            ["sh", "-c", f"read go; exec cat {mount.path / 'short'}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        mount.stop(caller=reading.pid)
+        reading.stdin.write(b"\n")
+        reading.stdin.flush()
+        mount.await_held()
+        assert (mount.path / "short").read_text() == "content"
+        assert state_of(reading) in "DR"
+        mount.go()
+        assert reading.communicate(timeout=60)[0] == b"content"
+
+
 def test_known_names_and_attributes_need_not_be_asked_for(source):
     with mounted(source, valid_seconds=3600) as mount:
         (mount.path / "short").stat()

@@ -259,8 +259,8 @@ class HostOpeners(Openers):
 
 
 class MountOpeners(Openers):
-    """They open what is on a mount that hangs: the trainers can open the root, and
-    the daemon can do nothing."""
+    """They open what is on a mount that hangs: the trainers get answers to what they
+    ask first, and the daemon gets none."""
 
     def start(self, server):
         super().start(server)
@@ -280,7 +280,7 @@ class MountOpeners(Openers):
         return folders, [f"{folder}/class/image.jpg" for folder in folders], None
 
     def begin(self):
-        self._mount.stop("readdir", "open", "read")
+        self._mount.stop(caller=self._server.pid)
         self.open_all()
         self._mount.await_held()
         time.sleep(2 * SPREAD_SECONDS)
