@@ -1,11 +1,13 @@
 #include "server/daemon/local_reads.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
 
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/ring.h"
+#include "server/storage/scheduled_source.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -68,6 +70,13 @@ LocalReads::LocalReads(const proto::StorageConfig& config,
 }
 
 LocalReads::~LocalReads() { rechecked_->Stop(); }
+
+storage::SourceState LocalReads::state() const {
+  storage::SourceState state = domains_.State();
+  state.concurrency = std::max(state.concurrency,
+                               storage::ScheduledSourceOptions().reads_at_once);
+  return state;
+}
 
 std::unique_ptr<storage::SharedOutSource> LocalReads::MakeDomain(
     const std::string& file_system) {

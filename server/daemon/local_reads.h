@@ -45,7 +45,8 @@ class LocalReads {
   ~LocalReads();
 
   storage::ByteSource* source() { return &*rechecked_; }
-  storage::SourceState state() const { return domains_.State(); }
+  // Of all file systems together; as of an idle one while none is read.
+  storage::SourceState state() const;
   // CPU time that reading has taken.
   std::int64_t cpu_nanos() const;
 
