@@ -66,7 +66,7 @@ class LocalDomain final : public storage::SharedOutSource {
  private:
   const OnEnd on_end_;
   base::MemoryReservation memory_;
-  // One of the two is null.
+  // Either the ring or the threads are null.
   std::unique_ptr<storage::local::UringSource> ring_;
   std::unique_ptr<storage::local::LocalSource> threads_;
   storage::ScheduledSource scheduled_;

@@ -45,7 +45,8 @@ class LocalReads {
   ~LocalReads();
 
   storage::ByteSource* source() { return &*rechecked_; }
-  // Of all file systems together; as of an idle one while none is read.
+  // Returns the sums over all file systems that are read. While none is, the
+  // concurrency is that of one file system.
   storage::SourceState state() const;
   // CPU time that reading has taken.
   std::int64_t cpu_nanos() const;

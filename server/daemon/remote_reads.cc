@@ -11,6 +11,7 @@
 #include "server/base/status.h"
 #include "server/daemon/origin_of.h"
 #include "server/storage/gcs/gcs_root.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/http_root.h"
 #include "server/storage/http/ranged_source.h"
 #include "server/storage/http/trusted_certificates.h"
@@ -31,7 +32,8 @@ constexpr char kNoCredentials[] =
 constexpr std::int64_t kLookAgainNanos = 60'000'000'000;
 
 // The longest wait for a look that another thread makes.
-constexpr std::chrono::seconds kLookPatience(13);
+constexpr auto kLookPatience = std::chrono::floor<std::chrono::seconds>(
+    std::chrono::nanoseconds(http::kAwaitedPatience.silent_host_nanos));
 
 template <typename Kind>
 bool IsA(const storage::Root& root) {

@@ -280,7 +280,7 @@ class SharedQueue {
     return found != stalled_by_flow_.end() && found->second >= most_stalled_;
   }
 
-  // One of the flow's stalled items is stalled no longer.
+  // The flow has one stalled item less.
   void LeaveStalled(Flow flow) {
     const auto found = stalled_by_flow_.find(flow);
     if (--found->second == 0) stalled_by_flow_.erase(found);

@@ -4,17 +4,19 @@ import http.server
 import json
 import threading
 
+from running_server import RunningServer
+
 ACCOUNT = "/computeMetadata/v1/instance/service-accounts/default/"
 EMAIL = "trainer@forebay.iam.gserviceaccount.com"
 
 
-class MetadataServer:
+class MetadataServer(RunningServer):
     """Serves the tokens of a machine's account; a context manager.
 
     Each token differs from those before. Thread-safe.
 
     Attributes:
-      host: for $GCE_METADATA_HOST, "127.0.0.1:PORT".
+      host: for $GCE_METADATA_HOST.
       lifetime: int, seconds that its tokens last from now on, as it says.
     """
 
@@ -34,13 +36,9 @@ class MetadataServer:
             def log_message(self, *_):
                 pass
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
-                                                       Handler)
-        self._server.daemon_threads = True
-        self.host = "127.0.0.1:%d" % self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever,
-                                        kwargs={"poll_interval": 0.05})
-        self._thread.start()
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        super().__init__(server)
 
     def _answer(self, asked):
         status, body = 404, b"not found"
@@ -73,15 +71,3 @@ class MetadataServer:
         """Whether a header's value (None: no header) holds a token of ours."""
         given = range(1, self.given + 1)
         return authorization in [f"Bearer token-{number}" for number in given]
-
-    def close(self):
-        """Ends the server."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()

@@ -6,8 +6,9 @@
 
 import http.server
 import re
-import threading
 import zlib
+
+from running_server import RunningServer
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -49,29 +50,11 @@ class _Server(http.server.ThreadingHTTPServer):
         pass  # the client went
 
 
-class WebServer:
-    """A running server; a context manager.
-
-    Attributes:
-      url: where it serves, "http://127.0.0.1:PORT".
-    """
+class WebServer(RunningServer):
+    """A running server of files."""
 
     def __init__(self, files):
         """`files` is a dict: names below the root, to their bytes."""
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.files = files
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-
-    def close(self):
-        """Ends it."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+        server = _Server(("127.0.0.1", 0), _Handler)
+        server.files = files
+        super().__init__(server)

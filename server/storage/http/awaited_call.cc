@@ -8,9 +8,9 @@
 namespace forebay::storage::http {
 namespace {
 
-// One call of Await. Posted tasks and timers share it, and find it over once
-// Await has returned. All but the constructor and `result` is for the engine's
-// thread.
+// Makes the requests of one call of Await. Posted tasks and timers share the
+// object, which is over once Await has returned. The engine's thread alone uses
+// everything but the constructor and `result`.
 class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
  public:
   AwaitedCall(Client* client, Call call)

@@ -101,7 +101,7 @@ void LocalSource::WakeOrBeginLocked() {
     read_or_end_.NotifyOne();
     return;
   }
-  // Those that are waking will read, too.
+  // Threads that are waking will read, too.
   if (active_ >= most_threads_ ||
       static_cast<std::size_t>(waking_) >= queue_.size())
     return;

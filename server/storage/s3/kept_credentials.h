@@ -14,6 +14,7 @@
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/storage/http/authorizer.h"
+#include "server/storage/http/awaited_call.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/message.h"
 #include "server/storage/s3/credentials.h"
@@ -34,7 +35,8 @@ namespace forebay::storage::s3 {
 // I/O. Errors: those of `find`.
 class KeptCredentials final : public http::Authorizer {
  public:
-  static constexpr std::int64_t kMaxWaitNanos = 13'000'000'000;
+  static constexpr std::int64_t kMaxWaitNanos =
+      http::kAwaitedPatience.silent_host_nanos;
 
   using Find = std::function<absl::StatusOr<Credentials>()>;
 
