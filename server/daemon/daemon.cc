@@ -97,19 +97,20 @@ absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
       const double max_cpus,
       base::ParseCpuShare(config.cpu().limit(), limits.cpus));
   // More workers would only wait for one another.
-  resources.workers =
+  resources.cpus =
       config.cpu().workers() != 0
           ? static_cast<int>(config.cpu().workers())
           : std::min(limits.cpus, static_cast<int>(std::ceil(max_cpus)));
-  resources.max_cpus = max_cpus < resources.workers
+  resources.max_cpus = max_cpus < resources.cpus
                            ? max_cpus
                            : std::numeric_limits<double>::infinity();
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t scratch,
       base::ParseByteSize(config.image().scratch_limit(), limits.memory_bytes));
+  const int workers = executor::ThreadPoolExecutor::WorkersFor(resources.cpus);
   const ScratchMemory shares =
-      ShareOutScratch(scratch, resources.memory, resources.workers);
-  resources.scratch = shares.total(resources.workers);
+      ShareOutScratch(scratch, resources.memory, workers);
+  resources.scratch = shares.total(workers);
   resources.workspace = {.max_pixels = config.image().max_pixels(),
                          .scratch_bytes = shares.worker,
                          .larger_scratch_bytes = shares.shared};
@@ -149,12 +150,12 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       started_at_nanos_(base::Clock::Monotonic()->NowNanos()),
       budget_(resources.memory),
       catalog_({.index_directory = index_directory_,
-                .scan_threads = 4 * resources.workers,
+                .scan_threads = 4 * resources.cpus,
                 .wall_clock = WallClockNanos,
                 .lister = &remote_reads_,
                 .budget = &budget_,
                 .recent_list_nanos = Nanos(config_.index().list_seconds())}),
-      executor_(resources.workers, {.max_cpus = resources.max_cpus}),
+      executor_(resources.cpus, {.max_cpus = resources.max_cpus}),
       inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
       gathered_reads_(&stored_, &budget_, &read_shares_),
       local_reads_(config_.storage(), &executor_, &budget_, &read_shares_),
@@ -170,7 +171,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
         return dynamic_cast<const storage::local::LocalRoot*>(&root) != nullptr;
       },
       local_reads_.source());
-  for (int i = 0; i < resources.workers; ++i) {
+  for (int i = 0; i < executor_.workers(); ++i) {
     workspaces_.push_back(
         std::make_unique<pipeline::Workspace>(resources.workspace));
   }
@@ -183,7 +184,7 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
   for (const std::string& warning : warnings_) spdlog::warn("{}", warning);
   spdlog::info(
       "{} workers, {} MiB of memory, {} of them for the cache, indexes in {}",
-      resources.workers, resources.memory >> 20, resources.cache >> 20,
+      resources.cpus, resources.memory >> 20, resources.cache >> 20,
       index_directory_);
 }
 
@@ -208,7 +209,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
       cache::Cache::Create({.capacity = resources.cache,
                             .variant_capacity = resources.variants,
                             .seed = kCacheSeed,
-                            .cpus = static_cast<double>(resources.workers)},
+                            .cpus = static_cast<double>(resources.cpus)},
                            {.below = disk_tier_->source(),
                             .budget = &budget_,
                             .next_use = &next_use_registry_,
@@ -337,7 +338,7 @@ admin::DaemonInfo Daemon::Info() const {
                     .memory_used = producers.used,
                     .memory_limit = producers.limit,
                     .ended = producers.ended};
-  info.workers = static_cast<std::uint32_t>(executor_.workers());
+  info.workers = static_cast<std::uint32_t>(executor_.cpus());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
   info.read_cpu_nanos = static_cast<std::uint64_t>(local_reads_.cpu_nanos() +

@@ -63,9 +63,9 @@ class Daemon {
     std::uint64_t cache = 0;     // bytes, of them
     std::uint64_t variants = 0;  // of it
     std::uint64_t scratch = 0;
-    std::uint64_t producers = 0;  // bytes, besides
-    int workers = 0;
-    double max_cpus = 0;                  // of all workers
+    std::uint64_t producers = 0;          // bytes, besides
+    int cpus = 0;                         // that the executor uses
+    double max_cpus = 0;                  // of all its tasks
     pipeline::WorkspaceLimits workspace;  // of one worker
     std::vector<std::string> warnings;
   };

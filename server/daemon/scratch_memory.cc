@@ -15,7 +15,6 @@ ScratchMemory ShareOutScratch(std::uint64_t image_limit,
                               std::uint64_t memory_limit, int workers) {
   const std::uint64_t all = memory_limit / kPart;
   const auto count = static_cast<std::uint64_t>(workers);
-  if (workers == 1) return {.worker = std::min(image_limit, all), .shared = 0};
   if (image_limit <= std::min(kMaxOfAWorker, all / count))
     return {.worker = image_limit, .shared = 0};
   const std::uint64_t shared = std::min(image_limit, all / 2);

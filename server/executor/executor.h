@@ -10,14 +10,24 @@
 
 namespace forebay::executor {
 
+// A task that takes more CPU time than this is long. Others are short.
+constexpr std::int64_t kLongTaskNanos = 5'000'000;
+
 // The estimated CPU time of a task, and its urgency.
 struct Demand {
   std::int64_t cpu_nanos = 0;
   // Within a flow, smaller is sooner; among equals, the oldest goes first.
   std::uint64_t urgency = 0;
+  // Makes the task count as long, however little CPU time it takes: because it
+  // waits for another process, or because nobody knows its CPU time yet.
+  bool may_be_long = false;
+
+  bool is_long() const { return may_be_long || cpu_nanos > kLongTaskNanos; }
 };
 
-// Runs CPU tasks on worker threads, shared fairly among flows by weight.
+// Runs CPU tasks on worker threads, shared fairly among flows by weight. Long
+// tasks make no short one of another flow wait for their end: up to cpus() of
+// each run at once, and a CPU that both want goes to the short one first.
 // Thread-safe. The caller owns it; destruction starts no further task and waits
 // for those that run. Submitting does not block. No errors.
 class Executor {
@@ -27,6 +37,10 @@ class Executor {
 
   virtual ~Executor() = default;
 
+  // Returns the number of CPUs that tasks use.
+  virtual int cpus() const = 0;
+  // Returns the number of tasks that can be under way at once: more than
+  // cpus().
   virtual int workers() const = 0;
 
   // Submits a task of several flows: at least one, none of them twice. It runs

@@ -1,58 +1,95 @@
+// Order. One fair queue decides the order of all tasks, short and long. A
+// thread takes the first task of its kind. While all places of long tasks are
+// taken, the next long task waits for one, and short tasks overtake it only as
+// far as schedule::FairQueue says. So a job of short tasks and one of long
+// tasks, both with more work than there are CPUs for, get what their weights
+// say, while the short tasks of a job that needs little start at once.
+//
+// Priorities. As many short tasks as CPUs and as many long ones may run at
+// once. If they are more than CPUs, the threads with long tasks get a lower
+// priority, and the kernel lets the short ones go first. No thread can get its
+// old priority back. So a thread of low priority ends when its task is done and
+// no short task has needed a CPU of late; another takes its place. Where no job
+// has short tasks, those with long ones therefore compete with other processes
+// as all threads do.
+//
+// Wake-ups. A task wakes a sleeping thread only if those that are waking do not
+// suffice; threads that are awake look into the queue themselves. If a cap
+// holds tasks up, the alarm wakes a thread when one may run. A thread that
+// takes a task wakes the next if there are more. Reading a thread's CPU time is
+// a system call, so one reading ends a task and begins the next.
 #include "server/executor/thread_pool_executor.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "server/base/check.h"
-
-// A task wakes a sleeping worker only if those that are waking do not suffice;
-// workers that are awake look into the queue themselves. If a cap holds tasks
-// up, the alarm wakes a worker when one may run. A worker that takes a task
-// wakes the next if there are more. Reading a thread's CPU time is a system
-// call, so one reading ends a task and begins the next.
 
 namespace forebay::executor {
 namespace {
 
 constexpr double kNanosPerSecond = 1e9;
+// By which a low priority is below the usual one.
+constexpr int kLowNice = 5;
+// For so long after short tasks needed their CPUs, threads with long tasks keep
+// their low priority.
+constexpr std::int64_t kCalmNanos = 1'000'000'000;
+// Until a thread is started again that the system has refused.
+constexpr std::int64_t kRefusedNanos = 100'000'000;
 
 schedule::Load LoadOf(std::int64_t cpu_nanos) {
   return {.cost = cpu_nanos, .units = cpu_nanos};
 }
 
+void NameThread(TaskKind kind, int number) {
+  char name[16];
+  std::snprintf(name, sizeof(name), "forebay-%s-%d",
+                kind == kShort ? "cpu" : "long", number);
+  pthread_setname_np(pthread_self(), name);
+}
+
 }  // namespace
 
-ThreadPoolExecutor::ThreadPoolExecutor(int workers,
+void LowerPriority(pid_t thread) {
+  const auto id = static_cast<id_t>(thread);
+  const int low = getenv("FB_NICE") ? atoi(getenv("FB_NICE")) : kLowNice;
+  setpriority(PRIO_PROCESS, id,
+              std::min(getpriority(PRIO_PROCESS, id) + low, 19));
+}
+
+ThreadPoolExecutor::ThreadPoolExecutor(int cpus,
                                        const ThreadPoolExecutorOptions& options)
-    : workers_(workers),
+    : cpus_(cpus),
       options_(options),
-      added_nanos_(static_cast<std::size_t>(workers), 0),
+      places_(cpus),
+      added_nanos_(2 * static_cast<std::size_t>(cpus), 0),
       alarm_(
-          "forebay-cpu-cap", [this] { CapsChanged(); }, options.clock) {
-  FOREBAY_CHECK(workers > 0);
-  {
-    base::MutexLock lock(&mutex_);
-    queue_.SetLimit(options.max_cpus * kNanosPerSecond, Now());
-  }
-  threads_.reserve(workers);
-  for (int worker = 0; worker < workers; ++worker)
-    threads_.emplace_back([this, worker] { Work(worker); });
+          "forebay-cpu-cap", [this] { Supervise(); }, options.clock) {
+  base::MutexLock lock(&mutex_);
+  queue_.SetLimit(options.max_cpus * kNanosPerSecond, Now());
+  StartThreadsLocked();
 }
 
 ThreadPoolExecutor::~ThreadPoolExecutor() { Stop(); }
 
 void ThreadPoolExecutor::Stop() {
+  std::list<Thread> threads;
   {
     base::MutexLock lock(&mutex_);
     ending_ = true;
     queue_.LiftCaps();
+    threads.swap(threads_);
   }
-  task_or_end_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (base::CondVar& each : task_or_end_) each.NotifyAll();
+  for (Thread& each : threads) each.thread.join();
   for (;;) {
     std::optional<Queue::Popped> dropped;
     base::MutexLock lock(&mutex_);
@@ -64,14 +101,16 @@ void ThreadPoolExecutor::Stop() {
 
 void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
                                    const Demand& demand, Task task) {
+  const TaskKind kind = demand.is_long() ? kLong : kShort;
   {
     base::MutexLock lock(&mutex_);
     if (ending_) return;
     queue_.PushFor(flows, LoadOf(demand.cpu_nanos), demand.urgency,
-                   std::move(task));
-    if (!WantsWorkerLocked()) return;
+                   {std::move(task), kind});
+    ++groups_[kind].waiting;
+    if (!WantsThreadNowLocked(kind)) return;
   }
-  task_or_end_.NotifyOne();
+  task_or_end_[kind].NotifyOne();
 }
 
 void ThreadPoolExecutor::SetWeight(schedule::Flow flow, double weight) {
@@ -80,19 +119,15 @@ void ThreadPoolExecutor::SetWeight(schedule::Flow flow, double weight) {
 }
 
 void ThreadPoolExecutor::SetCap(schedule::Flow flow, double cpus) {
-  {
-    base::MutexLock lock(&mutex_);
-    if (!ending_) queue_.SetCap(flow, cpus * kNanosPerSecond, Now());
-  }
-  CapsChanged();
+  base::MutexLock lock(&mutex_);
+  if (!ending_) queue_.SetCap(flow, cpus * kNanosPerSecond, Now());
+  CapsChangedLocked();
 }
 
 void ThreadPoolExecutor::Forget(schedule::Flow flow) {
-  {
-    base::MutexLock lock(&mutex_);
-    queue_.Forget(flow);
-  }
-  CapsChanged();
+  base::MutexLock lock(&mutex_);
+  queue_.Forget(flow);
+  CapsChangedLocked();
 }
 
 std::size_t ThreadPoolExecutor::queued() const {
@@ -102,55 +137,221 @@ std::size_t ThreadPoolExecutor::queued() const {
 
 int ThreadPoolExecutor::busy() const {
   base::MutexLock lock(&mutex_);
-  return static_cast<int>(queue_.in_flight());
+  return std::min(cpus_, static_cast<int>(places_.running()));
 }
 
-void ThreadPoolExecutor::CapsChanged() {
-  {
-    base::MutexLock lock(&mutex_);
-    if (!WantsWorkerLocked()) return;
+// --- Waking threads.
+
+bool ThreadPoolExecutor::WantsThreadLocked(TaskKind kind) {
+  Group& group = groups_[kind];
+  if (static_cast<std::size_t>(group.waking) >= group.waiting) return false;
+  if (group.waking < group.asleep) return true;
+  if (kind == kShort && look_at_nanos_ == INT64_MAX) {
+    look_at_nanos_ = Now() + kLongTaskNanos;
+    SuperviseByLocked(look_at_nanos_);
   }
-  task_or_end_.NotifyOne();
+  return false;
 }
 
-bool ThreadPoolExecutor::WantsWorkerLocked() {
-  if (waking_ == asleep_ || static_cast<std::size_t>(waking_) >= queue_.size())
+bool ThreadPoolExecutor::WantsThreadNowLocked(TaskKind kind) {
+  if (!WantsThreadLocked(kind) || !places_.HasPlace(kind) ||
+      !queue_.HasNext(ChooserFor(kind)))
     return false;
-  ++waking_;
+  ++groups_[kind].waking;
   return true;
 }
 
-void ThreadPoolExecutor::Work(int worker) {
-  char name[16];
-  std::snprintf(name, sizeof(name), "forebay-cpu-%d", worker);
-  pthread_setname_np(pthread_self(), name);
+ThreadPoolExecutor::Wanted ThreadPoolExecutor::WantedLocked() {
+  return {WantsThreadNowLocked(kShort), WantsThreadNowLocked(kLong)};
+}
 
-  const base::Clock& cpu_clock = *options_.cpu_clock;
-  std::int64_t begin = cpu_clock.NowNanos();
+void ThreadPoolExecutor::Wake(const Wanted& wanted) {
+  for (const TaskKind kind : {kShort, kLong}) {
+    if (wanted[kind]) task_or_end_[kind].NotifyOne();
+  }
+}
+
+// Only a thread that looks into the queue sees what caps let through.
+void ThreadPoolExecutor::CapsChangedLocked() {
+  for (const TaskKind kind : {kShort, kLong}) {
+    if (!WantsThreadLocked(kind)) continue;
+    ++groups_[kind].waking;
+    task_or_end_[kind].NotifyOne();
+  }
+}
+
+// --- Running tasks.
+
+void ThreadPoolExecutor::Work(Thread* self) {
+  std::int64_t begin = options_.cpu_clock->OfCaller();
   mutex_.Lock();
-  while (!ending_) {
-    std::optional<Queue::Popped> next = queue_.Pop(Now());
-    if (queue_.NextAt() != INT64_MAX) alarm_.SetFor(queue_.NextAt());
+  self->id = gettid();
+  NameThread(self->kind, self->number);
+  while (!ending_ && !IsSurplusLocked(*self)) {
+    std::optional<Queue::Popped> next = TakeLocked(self, begin);
+    const Wanted wanted = WantedLocked();
     if (!next.has_value()) {
-      ++asleep_;
-      task_or_end_.Wait(&mutex_);
-      --asleep_;
-      if (waking_ > 0) --waking_;
+      Wake(wanted);
+      Group& group = groups_[self->kind];
+      ++group.asleep;
+      task_or_end_[self->kind].Wait(&mutex_);
+      --group.asleep;
+      if (group.waking > 0) --group.waking;
       continue;
     }
-    const bool more = queue_.HasNext() && WantsWorkerLocked();
+    const int worker = self->worker;
     mutex_.Unlock();
-    if (more) task_or_end_.NotifyOne();
-    next->item(worker);
-    next->item = nullptr;  // frees what it holds without the lock
-    const std::int64_t end = cpu_clock.NowNanos();
+    Wake(wanted);
+    next->item.task(worker);
+    next->item.task = nullptr;  // frees what it holds without the lock
+    const std::int64_t end = options_.cpu_clock->OfCaller();
     const std::int64_t added =
         std::exchange(added_nanos_[static_cast<std::size_t>(worker)], 0);
     mutex_.Lock();
-    queue_.Complete(next->id, LoadOf(end - begin + added), Now());
+    CompleteLocked(self, next->id, end - begin + added);
     begin = end;
   }
+  LeaveLocked(self);
   mutex_.Unlock();
+}
+
+std::optional<ThreadPoolExecutor::Queue::Popped> ThreadPoolExecutor::TakeLocked(
+    Thread* self, std::int64_t cpu_nanos) {
+  if (!places_.HasPlace(self->kind)) return std::nullopt;
+  const std::int64_t now = Now();
+  auto next = queue_.Pop(now, ChooserFor(self->kind));
+  SuperviseByLocked(queue_.NextAt());
+  if (!next.has_value()) return next;
+  --groups_[self->kind].waiting;
+  self->worker = places_.Take(self->kind);
+  self->began_nanos = now;
+  self->began_cpu_nanos = cpu_nanos;
+  LowerPrioritiesLocked(now);
+  return next;
+}
+
+void ThreadPoolExecutor::CompleteLocked(Thread* self, Queue::Id task,
+                                        std::int64_t cpu_nanos) {
+  queue_.Complete(task, LoadOf(cpu_nanos), Now());
+  places_.GiveBack(self->worker);
+  self->worker = -1;
+}
+
+// --- Priorities.
+
+void ThreadPoolExecutor::LowerPrioritiesLocked(std::int64_t now_nanos) {
+  if (places_.running(kShort) == 0 || places_.running() <= std::size_t(cpus_))
+    return;
+  contended_at_nanos_ = now_nanos;
+  for (Thread& each : threads_) {
+    if (each.kind == kLong && each.worker >= 0 && !each.has_low_priority)
+      Lower(&each);
+  }
+}
+
+void ThreadPoolExecutor::Lower(Thread* thread) const {
+  options_.lower_priority(thread->id);
+  thread->has_low_priority = true;
+}
+
+bool ThreadPoolExecutor::IsSurplusLocked(const Thread& thread) const {
+  return thread.has_low_priority && (groups_[kLong].threads > cpus_ ||
+                                     Now() - contended_at_nanos_ > kCalmNanos);
+}
+
+void ThreadPoolExecutor::LeaveLocked(Thread* self) {
+  self->ended = true;
+  --groups_[self->kind].threads;
+  if (ending_) return;
+  Wake(WantedLocked());  // for the task that it was woken for
+  SuperviseByLocked(Now());
+}
+
+// --- The supervising thread. It has the usual priority, and what it starts
+// inherits that.
+
+void ThreadPoolExecutor::SuperviseByLocked(std::int64_t at_nanos) {
+  if (at_nanos >= supervise_at_nanos_) return;
+  supervise_at_nanos_ = at_nanos;
+  alarm_.SetFor(at_nanos);
+}
+
+void ThreadPoolExecutor::Supervise() {
+  std::list<Thread> ended;
+  {
+    base::MutexLock lock(&mutex_);
+    supervise_at_nanos_ = INT64_MAX;
+    if (ending_) return;
+    const std::int64_t now = Now();
+    if (look_at_nanos_ <= now) FindLongTasksLocked(now);
+    SuperviseByLocked(look_at_nanos_);
+    for (auto each = threads_.begin(); each != threads_.end();) {
+      const auto next = std::next(each);
+      if (each->ended) ended.splice(ended.end(), threads_, each);
+      each = next;
+    }
+    StartThreadsLocked();
+    CapsChangedLocked();
+  }
+  for (Thread& each : ended) each.thread.join();
+}
+
+void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
+  look_at_nanos_ = INT64_MAX;
+  if (places_.HasPlace(kShort) || !queue_.HasNext(ChooserFor(kShort))) return;
+  for (Thread& each : threads_) {
+    if (each.kind != kShort || each.worker < 0) continue;
+    std::int64_t left = each.began_nanos + kLongTaskNanos - now_nanos;
+    if (left <= 0) {
+      left = each.began_cpu_nanos + kLongTaskNanos -
+             options_.cpu_clock->Of(each.thread.native_handle());
+    }
+    if (left <= 0 && places_.HasPlace(kLong)) {
+      MakeLongLocked(&each, now_nanos);
+    } else {
+      if (left <= 0) left = kLongTaskNanos;
+      look_at_nanos_ = std::min(look_at_nanos_, now_nanos + left);
+    }
+  }
+}
+
+void ThreadPoolExecutor::MakeLongLocked(Thread* thread,
+                                        std::int64_t now_nanos) {
+  places_.MakeLong(thread->worker);
+  --groups_[kShort].threads;
+  ++groups_[kLong].threads;
+  thread->kind = kLong;
+  contended_at_nanos_ = now_nanos;
+  Lower(thread);
+}
+
+void ThreadPoolExecutor::StartThreadsLocked() {
+  for (const TaskKind kind : {kShort, kLong}) {
+    while (groups_[kind].threads < cpus_) {
+      if (StartThreadLocked(kind)) continue;
+      SuperviseByLocked(Now() + kRefusedNanos);
+      return;
+    }
+  }
+}
+
+bool ThreadPoolExecutor::StartThreadLocked(TaskKind kind) {
+  int number = 0;
+  const auto has_number = [&](const Thread& each) {
+    return each.kind == kind && each.number == number;
+  };
+  while (std::any_of(threads_.begin(), threads_.end(), has_number)) ++number;
+  Thread& thread = threads_.emplace_back();
+  thread.kind = kind;
+  thread.number = number;
+  try {
+    thread.thread = std::thread([this, self = &thread] { Work(self); });
+  } catch (const std::system_error&) {
+    threads_.pop_back();
+    return false;
+  }
+  ++groups_[kind].threads;
+  return true;
 }
 
 }  // namespace forebay::executor

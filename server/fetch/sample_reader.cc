@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/shm_fetch.h"
+#include "server/base/clock.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/fetch/countdown.h"
@@ -22,8 +23,6 @@ namespace {
 // Bytes of a window.
 constexpr std::uint64_t kMinWindow = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 32;
-// The CPU time that is expected of decoding an image.
-constexpr std::int64_t kDecodeNanos = 2'000'000;
 
 constexpr std::uint64_t Aligned(std::uint64_t offset) {
   return (offset + proto::kFetchAlignment - 1) / proto::kFetchAlignment *
@@ -239,13 +238,18 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   const auto countdown = std::make_shared<Countdown>(decoded.size());
   for (Work::Piece* const piece : decoded) {
     // Returns false if it needs a larger workspace, or nobody waits any more.
-    const auto make = [work, countdown, piece](pipeline::Workspace& workspace) {
+    const auto make = [work, countdown, piece,
+                       rate = rate_](pipeline::Workspace& workspace) {
+      const std::int64_t began = base::Clock::ThreadCpu()->NowNanos();
       if (countdown->cancelled() || !work->MakePiece(piece, workspace))
         return false;
+      rate->Measured(piece->bytes.size(),
+                     base::Clock::ThreadCpu()->NowNanos() - began);
       countdown->Done();
       return true;
     };
-    const executor::Demand demand = {.cpu_nanos = kDecodeNanos, .urgency = 0};
+    const executor::Demand demand = {
+        .cpu_nanos = rate_->NanosFor(piece->bytes.size()), .urgency = 0};
     deps_.executor->Submit(
         flow_, demand,
         [make, countdown, demand, flow = flow_, large = large_,

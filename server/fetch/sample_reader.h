@@ -14,6 +14,7 @@
 #include "server/base/fd.h"
 #include "server/base/memory_budget.h"
 #include "server/executor/executor.h"
+#include "server/fetch/decode_rate.h"
 #include "server/fetch/sample_contents.h"
 #include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
@@ -85,6 +86,8 @@ class SampleReader {
   const schedule::Flow flow_;
   const sample::SampleIdentity identity_;
   const std::shared_ptr<sample::LargeSamples> large_;
+  // Shared with the tasks of a fetch that was stopped.
+  const std::shared_ptr<DecodeRate> rate_ = std::make_shared<DecodeRate>();
   pipeline::Workspace measuring_;
   // Shared with the tasks of a fetch that was stopped, which may still write
   // into it.

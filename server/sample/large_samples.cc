@@ -46,6 +46,7 @@ void LargeSamples::Submit(const Flows& payers) {
       return;
     }
     demand = queue->second.front().demand;
+    demand.may_be_long = true;  // its image is large
   }
   executor_->SubmitFor(
       payers, demand,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -16,6 +17,14 @@
 #include "server/schedule/flow.h"
 
 namespace forebay::schedule {
+
+// What a server that looks for work decides about an item.
+enum class Turn {
+  kTake,   // This server takes the item.
+  kPass,   // A server of another kind is free to take the item.
+  kAwait,  // The item waits for a server of another kind; all of these are
+           // busy.
+};
 
 // Shares a resource among flows in proportion to their weights: start-time fair
 // queueing with several items in flight, SFQ(D). Source: Jin, Chase and Kaur,
@@ -36,6 +45,11 @@ namespace forebay::schedule {
 // flight.
 //
 // Within a flow the smallest urgency goes first, then the oldest.
+//
+// Items may need servers of different kinds. An item that waits for a busy
+// server keeps its place. Until that server is free, other items may overtake
+// it whose start is less than where the waiting item would end: each flow gets
+// ahead of it by at most the cost / weight of one such item.
 //
 // Not thread-safe; the caller locks. Owns the items. Never blocks, reads no
 // clock. No errors.
@@ -77,12 +91,35 @@ class FairQueue {
     return Front{first.flow, &items_[first.state->waiting.front().item]};
   }
 
+  // Returns the item that a server takes which decides by `choose`, called as
+  // Turn(Flow, const Item&) on the next item of each flow, in order of starts.
+  template <typename Choose>
+  std::optional<Front> Next(Choose choose) const {
+    double end = std::numeric_limits<double>::infinity();
+    for (const Backlogged& each : backlog_) {
+      if (each.start >= end) break;
+      const Waiting& next = each.state->waiting.front();
+      const Item& item = items_[next.item];
+      const Turn turn = choose(each.flow, item);
+      if (turn == Turn::kTake) return Front{each.flow, &item};
+      if (turn == Turn::kAwait)
+        end = std::min(end, each.start + next.cost / each.state->weight);
+    }
+    return std::nullopt;
+  }
+
   // Returns nullopt if nothing waits, or all that waits is held. Each popped
   // item needs one Complete.
   std::optional<Popped> Pop() {
     if (backlog_.empty()) return std::nullopt;
-    auto node = backlog_.extract(backlog_.begin());
-    FlowState& state = *node.value().state;
+    return Pop(backlog_.begin()->flow);
+  }
+
+  // Pops the next item of a flow that has one and is not held.
+  Popped Pop(Flow flow) {
+    FlowState& state = flows_.find(flow)->second;
+    auto node = backlog_.extract({state.start, flow, &state});
+    FOREBAY_CHECK(!node.empty());
     std::pop_heap(state.waiting.begin(), state.waiting.end(), Later);
     const Waiting taken = state.waiting.back();
     state.waiting.pop_back();
@@ -93,7 +130,6 @@ class FairQueue {
     last_finish_ = std::max(last_finish_, state.start);
     ++state.in_flight;
     ++in_flight_;
-    const Flow flow = node.value().flow;
     if (!state.waiting.empty()) {
       node.value().start = state.start;
       backlog_.insert(std::move(node));

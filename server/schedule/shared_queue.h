@@ -109,10 +109,23 @@ class SharedQueue {
   // Returns nullopt if nothing waits, or caps or the limit hold up all that
   // does. Each popped item needs one Complete.
   std::optional<Popped> Pop(std::int64_t now_nanos) {
+    return Pop(now_nanos, [](const Item&) { return Turn::kTake; });
+  }
+
+  // Pops for a server that decides by `choose`, as FairQueue::Next says. It is
+  // called as Turn(const Item&), on items that nothing holds up.
+  template <typename Choose>
+  std::optional<Popped> Pop(std::int64_t now_nanos, Choose choose) {
     while (!held_.empty() && held_.begin()->first <= now_nanos)
       Release(held_.begin()->second);
     limit_ready_ = INT64_MAX;
-    while (const auto next = queue_.Next()) {
+    const auto turn = [&](Flow flow, Id id) {
+      const Entry& entry = entries_.find(id)->second;
+      // HoldsUp passes over the flow.
+      if (ReadyAt(flow, entry, now_nanos) > now_nanos) return Turn::kTake;
+      return choose(*entry.item);
+    };
+    while (const auto next = queue_.Next(turn)) {
       Entry& entry = entries_.find(*next->item)->second;
       if (HoldsUp(next->flow, entry, now_nanos)) continue;
       if (limit_.has_value()) {
@@ -123,7 +136,7 @@ class SharedQueue {
           return std::nullopt;
         }
       }
-      return Take(&entry, now_nanos);
+      return Take(next->flow, &entry, now_nanos);
     }
     return std::nullopt;
   }
@@ -212,6 +225,16 @@ class SharedQueue {
 
   // Returns whether an item waits that nothing has held up at the last Pop.
   bool HasNext() const { return queue_.Next().has_value(); }
+  // Returns whether Pop would return an item for this server, if caps and the
+  // limit hold up what they held up at the last Pop.
+  template <typename Choose>
+  bool HasNext(Choose choose) const {
+    return queue_
+        .Next([&](Flow, Id id) {
+          return choose(*entries_.find(id)->second.item);
+        })
+        .has_value();
+  }
   // Returns the number of items that wait, with those that are held up.
   std::size_t size() const { return entries_.size() - in_flight_ - stalled_; }
   bool empty() const { return size() == 0; }
@@ -258,20 +281,24 @@ class SharedQueue {
                        [this](Flow other) { return caps_.contains(other); });
   }
 
+  // Returns when the flow's stalled items and its cap let the item pass:
+  // INT64_MAX if a stalled item must be done first.
+  std::int64_t ReadyAt(Flow flow, const Entry& entry, std::int64_t now_nanos) {
+    if (HasTooManyStalled(flow)) return INT64_MAX;
+    const auto cap = caps_.find(flow);
+    if (cap == caps_.end() || !CountsForCaps(entry)) return now_nanos;
+    return cap->second.bucket.ReadyAt(static_cast<double>(entry.load.units),
+                                      now_nanos);
+  }
+
   // Holds the flow if its stalled items or its cap do not let the item through.
   bool HoldsUp(Flow flow, const Entry& entry, std::int64_t now_nanos) {
-    if (HasTooManyStalled(flow)) {
-      queue_.Hold(flow);
-      return true;
-    }
-    const auto cap = caps_.find(flow);
-    if (cap == caps_.end() || !CountsForCaps(entry)) return false;
-    const std::int64_t ready = cap->second.bucket.ReadyAt(
-        static_cast<double>(entry.load.units), now_nanos);
+    const std::int64_t ready = ReadyAt(flow, entry, now_nanos);
     if (ready <= now_nanos) return false;
-    cap->second.held_until = ready;
-    held_.insert({ready, flow});
     queue_.Hold(flow);
+    if (HasTooManyStalled(flow)) return true;
+    caps_.find(flow)->second.held_until = ready;
+    held_.insert({ready, flow});
     return true;
   }
 
@@ -297,13 +324,12 @@ class SharedQueue {
     queue_.Release(flow);
   }
 
-  // Pops the next item, whose entry is `entry`.
-  Popped Take(Entry* entry, std::int64_t now_nanos) {
-    const auto turn = queue_.Pop();
-    const Id id = turn->item;
-    if (turn->flow != entry->flow) {
-      *std::find(entry->others.begin(), entry->others.end(), turn->flow) =
-          std::exchange(entry->flow, turn->flow);
+  // Pops the flow's next item, whose entry is `entry`.
+  Popped Take(Flow flow, Entry* entry, std::int64_t now_nanos) {
+    const Id id = queue_.Pop(flow).item;
+    if (flow != entry->flow) {
+      *std::find(entry->others.begin(), entry->others.end(), flow) =
+          std::exchange(entry->flow, flow);
     }
     if (entry->places > 1) {
       queue_.Withdraw(entry->flow, id);

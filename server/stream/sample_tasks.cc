@@ -1,10 +1,16 @@
 #include "server/stream/sample_tasks.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
 namespace forebay::stream {
+namespace {
+
+constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
 
 void SampleTasks::Add(ReadSample sample) {
   const Flows& charged = sample.pending->batch->charged;
@@ -19,7 +25,8 @@ void SampleTasks::AddAgain(ReadSample sample) {
 std::optional<SampleTask> SampleTasks::Next(const Flows& charged) {
   if (produced_ != nullptr) return NextOfProducers(charged);
   const std::uint32_t samples = cost_.task_samples();
-  const PendingSample* const first = queues_.NextTask(charged, samples);
+  const PendingSample* const first =
+      queues_.NextTask(charged, cost_.is_known() ? samples : kAll);
   if (first == nullptr) return std::nullopt;
   return SampleTask{.demand = DemandOf(*first, samples), .flows = charged};
 }
@@ -82,7 +89,8 @@ void SampleTasks::EndProduced(std::optional<std::uint32_t> lane) {
 executor::Demand SampleTasks::DemandOf(const PendingSample& first,
                                        std::uint32_t samples) const {
   return {.cpu_nanos = cost_.cpu_nanos() * samples,
-          .urgency = members_->UrgencyOf(*first.batch)};
+          .urgency = members_->UrgencyOf(*first.batch),
+          .may_be_long = produced_ != nullptr || !cost_.is_known()};
 }
 
 }  // namespace forebay::stream

@@ -43,8 +43,8 @@ class SampleTasks {
         members_(members),
         in_flight_(in_flight),
         queues_(workers),
-        cost_(produced == nullptr ? SampleCost::kDecodedNanos
-                                  : SampleCost::kProducedNanos) {}
+        cost_(produced == nullptr ? SampleCost::OfDecoded()
+                                  : SampleCost::OfProduced()) {}
 
   // Queues a sample that was read, for the payers of its batch.
   void Add(ReadSample sample);
@@ -56,7 +56,7 @@ class SampleTasks {
   }
 
   // Returns one more task for samples that these flows pay for, if their queue
-  // wants one.
+  // wants one. Until the first sample is measured, it wants one at a time.
   std::optional<SampleTask> Next(const Flows& charged);
   // Returns one more task that producers have room for, whoever pays; nullopt
   // also if the daemon makes the samples.
@@ -66,7 +66,8 @@ class SampleTasks {
   // Says that a producer's task is done.
   void EndProduced(std::optional<std::uint32_t> lane);
 
-  // The demand of a task for so many samples, of which `first` is first.
+  // The demand of a task for so many samples, of which `first` is first. A task
+  // that asks a producer may be long, and so may the first ones of a stream.
   executor::Demand DemandOf(const PendingSample& first,
                             std::uint32_t samples) const;
   SampleCost& cost() { return cost_; }

@@ -41,7 +41,7 @@ absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
                            room);
   FOREBAY_ASSIGN_OR_RETURN(
       auto read_window,
-      ReserveReadWindow(deps.budget, *spec.dataset, deps.executor->workers()));
+      ReserveReadWindow(deps.budget, *spec.dataset, deps.executor->cpus()));
   return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
                                             sharing_mode, layout,
                                             std::move(read_window)));
@@ -76,7 +76,7 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       publisher_(&members_, &batch_cache_),
       completion_(&layout_, &members_, &batch_cache_, &in_flight_),
       epochs_(&spec_.sampler),
-      tasks_(deps_.executor->workers(), produced_.get(),
+      tasks_(deps_.executor->cpus(), produced_.get(),
              spec_.dataset->lanes() > 0, &members_, &in_flight_),
       slot_maker_(layout_.slot_size(), Producers(), spec_.producers_stage(),
                   &mutex_, &batch_cache_, &staging_) {}
@@ -692,6 +692,7 @@ void Stream::TakeLater(std::vector<ReadSample> samples,
     flows = first.batch->charged;
     demand = tasks_.DemandOf(first, /*samples=*/1);
   }
+  demand.may_be_long = false;  // it asks no producer
   // A function must be copyable.
   const auto shared =
       std::make_shared<std::vector<ReadSample>>(std::move(samples));
@@ -706,21 +707,56 @@ void Stream::TakeLater(std::vector<ReadSample> samples,
 void Stream::RunTask(int worker, const SampleTask& task) {
   std::vector<ReadSample> samples;
   std::optional<SampleTask> next;
+  bool is_known = false;
   {
     base::MutexLock lock(&mutex_);
     EnterLocked();
     samples = tasks_.Take(task);
     next = tasks_.Next(task.flows);
+    is_known = tasks_.cost().is_known();
   }
   Submit(std::move(next));
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-  for (ReadSample& sample : samples)
-    maker_.Make(&sample, *(*deps_.workspaces)[worker]);
+  std::vector<ReadSample> rest = MakeSome(worker, &samples);
   const std::int64_t cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
   MakeLargeInTurn(&samples);
   // Freed before their part of the read window is given back.
   for (ReadSample& sample : samples) sample.bytes = {};
   Finish(samples, cpu_nanos);
+  if (!is_known || !rest.empty()) SubmitMore(task.flows, std::move(rest));
+}
+
+std::vector<ReadSample> Stream::MakeSome(int worker,
+                                         std::vector<ReadSample>* samples) {
+  const std::int64_t end = Now() + executor::kLongTaskNanos;
+  auto next = samples->begin();
+  while (next != samples->end()) {
+    maker_.Make(&*next++, *(*deps_.workspaces)[worker]);
+    if (Now() >= end) break;
+  }
+  std::vector<ReadSample> rest(std::make_move_iterator(next),
+                               std::make_move_iterator(samples->end()));
+  samples->erase(next, samples->end());
+  return rest;
+}
+
+void Stream::SubmitMore(const Flows& flows, std::vector<ReadSample> rest) {
+  std::vector<SampleTask> tasks;
+  {
+    base::MutexLock lock(&mutex_);
+    const auto want = [&](const Flows& wanting)
+                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                            while (auto task = tasks_.Next(wanting))
+                              tasks.push_back(*std::move(task));
+                          };
+    for (auto sample = rest.rbegin(); sample != rest.rend(); ++sample) {
+      const Batch& batch = *sample->pending->batch;
+      tasks_.AddAgain(std::move(*sample));
+      want(batch.charged);
+    }
+    want(flows);
+  }
+  for (SampleTask& task : tasks) Submit(std::move(task));
 }
 
 void Stream::MakeLargeInTurn(std::vector<ReadSample>* samples) {

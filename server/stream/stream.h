@@ -221,6 +221,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
               absl::StatusOr<storage::ReadResult> result);
   void Submit(std::optional<SampleTask> task);
   void RunTask(int worker, const SampleTask& task);
+  // Makes samples until all are made, or it has taken as long as a short task
+  // may; returns the rest.
+  std::vector<ReadSample> MakeSome(int worker,
+                                   std::vector<ReadSample>* samples);
+  // Queues samples that a task has left, and submits the tasks that they and
+  // these flows' samples want.
+  void SubmitMore(const Flows& flows, std::vector<ReadSample> rest);
   // Has the samples made by a producer, or the user's code run; OnProduced goes
   // on. If that has no worker, it is called again when it has one.
   void Produce(int worker, const SampleTask& task);

@@ -11,7 +11,7 @@ from forebay import transforms as T
 from trouble import contents, open_loader
 
 SIZE = 64
-# Each worker has 8 MiB of its own; all together share 256 MiB.
+# Each worker has 4 MiB of its own; all together share 256 MiB.
 MANY_WORKERS = "[memory]\nlimit = '2GiB'\n[cpu]\nworkers = 32\n"
 DARKER_FIRST = T.Compose([T.ColorJitter(brightness=(0.5, 0.5)),
                           T.Resize((SIZE, SIZE)), T.ToImage()])

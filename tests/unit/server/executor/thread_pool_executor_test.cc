@@ -14,16 +14,20 @@
 #include <vector>
 
 #include "server/base/clock.h"
+#include "tests/unit/server/executor/fake_cpu_clock.h"
 
 namespace forebay::executor {
 namespace {
+
+constexpr std::int64_t kLong = 2 * kLongTaskNanos;
 
 TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
   constexpr int kTasks = 10'000;
   std::vector<std::atomic<int>> runs(kTasks);
   std::latch done(kTasks);
   ThreadPoolExecutor executor(4);
-  EXPECT_EQ(executor.workers(), 4);
+  EXPECT_EQ(executor.cpus(), 4);
+  EXPECT_EQ(executor.workers(), 8);
   std::vector<std::jthread> submitters;
   for (int submitter = 0; submitter < 4; ++submitter)
     submitters.emplace_back([&, submitter] {
@@ -38,14 +42,14 @@ TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
 }
 
 TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
-  constexpr int kWorkers = 3;
+  constexpr int kWorkers = 2 * 3;
   constexpr int kTasks = 3000;
   std::atomic<bool> taken[kWorkers] = {};
   std::atomic<int> clashes = 0;
   std::latch done(kTasks);
-  ThreadPoolExecutor executor(kWorkers);
+  ThreadPoolExecutor executor(3);
   for (int i = 0; i < kTasks; ++i)
-    executor.Submit(1, {1}, [&](int worker) {
+    executor.Submit(i % 2, {i % 2 == 0 ? 1 : kLong}, [&](int worker) {
       if (worker < 0 || worker >= kWorkers || taken[worker].exchange(true))
         ++clashes;
       std::this_thread::yield();
@@ -85,7 +89,7 @@ TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
   executor.Submit(2, {1}, task);
   EXPECT_EQ(executor.queued(), 0);
   EXPECT_EQ(executor.busy(), 0);
-  EXPECT_EQ(executor.workers(), 1);
+  EXPECT_EQ(executor.cpus(), 1);
   EXPECT_LE(run, 1);  // before it stopped
   EXPECT_EQ(held.use_count(), 2) << "a dropped task is kept";
 }
@@ -93,12 +97,12 @@ TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
 // As many tasks as workers can wait for one another: nobody sleeps on while
 // there is work.
 TEST(ThreadPoolExecutorTest, UsesAllWorkers) {
-  ThreadPoolExecutor executor(8);
+  ThreadPoolExecutor executor(4);
   for (int round = 0; round < 200; ++round) {
     std::latch all(8 + 1);
     std::latch left(8);
     for (int i = 0; i < 8; ++i)
-      executor.Submit(i, {1}, [&](int) {
+      executor.Submit(i, {i < 4 ? 1 : kLong}, [&](int) {
         all.arrive_and_wait();
         left.count_down();
       });
@@ -192,7 +196,7 @@ TEST(ThreadPoolExecutorTest, WithinAFlowTheMostUrgentGoesFirst) {
 // CPU time that passes as tasks say, whatever they really take.
 class ScriptedCpu {
  public:
-  base::FakeClock* clock() { return &clock_; }
+  FakeCpuClock* clock() { return &clock_; }
 
   // Runs `tasks` of each flow, `cost[flow]` long but all submitted as 1, on one
   // worker; gives the order in which flows ran.
@@ -215,7 +219,7 @@ class ScriptedCpu {
   }
 
  private:
-  base::FakeClock clock_;
+  FakeCpuClock clock_;
 };
 
 TEST(ThreadPoolExecutorTest, ChargesMeasuredTime) {

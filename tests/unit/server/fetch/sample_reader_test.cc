@@ -72,6 +72,7 @@ class StoppingExecutor final : public executor::Executor {
  public:
   explicit StoppingExecutor(executor::Executor* inner) : inner_(inner) {}
 
+  int cpus() const override { return inner_->cpus(); }
   int workers() const override { return inner_->workers(); }
   void AddCpu(int worker, std::int64_t nanos) override {
     inner_->AddCpu(worker, nanos);

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -246,6 +248,89 @@ TEST(FairQueueTest, KeepsEveryItem) {
     }
     ASSERT_EQ(queue.size(), waiting.size());
     ASSERT_EQ(queue.in_flight(), flying.size());
+  }
+}
+
+// --- Servers of several kinds.
+
+constexpr int kLongItem = 100;
+
+// Pops the next item for a server of short items, with a `turn` for the long
+// ones; -1: none.
+int NextShort(Queue& queue, Turn turn) {
+  const auto front = queue.Next([turn](Flow, const int& item) {
+    return item == kLongItem ? turn : Turn::kTake;
+  });
+  if (!front.has_value()) return -1;
+  const auto popped = queue.Pop(front->flow);
+  EXPECT_EQ(popped.flow, front->flow);
+  queue.Complete(popped.flow, popped.cost, popped.cost);
+  return popped.item;
+}
+
+TEST(FairQueueTest, AServerPassesOverItemsOfAnotherThatIsFree) {
+  Queue queue;
+  queue.Push(1, 100, 0, kLongItem);
+  for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(NextShort(queue, Turn::kPass), i);
+  EXPECT_EQ(NextShort(queue, Turn::kPass), -1);
+  EXPECT_EQ(Next(queue), kLongItem);
+}
+
+TEST(FairQueueTest, ItemsOvertakeOneThatAwaitsItsServerByItsCost) {
+  for (const double weight : {1, 2}) {
+    Queue queue;
+    queue.SetWeight(1, weight);
+    queue.Push(1, 100, 0, kLongItem);
+    queue.Push(1, 1, 1, -7);  // its own flow's do not
+    for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
+    const int most = static_cast<int>(10 / weight);
+    for (int i = 0; i < most; ++i) EXPECT_EQ(NextShort(queue, Turn::kAwait), i);
+    EXPECT_EQ(NextShort(queue, Turn::kAwait), -1);
+    EXPECT_EQ(Next(queue), kLongItem);
+  }
+}
+
+// One server of long items, and one of short ones, to which most of the
+// capacity goes. Two flows that always have
+// more, one of long and one of short items, are served by weight all the same.
+TEST(FairQueueTest, WithServersOfTwoKindsSharesFollowWeights) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (const double weight : {0.25, 1.0, 3.0}) {
+    Queue queue;
+    queue.SetWeight(1, weight);
+    double service[3] = {};
+    std::optional<Queue::Popped> running;
+    for (int i = 0; i < 20'000; ++i) {
+      while (queue.size(1) < 2) queue.Push(1, 100, 0, kLongItem);
+      while (queue.size(2) < 2) queue.Push(2, 1 + random() % 10, 0, 2);
+      if (!running.has_value()) {
+        const auto next = queue.Next([](Flow, const int& item) {
+          return item == kLongItem ? Turn::kTake : Turn::kAwait;
+        });
+        if (next.has_value()) {
+          running = queue.Pop(next->flow);
+          service[1] += 100;
+        }
+      }
+      const auto next = queue.Next([](Flow, const int& item) {
+        return item == kLongItem ? Turn::kAwait : Turn::kTake;
+      });
+      if (next.has_value()) {
+        const auto popped = queue.Pop(next->flow);
+        service[2] += static_cast<double>(popped.cost);
+        queue.Complete(popped.flow, popped.cost, popped.cost);
+      }
+      // All capacity is the long item's where no short one may go.
+      if (running.has_value() && (!next.has_value() || random() % 20 == 0)) {
+        queue.Complete(running->flow, running->cost, running->cost);
+        running.reset();
+      }
+      EXPECT_LE(std::abs(service[1] / weight - service[2]),
+                3 * 100 / weight + 10);
+    }
   }
 }
 

@@ -55,6 +55,47 @@ TEST(SharedQueueTest, TakesItemsThatOnlyMove) {
   EXPECT_EQ(*queue.Pop(0)->item, 7);
 }
 
+// --- Servers of several kinds.
+
+// Pops for a server that takes no items of 1000 and more: these await another.
+int NextSmall(Queue& queue, std::int64_t now = 0) {
+  const auto popped = queue.Pop(now, [](const int& item) {
+    return item < 1000 ? Turn::kTake : Turn::kAwait;
+  });
+  if (!popped.has_value()) return -1;
+  queue.Complete(popped->id, Same(10), now);
+  return popped->item;
+}
+
+TEST(SharedQueueTest, ServersTakeTheirItemsAlone) {
+  Queue queue;
+  const auto takes_large = [](const int& item) {
+    return item < 1000 ? Turn::kPass : Turn::kTake;
+  };
+  queue.Push(1, Same(30), 0, 1000);
+  EXPECT_TRUE(queue.HasNext(takes_large));
+  EXPECT_EQ(NextSmall(queue), -1);
+  const Flow both[] = {2, 3};
+  for (int i = 0; i < 9; ++i) queue.PushFor(both, Same(10), 0, i);
+  // Each flow pays 5 for each: six start before 30.
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(NextSmall(queue), i);
+  EXPECT_EQ(NextSmall(queue), -1);
+  EXPECT_EQ(queue.Pop(0, takes_large)->item, 1000);
+  EXPECT_FALSE(queue.HasNext(takes_large));
+  EXPECT_EQ(NextSmall(queue), 6);
+}
+
+TEST(SharedQueueTest, NothingWaitsBehindAnItemThatACapHoldsUp) {
+  Queue queue;
+  queue.SetCap(1, 10, 0);
+  queue.Push(1, Same(10), 0, 1);
+  EXPECT_EQ(Next(queue), 1);
+  queue.Push(1, Same(10), 0, 1000);  // over its cap
+  for (int i = 0; i < 50; ++i) queue.Push(2, Same(10), 0, i);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(NextSmall(queue), i);
+  EXPECT_LT(queue.NextAt(), 2 * kSecond);
+}
+
 // --- Caps.
 
 TEST(SharedQueueTest, WhoIsOverItsCapIsPassedOver) {

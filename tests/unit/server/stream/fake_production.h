@@ -175,6 +175,7 @@ class FakeProduction final : public storage::ByteSource,
       }
     }
   }
+  int cpus() const override { return 1; }
   int workers() const override { return 1; }
   void AddCpu(int, std::int64_t) override {}
   void SubmitFor(absl::Span<const schedule::Flow> flows,

@@ -1,0 +1,45 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_FAKE_CPU_CLOCK_H_
+#define FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_FAKE_CPU_CLOCK_H_
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "server/executor/cpu_clock.h"
+
+namespace forebay::executor {
+
+// CPU time of each thread that passes as the thread says.
+class FakeCpuClock final : public CpuClock {
+ public:
+  std::int64_t OfCaller() const override { return Of(pthread_self()); }
+  std::int64_t Of(pthread_t thread) const override {
+    const std::lock_guard lock(mutex_);
+    if (thread != pthread_self()) ++looks_;
+    const auto found = nanos_.find(thread);
+    return found == nanos_.end() ? 0 : found->second;
+  }
+
+  // The calling thread takes so much CPU time.
+  void Advance(std::int64_t nanos) { AdvanceOf(pthread_self(), nanos); }
+  void AdvanceOf(pthread_t thread, std::int64_t nanos) {
+    const std::lock_guard lock(mutex_);
+    nanos_[thread] += nanos;
+  }
+  // How often a thread has asked for the time of another.
+  int looks() const {
+    const std::lock_guard lock(mutex_);
+    return looks_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable int looks_ = 0;
+  std::map<pthread_t, std::int64_t> nanos_;
+};
+
+}  // namespace forebay::executor
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_FAKE_CPU_CLOCK_H_
