@@ -26,7 +26,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -60,9 +59,8 @@ void NameThread(TaskKind kind, int number) {
 
 void LowerPriority(pid_t thread) {
   const auto id = static_cast<id_t>(thread);
-  const int low = getenv("FB_NICE") ? atoi(getenv("FB_NICE")) : kLowNice;
   setpriority(PRIO_PROCESS, id,
-              std::min(getpriority(PRIO_PROCESS, id) + low, 19));
+              std::min(getpriority(PRIO_PROCESS, id) + kLowNice, 19));
 }
 
 ThreadPoolExecutor::ThreadPoolExecutor(int cpus,

@@ -65,7 +65,7 @@ def heavy_jobs(busy_daemon, images):
     try:
         for job in jobs:
             assert job.stdout.readline() == "opened\n"
-        until(lambda: _is_full(busy_daemon))
+        until(lambda: _is_full(busy_daemon), "heavy tasks on all CPUs")
         yield jobs
     finally:
         for job in jobs:
@@ -96,10 +96,3 @@ def test_a_light_job_goes_on(busy_daemon, heavy_jobs, images):
             assert sum(len(batch[0]) for batch in loader) == 8
         made = sorted(_made(busy_daemon))
     assert made == [0] * HEAVY_JOBS + [8 * LIGHT_EPOCHS]
-
-
-def test_a_fetch_goes_on(busy_daemon, heavy_jobs, images):
-    with forebay.Dataset(images) as samples:
-        for number in range(8):
-            assert samples[number][0].size == (40, 30)
-    assert _made(busy_daemon) == [0] * HEAVY_JOBS

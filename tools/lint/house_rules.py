@@ -27,7 +27,7 @@ BANNED = [
     (r"\b(steady_clock|system_clock|high_resolution_clock)::now|"
      r"\bclock_gettime\(|\bgettimeofday\(|\babsl::Now\(", CC,
      ("server/base/clock.cc", "server/base/process.cc", "server/admin/admin_server.cc",
-      "server/daemon/daemon.cc", "client/",
+      "server/daemon/daemon.cc", "server/executor/cpu_clock.cc", "client/",
       "tests/", "tools/forebayctl/"),
      "base/clock.h, so that tests can move the time"),
     (r"(?<![\w:.>])s?rand\(|\bstd::(mt19937|default_random_engine)|"
