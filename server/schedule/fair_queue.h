@@ -18,7 +18,7 @@
 
 namespace forebay::schedule {
 
-// What a server that looks for work decides about an item.
+// The decision about an item of a server that looks for work.
 enum class Turn {
   kTake,   // This server takes the item.
   kPass,   // A server of another kind is free to take the item.
