@@ -35,33 +35,57 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Find(
             ? absl::StrCat("the daemon has no GPU: ", inventory.absence)
             : absl::StrCat("the daemon has no GPU ", uuid));
   }
-  base::MutexLock opening(&opening_);
-  {
+  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                           FindOpen(uuid, stop));
+  if (device != nullptr) return device;
+  auto opened = Open(*info, *driver);
+  base::MutexLock lock(&mutex_);
+  opening_.erase(uuid);
+  changed_.NotifyAll();
+  if (!opened.ok()) return opened;
+  for (const auto& [flow, weight] : weights_)
+    (*opened)->copier().SetWeight(flow, weight);
+  opened_[uuid] = {*opened, clock_->NowNanos()};
+  return opened;
+}
+
+absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::FindOpen(
+    const std::string& uuid, const std::stop_token& stop) {
+  const std::stop_callback on_stop(stop, [this] {
     base::MutexLock lock(&mutex_);
-    if (const auto found = opened_.find(uuid); found != opened_.end()) {
-      Device& device = *found->second.device;
-      FOREBAY_RETURN_IF_ERROR(device.ForJobs(device.copier().health()));
-      found->second.used_at_nanos = clock_->NowNanos();
-      return found->second.device;
-    }
+    changed_.NotifyAll();
+  });
+  base::MutexLock lock(&mutex_);
+  while (opening_.count(uuid) != 0) {
+    if (stop.stop_requested())
+      return absl::CancelledError(absl::StrCat("GPU ", uuid, ": not opened"));
+    changed_.Wait(&mutex_);
   }
-  auto opened = driver->Open(info->ordinal);
+  const auto found = opened_.find(uuid);
+  if (found == opened_.end()) {
+    opening_.insert(uuid);
+    return nullptr;
+  }
+  Device& device = *found->second.device;
+  FOREBAY_RETURN_IF_ERROR(device.ForJobs(device.copier().health()));
+  found->second.used_at_nanos = clock_->NowNanos();
+  return found->second.device;
+}
+
+absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Open(
+    const cuda::DeviceInfo& info, cuda::Driver& driver) {
+  auto opened = driver.Open(info.ordinal);
   if (absl::IsDataLoss(opened.status())) {
     base::MutexLock lock(&mutex_);
     lost_ = true;
     return base::Annotate(absl::InternalError(opened.status().message()),
-                          info->name);
+                          info.name);
   }
-  if (!opened.ok()) return base::Annotate(opened.status(), info->name);
+  if (!opened.ok()) return base::Annotate(opened.status(), info.name);
   const std::shared_ptr<cuda::Gpu> gpu = *std::move(opened);
-  spdlog::info("opened GPU {}, {}", info->ordinal, info->name);
-  const auto device = std::make_shared<Device>(
-      *info, gpu, std::make_unique<CopyQueue>(gpu, clock_), memory_(*info));
-  base::MutexLock lock(&mutex_);
-  for (const auto& [flow, weight] : weights_)
-    device->copier().SetWeight(flow, weight);
-  opened_[uuid] = {device, clock_->NowNanos()};
-  return device;
+  spdlog::info("opened GPU {}, {}", info.ordinal, info.name);
+  return std::make_shared<Device>(
+      info, gpu, std::make_unique<CopyQueue>(gpu, clock_), memory_(info));
 }
 
 void DeviceDirectory::Expire() {

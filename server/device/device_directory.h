@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ namespace forebay::device {
 // memory that trainers miss.
 //
 // Thread-safe. The caller owns it; the driver outlives what it opens. Find
-// blocks while a GPU is opened, CloseIdle while one is closed. Errors: Find's.
+// blocks while its GPU is opened, CloseIdle while one is closed. Errors:
+// Find's.
 class DeviceDirectory final : public schedule::JobShares {
  public:
   // Returns the driver, once it is there.
@@ -38,8 +40,9 @@ class DeviceDirectory final : public schedule::JobShares {
       : driver_(std::move(driver)), memory_(std::move(memory)), clock_(clock) {}
 
   // NOT_FOUND: the daemon has no such GPU. UNAVAILABLE: another process has it
-  // for itself. Both say why batches cannot lie there; all else is a fault, as
-  // cuda::Driver::Open and Device's queue say.
+  // for itself. Both say why batches cannot lie there. CANCELLED: stopped while
+  // another caller opened the GPU. All else is a fault, as cuda::Driver::Open
+  // and Device's queue say.
   absl::StatusOr<std::shared_ptr<Device>> Find(const std::string& uuid,
                                                const std::stop_token& stop);
   // Closes the GPUs that nobody has used for so long.
@@ -58,6 +61,12 @@ class DeviceDirectory final : public schedule::JobShares {
   void Forget(schedule::Flow flow) override;
 
  private:
+  // Returns the GPU if it is open; null if the caller is to open it.
+  absl::StatusOr<std::shared_ptr<Device>> FindOpen(const std::string& uuid,
+                                                   const std::stop_token& stop);
+  absl::StatusOr<std::shared_ptr<Device>> Open(const cuda::DeviceInfo& info,
+                                               cuda::Driver& driver);
+
   struct Opened {
     std::shared_ptr<Device> device;
     std::int64_t used_at_nanos = 0;
@@ -66,8 +75,10 @@ class DeviceDirectory final : public schedule::JobShares {
   const DriverOf driver_;
   const MemoryOf memory_;
   const base::Clock* const clock_;
-  base::Mutex opening_;  // held while a GPU is opened
   mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  // Those that a caller is opening, by UUID.
+  std::set<std::string> opening_ ABSL_GUARDED_BY(mutex_);
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // one that could not be opened
   std::map<std::string, Opened> opened_ ABSL_GUARDED_BY(mutex_);
   std::map<schedule::Flow, double> weights_ ABSL_GUARDED_BY(mutex_);

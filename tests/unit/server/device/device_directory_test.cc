@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <latch>
+#include <memory>
+#include <stop_token>
+#include <string>
 #include <utility>
 
 #include "cuda/fake_driver.h"
@@ -65,6 +70,54 @@ TEST_F(DeviceDirectoryTest, SaysWhyThereIsNone) {
       [](const cuda::DeviceInfo&) { return 1; }, &clock_);
   EXPECT_EQ(empty.Find("any", {}).status().message(),
             "the daemon has no GPU: no plug-in is installed");
+}
+
+// Opens GPU 0 only once it may.
+class HangingDriver final : public cuda::Driver {
+ public:
+  const cuda::Inventory& inventory() const override {
+    return driver_.inventory();
+  }
+  absl::StatusOr<std::unique_ptr<cuda::Gpu>> Open(int ordinal) override {
+    if (ordinal == 0) {
+      begun.count_down();
+      may_end.wait();
+    }
+    return driver_.Open(ordinal);
+  }
+
+  std::latch begun{1};
+  std::latch may_end{1};
+
+ private:
+  cuda::FakeDriver driver_{2};
+};
+
+TEST(HangingGpuTest, HoldsUpNoOther) {
+  base::FakeClock clock;
+  HangingDriver driver;
+  DeviceDirectory directory(
+      [&](const std::stop_token&) -> absl::StatusOr<cuda::Driver*> {
+        return &driver;
+      },
+      [](const cuda::DeviceInfo&) { return 1; }, &clock);
+  const auto uuid = [&](std::size_t ordinal) {
+    return driver.inventory().devices[ordinal].uuid;
+  };
+  auto hung = std::async(std::launch::async,
+                         [&] { return directory.Find(uuid(0), {}); });
+  driver.begun.wait();
+  EXPECT_TRUE(directory.Find(uuid(1), {}).ok());
+  std::stop_source stop;
+  auto waiting = std::async(std::launch::async, [&] {
+    return directory.Find(uuid(0), stop.get_token());
+  });
+  stop.request_stop();
+  EXPECT_TRUE(absl::IsCancelled(waiting.get().status()));
+  driver.may_end.count_down();
+  const auto opened = hung.get();
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(*directory.Find(uuid(0), {}), *opened);
 }
 
 }  // namespace
