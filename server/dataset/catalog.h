@@ -37,7 +37,7 @@ namespace forebay::dataset {
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks as the format's catalog does, perhaps for minutes while it scans a
 // large tree, but returns soon after its stop is requested unless others wait
-// for the same. MarkStale blocks for the removal of files.
+// for the same. MarkStale does not block, FreeIdle for the disk.
 class Catalog {
  public:
   explicit Catalog(CatalogOptions options);
@@ -77,8 +77,12 @@ class Catalog {
   void MarkStale(const Dataset& dataset);
 
   // Frees large indexes that were last opened long ago and are not open any
-  // more. Call it now and then.
-  void FreeIdle() { kept_.GiveUpIdle(kIdleNanos); }
+  // more, and removes the files of those that were marked. Call it now and
+  // then.
+  void FreeIdle() {
+    kept_.GiveUpIdle(kIdleNanos);
+    folders_.RemoveStale();
+  }
 
  private:
   // Ten minutes: a run that failed is started again by then.

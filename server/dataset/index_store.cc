@@ -33,6 +33,7 @@ absl::Status IndexStore::OfOthers(std::string_view dataset,
 
 absl::Status IndexStore::Save(std::string_view dataset, std::uint64_t bytes,
                               absl::FunctionRef<std::string()> encode) const {
+  FOREBAY_RETURN_IF_ERROR(Check());
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes + kFileBytes));
   FOREBAY_RETURN_IF_ERROR(ReplaceOwnFile(PathOf(dataset), encode()));

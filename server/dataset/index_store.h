@@ -11,13 +11,15 @@
 #include "server/base/memory_budget.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/folder_probe.h"
 #include "server/dataset/index_file.h"
 
 namespace forebay::dataset {
 
 // Indexes of one format on disk, one file a dataset (own_file.h), in a
-// directory that only the daemon's user may write. Immutable and thread-safe.
-// All calls block for the disk; their errors name the file.
+// directory that only the daemon's user may write. Thread-safe. Load and Save
+// block for the disk, but do not begin if that does not answer (folder_probe.h,
+// UNAVAILABLE). Errors name the file or the directory.
 class IndexStore {
  public:
   // The first write makes `directory`, for its owner alone. The budget outlives
@@ -26,10 +28,14 @@ class IndexStore {
              base::MemoryBudget* budget)
       : directory_(std::move(directory)),
         ending_(std::move(ending)),
-        budget_(budget) {}
+        budget_(budget),
+        probe_(directory_) {}
 
   // The path of a dataset's file. `dataset`, any text, tells datasets apart.
   std::string PathOf(std::string_view dataset) const;
+
+  // UNAVAILABLE: the directory does not answer.
+  absl::Status Check() const { return probe_.Check(); }
 
   // Returns what `decode` makes of the file; it takes an IndexFileReader and a
   // WorkingMemory. Errors: those of IndexFileReader::Open, and of `decode`.
@@ -37,6 +43,7 @@ class IndexStore {
   auto Load(std::string_view dataset, const Decode& decode) const
       -> decltype(decode(std::declval<IndexFileReader&>(),
                          std::declval<base::WorkingMemory&>())) {
+    FOREBAY_RETURN_IF_ERROR(Check());
     const std::string path = PathOf(dataset);
     base::WorkingMemory memory(budget_, "a kept index");
     FOREBAY_ASSIGN_OR_RETURN(IndexFileReader file, IndexFileReader::Open(path));
@@ -59,6 +66,7 @@ class IndexStore {
   const std::string directory_;
   const std::string ending_;
   base::MemoryBudget* const budget_;
+  const FolderProbe probe_;
 };
 
 }  // namespace forebay::dataset

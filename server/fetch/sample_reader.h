@@ -34,7 +34,7 @@ struct FetchDeps {
   // For images that these are too small for. Null if there is none.
   pipeline::SharedWorkspace* shared_workspace = nullptr;
   base::MemoryBudget* budget = nullptr;
-  // Told when a file was not as the dataset's index says. May block a little.
+  // Told when a file was not as the dataset's index says. Does not block.
   std::function<void(const dataset::Dataset&)> on_changed;
 };
 

@@ -114,7 +114,7 @@ struct StreamDeps {
   producer::MemoryWatch* memory_watch = nullptr;
   // Streams register their members' next uses here, unless null.
   cache::NextUseRegistry* next_use_registry = nullptr;
-  // Called when a file was not as the dataset's index says. May block a little.
+  // Called when a file was not as the dataset's index says. Does not block.
   std::function<void(const dataset::Dataset&)> on_changed;
 };
 

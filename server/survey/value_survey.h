@@ -21,7 +21,7 @@ struct SurveyDeps {
   storage::ByteSource* source = nullptr;
   executor::Executor* executor = nullptr;
   base::MemoryBudget* budget = nullptr;
-  // Told when a file was not as the dataset's index says. May block a little.
+  // Told when a file was not as the dataset's index says. Does not block.
   std::function<void(const dataset::Dataset&)> on_changed;
 };
 

@@ -205,7 +205,7 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindRemote(
 std::shared_ptr<const FolderIndex> FolderCatalog::Load(
     const storage::Root& root, const FolderKey& key,
     std::vector<std::string>* warnings) const {
-  if (!store_.has_value()) return nullptr;
+  if (!store_.has_value() || IsStaleOnDisk(key)) return nullptr;
   auto index = store_->Load(key);
   if (index.ok()) return *std::move(index);
   if (!absl::IsNotFound(index.status())) {
@@ -220,7 +220,11 @@ void FolderCatalog::Save(const storage::Root& root, const FolderKey& key,
                          std::vector<std::string>* warnings) const {
   if (!store_.has_value()) return;
   const absl::Status saved = store_->Save(key, index);
-  if (saved.ok()) return;
+  if (saved.ok()) {
+    base::MutexLock lock(&mutex_);
+    stale_.erase(key);
+    return;
+  }
   warnings->push_back(absl::StrCat(
       root.uri(), ": its index is kept in memory only: ", saved.message()));
 }
@@ -233,9 +237,27 @@ void FolderCatalog::MarkStale(const Version& version) {
     keys.push_back(key);
   });
   if (!store_.has_value()) return;
+  base::MutexLock lock(&mutex_);
+  stale_.insert(keys.begin(), keys.end());
+}
+
+bool FolderCatalog::IsStaleOnDisk(const FolderKey& key) const {
+  base::MutexLock lock(&mutex_);
+  return stale_.count(key) != 0;
+}
+
+void FolderCatalog::RemoveStale() {
+  std::set<FolderKey> keys;
+  {
+    base::MutexLock lock(&mutex_);
+    keys = stale_;
+  }
   for (const FolderKey& key : keys) {
-    // If the file stays, a read finds it wrong again.
+    // If the file stays, a read finds it wrong again. Perhaps it is a new one's
+    // by now: then the next daemon makes one more.
     store_->Remove(key).IgnoreError();
+    base::MutexLock lock(&mutex_);
+    stale_.erase(key);
   }
 }
 

@@ -3,11 +3,14 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "server/base/mutex.h"
 #include "server/dataset/catalog_options.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_index.h"
@@ -37,7 +40,7 @@ namespace forebay::dataset::folder {
 // Thread-safe; owns nothing that it hands out, and need not outlive it. Open
 // blocks for the disk or the network, and for another Open of the same root,
 // but returns soon after its stop is requested unless others wait for the same.
-// MarkStale blocks for the removal of files.
+// MarkStale does not block, RemoveStale for the disk.
 class FolderCatalog {
  public:
   // `kept`, unless it is null, outlives the catalog.
@@ -61,6 +64,8 @@ class FolderCatalog {
   // To be called when a file was not as an index of this version says: the next
   // Open scans or lists anew.
   void MarkStale(const Version& version);
+  // Removes the files of indexes that were marked. Call it now and then.
+  void RemoveStale();
 
  private:
   using IndexPtr = std::shared_ptr<const FolderIndex>;
@@ -80,10 +85,16 @@ class FolderCatalog {
   void Save(const storage::Root& root, const FolderKey& key,
             const FolderIndex& index, std::vector<std::string>* warnings) const;
 
+  // Whether the index on disk is one that was marked.
+  bool IsStaleOnDisk(const FolderKey& key) const;
+
   const CatalogOptions options_;
   KeptIndexes* const kept_;
   const std::optional<FolderIndexStore> store_;
   Search search_;
+  mutable base::Mutex mutex_;
+  // Those whose files are yet to be removed.
+  mutable std::set<FolderKey> stale_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::dataset::folder

@@ -23,6 +23,7 @@ std::string FolderIndexStore::PathOf(const FolderKey& key) const {
 
 absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderIndexStore::Load(
     const FolderKey& key) const {
+  FOREBAY_RETURN_IF_ERROR(probe_.Check());
   const std::string path = PathOf(key);
   base::WorkingMemory memory(budget_, "a kept index");
   FOREBAY_ASSIGN_OR_RETURN(IndexFileReader file, IndexFileReader::Open(path));
@@ -33,6 +34,7 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderIndexStore::Load(
 
 absl::Status FolderIndexStore::Save(const FolderKey& key,
                                     const FolderIndex& index) const {
+  FOREBAY_RETURN_IF_ERROR(probe_.Check());
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
   FOREBAY_RETURN_IF_ERROR(
@@ -42,6 +44,7 @@ absl::Status FolderIndexStore::Save(const FolderKey& key,
 }
 
 absl::Status FolderIndexStore::Remove(const FolderKey& key) const {
+  FOREBAY_RETURN_IF_ERROR(probe_.Check());
   return RemoveOwnFile(PathOf(key));
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/folder/folder_index.h"
+#include "server/dataset/folder_probe.h"
 
 namespace forebay::dataset::folder {
 
@@ -22,14 +23,15 @@ struct FolderKey {
 };
 
 // Indexes on disk, one file a key (own_file.h), in a directory that only the
-// daemon's user may write. Immutable and thread-safe. All calls block for the
-// disk; their errors name the file.
+// daemon's user may write. Thread-safe. All calls block for the disk, but do
+// not begin if that does not answer (folder_probe.h, UNAVAILABLE). Errors name
+// the file or the directory.
 class FolderIndexStore {
  public:
   // The first write makes `directory`, for its owner alone. The budget outlives
   // the store and the indexes.
   FolderIndexStore(std::string directory, base::MemoryBudget* budget)
-      : directory_(std::move(directory)), budget_(budget) {}
+      : directory_(std::move(directory)), budget_(budget), probe_(directory_) {}
 
   // NOT_FOUND: there is none. DATA_LOSS: it is damaged or of another version.
   // PERMISSION_DENIED: the file belongs to another user. RESOURCE_EXHAUSTED:
@@ -49,6 +51,7 @@ class FolderIndexStore {
 
   const std::string directory_;
   base::MemoryBudget* const budget_;
+  const FolderProbe probe_;
 };
 
 }  // namespace forebay::dataset::folder

@@ -10,21 +10,25 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
-#include "server/base/worker_threads.h"
 #include "server/dataset/path_order.h"
 
 // Directories wait in one queue. Each worker takes one, lists it and puts the
-// directories in it into the queue. The scan ends when the queue is empty and
-// no worker is busy, or at the first error. Being stopped is an error, too:
-// busy workers notice it and wake those that wait. Every directory knows its
-// parent, so that a link back to an ancestor is noticed.
+// directories in it into the queue. Workers are added while directories wait,
+// so that a file system which does not answer holds no more threads than it was
+// asked for directories. The scan ends when the queue is empty and no worker is
+// busy, or at the first error. Being stopped is an error, too: busy workers
+// notice it and wake those that wait. Every directory knows its parent, so that
+// a link back to an ancestor is noticed.
 
 namespace forebay::dataset::folder {
 namespace {
@@ -59,18 +63,18 @@ using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 class Scan {
  public:
-  Scan(const LocalRoot& root, bool (*wanted)(std::string_view),
+  Scan(const LocalRoot& root, bool (*wanted)(std::string_view), int threads,
        base::WorkingMemory& memory, const std::stop_token& stop, TreePart part)
       : root_(root),
         wanted_(wanted),
+        most_others_(static_cast<std::size_t>(threads) - 1),
         memory_(memory),
         stop_(stop),
         part_(part) {
     pending_.push_back(&nodes_.emplace_back());
   }
 
-  void Work();
-  absl::StatusOr<ScannedTree> TakeResult();
+  absl::StatusOr<ScannedTree> Run();
 
  private:
   // The entries of one directory.
@@ -81,6 +85,9 @@ class Scan {
     std::uint64_t counted = 0;  // bytes of `memory_`
   };
 
+  void Work();
+  void AddWorkersLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<ScannedTree> TakeResult();
   absl::Status CheckNotStopped() const;
   absl::Status List(Node& node, Listing& listing) const;
   absl::Status CheckNoLoop(const Node& node) const;
@@ -101,6 +108,7 @@ class Scan {
 
   const LocalRoot& root_;
   bool (*const wanted_)(std::string_view);
+  const std::size_t most_others_;  // threads besides the caller's
   base::WorkingMemory& memory_;
   const std::stop_token& stop_;
   const TreePart part_;
@@ -112,7 +120,32 @@ class Scan {
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_links_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::jthread> others_ ABSL_GUARDED_BY(mutex_);
 };
+
+absl::StatusOr<ScannedTree> Scan::Run() {
+  Work();
+  std::vector<std::jthread> others;
+  {
+    // None is added any more: nothing waits, or there is an error.
+    base::MutexLock lock(&mutex_);
+    others.swap(others_);
+  }
+  for (std::jthread& other : others) other.join();
+  return TakeResult();
+}
+
+void Scan::AddWorkersLocked() {
+  const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return others_.size() + 1 - static_cast<std::size_t>(busy_);
+  };
+  try {
+    while (pending_.size() > idle() && others_.size() < most_others_)
+      others_.emplace_back([this] { Work(); });
+  } catch (const std::system_error&) {
+    // Fewer threads do the work too.
+  }
+}
 
 void Scan::Work() {
   for (;;) {
@@ -145,6 +178,7 @@ void Scan::Finish(Node* node, const absl::Status& status,
   has_links_ |= listing.has_links;
   if (status_.ok()) status_ = status;
   if (status_.ok()) status_ = AddChildrenLocked(*node, listing);
+  if (status_.ok()) AddWorkersLocked();
   changed_.NotifyAll();
 }
 
@@ -345,9 +379,7 @@ absl::StatusOr<ScannedTree> ScanTree(const LocalRoot& root,
                                      int threads, base::WorkingMemory& memory,
                                      const std::stop_token& stop,
                                      TreePart part) {
-  Scan scan(root, wanted, memory, stop, part);
-  base::RunOnThreads(threads, [&scan] { scan.Work(); });
-  return scan.TakeResult();
+  return Scan(root, wanted, threads, memory, stop, part).Run();
 }
 
 absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path) {

@@ -9,7 +9,8 @@
 namespace forebay::dataset::records {
 
 std::string RecordIndexStore::PointsPathOf(std::string_view dataset) const {
-  return absl::StrCat(files_.PathOf(dataset), ".points");
+  return files_.Check().ok() ? absl::StrCat(files_.PathOf(dataset), ".points")
+                             : "";
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexStore::Load(

@@ -39,7 +39,7 @@ class RecordIndexStore {
   absl::Status Save(std::string_view dataset, const RecordIndex& index) const;
 
   // Where the access points of its compressed files are kept. They are written
-  // before the index is.
+  // before the index is. Empty: nowhere, for the directory does not answer.
   std::string PointsPathOf(std::string_view dataset) const;
 
  private:

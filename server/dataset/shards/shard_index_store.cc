@@ -20,6 +20,7 @@ std::string ShardIndexStore::TextOf(std::string_view dataset,
 
 std::string ShardIndexStore::PointsPathOf(std::string_view dataset,
                                           const FieldChoice& fields) const {
+  if (!files_.Check().ok()) return "";
   return absl::StrCat(files_.PathOf(TextOf(dataset, fields)), ".points");
 }
 

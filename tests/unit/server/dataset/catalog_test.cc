@@ -93,8 +93,7 @@ class CatalogTest : public testing::Test {
   // By default, all changes of the test are long past.
   std::int64_t ahead_nanos_ = 3'600'000'000'000;
   std::vector<std::string> warnings_;
-  // Folders are listed, not read.
-  mutable storage::MemorySource source_;
+  mutable storage::MemorySource source_;  // folders are listed, not read
 };
 
 TEST_F(CatalogTest, LoadersShareTheIndexButNotTheRoot) {
@@ -240,6 +239,7 @@ TEST_F(CatalogTest, AReplacedFileMakesTheNextAttachScan) {
   EXPECT_EQ(scans_, 1);
   tree_.Write("data/a/1.jpg", "longer");
   catalog.MarkStale(*before);
+  catalog.FreeIdle();
   EXPECT_FALSE(IsKeptOnDisk());
   const auto after = Open(catalog);
   EXPECT_EQ(scans_, 2);

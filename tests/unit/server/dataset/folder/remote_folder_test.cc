@@ -213,6 +213,7 @@ TEST_F(RemoteFolderTest, AStaleIndexIsListedAnew) {
   EXPECT_EQ(lister_.lists, 3);
   // The stale index is not on disk, too.
   folders->MarkStale(after->version());
+  folders->RemoveStale();
   EXPECT_EQ(Open(*New())->version(), after->version());
   EXPECT_EQ(lister_.lists, 4);
 }
