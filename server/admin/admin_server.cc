@@ -31,11 +31,13 @@ class GrpcAdminServer final : public AdminServer {
       : service_(std::move(service)), server_(std::move(server)) {}
 
   ~GrpcAdminServer() override {
-    listener_.reset();
+    StopListening();
     // Calls that are still open after the grace are cancelled.
     server_->Shutdown(std::chrono::system_clock::now() + kGrace);
     server_->Wait();
   }
+
+  void StopListening() override { listener_.reset(); }
 
   absl::Status Listen(const std::string& path) {
     FOREBAY_ASSIGN_OR_RETURN(

@@ -20,6 +20,10 @@ class AdminServer {
  public:
   virtual ~AdminServer() = default;
 
+  // Accepts no more connections, and leaves the path to another daemon. Used by
+  // one thread.
+  virtual void StopListening() = 0;
+
   // Listens on `path`, and replaces a stale socket: the caller knows that no
   // other daemon listens there. The directory must be the caller's own, of mode
   // 0700; the socket gets 0600.

@@ -53,7 +53,8 @@ class AdminService final : public proto::Admin::Service {
 
   grpc::Status GetStatus(grpc::ServerContext*, const proto::GetStatusRequest*,
                          proto::DaemonStatus* response) override {
-    *response = ToProto(subjects_.daemon(), subjects_.jobs->Snapshot());
+    *response = ToProto(subjects_.daemon(), subjects_.jobs->Snapshot(),
+                        subjects_.clock->NowNanos());
     return grpc::Status::OK;
   }
 
@@ -61,7 +62,7 @@ class AdminService final : public proto::Admin::Service {
                         proto::JobList* response) override {
     const std::int64_t now = subjects_.clock->NowNanos();
     *response = ToProto(subjects_.jobs->Snapshot(), subjects_.cache(),
-                        subjects_.daemon().remote_requests);
+                        subjects_.daemon().remote_requests, now);
     response->set_taken_at_nanos(now);
     return grpc::Status::OK;
   }

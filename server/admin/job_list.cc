@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -131,6 +132,36 @@ void Fill(const ProducersInfo& in, proto::Producers* out) {
   out->set_ended(in.ended);
 }
 
+proto::PendingRequest::Kind ToProto(job::PendingRequest::Kind kind) {
+  using Kind = job::PendingRequest::Kind;
+  switch (kind) {
+    case Kind::kOpening:
+      return proto::PendingRequest::OPENING;
+    case Kind::kFetching:
+      return proto::PendingRequest::FETCHING;
+    case Kind::kReading:
+      return proto::PendingRequest::READING;
+    case Kind::kStarting:
+      return proto::PendingRequest::STARTING;
+  }
+  return proto::PendingRequest::OPENING;
+}
+
+void FillPending(
+    const job::JobSnapshot& job, std::int64_t now_nanos,
+    google::protobuf::RepeatedPtrField<proto::PendingRequest>* out) {
+  for (const job::PendingRequest& in : job.pending) {
+    proto::PendingRequest& pending = *out->Add();
+    pending.set_kind(ToProto(in.kind));
+    pending.set_job(ValidUtf8(job.name));
+    pending.set_uri(ValidUtf8(in.uri));
+    pending.set_host(ValidUtf8(in.host));
+    const std::int64_t nanos =
+        std::max<std::int64_t>(now_nanos - in.since_nanos, 0);
+    pending.set_seconds(static_cast<double>(nanos) * 1e-9);
+  }
+}
+
 void Add(const RemoteRequestsInfo& in, proto::RemoteRequests* sum) {
   sum->set_reads(sum->reads() + in.reads);
   sum->set_lists(sum->lists() + in.lists);
@@ -155,7 +186,8 @@ job::JobChange FromProto(const proto::SetJobRequest& request) {
 
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
                        const cache::Snapshot& cache,
-                       const std::vector<RemoteRequestsInfo>& requests) {
+                       const std::vector<RemoteRequestsInfo>& requests,
+                       std::int64_t now_nanos) {
   proto::JobList list;
   for (const job::JobSnapshot& in : jobs) {
     proto::Job* out = list.add_jobs();
@@ -172,12 +204,14 @@ proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
       Fill(loader, out->add_loaders());
     }
     *out->mutable_traffic() = TrafficOf(cache, in);
+    FillPending(in, now_nanos, out->mutable_pending());
   }
   return list;
 }
 
 proto::DaemonStatus ToProto(const DaemonInfo& info,
-                            const std::vector<job::JobSnapshot>& jobs) {
+                            const std::vector<job::JobSnapshot>& jobs,
+                            std::int64_t now_nanos) {
   proto::DaemonStatus status;
   status.set_version(info.version);
   status.set_protocol_version(proto::kProtocolVersion);
@@ -199,6 +233,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   std::uint32_t loaders = 0;
   for (const job::JobSnapshot& job : jobs) {
     loaders += static_cast<std::uint32_t>(job.loaders.size());
+    FillPending(job, now_nanos, status.mutable_pending());
   }
   status.set_jobs(static_cast<std::uint32_t>(jobs.size()));
   status.set_loaders(loaders);

@@ -9,13 +9,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "proto/version.h"
 #include "server/base/byte_size.h"
 #include "server/base/cgroup.h"
 #include "server/base/clock.h"
 #include "server/base/cpu_share.h"
+#include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/daemon/cache_memory.h"
+#include "server/daemon/request_figures.h"
 #include "server/daemon/scratch_memory.h"
 #include "server/pipeline/vector_target.h"
 #include "server/storage/local/local_root.h"
@@ -25,6 +28,10 @@ namespace forebay::daemon {
 namespace {
 
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+// The time that requests have to end when they are interrupted.
+constexpr std::chrono::seconds kRequestsEnd(2);
+// Threads of one scan, each of which waits for a directory.
+constexpr int kMostScanThreads = 64;
 
 std::int64_t WallClockNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -34,20 +41,6 @@ std::int64_t WallClockNanos() {
 
 // The seed of eviction's draws. It only changes which hits are missed.
 constexpr std::uint64_t kCacheSeed = 1;
-
-admin::RemoteRequestsInfo ToInfo(const storage::http::JobRequests& of) {
-  storage::http::RequestCounts all = of.gets;
-  all += of.lists;
-  all += of.others;
-  return {.job = of.job,
-          .reads = of.gets.requests,
-          .lists = of.lists.requests,
-          .others = of.others.requests,
-          .retries = all.retries,
-          .hedges = all.hedges,
-          .failures = all.failures,
-          .bytes = all.bytes};
-}
 
 admin::GpuUse UseOf(device::Device& device) {
   const device::CopyCounters counters = device.copier().counters();
@@ -149,12 +142,13 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
           base::Clock::Monotonic()),
       started_at_nanos_(base::Clock::Monotonic()->NowNanos()),
       budget_(resources.memory),
-      catalog_({.index_directory = index_directory_,
-                .scan_threads = 4 * resources.cpus,
-                .wall_clock = WallClockNanos,
-                .lister = &remote_reads_,
-                .budget = &budget_,
-                .recent_list_nanos = Nanos(config_.index().list_seconds())}),
+      catalog_(
+          {.index_directory = index_directory_,
+           .scan_threads = std::min(4 * resources.cpus, kMostScanThreads),
+           .wall_clock = WallClockNanos,
+           .lister = &remote_reads_,
+           .budget = &budget_,
+           .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.cpus, {.max_cpus = resources.max_cpus}),
       inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
       gathered_reads_(&stored_, &budget_, &read_shares_),
@@ -241,11 +235,41 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   return absl::OkStatus();
 }
 
+std::string Daemon::Leave(const std::function<void(std::string)>& step) {
+  step("requests of trainers");
+  const std::vector<std::string> hung = sessions_->Leave(kRequestsEnd);
+  step("calls of forebayctl");
+  admin_.reset();
+  if (!hung.empty())
+    return absl::StrCat("requests of trainers (", absl::StrJoin(hung, "; "),
+                        ")");
+  // Ends the producers, which workers may wait for.
+  sessions_.reset();
+  step("samples that are being made");
+  executor_.Stop();
+  step("copies to GPUs");
+  devices_.Stop();
+  step("reads of the cache on disk");
+  disk_tier_->Stop();
+  step("reads of files and objects");
+  return "";
+}
+
+std::vector<base::Fd> Daemon::Locks() const {
+  std::vector<base::Fd> locks;
+  for (const int lock : {runtime_dir_.lock(), disk_tier_->lock()}) {
+    if (lock < 0) continue;
+    auto duplicate = base::Duplicate(lock);
+    if (duplicate.ok()) locks.push_back(*std::move(duplicate));
+  }
+  return locks;
+}
+
 // Workers ask the source for more, and its readers call the workers, as do
 // copies that end: all stop first, and go last.
 Daemon::~Daemon() {
-  // Ends the producers, which workers may wait for.
   admin_.reset();
+  // Ends the producers, which workers may wait for.
   sessions_.reset();
   executor_.Stop();
   devices_.Stop();
@@ -288,6 +312,7 @@ void Daemon::Run() {
   service_manager_.Ready();
   loop_->Run();
   sessions_->StopListening();
+  admin_->StopListening();
   service_manager_.Stopping();
   spdlog::info("forebayd leaves");
 }
@@ -310,13 +335,16 @@ void Daemon::Tick() {
   devices_.Expire();
   sessions_->Tick();
   disk_tier_->Tick();
-  sessions_->RunAside([this] {
-    const std::int64_t idle = Nanos(config_.session().idle_seconds());
-    registry_->ReclaimIdle(idle);
-    devices_.CloseIdle(idle);
-    catalog_.FreeIdle();
-    local_reads_.ReleaseIdle();
-  });
+  const std::int64_t idle = Nanos(config_.session().idle_seconds());
+  // A job's process, a file system or a GPU may let its own part hang.
+  sessions_->RunAside("idle memory",
+                      [this, idle] { registry_->ReclaimIdle(idle); });
+  sessions_->RunAside("idle indexes", [this] { catalog_.FreeIdle(); });
+  sessions_->RunAside("idle file systems",
+                      [this] { local_reads_.ReleaseIdle(); });
+  if (!devices_.open().empty())
+    sessions_->RunAside("idle GPUs",
+                        [this, idle] { devices_.CloseIdle(idle); });
 }
 
 admin::DaemonInfo Daemon::Info() const {

@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_DAEMON_DAEMON_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "proto/config.pb.h"
 #include "server/admin/admin_server.h"
 #include "server/base/event_loop.h"
+#include "server/base/fd.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/cache.h"
 #include "server/cache/next_use_registry.h"
@@ -39,7 +41,8 @@ namespace forebay::daemon {
 
 // The assembly: the one place that names concrete classes and joins them. Made
 // and run on one thread; Stop may be called from any thread. Owns everything.
-// Run blocks until Stop. Errors: Create's (the memory limit, the sockets).
+// Run blocks until Stop; Leave and destruction block for what is under way,
+// perhaps for ever. Errors: Create's (the memory limit, the sockets).
 class Daemon {
  public:
   static absl::StatusOr<std::unique_ptr<Daemon>> Create(
@@ -53,6 +56,14 @@ class Daemon {
   // session.exit_when_idle_seconds.
   void Run();
   void Stop() { loop_->Stop(); }
+  // Ends the service after Run, and the work that is under way. Calls `step`
+  // with what it waits for next, each time. Returns what hangs, for people; if
+  // that is not empty, this object cannot be destroyed.
+  std::string Leave(const std::function<void(std::string)>& step);
+  // Returns further descriptors of the locks that keep other daemons out. A
+  // thread that hangs in the kernel keeps descriptors open after the end of its
+  // process, and so locks that are not given up by flock(2).
+  std::vector<base::Fd> Locks() const;
   // Whether it stopped because it cannot go on, so that another should start.
   bool failed() const { return failed_; }
 

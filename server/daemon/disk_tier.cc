@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/byte_size.h"
 #include "server/base/status.h"
-#include "server/cache/disk/volume.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::daemon {
@@ -17,11 +16,13 @@ using cache::disk::DiskCache;
 namespace {
 
 absl::StatusOr<std::unique_ptr<DiskCache>> OpenTier(
-    const proto::CacheConfig& config, const DiskCache::Deps& deps) {
+    const proto::CacheConfig& config, const DiskCache::Deps& deps,
+    Directory** used) {
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t bytes,
       base::ParseByteSize(config.disk_size(), /*total=*/0));
   FOREBAY_ASSIGN_OR_RETURN(auto directory, Directory::Lock(config.directory()));
+  *used = directory.get();
   return DiskCache::Create({.store = {.capacity = bytes}}, std::move(directory),
                            deps);
 }
@@ -32,7 +33,7 @@ DiskTier::DiskTier(const proto::CacheConfig& config,
                    const DiskCache::Deps& deps)
     : below_(deps.below) {
   if (config.directory().empty()) return;
-  auto tier = OpenTier(config, deps);
+  auto tier = OpenTier(config, deps, &directory_);
   if (!tier.ok()) {
     refusal_ =
         absl::StrCat("nothing is cached on disk: ", tier.status().message());

@@ -8,6 +8,7 @@
 #include "proto/config.pb.h"
 #include "server/cache/disk/disk_cache.h"
 #include "server/cache/disk/snapshot.h"
+#include "server/cache/disk/volume.h"
 #include "server/schedule/job_shares.h"
 #include "server/storage/byte_source.h"
 
@@ -38,6 +39,9 @@ class DiskTier {
   void Stop() {
     if (tier_ != nullptr) tier_->Stop();
   }
+  // The descriptor that the directory's lock is held by; it belongs to the
+  // tier. Returns -1 if there is no tier.
+  int lock() const { return tier_ != nullptr ? directory_->lock() : -1; }
   // Returns nullopt if there is no tier.
   std::optional<cache::disk::Snapshot> Snapshot() const;
   // Why there is no tier: a sentence. Empty: there is one, or none is wanted.
@@ -45,6 +49,7 @@ class DiskTier {
 
  private:
   storage::ByteSource* const below_;
+  cache::disk::Directory* directory_ = nullptr;  // the tier's
   std::unique_ptr<cache::disk::DiskCache> tier_;
   std::string refusal_;
 };

@@ -1,17 +1,21 @@
 // forebayd: the daemon's command line.
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
@@ -22,6 +26,7 @@
 #include "server/base/status.h"
 #include "server/daemon/config.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/exit_deadline.h"
 #include "server/daemon/heap.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/pipeline/vector_target.h"
@@ -39,6 +44,10 @@ struct Flags {
   std::string config;
   double exit_when_idle = -1;
 };
+
+// The time that the daemon waits for each part of its end. A service manager
+// that waits longer than for all of them need not kill it.
+constexpr std::chrono::seconds kLongestStep(4);
 
 // SIGTERM and SIGINT as a descriptor; blocked before any thread starts, so that
 // all inherit it.
@@ -76,6 +85,25 @@ void LogProtobuf() {
   });
 }
 
+// Destroys the daemon, or ends the process if it hangs.
+void Leave(std::unique_ptr<Daemon> daemon, int exit_status) {
+  const std::vector<base::Fd> locks = daemon->Locks();
+  ExitDeadline deadline({.let_go =
+                             [&locks] {
+                               for (const base::Fd& lock : locks)
+                                 flock(lock.get(), LOCK_UN);
+                             },
+                         .exit = [exit_status] { _exit(exit_status); }},
+                        "its trainers", kLongestStep);
+  const std::string hung =
+      daemon->Leave([&](std::string step) { deadline.Begin(std::move(step)); });
+  if (!hung.empty()) {
+    deadline.Begin(hung);
+    deadline.Expire();
+  }
+  daemon.reset();
+}
+
 absl::Status Serve(const Flags& flags) {
   proto::Config config;
   if (!flags.config.empty()) {
@@ -93,13 +121,15 @@ absl::Status Serve(const Flags& flags) {
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd signals, TerminationSignals());
   FOREBAY_ASSIGN_OR_RETURN(RuntimeDir runtime_dir,
                            RuntimeDir::Open(flags.runtime_dir));
-  FOREBAY_ASSIGN_OR_RETURN(
-      const auto daemon,
-      Daemon::Create(config, flags.config, std::move(runtime_dir)));
+  FOREBAY_ASSIGN_OR_RETURN(auto daemon, Daemon::Create(config, flags.config,
+                                                       std::move(runtime_dir)));
   FOREBAY_RETURN_IF_ERROR(daemon->StopWhenReadable(signals.get()));
   daemon->Run();
-  return daemon->failed() ? absl::InternalError("a GPU is lost to this process")
-                          : absl::OkStatus();
+  const absl::Status status =
+      daemon->failed() ? absl::InternalError("a GPU is lost to this process")
+                       : absl::OkStatus();
+  Leave(std::move(daemon), status.ok() ? EXIT_SUCCESS : EXIT_FAILURE);
+  return status;
 }
 
 int Main(int argc, char** argv) {

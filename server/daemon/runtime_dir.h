@@ -25,6 +25,9 @@ class RuntimeDir {
   std::string SessionSocket() const { return path_ + "/session.sock"; }
   std::string AdminSocket() const { return path_ + "/admin.sock"; }
 
+  // The descriptor that the lock is held by. It belongs to this object.
+  int lock() const { return lock_.get(); }
+
  private:
   RuntimeDir(std::string path, base::Fd lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}

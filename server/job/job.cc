@@ -73,6 +73,26 @@ std::vector<std::shared_ptr<Loader>> Job::Loaders() const {
   return loaders;
 }
 
+std::uint64_t Job::AddPending(PendingRequest request) {
+  base::MutexLock lock(&mutex_);
+  pending_.emplace(++last_pending_, std::move(request));
+  return last_pending_;
+}
+
+void Job::DescribePending(std::uint64_t number, std::string uri,
+                          std::string host) {
+  base::MutexLock lock(&mutex_);
+  const auto found = pending_.find(number);
+  if (found == pending_.end()) return;
+  found->second.uri = std::move(uri);
+  found->second.host = std::move(host);
+}
+
+void Job::RemovePending(std::uint64_t number) {
+  base::MutexLock lock(&mutex_);
+  pending_.erase(number);
+}
+
 std::string Job::name() const {
   base::MutexLock lock(&mutex_);
   return name_;
@@ -91,6 +111,8 @@ JobSnapshot Job::Snapshot() const {
     snapshot.max_cpus = changes_.max_cpus.value_or(snapshot.max_cpus);
     for (const auto& [pid, attachments] : attached_)
       snapshot.pids.push_back(pid);
+    for (const auto& [number, request] : pending_)
+      snapshot.pending.push_back(request);
   }
   for (const std::shared_ptr<Loader>& loader : Loaders()) {
     snapshot.loaders.push_back(loader->Snapshot());

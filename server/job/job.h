@@ -45,6 +45,12 @@ class Job {
   void AddLoader(const std::shared_ptr<Loader>& loader);
   std::vector<std::shared_ptr<Loader>> Loaders() const;
 
+  // Notes that a process waits for an answer. Returns the note's number.
+  std::uint64_t AddPending(PendingRequest request);
+  // Says more of the request of that number.
+  void DescribePending(std::uint64_t number, std::string uri, std::string host);
+  void RemovePending(std::uint64_t number);
+
   std::string name() const;
   JobSnapshot Snapshot() const;
 
@@ -65,6 +71,29 @@ class Job {
   std::map<std::uint32_t, int> attached_ ABSL_GUARDED_BY(mutex_);  // by pid
   int loaders_named_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::weak_ptr<Loader>> loaders_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t last_pending_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By number, so that the oldest comes first.
+  std::map<std::uint64_t, PendingRequest> pending_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Shows a request among those that its job waits for, as long as this object
+// lives. Thread-safe; shares the job. Never blocks; no errors.
+class PendingNote {
+ public:
+  PendingNote(std::shared_ptr<Job> job, PendingRequest request)
+      : job_(std::move(job)), number_(job_->AddPending(std::move(request))) {}
+  ~PendingNote() { job_->RemovePending(number_); }
+  PendingNote(const PendingNote&) = delete;
+  PendingNote& operator=(const PendingNote&) = delete;
+
+  // Says what the request is about, once that is known.
+  void Describe(std::string uri, std::string host) {
+    job_->DescribePending(number_, std::move(uri), std::move(host));
+  }
+
+ private:
+  const std::shared_ptr<Job> job_;
+  const std::uint64_t number_;
 };
 
 }  // namespace forebay::job

@@ -88,8 +88,10 @@ absl::Status Loader::TakeReleases() {
 }
 
 void Loader::Rest(std::int64_t idle_nanos) {
+  if (rests_.exchange(true)) return;
   origin_.stream->Rest();
   origin_.stream->Reclaim(idle_nanos);
+  rests_ = false;
 }
 
 bool Loader::HasLeases() { return origin_.stream->Holds(member_); }

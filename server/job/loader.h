@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_JOB_LOADER_H_
 #define FOREBAY_SERVER_JOB_LOADER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,7 +25,8 @@ namespace forebay::job {
 // that feeds it and perhaps other loaders.
 //
 // Thread-safe. The session that opened it owns it; the job only observes it.
-// StartEpoch blocks while slots are made; nothing else blocks. Errors: Create's
+// StartEpoch blocks while slots are made, StopEpoch and Close while an epoch
+// starts; Rest as it says; nothing else blocks. Errors: Create's
 // (no memory), StartEpoch's (see Stream::Start and IndexList::Create) and
 // TakeReleases' (a client that breaks the contract).
 class Loader {
@@ -90,7 +92,8 @@ class Loader {
   absl::Status TakeReleases();
 
   // Gives back memory that the stream does without. The slots go when no epoch
-  // has run for `idle_nanos` and none is leased.
+  // has run for `idle_nanos` and none is leased. May block for processes of the
+  // job's. Does nothing while another call does.
   void Rest(std::int64_t idle_nanos);
   // Takes the member's releases. Returns whether it still holds a batch, or can
   // still take one.
@@ -111,6 +114,7 @@ class Loader {
   const arena::MemberId member_;
 
   base::Mutex control_;  // held while an epoch starts or stops
+  std::atomic<bool> rests_ = false;
 };
 
 }  // namespace forebay::job

@@ -24,17 +24,28 @@ absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
                                                           : identity.name(),
                                   weight));
   job->AddProcess(pid);
-  return std::make_unique<Attachment>(job, &opener_,
-                                      [this, job, pid] { Detach(job, pid); });
+  return std::make_unique<Attachment>(
+      job, &opener_, [this, job, pid] { Detach(job, pid); },
+      [this, job] { End(job); });
 }
 
 void Registry::Detach(const std::shared_ptr<Job>& job, std::uint32_t pid) {
   base::MutexLock lock(&mutex_);
   if (!job->RemoveProcess(pid)) return;
-  shares_.cpus->Forget(job->id());
-  shares_.reads->Forget(job->id());
-  if (shares_.devices != nullptr) shares_.devices->Forget(job->id());
+  ForgetShares(job->id());
   jobs_.erase({job->uid(), job->key()});
+}
+
+void Registry::End(const std::shared_ptr<Job>& job) {
+  base::MutexLock lock(&mutex_);
+  const auto found = jobs_.find({job->uid(), job->key()});
+  if (found == jobs_.end() || found->second != job) ForgetShares(job->id());
+}
+
+void Registry::ForgetShares(JobId job) {
+  shares_.cpus->Forget(job);
+  shares_.reads->Forget(job);
+  if (shares_.devices != nullptr) shares_.devices->Forget(job);
 }
 
 std::vector<std::shared_ptr<Job>> Registry::Jobs() const {

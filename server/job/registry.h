@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_JOB_REGISTRY_H_
 #define FOREBAY_SERVER_JOB_REGISTRY_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,18 +31,37 @@
 
 namespace forebay::job {
 
-// One process's part in a job, for as long as this object lives. Thread-safe.
+// One process's part in a job, until it is detached or destroyed. Thread-safe.
 // The caller owns it; the opener outlives it. The Open methods block, and fail,
-// as LoaderOpener's do.
+// as LoaderOpener's do; the others do not block.
 class Attachment {
  public:
-  // Destruction calls `detach`.
+  // `detach` is called by Detach; `end` on destruction, when no call is under
+  // way any more.
   Attachment(std::shared_ptr<Job> job, LoaderOpener* opener,
-             std::function<void()> detach)
-      : job_(std::move(job)), opener_(opener), detach_(std::move(detach)) {}
-  ~Attachment() { detach_(); }
+             std::function<void()> detach, std::function<void()> end)
+      : job_(std::move(job)),
+        opener_(opener),
+        detach_(std::move(detach)),
+        end_(std::move(end)) {}
+  ~Attachment() {
+    Detach();
+    end_();
+  }
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
+
+  JobId job() const { return job_->id(); }
+
+  // Ends the process's part in the job, although calls may still be under way.
+  void Detach() {
+    if (!detached_.exchange(true)) detach_();
+  }
+
+  // Shows the request among those that the job waits for.
+  std::unique_ptr<PendingNote> Note(PendingRequest request) const {
+    return std::make_unique<PendingNote>(job_, std::move(request));
+  }
 
   absl::StatusOr<std::shared_ptr<Loader>> OpenLoader(
       proto::LoaderSpec spec, const dataset::composed::DatasetInputs& inputs,
@@ -62,6 +82,8 @@ class Attachment {
   const std::shared_ptr<Job> job_;
   LoaderOpener* const opener_;
   const std::function<void()> detach_;
+  const std::function<void()> end_;
+  std::atomic<bool> detached_ = false;
 };
 
 // All jobs of the host. A job lives as long as an attachment to it does.
@@ -95,7 +117,8 @@ class Registry final : public Introspection, public Control {
   base::MemoryBudget* budget() const { return deps_.budget; }
 
   // Gives back the slots of streams that have run no epoch for so long. May
-  // block briefly.
+  // block, for ever if a process of a job hangs. Another call then passes over
+  // that job's loader.
   void ReclaimIdle(std::int64_t idle_nanos);
 
   // Returns the bytes of all slots that exist now.
@@ -113,6 +136,9 @@ class Registry final : public Introspection, public Control {
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
+  // Forgets once more a job that ended while calls were under way for it.
+  void End(const std::shared_ptr<Job>& job);
+  void ForgetShares(JobId job);
   std::vector<std::shared_ptr<Job>> Jobs() const;
   // Returns the job with this key or, if none has it, this name, as Control
   // says.

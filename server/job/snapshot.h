@@ -37,6 +37,23 @@ struct LoaderSnapshot {
   bool running() const { return stream.running || stream.taken.ready > 0; }
 };
 
+// A request of a process that the daemon has not answered yet, and that may
+// have to wait for a file system, a host, a GPU or the process itself.
+struct PendingRequest {
+  enum class Kind {
+    kOpening,   // a loader, or a reader of single samples
+    kFetching,  // single samples
+    kReading,   // a file or an object
+    kStarting,  // an epoch
+  };
+  Kind kind = Kind::kOpening;
+  // The dataset, file or object; of Kind::kStarting the loader. For people.
+  std::string uri;
+  // The host that it waits for, "http://10.0.0.7:8080"; empty: none but this.
+  std::string host;
+  std::int64_t since_nanos = 0;  // monotonic
+};
+
 struct JobSnapshot {
   JobId id = 0;
   std::string key;
@@ -48,6 +65,7 @@ struct JobSnapshot {
   std::uint32_t uid = 0;
   std::vector<std::uint32_t> pids;
   std::vector<LoaderSnapshot> loaders;
+  std::vector<PendingRequest> pending;  // the oldest first
 };
 
 // A copy of a published slot: a proto::BatchHeader, and the data that it

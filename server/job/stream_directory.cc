@@ -58,11 +58,13 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
 
 absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
     const std::string& key, const Make& make) {
+  // Perhaps the last owner by now: its end must not hold up other loaders.
+  std::shared_ptr<stream::Stream> stream;
   base::MutexLock lock(&mutex_);
   std::erase_if(streams_,
                 [](const auto& entry) { return entry.second.expired(); });
   if (const auto found = streams_.find(key); found != streams_.end()) {
-    auto stream = found->second.lock();
+    stream = found->second.lock();
     if (stream != nullptr && !stream->HasEnded()) return stream;
   }
   auto made = make();

@@ -2,48 +2,207 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
-namespace forebay::session {
+#include "server/base/clock.h"
+#include "spdlog/spdlog.h"
 
-RequestPool::RequestPool(int threads) {
-  for (int i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] { Work(); });
-    pthread_setname_np(threads_.back().native_handle(), "forebay-request");
-  }
-}
+namespace forebay::session {
+namespace {
+
+// The thresholds: a key runs on less than this part of the free threads.
+constexpr std::size_t kPartOfKey = 8;
+constexpr std::size_t kPartOfGroup = 2;
+
+}  // namespace
 
 RequestPool::~RequestPool() {
+  TakeWaiting().clear();
   {
     base::MutexLock lock(&mutex_);
-    stopping_ = true;
-    requests_.clear();
+    while (!threads_.empty()) ended_.Wait(&mutex_);
   }
-  wake_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
+  JoinEnded();
 }
 
-void RequestPool::Run(std::function<void()> request) {
-  {
-    base::MutexLock lock(&mutex_);
-    if (stopping_) return;
-    requests_.push_back(std::move(request));
-  }
-  wake_.NotifyOne();
+void RequestPool::Run(const RequestKey& key, Request request) {
+  JoinEnded();
+  base::MutexLock lock(&mutex_);
+  if (stopping_) return;
+  AddLocked(key, std::move(request));
 }
 
-void RequestPool::Work() {
+bool RequestPool::TryRun(const RequestKey& key, Request request) {
+  JoinEnded();
+  base::MutexLock lock(&mutex_);
+  if (stopping_) return false;
+  const auto found = keys_.find(key.name);
+  if ((found != keys_.end() && !found->second.waiting.empty()) ||
+      !MayBegin(key.name, key.groups))
+    return false;
+  AddLocked(key, std::move(request));
+  return true;
+}
+
+void RequestPool::StartMissing() {
+  base::MutexLock lock(&mutex_);
+  StartThreadsLocked();
+}
+
+void RequestPool::AddLocked(const RequestKey& key, Request request) {
+  const auto [entry, is_new] = keys_.try_emplace(key.name);
+  if (is_new) entry->second.groups = key.groups;
+  if (entry->second.waiting.empty()) turns_.push_back(entry);
+  entry->second.waiting.push_back(std::move(request));
+  BeginLocked();
+}
+
+bool RequestPool::MayBegin(const std::string& name,
+                           const std::vector<std::string>& groups) const {
+  const std::size_t free = options_.max_threads - running_;
+  const auto key = keys_.find(name);
+  if (key != keys_.end() && key->second.running * kPartOfKey >= free)
+    return false;
+  for (const std::string& group : groups) {
+    const auto counted = groups_.find(group);
+    if (counted != groups_.end() && counted->second * kPartOfGroup >= free)
+      return false;
+  }
+  return free > 0;
+}
+
+void RequestPool::BeginLocked() {
+  // Each request that begins leaves fewer free threads: a key that may not
+  // begin stays so until a request ends.
+  for (std::size_t looks = turns_.size(); looks > 0; --looks) {
+    const Keys::iterator entry = turns_.front();
+    turns_.pop_front();
+    Key& key = entry->second;
+    if (!MayBegin(entry->first, key.groups)) {
+      turns_.push_back(entry);
+      continue;
+    }
+    ++running_;
+    ++key.running;
+    for (const std::string& group : key.groups) ++groups_[group];
+    begun_.push_back({entry, std::move(key.waiting.front())});
+    key.waiting.pop_front();
+    if (key.waiting.empty()) continue;
+    turns_.push_back(entry);
+    ++looks;
+  }
+  StartThreadsLocked();
+}
+
+void RequestPool::StartThreadsLocked() {
+  for (std::size_t woken = std::min(idle_, begun_.size()); woken > 0; --woken)
+    wake_.NotifyOne();
+  while (begun_.size() > idle_ && threads_.size() < options_.max_threads) {
+    const auto self = threads_.emplace(threads_.end());
+    try {
+      *self = std::thread([this, self] { Work(self); });
+    } catch (const std::system_error& error) {
+      threads_.erase(self);
+      spdlog::warn("a request waits for a thread: {}", error.what());
+      return;
+    }
+    pthread_setname_np(self->native_handle(), "forebay-request");
+    // It counts as idle until it takes its request.
+    ++idle_;
+  }
+}
+
+bool RequestPool::TakeLocked(Begun* request) {
+  while (begun_.empty()) {
+    if (stopping_ || !wake_.WaitFor(&mutex_, options_.idle)) break;
+  }
+  --idle_;
+  if (begun_.empty()) return false;
+  *request = std::move(begun_.front());
+  begun_.pop_front();
+  return true;
+}
+
+void RequestPool::RemoveLocked(const Begun& request) {
+  --running_;
+  Key& key = request.key->second;
+  for (const std::string& group : key.groups)
+    if (--groups_[group] == 0) groups_.erase(group);
+  if (--key.running == 0 && key.waiting.empty()) keys_.erase(request.key);
+}
+
+void RequestPool::Work(std::list<std::thread>::iterator self) {
   while (true) {
-    std::function<void()> request;
+    Begun request;
     {
       base::MutexLock lock(&mutex_);
-      while (requests_.empty() && !stopping_) wake_.Wait(&mutex_);
-      if (stopping_) return;
-      request = std::move(requests_.front());
-      requests_.pop_front();
+      if (!TakeLocked(&request)) {
+        ended_threads_.splice(ended_threads_.end(), threads_, self);
+        ended_.NotifyAll();
+        return;
+      }
     }
-    request();
+    request.run();
+    // To free the request may take long.
+    request.run = nullptr;
+    base::MutexLock lock(&mutex_);
+    RemoveLocked(request);
+    ++idle_;
+    BeginLocked();
+    ended_.NotifyAll();
   }
+}
+
+std::vector<RequestPool::Request> RequestPool::TakeWaiting() {
+  std::vector<Request> taken;
+  base::MutexLock lock(&mutex_);
+  stopping_ = true;
+  for (const Keys::iterator entry : turns_) {
+    for (Request& request : entry->second.waiting)
+      taken.push_back(std::move(request));
+    entry->second.waiting.clear();
+    if (entry->second.running == 0) keys_.erase(entry);
+  }
+  turns_.clear();
+  for (Begun& begun : begun_) {
+    taken.push_back(std::move(begun.run));
+    RemoveLocked(begun);
+  }
+  begun_.clear();
+  wake_.NotifyAll();
+  return taken;
+}
+
+std::vector<std::string> RequestPool::Stop(std::chrono::nanoseconds wait) {
+  TakeWaiting().clear();
+  const base::Clock& clock = *base::Clock::Monotonic();
+  const std::int64_t end = clock.NowNanos() + wait.count();
+  base::MutexLock lock(&mutex_);
+  while (running_ > 0) {
+    const std::chrono::nanoseconds left(end - clock.NowNanos());
+    if (left.count() <= 0 || !ended_.WaitFor(&mutex_, left)) break;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, key] : keys_)
+    if (key.running > 0) names.push_back(name);
+  return names;
+}
+
+std::size_t RequestPool::threads() const {
+  base::MutexLock lock(&mutex_);
+  return threads_.size();
+}
+
+void RequestPool::JoinEnded() {
+  std::list<std::thread> ended;
+  {
+    base::MutexLock lock(&mutex_);
+    ended.swap(ended_threads_);
+  }
+  for (std::thread& thread : ended) thread.join();
 }
 
 }  // namespace forebay::session

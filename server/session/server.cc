@@ -9,7 +9,9 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
@@ -20,42 +22,44 @@
 namespace forebay::session {
 namespace {
 
-// Threads of each kind; further requests of a kind wait.
-constexpr int kScanThreads = 32;
-constexpr int kRequestThreads = 4;
-constexpr int kFetchThreads = 32;
-constexpr int kDeviceThreads = 4;
 constexpr std::size_t kMaxClients = 4096;
 // The time that a client has to greet: as long as clients wait for the answer.
 constexpr std::int64_t kGreetingNanos = 10'000'000'000;
+// For the requests of a server that is destroyed without Leave.
+constexpr std::chrono::hours kForEver(24 * 365);
 
-RequestPool& Started(int threads, std::unique_ptr<RequestPool>& pool) {
-  if (pool == nullptr) pool = std::make_unique<RequestPool>(threads);
-  return *pool;
-}
-
-bool LiesOnDevice(const std::shared_ptr<job::Loader>& loader) {
-  return loader->placement().device != nullptr;
+bool AnyOnDevice(const std::vector<std::shared_ptr<job::Loader>>& loaders) {
+  return std::any_of(loaders.begin(), loaders.end(), [](const auto& loader) {
+    return loader->placement().device != nullptr;
+  });
 }
 
 }  // namespace
 
-// Only the loop's thread uses it; while `busy`, `session` and `answer` belong
-// to the thread that answers.
+// Used by the loop's thread, except for the answer.
 struct Server::Client {
   std::uint64_t id = 0;
   Peer peer;
   std::int64_t accepted_at_nanos = 0;
   base::Fd socket;
-  std::unique_ptr<Session> session;
+  // Shared with the thread that answers a request.
+  std::shared_ptr<Session> session;
   bool busy = false;     // a request is being answered
-  Reply answer;          // to that request; empty before there is one
+  bool closing = false;  // its loaders are being closed
   bool hung_up = false;  // by the client or by the daemon
-  bool gone = false;     // its process has ended, or has nothing mapped
   base::EventLoop::Watch socket_watch = 0;
   base::EventLoop::Watch pidfd_watch = 0;
   base::EventLoop::Watch lifeline_watch = 0;
   std::map<job::Loader*, base::EventLoop::Watch> release_watches;
+
+  base::Mutex mutex;
+  // To the request; nullopt before there is one.
+  std::optional<Reply> answer ABSL_GUARDED_BY(mutex);
+
+  std::optional<Reply> TakeAnswer() {
+    base::MutexLock lock(&mutex);
+    return std::exchange(answer, std::nullopt);
+  }
 };
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(
@@ -79,35 +83,38 @@ Server::Server(std::string path, base::Fd listener, base::EventLoop* loop,
       loop_(loop),
       registry_(registry),
       remote_(remote),
-      clock_(clock),
-      scans_(std::make_unique<RequestPool>(kScanThreads)),
-      requests_(std::make_unique<RequestPool>(kRequestThreads)) {}
+      clock_(clock) {}
 
-Server::~Server() {
+Server::~Server() { Leave(kForEver); }
+
+std::vector<std::string> Server::Leave(std::chrono::nanoseconds wait) {
   StopListening();
   for (const auto& [id, client] : clients_) client->session->Interrupt();
-  scans_.reset();
-  fetches_.reset();
-  device_calls_.reset();
-  requests_.reset();
+  std::vector<std::string> hung = pool_.Stop(wait);
   for (const auto& [id, client] : clients_) {
     if (client->busy && !client->hung_up) Dismiss(*client);
+    // Closing it is not enough while a thread hangs: the process keeps its
+    // descriptors until that ends.
+    if (client->socket) shutdown(client->socket.get(), SHUT_RDWR);
   }
   // The loop outlives the registry: its callbacks must not keep what the
   // clients had.
   for (const auto& [id, client] : clients_) {
     Unwatch(*client);
+    client->session->Leave();
     client->session.reset();
   }
+  clients_.clear();
+  session_count_ = 0;
+  return hung;
 }
 
 // Sends what answer there is, in the loop's place.
 void Server::Dismiss(Client& client) {
-  if (client.answer.bytes.empty()) {
-    client.answer =
-        Session::Refuse(absl::CancelledError("the daemon is shutting down"));
-  }
-  SendTo(client, client.answer).IgnoreError();
+  std::optional<Reply> answer = client.TakeAnswer();
+  if (!answer.has_value())
+    answer = Refuse(absl::CancelledError("the daemon is shutting down"));
+  SendTo(client, *answer).IgnoreError();
 }
 
 void Server::StopListening() {
@@ -139,7 +146,7 @@ void Server::Accept() {
                                " alone, not user ", peer->uid))
             : absl::ResourceExhaustedError("too many clients");
     spdlog::warn("refused a client: {}", std::string(refusal.message()));
-    Send(socket.get(), Session::Refuse(refusal).bytes, {}).IgnoreError();
+    Send(socket.get(), Refuse(refusal).bytes, {}).IgnoreError();
     return;
   }
   auto client = std::make_shared<Client>();
@@ -148,7 +155,7 @@ void Server::Accept() {
   client->accepted_at_nanos = clock_->NowNanos();
   client->socket = std::move(socket);
   client->session =
-      std::make_unique<Session>(client->id, *peer, registry_, remote_);
+      std::make_shared<Session>(client->id, *peer, registry_, remote_);
   auto watch = loop_->Add(
       client->socket.get(), EPOLLIN,
       [this, client](std::uint32_t events) { OnReadable(client, events); });
@@ -159,6 +166,7 @@ void Server::Accept() {
 }
 
 void Server::Tick() {
+  pool_.StartMissing();
   if (std::exchange(deaf_, false)) loop_->SetEvents(listener_watch_, EPOLLIN);
   // A copy: some clients go meanwhile.
   const auto clients = clients_;
@@ -179,7 +187,7 @@ void Server::HangUpIfSilent(const std::shared_ptr<Client>& client) {
       "no greeting came within ", kGreetingNanos / 1'000'000'000, " s"));
   spdlog::warn("process {}: {}", client->peer.pid,
                std::string(refusal.message()));
-  Send(client->socket.get(), Session::Refuse(refusal).bytes, {}).IgnoreError();
+  Send(client->socket.get(), Refuse(refusal).bytes, {}).IgnoreError();
   HangUp(client);
 }
 
@@ -196,55 +204,48 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
     HangUp(client);
     return;
   }
-  auto request =
-      datagram.ok() ? Request::Parse(*std::move(datagram)) : datagram.status();
-  if (!request.ok()) {
-    OnAnswered(client, Session::Refuse(request.status()));
-    return;
-  }
-  client->busy = true;
-  loop_->SetEvents(client->socket_watch, 0);
-  RequestPool& pool = PoolFor(*client->session, request->message);
-  pool.Run(
-      [this, client, asked = std::make_shared<Request>(*std::move(request))] {
-        client->answer = client->session->Handle(std::move(*asked));
-        loop_->Post([this, client] {
-          OnAnswered(client, std::exchange(client->answer, {}));
-        });
-      });
+  auto request = datagram.ok() ? Request::Parse(*datagram) : datagram.status();
+  if (request.ok()) return Answer(client, *std::move(request));
+  if (datagram.ok())
+    End(KeyOfEnd(client->session->JobName(), false), std::move(datagram->fds));
+  OnAnswered(client, Refuse(request.status()));
 }
 
-RequestPool& Server::PoolFor(const Session& session,
-                             const proto::ClientMessage& request) {
-  if (request.has_open_loader() || request.has_open_reader()) return *scans_;
-  if (request.has_fetch() || request.has_read_object())
-    return Started(kFetchThreads, fetches_);
-  // Its host maps the slots, and may stand still.
-  if (request.has_start_epoch() &&
-      session.NeedsProducers(request.start_epoch().loader_id()))
-    return *scans_;
-  if (request.has_start_epoch() &&
-      session.LiesOnDevice(request.start_epoch().loader_id()))
-    return Started(kDeviceThreads, device_calls_);
-  return *requests_;
+void Server::Answer(const std::shared_ptr<Client>& client, Request request) {
+  client->busy = true;
+  loop_->SetEvents(client->socket_watch, 0);
+  const RequestKey key = client->session->Announce(request, clock_->NowNanos());
+  pool_.Run(key,
+            [this, client, session = client->session,
+             asked = std::make_shared<Request>(std::move(request))]() mutable {
+              Reply answer = session->Handle(std::move(*asked));
+              asked = nullptr;
+              // Perhaps the last owner: the end of a session may block.
+              session = nullptr;
+              {
+                base::MutexLock lock(&client->mutex);
+                client->answer = std::move(answer);
+              }
+              loop_->Post([this, client] {
+                if (const auto reply = client->TakeAnswer())
+                  OnAnswered(client, *reply);
+              });
+            });
 }
 
 template <typename Owner>
-void Server::End(Owner owner, bool on_device) {
-  RequestPool& pool =
-      on_device ? Started(kDeviceThreads, device_calls_) : *requests_;
-  pool.Run([ended = std::move(owner)]() mutable { ended = Owner(); });
+void Server::End(const RequestKey& key, Owner owner) {
+  // A copy of the function shares the owner, so that the pool can store it.
+  pool_.Run(key, [ended = std::make_shared<Owner>(std::move(owner))]() mutable {
+    ended = nullptr;
+  });
 }
 
 void Server::OnAnswered(const std::shared_ptr<Client>& client,
                         const Reply& reply) {
   client->busy = false;
-  if (client->gone) {
-    Forget(client);
-    return;
-  }
+  if (client->session == nullptr) return;  // it has gone meanwhile
   if (client->hung_up) {
-    client->session->CloseAll();
     ForgetIfDone(client);
     return;
   }
@@ -300,7 +301,7 @@ void Server::OnReleases(const std::shared_ptr<Client>& client,
                  std::string(status.message()));
     loop_->Remove(client->release_watches[loader.get()]);
     client->release_watches[loader.get()] = 0;
-    Send(client->socket.get(), Session::Refuse(status).bytes, {}).IgnoreError();
+    Send(client->socket.get(), Refuse(status).bytes, {}).IgnoreError();
     HangUp(client);
     return;
   }
@@ -311,26 +312,45 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
   if (client->hung_up) return;
   client->hung_up = true;
   loop_->Remove(client->socket_watch);
-  client->socket.Close();
   client->session->Interrupt();
-  if (client->busy) return;
-  client->session->CloseAll();
-  ForgetIfDone(client);
+  const std::string job = client->session->JobName();
+  // Descriptors may lie in it that nobody has received.
+  shutdown(client->socket.get(), SHUT_RDWR);
+  End(KeyOfEnd(job, false), std::move(client->socket));
+  CloseAll(client);
+}
+
+void Server::CloseAll(const std::shared_ptr<Client>& client) {
+  const auto loaders = client->session->Loaders();
+  if (loaders.empty()) {
+    client->session->CloseAll();
+    ForgetIfDone(client);
+    return;
+  }
+  // To close a loader may take as long as an epoch takes that is being started.
+  client->closing = true;
+  const bool on_device = AnyOnDevice(loaders);
+  pool_.Run(KeyOfEnd(client->session->JobName(), on_device),
+            [this, client, session = client->session]() mutable {
+              session->CloseAll();
+              session = nullptr;
+              loop_->Post([this, client] {
+                client->closing = false;
+                if (client->session != nullptr) ForgetIfDone(client);
+              });
+            });
 }
 
 void Server::OnGone(const std::shared_ptr<Client>& client) {
-  // They would be reported again for as long as a request is being answered.
-  loop_->Remove(client->pidfd_watch);
-  loop_->Remove(client->lifeline_watch);
-  client->gone = true;
   client->session->Interrupt();
-  if (!client->busy) Forget(client);
+  Forget(client);
 }
 
 // Drops closed loaders that the client holds nothing of, and the client itself
-// when it has hung up and holds nothing.
+// when it has hung up and holds nothing. A request that it has left is no
+// reason to keep it.
 void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
-  if (client->busy) return;
+  if (client->closing || (client->busy && !client->hung_up)) return;
   auto dropped = client->session->DropReleased();
   const auto held = client->session->Loaders();
   for (auto watch = client->release_watches.begin();
@@ -342,21 +362,23 @@ void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
     watch = gone ? client->release_watches.erase(watch) : std::next(watch);
   }
   if (!dropped.empty()) {
-    const bool on_device =
-        std::any_of(dropped.begin(), dropped.end(), LiesOnDevice);
-    End(std::move(dropped), on_device);
+    const bool on_device = AnyOnDevice(dropped);
+    End(KeyOfEnd(client->session->JobName(), on_device), std::move(dropped));
   }
   if (client->hung_up && held.empty()) Forget(client);
 }
 
+// The request that it may have under way ends by itself, or never.
 void Server::Forget(const std::shared_ptr<Client>& client) {
   if (clients_.erase(client->id) == 0) return;
   --session_count_;
   Unwatch(*client);
-  const auto loaders = client->session->Loaders();
-  const bool on_device =
-      std::any_of(loaders.begin(), loaders.end(), LiesOnDevice);
-  End(std::shared_ptr<Session>(std::move(client->session)), on_device);
+  client->hung_up = true;
+  const std::string job = client->session->JobName();
+  Session::Holdings holdings = client->session->Leave();
+  const RequestKey key = KeyOfEnd(job, AnyOnDevice(holdings.loaders));
+  End(key, std::move(holdings));
+  End(key, std::pair(std::move(client->session), std::move(client->socket)));
 }
 
 void Server::Unwatch(Client& client) {

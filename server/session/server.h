@@ -2,10 +2,14 @@
 #define FOREBAY_SERVER_SESSION_SERVER_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,6 +17,8 @@
 #include "server/base/event_loop.h"
 #include "server/base/fd.h"
 #include "server/job/registry.h"
+#include "server/session/request.h"
+#include "server/session/request_key.h"
 #include "server/session/request_pool.h"
 #include "server/session/session.h"
 #include "server/storage/root_opener.h"
@@ -29,10 +35,12 @@ namespace forebay::session {
 // may still read what it holds. A client that does not greet in time is hung up
 // on.
 //
-// Used on the event loop's thread, and destroyed after the loop has ended;
-// requests run on threads of its own. Loop, registry, the opener of remote
-// roots and the clock outlive it. Never blocks the loop; destruction interrupts
-// scans, and waits for the other requests. Errors: Create (the socket's); a
+// Used on the event loop's thread, and after the loop has ended; requests run
+// on threads of its own. Loop, registry, the opener of remote roots and the
+// clock outlive it. Never blocks the loop. A request that hangs, with a file
+// system, a host, a GPU or a user's process, holds up requests for the same
+// alone, and is left to itself when its client goes. Destruction waits for such
+// requests, for ever if need be: see Leave. Errors: Create (the socket's); a
 // client's go to the client, CANCELLED if the daemon leaves before it has
 // answered.
 class Server {
@@ -45,14 +53,21 @@ class Server {
   // The number of sessions now. Thread-safe.
   std::uint32_t sessions() const { return session_count_; }
 
-  // Runs work that may block briefly, on the requests' threads.
-  void RunAside(std::function<void()> work) { requests_->Run(std::move(work)); }
+  // Runs work that may block on a thread for requests. Does nothing if too much
+  // work of that name hangs.
+  void RunAside(const std::string& name, std::function<void()> work) {
+    pool_.TryRun({name}, std::move(work));
+  }
 
   // Looks for what no event tells. To be called every second or so.
   void Tick();
 
   // Accepts no more clients, and leaves the path to another daemon.
   void StopListening();
+  // Hangs up on all clients, after the loop has ended. Interrupts their
+  // requests and waits for these, but no longer than `wait`. Returns the names
+  // of what still hangs; if there is any, this object cannot be destroyed.
+  std::vector<std::string> Leave(std::chrono::nanoseconds wait);
 
  private:
   struct Client;
@@ -64,23 +79,23 @@ class Server {
   void Accept();
   void HangUpIfSilent(const std::shared_ptr<Client>& client);
   void OnReadable(const std::shared_ptr<Client>& client, std::uint32_t events);
+  void Answer(const std::shared_ptr<Client>& client, Request request);
   void OnAnswered(const std::shared_ptr<Client>& client, const Reply& reply);
   static absl::Status SendTo(const Client& client, const Reply& reply);
   static void Dismiss(Client& client);
   void OnReleases(const std::shared_ptr<Client>& client,
                   const std::shared_ptr<job::Loader>& loader);
   void HangUp(const std::shared_ptr<Client>& client);
+  void CloseAll(const std::shared_ptr<Client>& client);
   void OnGone(const std::shared_ptr<Client>& client);
   void WatchWhatIsHeld(const std::shared_ptr<Client>& client);
   void ForgetIfDone(const std::shared_ptr<Client>& client);
   void Forget(const std::shared_ptr<Client>& client);
   void Unwatch(Client& client);
-  // Returns the threads that answer the request.
-  RequestPool& PoolFor(const Session& session,
-                       const proto::ClientMessage& request);
-  // Ends what has loaders, not on the loop's thread: that unmaps their slots.
+  // Ends what clients had, not on the loop's thread: to unmap slots, and to
+  // close descriptors of clients', may block.
   template <typename Owner>
-  void End(Owner owner, bool on_device);
+  void End(const RequestKey& key, Owner owner);
 
   const std::string path_;
   base::Fd listener_;
@@ -93,16 +108,7 @@ class Server {
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
   std::atomic<std::uint32_t> session_count_ = 0;
-  // Scans have threads of their own, so that no other request waits for them:
-  // they may take minutes, or hang with a file server.
-  std::unique_ptr<RequestPool> scans_;
-  std::unique_ptr<RequestPool> requests_;
-  // Fetches wait for disks, and those of one loader's many workers for each
-  // other. Null until the first fetch.
-  std::unique_ptr<RequestPool> fetches_;
-  // Calls of a GPU's driver may hang, and harm no loader on the host. Null
-  // until the first.
-  std::unique_ptr<RequestPool> device_calls_;
+  RequestPool pool_;
 };
 
 }  // namespace forebay::session

@@ -11,73 +11,65 @@
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
+#include "server/session/answer_messages.h"
 #include "server/session/dataset_description.h"
 #include "server/session/dataset_inputs.h"
-#include "server/session/message_size.h"
 #include "server/session/order_part.h"
 #include "server/session/placement_message.h"
+#include "server/session/request_key.h"
 #include "server/session/spec_memfd.h"
 
 namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 256;
-// Error texts up to these lengths fit a message, alone and with others.
-constexpr std::size_t kMaxError = kMaxMessage / 2;
-constexpr std::size_t kMaxSampleError = 2048;
-constexpr std::size_t kMaxSampleErrors = 16;
 constexpr std::size_t kMaxReaders = 64;
 constexpr char kSpec[] = "a loader's spec";
 
-void SetError(const absl::Status& status, std::size_t longest,
-              proto::Error* error) {
-  error->set_code(static_cast<std::uint32_t>(status.code()));
-  error->set_message(std::string(status.message().substr(0, longest)));
-}
-
-// Returns the spec of OpenLoader or OpenReader; takes its descriptor. Counts in
-// `memory` what is made of it until the loader or reader is open.
-template <typename Open>
-absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
-                                         std::vector<base::Fd>& fds,
-                                         base::WorkingMemory& memory) {
-  if (!request.spec_in_memfd()) return request.spec();
-  if (fds.empty())
-    return absl::InvalidArgumentError("the spec's memfd did not come");
-  const base::Fd memfd = std::move(fds.back());
-  fds.pop_back();
-  return SpecFromMemfd(memfd.get(), memory);
-}
-
-// Adds the reason to the error of a request that was interrupted.
-absl::Status Explain(const absl::Status& status) {
-  if (!absl::IsCancelled(status)) return status;
-  return absl::CancelledError(
-      absl::StrCat(status.message(), ": the daemon is shutting down"));
-}
-
 }  // namespace
 
-Reply Session::Refuse(const absl::Status& status) {
-  proto::DaemonMessage answer;
-  SetError(status, kMaxError, answer.mutable_error());
-  return {.bytes = answer.SerializeAsString(), .fds = {}, .hang_up = true};
+RequestKey Session::Announce(const Request& request, std::int64_t now_nanos) {
+  const proto::ClientMessage& message = request.message;
+  RequestSubject subject;
+  subject.job = JobName();
+  subject.place = places_.Find(message, request.fds);
+  if (const std::uint64_t id = LoaderOf(message); id != 0) {
+    auto loader = Find(id);
+    if (loader.ok()) subject.loader = *std::move(loader);
+  }
+  auto pending = PendingOf(message, subject, now_nanos);
+  {
+    base::MutexLock lock(&mutex_);
+    if (pending.has_value() && attachment_ != nullptr)
+      pending_ = attachment_->Note(*std::move(pending));
+  }
+  return KeyOf(message, subject);
 }
 
-absl::StatusOr<Request> Request::Parse(Datagram datagram) {
-  Request request;
-  request.fds = std::move(datagram.fds);
-  if (!ParsedSize(datagram.bytes, proto::ClientMessage::descriptor()).ok() ||
-      !request.message.ParseFromString(datagram.bytes) ||
-      request.message.request_id() == 0 ||
-      request.message.kind_case() == proto::ClientMessage::KIND_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "a message that is none of this protocol");
-  }
-  return request;
+std::string Session::JobName() const {
+  base::MutexLock lock(&mutex_);
+  return attachment_ == nullptr ? absl::StrCat("session ", id_)
+                                : absl::StrCat("job ", attachment_->job());
+}
+
+void Session::DescribePending(const std::optional<AwaitedPlace>& place) {
+  base::MutexLock lock(&mutex_);
+  if (pending_ != nullptr && place.has_value())
+    pending_->Describe(place->uri, place->host);
 }
 
 Reply Session::Handle(Request request) {
+  Reply reply = AnswerTo(std::move(request));
+  base::MutexLock lock(&mutex_);
+  pending_ = nullptr;
+  return reply;
+}
+
+Reply Session::AnswerTo(Request request) {
+  {
+    base::MutexLock lock(&mutex_);
+    if (hung_up_) return Refuse(ClientHungUp());
+  }
   const bool greeted = pidfd() >= 0;
   if (greeted == request.message.has_hello()) {
     return Refuse(
@@ -170,6 +162,7 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
   base::WorkingMemory memory(registry_->budget(), kSpec);
   FOREBAY_ASSIGN_OR_RETURN(proto::LoaderSpec spec,
                            SpecOf(request, fds, memory));
+  DescribePending(PlaceOf(spec.dataset(), fds));
   FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
   const auto inputs = TakeDatasetInputs(spec.dataset(), absl::MakeSpan(fds),
                                         remote_, interruption_.get_token());
@@ -192,6 +185,7 @@ absl::Status Session::OpenLoader(const proto::OpenLoader& request, Fds fds,
   opened.set_slot_bytes(loader->slot_size().host);
   if (wants_gpu) DescribePlacement(*loader, *opened.mutable_placement());
   base::MutexLock lock(&mutex_);
+  if (hung_up_) return ClientHungUp();
   opened.set_loader_id(++last_loader_);
   open_[last_loader_] = loader;
   return absl::OkStatus();
@@ -215,6 +209,8 @@ absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
   base::WorkingMemory memory(registry_->budget(), kSpec);
   FOREBAY_ASSIGN_OR_RETURN(const proto::LoaderSpec spec,
                            SpecOf(request, fds, memory));
+  auto place = PlaceOf(spec.dataset(), fds);
+  DescribePending(place);
   FOREBAY_ASSIGN_OR_RETURN(job::Attachment* const attachment, Admit());
   const std::stop_token stop = interruption_.get_token();
   const auto inputs =
@@ -232,7 +228,9 @@ absl::Status Session::OpenReader(const proto::OpenReader& request, Fds fds,
     opened.add_fields(field.name);
   AddWarnings(warnings, opened);
   base::MutexLock lock(&mutex_);
+  if (hung_up_) return ClientHungUp();
   readers_.push_back(*std::move(opening));
+  places_.AddReader(std::move(place));
   opened.set_reader_id(readers_.size());
   return absl::OkStatus();
 }
@@ -257,12 +255,7 @@ absl::Status Session::Fetch(const proto::Fetch& request,
     fetched.set_window_bytes(done->window_bytes);
     fetched_fds.push_back(std::move(done->window));
   }
-  done->failed.resize(std::min(done->failed.size(), kMaxSampleErrors));
-  for (const fetch::FailedSample& failed : done->failed) {
-    proto::FailedSample* const said = fetched.add_failed();
-    said->set_index(failed.index);
-    SetError(failed.status, kMaxSampleError, said->mutable_error());
-  }
+  AddFailed(done->failed, fetched);
   return absl::OkStatus();
 }
 
@@ -309,14 +302,7 @@ absl::Status Session::CloseLoader(std::uint64_t id,
 
 absl::Status Session::GetStats(std::uint64_t id, proto::Stats& stats) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(id));
-  const stream::StreamSnapshot snapshot = loader->Snapshot().stream;
-  stats.set_samples_delivered(snapshot.taken.samples_delivered);
-  stats.set_batches_delivered(snapshot.taken.batches_delivered);
-  stats.set_bytes_delivered(snapshot.taken.bytes_delivered);
-  stats.set_bytes_read(snapshot.made.bytes_read);
-  stats.set_samples_decoded(snapshot.made.samples_decoded);
-  stats.set_samples_substituted(snapshot.made.samples_substituted);
-  stats.set_cpu_nanos(snapshot.made.cpu_nanos);
+  FillStats(loader->Snapshot().stream, stats);
   return absl::OkStatus();
 }
 
@@ -384,11 +370,31 @@ void Session::CloseAll() {
   std::vector<std::shared_ptr<job::Loader>> open;
   {
     base::MutexLock lock(&mutex_);
+    hung_up_ = true;
     for (auto& [id, loader] : open_) open.push_back(loader);
     open_.clear();
     closed_.insert(closed_.end(), open.begin(), open.end());
   }
-  for (const std::shared_ptr<job::Loader>& loader : open) loader->StopEpoch();
+  for (const std::shared_ptr<job::Loader>& loader : open) {
+    loader->StopEpoch();
+    // So that none is started by a request that is still under way.
+    loader->Close();
+  }
+}
+
+Session::Holdings Session::Leave() {
+  Holdings holdings;
+  base::MutexLock lock(&mutex_);
+  hung_up_ = true;
+  pending_ = nullptr;
+  if (attachment_ != nullptr) attachment_->Detach();
+  holdings.loaders = std::move(closed_);
+  for (auto& [id, loader] : open_) holdings.loaders.push_back(loader);
+  closed_.clear();
+  open_.clear();
+  holdings.readers = std::move(readers_);
+  readers_.clear();
+  return holdings;
 }
 
 }  // namespace forebay::session

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -17,35 +18,22 @@
 #include "server/fetch/sample_reader.h"
 #include "server/job/loader.h"
 #include "server/job/registry.h"
+#include "server/session/awaited_place.h"
 #include "server/session/object_reads.h"
 #include "server/session/peer.h"
-#include "server/session/socket.h"
+#include "server/session/place_book.h"
+#include "server/session/request.h"
+#include "server/session/request_pool.h"
 #include "server/storage/root_opener.h"
 
 namespace forebay::session {
 
-// An answer, and the descriptors that travel with it.
-struct Reply {
-  std::string bytes;
-  std::vector<base::Fd> fds;
-  // Whether the daemon hangs up after it, for the client broke the protocol.
-  bool hang_up = false;
-};
-
-// A client's request, and the descriptors that came with it.
-struct Request {
-  proto::ClientMessage message;
-  std::vector<base::Fd> fds;
-
-  // INVALID_ARGUMENT: the datagram holds no message of the protocol.
-  static absl::StatusOr<Request> Parse(Datagram datagram);
-};
-
 // One client: answers its requests and holds its loaders.
 //
-// One thread at a time calls Handle; the rest is thread-safe. Owned by the
-// server; the registry and the opener of remote roots outlive it. Only Handle
-// blocks (scans, new slots, fetches); Interrupt ends scans and fetches. Errors
+// One thread at a time calls Handle; the rest is thread-safe. Shared by the
+// server and the thread that answers; the registry and the opener of remote
+// roots outlive it. Handle blocks (scans, new slots, fetches), and so does
+// CloseAll, for an epoch that starts; Interrupt ends scans and fetches. Errors
 // go to the client as replies.
 class Session {
  public:
@@ -53,12 +41,16 @@ class Session {
           storage::RootOpener* remote)
       : id_(id), peer_(peer), registry_(registry), remote_(remote) {}
 
+  // Shows the request among those that the job waits for, until Handle returns
+  // or the client leaves. Returns the resources that it may wait for. To be
+  // called before Handle.
+  RequestKey Announce(const Request& request, std::int64_t now_nanos);
   Reply Handle(Request request);
   // Makes scans and fetches fail with CANCELLED, now and later. To be called
   // when the client is gone, or the daemon is about to leave.
   void Interrupt() { interruption_.request_stop(); }
-  // Returns the reply to a malformed request, or to a client that may not ask.
-  static Reply Refuse(const absl::Status& status);
+  // The job of the client, as keys of requests name it.
+  std::string JobName() const;
 
   // The client's pidfd; -1 before its greeting.
   int pidfd() const;
@@ -68,26 +60,25 @@ class Session {
   // Returns the open loaders, and closed ones that the client still holds a
   // batch of.
   std::vector<std::shared_ptr<job::Loader>> Loaders() const;
-  // Whether the open loader of that number has its batches on a GPU.
-  bool LiesOnDevice(std::uint64_t loader_id) const {
-    const auto loader = Find(loader_id);
-    return loader.ok() && (*loader)->placement().device != nullptr;
-  }
-  // Whether producers have a part in the samples of the open loader of that
-  // number.
-  bool NeedsProducers(std::uint64_t loader_id) const {
-    const auto loader = Find(loader_id);
-    return loader.ok() && (*loader)->stream()->needs_producers();
-  }
   // Forgets and returns the closed loaders that the client holds nothing of.
   // Their end unmaps memory, which takes milliseconds.
   std::vector<std::shared_ptr<job::Loader>> DropReleased();
-  // Closes every loader. To be called when the client has hung up.
+  // Closes every loader, also one that is being opened. To be called when the
+  // client has hung up.
   void CloseAll();
+  // The loaders and readers of a client, whose end may block.
+  struct Holdings {
+    std::vector<std::shared_ptr<job::Loader>> loaders;
+    std::vector<std::shared_ptr<fetch::SampleReader>> readers;
+  };
+  // Ends the client's part in its job. Returns all that it held, except what a
+  // request that is under way still uses.
+  Holdings Leave();
 
  private:
   using Fds = std::vector<base::Fd>;
 
+  Reply AnswerTo(Request request);
   absl::Status Answer(const proto::ClientMessage& request, Fds fds,
                       proto::DaemonMessage& answer, Fds& answer_fds);
   absl::Status Greet(const proto::Hello& hello, Fds fds,
@@ -109,6 +100,7 @@ class Session {
   absl::Status StartProducers(const proto::StartProducers& request, Fds& fds);
   absl::Status GetSlots(const proto::GetSlots& request, Fds& slot_fds);
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
+  void DescribePending(const std::optional<AwaitedPlace>& place);
 
   const std::uint64_t id_;
   const Peer peer_;
@@ -116,11 +108,15 @@ class Session {
   storage::RootOpener* const remote_;
   std::stop_source interruption_;
   std::unique_ptr<ObjectReads> objects_;  // used by Handle's thread alone
+  PlaceBook places_;
 
   mutable base::Mutex mutex_;
   base::Fd pidfd_ ABSL_GUARDED_BY(mutex_);
   base::Fd lifeline_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<job::Attachment> attachment_ ABSL_GUARDED_BY(mutex_);
+  // Of the request that is being answered.
+  std::unique_ptr<job::PendingNote> pending_ ABSL_GUARDED_BY(mutex_);
+  bool hung_up_ ABSL_GUARDED_BY(mutex_) = false;  // no loader is added any more
   std::map<std::uint64_t, std::shared_ptr<job::Loader>> open_
       ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<job::Loader>> closed_ ABSL_GUARDED_BY(mutex_);

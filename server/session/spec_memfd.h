@@ -1,8 +1,13 @@
 #ifndef FOREBAY_SERVER_SESSION_SPEC_MEMFD_H_
 #define FOREBAY_SERVER_SESSION_SPEC_MEMFD_H_
 
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
+#include "server/base/fd.h"
 #include "server/base/working_memory.h"
 
 namespace forebay::session {
@@ -14,6 +19,21 @@ namespace forebay::session {
 // RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<proto::LoaderSpec> SpecFromMemfd(int fd,
                                                 base::WorkingMemory& memory);
+
+// Returns the spec of OpenLoader or OpenReader. Takes its memfd, the last of
+// the descriptors that came with the request, if it is in one. Counts, blocks
+// and fails as SpecFromMemfd.
+template <typename Open>
+absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
+                                         std::vector<base::Fd>& fds,
+                                         base::WorkingMemory& memory) {
+  if (!request.spec_in_memfd()) return request.spec();
+  if (fds.empty())
+    return absl::InvalidArgumentError("the spec's memfd did not come");
+  const base::Fd memfd = std::move(fds.back());
+  fds.pop_back();
+  return SpecFromMemfd(memfd.get(), memory);
+}
 
 }  // namespace forebay::session
 

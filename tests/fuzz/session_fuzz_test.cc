@@ -232,9 +232,11 @@ class Client {
 
   bool Send(std::string bytes, std::vector<Fd> fds) {
     if (bytes.size() > session::kMaxMessage) return true;
-    auto request = session::Request::Parse(
-        {.bytes = std::move(bytes), .fds = std::move(fds)});
+    session::Datagram datagram = {.bytes = std::move(bytes),
+                                  .fds = std::move(fds)};
+    auto request = session::Request::Parse(datagram);
     if (!request.ok()) return false;
+    Require(!session_.Announce(*request, 0).name.empty());
     const std::uint64_t id = request->message.request_id();
     const session::Reply reply = session_.Handle(*std::move(request));
     Require(reply.bytes.size() <= session::kMaxMessage &&

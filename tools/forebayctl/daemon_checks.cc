@@ -17,6 +17,7 @@
 #include "proto/shm_layout.h"
 #include "proto/version.h"
 #include "tools/forebayctl/host_checks.h"
+#include "tools/forebayctl/pending.h"
 #include "tools/forebayctl/units.h"
 
 namespace forebay::ctl {
@@ -29,6 +30,9 @@ constexpr std::uint64_t kEnoughLockedMemory = std::uint64_t{64} << 20;
 // Below this, an index of a large dataset may not fit.
 constexpr std::uint64_t kEnoughDisk = std::uint64_t{256} << 20;
 constexpr double kNearlyFull = 0.95;
+// Requests of jobs that wait longer are worth a note, and a warning.
+constexpr double kLongWaitSeconds = 5;
+constexpr double kHangSeconds = 60;
 
 std::string Size(std::uint64_t bytes) {
   return Bytes(static_cast<double>(bytes));
@@ -191,6 +195,25 @@ Finding CheckIndexDirectory(const std::string& directory) {
                        " left.")};
 }
 
+// Says what jobs have waited for so long that something may hang.
+void CheckPending(const proto::DaemonStatus& status,
+                  std::vector<Finding>* findings) {
+  for (const proto::PendingRequest& request : status.pending()) {
+    if (request.seconds() < kLongWaitSeconds) continue;
+    // To index a large folder may take minutes.
+    const bool is_index = request.kind() == proto::PendingRequest::OPENING &&
+                          request.host().empty();
+    const bool hangs = !is_index && request.seconds() >= kHangSeconds;
+    findings->push_back(
+        {hangs ? Level::kProblem : Level::kNote, "waiting",
+         absl::StrCat(
+             "Job ", request.job(), ": ", DescribePending(request),
+             is_index ? ": the folder is large, or its file system does not "
+                        "answer."
+                      : ": what it waits for does not answer, or is slow.")});
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> CheckDaemon(const proto::DaemonStatus& status,
@@ -206,6 +229,7 @@ std::vector<Finding> CheckDaemon(const proto::DaemonStatus& status,
         CheckLockedMemory(status)}) {
     if (finding.has_value()) findings.push_back(*finding);
   }
+  CheckPending(status, &findings);
   for (const std::string& warning : status.warnings()) {
     findings.push_back({Level::kProblem, "warning", warning});
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "tools/forebayctl/pending.h"
 #include "tools/forebayctl/sharing.h"
 #include "tools/forebayctl/show.h"
 #include "tools/forebayctl/text_table.h"
@@ -84,7 +85,7 @@ void Print(const proto::JobList& list) {
                     "",
                     "",
                     "",
-                    "",
+                    PendingState(job.pending()),
                     "",
                     "",
                     "",
@@ -125,6 +126,9 @@ void Print(const proto::JobList& list) {
     }
   }
   std::cout << table.Format(TerminalWidth());
+  PendingRequests pending;
+  for (const proto::Job& job : list.jobs()) pending.MergeFrom(job.pending());
+  std::cout << PendingLines(pending);
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ std::vector<JobRates> RatesBetween(const proto::JobList& before,
   for (const proto::Job& job : after.jobs()) {
     JobRates& rates = all.emplace_back();
     rates.name = job.name();
+    rates.pending = job.pending();
     if (const proto::Loader* const furthest = FurthestBehind(job))
       rates.sharing = Sharing(*furthest);
     if (seconds > 0) {

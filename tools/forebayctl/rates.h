@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "proto/admin.pb.h"
+#include "tools/forebayctl/pending.h"
 
 namespace forebay::ctl {
 
@@ -29,6 +30,7 @@ struct JobRates {
   std::uint32_t slots_ready = 0;          // at the later list
   std::uint32_t slots = 0;
   bool running = false;
+  PendingRequests pending;  // at the later list
   // Of its loader that is the furthest behind at the later list, in words.
   std::string sharing = "-";
 };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tools/forebayctl/pending.h"
 #include "tools/forebayctl/show.h"
 #include "tools/forebayctl/text_table.h"
 #include "tools/forebayctl/units.h"
@@ -109,6 +110,11 @@ void Print(const proto::DaemonStatus& status) {
   for (const proto::Gpu& gpu : status.gpus().devices()) {
     if (gpu.has_use())
       AddLine(absl::StrCat("GPU ", gpu.ordinal()), Describe(gpu.use()));
+  }
+  for (const proto::PendingRequest& request : status.pending()) {
+    if (IsWorthShowing(request))
+      AddLine("waiting", absl::StrCat("job ", request.job(), ": ",
+                                      DescribePending(request)));
   }
   for (const std::string& warning : status.warnings()) {
     AddLine("warning", warning);

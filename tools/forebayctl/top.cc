@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/observe.h"
+#include "tools/forebayctl/pending.h"
 #include "tools/forebayctl/rates.h"
 #include "tools/forebayctl/terminal.h"
 #include "tools/forebayctl/text_table.h"
@@ -24,6 +25,14 @@
 
 namespace forebay::ctl {
 namespace {
+
+// How much of the time the trainer waits; why there is no epoch, if none is
+// under way.
+std::string StateOf(const JobRates& job) {
+  if (job.running) return Percent(job.trainer_wait);
+  const std::string pending = PendingState(job.pending);
+  return pending.empty() ? "idle" : pending;
+}
 
 std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   const bool on_gpu =
@@ -62,14 +71,18 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
         Megabytes(job.bytes_delivered_per_second),
         absl::StrFormat("%.2f", job.cpu_cores),
         absl::StrCat(job.slots_ready, "/", job.slots),
-        job.running ? Percent(job.trainer_wait) : "idle",
+        StateOf(job),
         job.sharing};
     if (on_gpu)
       cells.insert(cells.begin() + kAfterDelivered,
                    job.on_gpu ? Megabytes(job.gpu_bytes_per_second) : "-");
     table.AddRow(std::move(cells));
   }
-  return rates.empty() ? "no jobs\n" : table.Format(width);
+  if (rates.empty()) return "no jobs\n";
+  std::string text = table.Format(width);
+  PendingRequests pending;
+  for (const JobRates& job : rates) pending.MergeFrom(job.pending);
+  return text + PendingLines(pending);
 }
 
 std::string FormatHead(const proto::DaemonStatus& status) {
@@ -108,6 +121,16 @@ void PrintJson(const std::vector<JobRates>& rates) {
     fields["slots"].set_number_value(job.slots);
     fields["sharing"].set_string_value(job.sharing);
     fields["trainer_wait"].set_number_value(job.trainer_wait);
+    auto& pending = *fields["pending"].mutable_list_value();
+    for (const proto::PendingRequest& request : job.pending) {
+      auto& entry =
+          *pending.add_values()->mutable_struct_value()->mutable_fields();
+      entry["kind"].set_string_value(
+          proto::PendingRequest::Kind_Name(request.kind()));
+      entry["uri"].set_string_value(request.uri());
+      entry["host"].set_string_value(request.host());
+      entry["seconds"].set_number_value(request.seconds());
+    }
   }
   std::cout << ToJson(answer);
 }

@@ -62,6 +62,9 @@ class Directory final : public Volume {
                  off_t offset) override;
   int Sync(int fd) override;
 
+  // The descriptor that the lock is held by. It belongs to this object.
+  int lock() const { return lock_.get(); }
+
  private:
   Directory(base::Fd directory, base::Fd lock)
       : directory_(std::move(directory)), lock_(std::move(lock)) {}

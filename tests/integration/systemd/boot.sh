@@ -50,7 +50,7 @@ mkdir -p "$root"/{photos,result,host}
 cp -r "$photos/." "$root/photos/"
 chmod -R a+rX "$root/photos"
 mount --bind "$result" "$root/result"
-cp "$here/guest.py" "$root/guest.py"
+cp "$here/guest.py" "$here"/../../faults/{hung_mount,fuse_server}.py "$root/"
 
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
@@ -66,7 +66,7 @@ for folder in run tmp dev; do mount -t tmpfs tmpfs "$root/$folder"; done
 mkdir "$root"/dev/{pts,shm}
 mount -t devpts devpts "$root/dev/pts"
 mount -t tmpfs tmpfs "$root/dev/shm"
-for device in null zero full random urandom tty; do
+for device in null zero full random urandom tty fuse; do
   [[ -e "/dev/$device" ]] || continue
   touch "$root/dev/$device"
   mount --bind "/dev/$device" "$root/dev/$device"

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import time
 
+import hung_mount
+
 UNIT, USER, OTHER_USER = "forebayd@daemon", "daemon", "nobody"
 WATCHDOG_SECONDS = 2
 PATIENCE_SECONDS = 30
@@ -19,6 +21,11 @@ loader = forebay.DataLoader(
     "/photos", batch_size=8, framework="numpy", autostart=False,
     transform=T.Compose([T.RandomResizedCrop(64), T.ToImage()]))
 print(sum(len(batch.label) for batch in loader))
+"""
+
+HUNG_TRAINER = """
+import forebay
+forebay.open("/hung/file", autostart=False)
 """
 
 # Gives a command a scope, as a trainer does in a login session that limits its
@@ -104,6 +111,32 @@ def train():
     return as_user("/usr/bin/python3", "-c", TRAINER)
 
 
+def restart_with_hung_thread():
+    """Restarts the unit while a thread of the daemon waits for a file system
+    that does not answer. Returns what came of it, or why it was not tried."""
+    if hung_mount.missing():
+        return {"skipped": hung_mount.missing()}
+    source = pathlib.Path("/source")
+    source.mkdir(exist_ok=True)
+    (source / "file").write_text("content")
+    with hung_mount.HungMount(source, "/hung") as mount:
+        # A client opens the folder alone.
+        mount.stop("open", "read")
+        trainer = subprocess.Popen(["runuser", "-u", USER, "--",
+                                    "/usr/bin/python3", "-c", HUNG_TRAINER])
+        mount.await_held()
+        pid = main_pid()
+        begun = time.monotonic()
+        restart = run("systemctl", "restart", UNIT)
+        seconds = time.monotonic() - begun
+        trainer.terminate()
+        trainer.wait()
+        return {"restart": restart, "seconds": seconds,
+                "is_another": main_pid() not in (0, pid),
+                "still_there": os.path.exists(f"/proc/{pid}"),
+                "trained": train()}
+
+
 def doctor():
     return as_user("forebayctl", "doctor", "--json")
 
@@ -154,6 +187,8 @@ def main():
     pid = main_pid()
     os.kill(pid, signal.SIGSTOP)
     found["back_after_hang"] = await_restart(pid)
+
+    found["hung"] = restart_with_hung_thread()
 
     found["stop"] = run("systemctl", "stop", UNIT)
     found["stopped"] = properties("ActiveState", "Result")

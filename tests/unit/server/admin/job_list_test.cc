@@ -135,6 +135,28 @@ TEST(JobListTest, StatusCountsJobsAndLoaders) {
   EXPECT_EQ(status.warnings(0), "The index is kept in memory.");
 }
 
+TEST(JobListTest, PendingRequestsAreInBothLists) {
+  job::JobSnapshot job = ResnetJob();
+  job.pending = {{.kind = job::PendingRequest::Kind::kFetching,
+                  .uri = "http://host/\xFF",
+                  .host = "http://host",
+                  .since_nanos = 1'000'000'000},
+                 {.uri = "/data", .since_nanos = 9'000'000'000}};
+  constexpr std::int64_t kNow = 5'500'000'000;
+  const proto::JobList list = ToProto({job}, {}, {}, kNow);
+  const proto::DaemonStatus status = ToProto(DaemonInfo(), {job}, kNow);
+  for (const auto& pending : {list.jobs(0).pending(), status.pending()}) {
+    ASSERT_EQ(pending.size(), 2);
+    EXPECT_EQ(pending[0].kind(), proto::PendingRequest::FETCHING);
+    EXPECT_EQ(pending[0].job(), "resnet");
+    EXPECT_EQ(pending[0].uri(), "http://host/?");
+    EXPECT_EQ(pending[0].host(), "http://host");
+    EXPECT_EQ(pending[0].seconds(), 4.5);
+    EXPECT_EQ(pending[1].kind(), proto::PendingRequest::OPENING);
+    EXPECT_EQ(pending[1].seconds(), 0) << "it came after the snapshot";
+  }
+}
+
 TEST(JobListTest, StatusHasTheGpus) {
   DaemonInfo info;
   info.gpus = cuda::FakeDriver(3).inventory();

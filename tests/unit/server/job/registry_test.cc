@@ -152,5 +152,41 @@ TEST_F(RegistryTest, AnEndedJobIsForgotten) {
   EXPECT_EQ(WeightOf("k1"), 1);
 }
 
+// A call for it may hang.
+TEST_F(RegistryTest, AJobEndsWhenItsProcessIsDetached) {
+  auto attachment = Attach("k1", "resnet");
+  const schedule::Flow flow = reads_.told.begin()->first;
+  attachment->Detach();
+  EXPECT_TRUE(registry_.Snapshot().empty());
+  EXPECT_TRUE(reads_.told[flow].forgotten);
+  // The call may have been charged to it since.
+  reads_.told[flow].forgotten = false;
+  const auto successor = Attach("k1", "resnet");
+  EXPECT_NE(successor->job(), flow);
+  attachment.reset();
+  EXPECT_TRUE(reads_.told[flow].forgotten);
+  EXPECT_FALSE(reads_.told[successor->job()].forgotten);
+  EXPECT_EQ(registry_.Snapshot().size(), 1);
+}
+
+TEST_F(RegistryTest, PendingRequestsAreShownUntilTheirNotesEnd) {
+  const auto attachment = Attach("k1", "resnet");
+  using Kind = PendingRequest::Kind;
+  auto first = attachment->Note({.kind = Kind::kOpening, .uri = "/data"});
+  const auto second = attachment->Note(
+      {.kind = Kind::kReading, .uri = "/file", .since_nanos = 3});
+  first->Describe("http://host/data", "http://host");
+  std::vector<PendingRequest> pending = registry_.Snapshot().at(0).pending;
+  ASSERT_EQ(pending.size(), 2);
+  EXPECT_EQ(pending[0].uri, "http://host/data");
+  EXPECT_EQ(pending[0].host, "http://host");
+  EXPECT_EQ(pending[1].uri, "/file");
+  EXPECT_EQ(pending[1].since_nanos, 3);
+  first.reset();
+  pending = registry_.Snapshot().at(0).pending;
+  ASSERT_EQ(pending.size(), 1);
+  EXPECT_EQ(pending[0].kind, Kind::kReading);
+}
+
 }  // namespace
 }  // namespace forebay::job

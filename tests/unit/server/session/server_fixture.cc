@@ -70,7 +70,7 @@ void ServerTest::TearDown() {
   start_gate_.Open();
   if (server_ != nullptr) {
     loop_->Stop();
-    running_.join();
+    if (running_.joinable()) running_.join();
     server_.reset();
   }
   std::filesystem::remove_all(directory_);

@@ -244,6 +244,27 @@ TEST_F(ForebayctlTest, JobsAndQueues) {
   EXPECT_EQ(Run("jobs").out, "no jobs\n");
 }
 
+TEST_F(ForebayctlTest, WhatAJobWaitsForIsShown) {
+  job::JobSnapshot job = admin::ResnetJob();
+  job.loaders.clear();
+  job.pending = {{.uri = "http://10.0.0.7:8080/train",
+                  .host = "http://10.0.0.7:8080",
+                  .since_nanos = base::Clock::Monotonic()->NowNanos()}};
+  jobs_.SetJobs({job});
+  StartDaemon();
+  const std::string sentence = "opening, waits for http://10.0.0.7:8080 for ";
+  for (const std::string verb : {"jobs", "top --interval 0.1", "status"}) {
+    const std::string out = Run(verb).out;
+    EXPECT_NE(out.find("resnet: " + sentence), std::string::npos) << out;
+    EXPECT_EQ(out.find("idle"), std::string::npos) << out;
+  }
+  for (const std::string verb : {"jobs", "top --interval 0.1", "status"}) {
+    const std::string out = Run("--json " + verb).out;
+    EXPECT_NE(out.find("\"OPENING\""), std::string::npos) << out;
+    EXPECT_NE(out.find("\"http://10.0.0.7:8080/train\""), std::string::npos);
+  }
+}
+
 TEST_F(ForebayctlTest, Cache) {
   StartDaemon();
   EXPECT_EQ(Run("cache").out,

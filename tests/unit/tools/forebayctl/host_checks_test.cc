@@ -107,6 +107,26 @@ TEST_F(HostChecksTest, TheDaemonsWarningsAreProblems) {
   EXPECT_EQ(Find("warning").sentence, "The disk is full.");
 }
 
+TEST_F(HostChecksTest, WhatJobsWaitForIsSaid) {
+  proto::PendingRequest& request = *status_.add_pending();
+  request.set_job("resnet");
+  request.set_uri("/mnt/train");
+  request.set_seconds(4);
+  EXPECT_EQ(Find("waiting").sentence, "nothing");
+  request.set_seconds(90);
+  EXPECT_EQ(Find("waiting").level, Finding::Level::kNote);
+  EXPECT_EQ(Find("waiting").sentence,
+            "Job resnet: opening /mnt/train for 1 min 30 s: the folder is "
+            "large, or its file system does not answer.");
+  request.set_host("http://10.0.0.7:8080");
+  EXPECT_EQ(Find("waiting").level, Finding::Level::kProblem);
+  request.set_seconds(12);
+  EXPECT_EQ(Find("waiting").level, Finding::Level::kNote);
+  EXPECT_EQ(Find("waiting").sentence,
+            "Job resnet: opening, waits for http://10.0.0.7:8080 for 12 s: "
+            "what it waits for does not answer, or is slow.");
+}
+
 TEST_F(HostChecksTest, WhatReadsLocalFilesIsSaid) {
   EXPECT_TRUE(CheckStorage(status_).empty()) << "an older daemon";
   proto::LocalReads& reads = *status_.mutable_local_reads();

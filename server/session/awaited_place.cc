@@ -1,0 +1,109 @@
+#include "server/session/awaited_place.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "server/storage/root_opener.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forebay::session {
+namespace {
+
+// Bytes of a text that is kept as it is.
+constexpr std::size_t kMostKept = 512;
+// Bytes of a descriptor's entry in /proc, of which the number is near the
+// front.
+constexpr std::size_t kEntryBytes = 256;
+
+absl::string_view Text(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// Ends a long text by a digest of the whole.
+std::string Bounded(std::string_view text) {
+  if (text.size() <= kMostKept) return std::string(text);
+  return absl::StrCat(Text(text.substr(0, kMostKept)), "...",
+                      absl::Hex(XXH3_64bits(text.data(), text.size())));
+}
+
+// Returns the number of the mount that a descriptor lies on, as text; empty:
+// unknown. The kernel answers from its own tables. It never asks the file
+// system, which may hang.
+std::string MountNumber(int descriptor) {
+  const std::string path = absl::StrCat("/proc/self/fdinfo/", descriptor);
+  const base::Fd entry(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char bytes[kEntryBytes];
+  const ssize_t size = read(entry.get(), bytes, sizeof(bytes));
+  if (size <= 0) return "";
+  const std::string_view text(bytes, static_cast<std::size_t>(size));
+  constexpr std::string_view kName = "mnt_id:";
+  const std::size_t name = text.find(kName);
+  if (name == text.npos) return "";
+  const std::string_view rest = text.substr(name + kName.size());
+  const std::size_t begin =
+      std::min(rest.find_first_not_of(" \t"), rest.size());
+  const std::string_view number = rest.substr(begin);
+  return std::string(number.substr(0, number.find_first_not_of("0123456789")));
+}
+
+}  // namespace
+
+std::string HostOf(std::string_view url) {
+  constexpr std::string_view kSeparator = "://";
+  const std::size_t scheme = std::min(url.find(kSeparator), url.size());
+  const std::size_t begin = std::min(scheme + kSeparator.size(), url.size());
+  std::string_view authority = url.substr(begin);
+  authority = authority.substr(0, authority.find_first_of("/?#"));
+  // A password may have this character, too.
+  const std::size_t user = authority.rfind('@');
+  if (user != authority.npos) authority.remove_prefix(user + 1);
+  std::string host = absl::StrCat(Text(url.substr(0, begin)), Text(authority));
+  absl::AsciiStrToLower(&host);
+  return Bounded(host);
+}
+
+AwaitedPlace PlaceOf(std::string_view uri, int directory) {
+  AwaitedPlace place;
+  place.uri = Bounded(uri);
+  if (directory < 0 && storage::IsRemoteUri(uri)) {
+    place.host = HostOf(uri);
+    place.group = place.host;
+    return place;
+  }
+  constexpr std::string_view kFile = "file://";
+  if (place.uri.starts_with(kFile)) place.uri.erase(0, kFile.size());
+  const std::string mount = MountNumber(directory);
+  place.group = mount.empty() ? place.uri : absl::StrCat("mount ", mount);
+  return place;
+}
+
+std::optional<AwaitedPlace> PlaceOf(const proto::DatasetSpec& spec,
+                                    absl::Span<const base::Fd> fds) {
+  switch (spec.format()) {
+    case proto::DatasetSpec::ARRAYS:
+    case proto::DatasetSpec::PRODUCED:
+      return std::nullopt;
+    case proto::DatasetSpec::SUBSET:
+    case proto::DatasetSpec::CONCATENATION:
+      break;
+    default:
+      return PlaceOf(spec.uri(), fds.empty() ? -1 : fds[0].get());
+  }
+  for (const proto::DatasetSpec& part : spec.parts()) {
+    const std::size_t own =
+        std::min<std::size_t>(part.descriptors(), fds.size());
+    auto place = PlaceOf(part, fds.first(own));
+    if (place.has_value()) return place;
+    fds.remove_prefix(own);
+  }
+  return std::nullopt;
+}
+
+}  // namespace forebay::session

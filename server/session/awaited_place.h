@@ -1,0 +1,41 @@
+#ifndef FOREBAY_SERVER_SESSION_AWAITED_PLACE_H_
+#define FOREBAY_SERVER_SESSION_AWAITED_PLACE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "proto/job.pb.h"
+#include "server/base/fd.h"
+
+namespace forebay::session {
+
+// A place that a request reads from, and may have to wait for. All texts are
+// bounded, because clients write them.
+struct AwaitedPlace {
+  std::string uri;   // as the client names it
+  std::string host;  // "http://10.0.0.7:8080"; empty: on a mount of this host
+  // The same for all requests that wait for one host, or for one mount.
+  std::string group;
+};
+
+// All functions are thread-safe and make no call that a file system or a host
+// can delay. No errors: the place of what is malformed is what it says.
+
+// Returns the place of `uri`. `directory` is the descriptor that came with it,
+// or -1.
+AwaitedPlace PlaceOf(std::string_view uri, int directory);
+
+// Returns the first place of a dataset, whose descriptors are `fds`; nullopt if
+// it lies in memory or in the client's processes.
+std::optional<AwaitedPlace> PlaceOf(const proto::DatasetSpec& spec,
+                                    absl::Span<const base::Fd> fds);
+
+// Returns scheme, host and port of a URL, in lower case and without a user's
+// name: "https://example.org:8443" of "https://me:pw@Example.org:8443/a?b".
+std::string HostOf(std::string_view url);
+
+}  // namespace forebay::session
+
+#endif  // FOREBAY_SERVER_SESSION_AWAITED_PLACE_H_

@@ -1,0 +1,56 @@
+#include "server/session/place_book.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace forebay::session {
+namespace {
+
+constexpr std::size_t kMostRoots = 16;
+
+// Returns nullopt if the spec came in a memfd, which only its reader maps.
+template <typename Open>
+std::optional<AwaitedPlace> PlaceOfSpec(const Open& request,
+                                        absl::Span<const base::Fd> fds) {
+  if (request.spec_in_memfd()) return std::nullopt;
+  return PlaceOf(request.spec().dataset(), fds);
+}
+
+}  // namespace
+
+std::optional<AwaitedPlace> PlaceBook::Find(const proto::ClientMessage& request,
+                                            absl::Span<const base::Fd> fds) {
+  if (request.has_open_loader()) return PlaceOfSpec(request.open_loader(), fds);
+  if (request.has_open_reader()) return PlaceOfSpec(request.open_reader(), fds);
+  if (request.has_read_object())
+    return PlaceOfRoot(request.read_object().root(),
+                       fds.empty() ? -1 : fds[0].get());
+  if (!request.has_fetch()) return std::nullopt;
+  const std::uint64_t reader = request.fetch().reader_id();
+  base::MutexLock lock(&mutex_);
+  if (reader < 1 || reader > readers_.size()) return std::nullopt;
+  return readers_[reader - 1];
+}
+
+void PlaceBook::AddReader(std::optional<AwaitedPlace> place) {
+  base::MutexLock lock(&mutex_);
+  readers_.push_back(std::move(place));
+}
+
+// A client that names one folder by two paths, or two by one, is served all the
+// same.
+AwaitedPlace PlaceBook::PlaceOfRoot(const std::string& uri, int directory) {
+  base::MutexLock lock(&mutex_);
+  const auto known =
+      std::find_if(roots_.begin(), roots_.end(),
+                   [&](const auto& root) { return root.first == uri; });
+  if (known != roots_.end()) return known->second;
+  AwaitedPlace place = PlaceOf(uri, directory);
+  if (roots_.size() == kMostRoots) roots_.pop_back();
+  roots_.emplace_front(uri, place);
+  return place;
+}
+
+}  // namespace forebay::session

@@ -1,0 +1,95 @@
+#include "server/session/request_key.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace forebay::session {
+namespace {
+
+constexpr char kGpus[] = "GPUs";
+
+std::optional<job::PendingRequest::Kind> KindOf(
+    const proto::ClientMessage& request) {
+  using Kind = job::PendingRequest::Kind;
+  switch (request.kind_case()) {
+    case proto::ClientMessage::kOpenLoader:
+    case proto::ClientMessage::kOpenReader:
+      return Kind::kOpening;
+    case proto::ClientMessage::kFetch:
+      return Kind::kFetching;
+    case proto::ClientMessage::kReadObject:
+      return Kind::kReading;
+    case proto::ClientMessage::kStartEpoch:
+      return Kind::kStarting;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::uint64_t LoaderOf(const proto::ClientMessage& request) {
+  switch (request.kind_case()) {
+    case proto::ClientMessage::kStartEpoch:
+      return request.start_epoch().loader_id();
+    case proto::ClientMessage::kStopEpoch:
+      return request.stop_epoch().loader_id();
+    case proto::ClientMessage::kCloseLoader:
+      return request.close_loader().loader_id();
+    case proto::ClientMessage::kStartProducers:
+      return request.start_producers().loader_id();
+    default:
+      return 0;
+  }
+}
+
+RequestKey KeyOf(const proto::ClientMessage& request,
+                 const RequestSubject& subject) {
+  if (request.has_hello()) return {subject.job, {"greetings"}};
+  if (subject.loader != nullptr) {
+    if (subject.loader->stream()->needs_producers())
+      return {absl::StrCat(subject.job, ": workers"), {subject.job}};
+    if (subject.loader->placement().device != nullptr)
+      return {absl::StrCat(subject.job, ": GPU"), {kGpus, subject.job}};
+  }
+  RequestKey key = {subject.job};
+  if (subject.place.has_value()) {
+    const AwaitedPlace& place = *subject.place;
+    key = {absl::StrCat(subject.job, ": ",
+                        place.host.empty() ? place.uri : place.host),
+           {place.group, subject.job}};
+  } else if (request.has_open_loader() || request.has_open_reader()) {
+    key = {absl::StrCat(subject.job, ": opening"), {subject.job}};
+  }
+  if (request.has_open_loader() &&
+      request.open_loader().spec().has_placement()) {
+    key.name += " on a GPU";
+    key.groups.emplace_back(kGpus);
+  }
+  return key;
+}
+
+std::optional<job::PendingRequest> PendingOf(
+    const proto::ClientMessage& request, const RequestSubject& subject,
+    std::int64_t now_nanos) {
+  const auto kind = KindOf(request);
+  if (!kind.has_value()) return std::nullopt;
+  job::PendingRequest pending;
+  pending.kind = *kind;
+  pending.since_nanos = now_nanos;
+  if (subject.loader != nullptr) pending.uri = subject.loader->dataset().uri();
+  if (!subject.place.has_value()) return pending;
+  pending.uri = subject.place->uri;
+  pending.host = subject.place->host;
+  if (request.has_read_object())
+    absl::StrAppend(&pending.uri, pending.uri.ends_with('/') ? "" : "/",
+                    request.read_object().name().substr(0, 512));
+  return pending;
+}
+
+RequestKey KeyOfEnd(const std::string& job, bool on_device) {
+  RequestKey key = {absl::StrCat(job, on_device ? ": end on a GPU" : ": end")};
+  if (on_device) key.groups.emplace_back(kGpus);
+  return key;
+}
+
+}  // namespace forebay::session
