@@ -65,9 +65,11 @@ class Nowhere final : public forebay::storage::RootOpener {
 // The daemon's parts that a session needs; they live as long as the process.
 struct Daemon {
   Daemon() {
-    workspaces.push_back(std::make_unique<forebay::pipeline::Workspace>(
-        forebay::pipeline::WorkspaceLimits{.max_pixels = 1 << 20,
-                                           .scratch_bytes = 1 << 24}));
+    for (int i = 0; i < executor.workers(); ++i) {
+      workspaces.push_back(std::make_unique<forebay::pipeline::Workspace>(
+          forebay::pipeline::WorkspaceLimits{.max_pixels = 1 << 20,
+                                             .scratch_bytes = 1 << 24}));
+    }
   }
 
   const std::string folder = forebay::fuzz::MakeSmallDatasets();

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -139,45 +139,33 @@ TEST_F(LongTasksTest, ATaskThatSaysThatItMayBeLongIs) {
   EXPECT_FALSE(second.has_started());
 }
 
-// Both have more work than there are CPUs for.
-TEST_F(LongTasksTest, JobsOfLongAndOfShortTasksShareByWeight) {
-  for (const double weight : {1.0, 3.0}) {
-    struct Service {
-      std::mutex mutex;
-      double nanos[2] = {};
-      double most_apart = 0;
-      std::latch done{100 + 1000};
-    } service;
-    const auto serve = [&](int flow, std::int64_t nanos) {
-      cpu_.Advance(nanos);
-      std::this_thread::yield();
-      const std::lock_guard lock(service.mutex);
-      service.nanos[flow] += static_cast<double>(nanos);
-      // Afterwards one of them has no more work.
-      if (service.nanos[0] < 900.0 * kMilli &&
-          service.nanos[1] < 900.0 * kMilli)
-        service.most_apart =
-            std::max(service.most_apart,
-                     std::abs(service.nanos[1] / weight - service.nanos[0]));
-      service.done.count_down();
-    };
-    ThreadPoolExecutor executor(2, options());
-    executor.SetWeight(1, weight);
-    {
-      HeldTask gates[] = {{executor, 7, kShortOne},
-                          {executor, 7, kShortOne},
-                          {executor, 7, kLongOne},
-                          {executor, 7, kLongOne}};
-      for (HeldTask& gate : gates) gate.AwaitStart();
-      for (int i = 0; i < 100; ++i)
-        executor.Submit(1, kLongOne, [&](int) { serve(1, 10 * kMilli); });
-      for (int i = 0; i < 1000; ++i)
-        executor.Submit(0, kShortOne, [&](int) { serve(0, kMilli); });
-    }
-    service.done.wait();
-    // Some long tasks more or less than is due.
-    EXPECT_LE(service.most_apart, 60 * kMilli) << "of weight " << weight;
+TEST_F(LongTasksTest, ShortTasksOvertakeALongOneThatWaitsByItsCost) {
+  ThreadPoolExecutor executor(1, options());
+  HeldTask running(executor, 7, kLongOne);
+  HeldTask gate(executor, 7, kShortOne);
+  running.AwaitStart();
+  gate.AwaitStart();
+  HeldTask waiting(executor, 1, kLongOne);
+  constexpr int kShortTasks = 1000;
+  std::atomic<int> ran{0};
+  std::latch done(kShortTasks);
+  for (int i = 0; i < kShortTasks; ++i) {
+    executor.Submit(0, kShortOne, [&](int) {
+      cpu_.Advance(kMilli);
+      ++ran;
+      done.count_down();
+    });
   }
+  gate.LetGo();
+  const int cost = static_cast<int>(kLongOne.cpu_nanos / kMilli);
+  while (ran < cost) std::this_thread::yield();
+  // Those that run beyond that would by now.
+  for (int i = 0; i < 100; ++i) std::this_thread::yield();
+  EXPECT_LE(ran, cost + 2);
+  EXPECT_FALSE(waiting.has_started());
+  running.LetGo();
+  waiting.AwaitStart();
+  done.wait();
 }
 
 TEST_F(LongTasksTest, AShortTaskThatTakesLongLosesItsThreadToTheOthers) {

@@ -13,7 +13,7 @@ namespace forebay::session {
 namespace {
 
 constexpr char kPhotograph[] = "tests/golden/decode/420.jpg";
-constexpr int kWorkers = 2;
+constexpr int kCpus = 2;
 
 std::vector<std::filesystem::path> Descriptors() {
   std::vector<std::filesystem::path> found;
@@ -77,11 +77,11 @@ void ServerTest::TearDown() {
 }
 
 void ServerTest::StartServer() {
-  for (int i = 0; i < kWorkers; ++i) {
+  executor_.emplace(kCpus);
+  for (int i = 0; i < executor_->workers(); ++i) {
     workspaces_.push_back(std::make_unique<pipeline::Workspace>(
         pipeline::WorkspaceLimits{.scratch_bytes = 1 << 24}));
   }
-  executor_.emplace(kWorkers);
   source_.emplace();
   registry_.emplace(
       &catalog_,
