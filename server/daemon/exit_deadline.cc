@@ -1,5 +1,6 @@
 #include "server/daemon/exit_deadline.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/base/clock.h"
@@ -13,11 +14,12 @@ std::int64_t Now() { return base::Clock::Monotonic()->NowNanos(); }
 }  // namespace
 
 ExitDeadline::ExitDeadline(Actions actions, std::string step,
-                           std::chrono::nanoseconds longest_step)
+                           const Limits& limits)
     : actions_(std::move(actions)),
-      longest_step_(longest_step),
+      longest_step_(limits.step),
+      last_nanos_(Now() + limits.all.count()),
       step_(std::move(step)),
-      end_nanos_(Now() + longest_step.count()),
+      end_nanos_(std::min(Now() + limits.step.count(), last_nanos_)),
       thread_([this] { Watch(); }) {}
 
 ExitDeadline::~ExitDeadline() {
@@ -32,7 +34,7 @@ ExitDeadline::~ExitDeadline() {
 void ExitDeadline::Begin(std::string step) {
   base::MutexLock lock(&mutex_);
   step_ = std::move(step);
-  end_nanos_ = Now() + longest_step_.count();
+  end_nanos_ = std::min(Now() + longest_step_.count(), last_nanos_);
 }
 
 void ExitDeadline::Expire() {

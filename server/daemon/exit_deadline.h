@@ -16,8 +16,9 @@ namespace forebay::daemon {
 // return.
 //
 // Thread-safe; the caller owns it. Has a thread of its own, which ends the
-// process when a step takes too long. Destruction ends that thread. Calls do
-// not block, except that Expire does not return if `exit` does not. No errors.
+// process when a step, or all together, take too long. Destruction ends that
+// thread. Calls do not block, except that Expire does not return if `exit` does
+// not. No errors.
 class ExitDeadline {
  public:
   struct Actions {
@@ -28,9 +29,14 @@ class ExitDeadline {
     std::function<void()> exit;
   };
 
+  // The longest times: of a step, and of all together.
+  struct Limits {
+    std::chrono::nanoseconds step;
+    std::chrono::nanoseconds all;
+  };
+
   // Begins the first step.
-  ExitDeadline(Actions actions, std::string step,
-               std::chrono::nanoseconds longest_step);
+  ExitDeadline(Actions actions, std::string step, const Limits& limits);
   ~ExitDeadline();
 
   // Begins another step; `step` says what the process waits for in it.
@@ -43,6 +49,7 @@ class ExitDeadline {
 
   const Actions actions_;
   const std::chrono::nanoseconds longest_step_;
+  const std::int64_t last_nanos_;  // the end of all steps; monotonic
   base::Mutex mutex_;
   base::CondVar changed_;
   std::string step_ ABSL_GUARDED_BY(mutex_);

@@ -45,9 +45,10 @@ struct Flags {
   double exit_when_idle = -1;
 };
 
-// The time that the daemon waits for each part of its end. A service manager
-// that waits longer than for all of them need not kill it.
-constexpr std::chrono::seconds kLongestStep(4);
+// The time that the daemon waits for each part of its end, and for all: less
+// than TimeoutStopSec of its unit, after which systemd kills it.
+constexpr ExitDeadline::Limits kLeavingLimits = {
+    .step = std::chrono::seconds(4), .all = std::chrono::seconds(8)};
 
 // SIGTERM and SIGINT as a descriptor; blocked before any thread starts, so that
 // all inherit it.
@@ -94,7 +95,7 @@ void Leave(std::unique_ptr<Daemon> daemon, int exit_status) {
                                  flock(lock.get(), LOCK_UN);
                              },
                          .exit = [exit_status] { _exit(exit_status); }},
-                        "its trainers", kLongestStep);
+                        "its trainers", kLeavingLimits);
   const std::string hung =
       daemon->Leave([&](std::string step) { deadline.Begin(std::move(step)); });
   if (!hung.empty()) {

@@ -31,6 +31,7 @@
 #include <utility>
 
 #include "server/base/check.h"
+#include "spdlog/spdlog.h"
 
 namespace forebay::executor {
 namespace {
@@ -99,10 +100,11 @@ void ThreadPoolExecutor::Stop() {
 
 void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
                                    const Demand& demand, Task task) {
-  const TaskKind kind = demand.is_long() ? kLong : kShort;
+  TaskKind kind = demand.is_long() ? kLong : kShort;
   {
     base::MutexLock lock(&mutex_);
     if (ending_) return;
+    if (groups_[kind].threads == 0) kind = kind == kShort ? kLong : kShort;
     queue_.PushFor(flows, LoadOf(demand.cpu_nanos), demand.urgency,
                    {std::move(task), kind});
     ++groups_[kind].waiting;
@@ -153,7 +155,7 @@ bool ThreadPoolExecutor::WantsThreadLocked(TaskKind kind) {
 
 bool ThreadPoolExecutor::WantsThreadNowLocked(TaskKind kind) {
   if (!WantsThreadLocked(kind) || !places_.HasPlace(kind) ||
-      !queue_.HasNext(ChooserFor(kind)))
+      !queue_.HasNext(Now(), ChooserFor(kind)))
     return false;
   ++groups_[kind].waking;
   return true;
@@ -296,7 +298,9 @@ void ThreadPoolExecutor::Supervise() {
 
 void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   look_at_nanos_ = INT64_MAX;
-  if (places_.HasPlace(kShort) || !queue_.HasNext(ChooserFor(kShort))) return;
+  if (places_.HasPlace(kShort) ||
+      !queue_.HasNext(now_nanos, ChooserFor(kShort)))
+    return;
   for (Thread& each : threads_) {
     if (each.kind != kShort || each.worker < 0) continue;
     std::int64_t left = each.began_nanos + kLongTaskNanos - now_nanos;
@@ -324,13 +328,21 @@ void ThreadPoolExecutor::MakeLongLocked(Thread* thread,
 }
 
 void ThreadPoolExecutor::StartThreadsLocked() {
-  for (const TaskKind kind : {kShort, kLong}) {
-    while (groups_[kind].threads < cpus_) {
-      if (StartThreadLocked(kind)) continue;
+  for (int wanted = 1; wanted <= cpus_; ++wanted) {
+    for (const TaskKind kind : {kShort, kLong}) {
+      if (groups_[kind].threads >= wanted || StartThreadLocked(kind)) continue;
+      if (!std::exchange(refused_, true)) {
+        spdlog::warn(
+            "the system gives no more threads for CPU tasks: {} short and {} "
+            "long ones run at once instead of {}; see the limits of the "
+            "service and of its container",
+            groups_[kShort].threads, groups_[kLong].threads, cpus_);
+      }
       SuperviseByLocked(Now() + kRefusedNanos);
       return;
     }
   }
+  refused_ = false;
 }
 
 bool ThreadPoolExecutor::StartThreadLocked(TaskKind kind) {

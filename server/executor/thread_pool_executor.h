@@ -179,6 +179,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   std::array<Group, 2> groups_ ABSL_GUARDED_BY(mutex_);  // by kind
   std::list<Thread> threads_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  bool refused_ ABSL_GUARDED_BY(mutex_) = false;  // a thread, at the last try
   // When more tasks than CPUs last ran, short ones among them.
   std::int64_t contended_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   // When to look for short tasks that take long; INT64_MAX: no task waits for

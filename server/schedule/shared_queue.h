@@ -119,13 +119,7 @@ class SharedQueue {
     while (!held_.empty() && held_.begin()->first <= now_nanos)
       Release(held_.begin()->second);
     limit_ready_ = INT64_MAX;
-    const auto turn = [&](Flow flow, Id id) {
-      const Entry& entry = entries_.find(id)->second;
-      // HoldsUp passes over the flow.
-      if (ReadyAt(flow, entry, now_nanos) > now_nanos) return Turn::kTake;
-      return choose(*entry.item);
-    };
-    while (const auto next = queue_.Next(turn)) {
+    while (const auto next = NextFor(now_nanos, choose)) {
       Entry& entry = entries_.find(*next->item)->second;
       if (HoldsUp(next->flow, entry, now_nanos)) continue;
       if (limit_.has_value()) {
@@ -225,15 +219,11 @@ class SharedQueue {
 
   // Returns whether an item waits that nothing has held up at the last Pop.
   bool HasNext() const { return queue_.Next().has_value(); }
-  // Returns whether Pop would return an item for this server, if caps and the
-  // limit hold up what they held up at the last Pop.
+  // Returns whether Pop might return an item for this server: false also while
+  // the limit holds up what it held up at the last Pop.
   template <typename Choose>
-  bool HasNext(Choose choose) const {
-    return queue_
-        .Next([&](Flow, Id id) {
-          return choose(*entries_.find(id)->second.item);
-        })
-        .has_value();
+  bool HasNext(std::int64_t now_nanos, Choose choose) {
+    return limit_ready_ == INT64_MAX && NextFor(now_nanos, choose).has_value();
   }
   // Returns the number of items that wait, with those that are held up.
   std::size_t size() const { return entries_.size() - in_flight_ - stalled_; }
@@ -279,6 +269,17 @@ class SharedQueue {
     return caps_.contains(entry.flow) &&
            std::all_of(entry.others.begin(), entry.others.end(),
                        [this](Flow other) { return caps_.contains(other); });
+  }
+
+  // Returns the item that the server takes, or one that its flow's cap or
+  // stalled items hold up.
+  template <typename Choose>
+  auto NextFor(std::int64_t now_nanos, Choose choose) {
+    return queue_.Next([&](Flow flow, Id id) {
+      const Entry& entry = entries_.find(id)->second;
+      if (ReadyAt(flow, entry, now_nanos) > now_nanos) return Turn::kTake;
+      return choose(*entry.item);
+    });
   }
 
   // Returns when the flow's stalled items and its cap let the item pass:

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/session/dataset_inputs.h"
 #include "server/storage/root_opener.h"
 
 #define XXH_INLINE_ALL
@@ -93,8 +94,10 @@ std::optional<AwaitedPlace> PlaceOf(const proto::DatasetSpec& spec,
     case proto::DatasetSpec::SUBSET:
     case proto::DatasetSpec::CONCATENATION:
       break;
-    default:
-      return PlaceOf(spec.uri(), fds.empty() ? -1 : fds[0].get());
+    default: {
+      const std::size_t memories = HasMemory(spec) ? 1 : 0;
+      return PlaceOf(spec.uri(), fds.size() > memories ? fds[0].get() : -1);
+    }
   }
   for (const proto::DatasetSpec& part : spec.parts()) {
     const std::size_t own =

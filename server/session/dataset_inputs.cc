@@ -62,14 +62,6 @@ absl::Status CheckNames(const proto::DatasetSpec& spec) {
   return absl::OkStatus();
 }
 
-// Whether some of the dataset came in memory of the client's.
-bool HasMemory(const proto::DatasetSpec& spec) {
-  return spec.format() == proto::DatasetSpec::SUBSET ||
-         spec.format() == proto::DatasetSpec::ARRAYS ||
-         (spec.format() == proto::DatasetSpec::MANIFEST &&
-          spec.manifest().empty());
-}
-
 // Walks the tree of a dataset's parts.
 class Distributor {
  public:
@@ -149,6 +141,13 @@ class Distributor {
 };
 
 }  // namespace
+
+bool HasMemory(const proto::DatasetSpec& spec) {
+  return spec.format() == proto::DatasetSpec::SUBSET ||
+         spec.format() == proto::DatasetSpec::ARRAYS ||
+         (spec.format() == proto::DatasetSpec::MANIFEST &&
+          spec.manifest().empty());
+}
 
 absl::StatusOr<DatasetInputs> TakeDatasetInputs(const proto::DatasetSpec& spec,
                                                 absl::Span<base::Fd> fds,

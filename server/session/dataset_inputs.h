@@ -12,6 +12,10 @@
 
 namespace forebay::session {
 
+// Whether some of the dataset comes in memory of the client's, whose descriptor
+// is then the last one of the dataset's.
+bool HasMemory(const proto::DatasetSpec& spec);
+
 // Says which of the descriptors that came with a dataset's spec is what, and
 // opens the places that need none. Takes the descriptors. May block as `remote`
 // does, until `stop`. INVALID_ARGUMENT: they are not those that the spec needs,

@@ -5,7 +5,13 @@
 namespace forebay::session {
 namespace {
 
-constexpr char kGpus[] = "GPUs";
+// Bytes of a UUID that are kept: a client may send any text.
+constexpr std::size_t kMostOfUuid = 40;
+
+// Returns the group of the requests that may wait for a GPU.
+std::string GroupOf(const std::string& uuid) {
+  return absl::StrCat("GPU ", uuid.substr(0, kMostOfUuid));
+}
 
 std::optional<job::PendingRequest::Kind> KindOf(
     const proto::ClientMessage& request) {
@@ -48,8 +54,10 @@ RequestKey KeyOf(const proto::ClientMessage& request,
   if (subject.loader != nullptr) {
     if (subject.loader->stream()->needs_producers())
       return {absl::StrCat(subject.job, ": workers"), {subject.job}};
-    if (subject.loader->placement().device != nullptr)
-      return {absl::StrCat(subject.job, ": GPU"), {kGpus, subject.job}};
+    if (const auto& device = subject.loader->placement().device) {
+      const std::string gpu = GroupOf(device->info().uuid);
+      return {absl::StrCat(subject.job, ": ", gpu), {gpu, subject.job}};
+    }
   }
   RequestKey key = {subject.job};
   if (subject.place.has_value()) {
@@ -62,8 +70,10 @@ RequestKey KeyOf(const proto::ClientMessage& request,
   }
   if (request.has_open_loader() &&
       request.open_loader().spec().has_placement()) {
-    key.name += " on a GPU";
-    key.groups.emplace_back(kGpus);
+    const std::string gpu =
+        GroupOf(request.open_loader().spec().placement().gpu_uuid());
+    key.name += " on " + gpu;
+    key.groups.push_back(gpu);
   }
   return key;
 }
@@ -86,9 +96,23 @@ std::optional<job::PendingRequest> PendingOf(
   return pending;
 }
 
-RequestKey KeyOfEnd(const std::string& job, bool on_device) {
-  RequestKey key = {absl::StrCat(job, on_device ? ": end on a GPU" : ": end")};
-  if (on_device) key.groups.emplace_back(kGpus);
+std::set<std::string> GpusOf(
+    const std::vector<std::shared_ptr<job::Loader>>& loaders) {
+  std::set<std::string> gpus;
+  for (const std::shared_ptr<job::Loader>& loader : loaders) {
+    if (const auto& device = loader->placement().device)
+      gpus.insert(device->info().uuid);
+  }
+  return gpus;
+}
+
+RequestKey KeyOfEnd(const std::string& job, const std::set<std::string>& gpus) {
+  RequestKey key = {absl::StrCat(job, ": end")};
+  for (const std::string& uuid : gpus) {
+    const std::string gpu = GroupOf(uuid);
+    key.name += " on " + gpu;
+    key.groups.push_back(gpu);
+  }
   return key;
 }
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "proto/session.pb.h"
 #include "server/job/loader.h"
@@ -38,9 +40,14 @@ std::optional<job::PendingRequest> PendingOf(
     const proto::ClientMessage& request, const RequestSubject& subject,
     std::int64_t now_nanos);
 
+// Returns the UUIDs of the GPUs that the loaders' batches lie on, each once.
+std::set<std::string> GpusOf(
+    const std::vector<std::shared_ptr<job::Loader>>& loaders);
+
 // Returns the key of the end of a loader, or of all of a session's: that
-// unmaps slots, on a GPU too.
-RequestKey KeyOfEnd(const std::string& job, bool on_device);
+// unmaps slots, and frees memory of these GPUs.
+RequestKey KeyOfEnd(const std::string& job,
+                    const std::set<std::string>& gpus = {});
 
 }  // namespace forebay::session
 

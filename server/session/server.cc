@@ -28,12 +28,6 @@ constexpr std::int64_t kGreetingNanos = 10'000'000'000;
 // For the requests of a server that is destroyed without Leave.
 constexpr std::chrono::hours kForEver(24 * 365);
 
-bool AnyOnDevice(const std::vector<std::shared_ptr<job::Loader>>& loaders) {
-  return std::any_of(loaders.begin(), loaders.end(), [](const auto& loader) {
-    return loader->placement().device != nullptr;
-  });
-}
-
 }  // namespace
 
 // Used by the loop's thread, except for the answer.
@@ -207,7 +201,7 @@ void Server::OnReadable(const std::shared_ptr<Client>& client,
   auto request = datagram.ok() ? Request::Parse(*datagram) : datagram.status();
   if (request.ok()) return Answer(client, *std::move(request));
   if (datagram.ok())
-    End(KeyOfEnd(client->session->JobName(), false), std::move(datagram->fds));
+    End(KeyOfEnd(client->session->JobName()), std::move(datagram->fds));
   OnAnswered(client, Refuse(request.status()));
 }
 
@@ -283,15 +277,19 @@ void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
   for (const std::shared_ptr<job::Loader>& loader :
        client->session->Loaders()) {
     if (client->release_watches.count(loader.get()) != 0) continue;
-    const auto watch = loop_->Add(
-        loader->channel().event_fd(), EPOLLIN,
-        [this, client, loader](std::uint32_t) { OnReleases(client, loader); });
+    // The watch must not own the loader, whose end may block. The session owns
+    // it for as long as the watch is there.
+    const auto watch =
+        loop_->Add(loader->channel().event_fd(), EPOLLIN,
+                   [this, client, held = loader.get()](std::uint32_t) {
+                     OnReleases(client, held);
+                   });
     if (watch.ok()) client->release_watches[loader.get()] = *watch;
   }
 }
 
 void Server::OnReleases(const std::shared_ptr<Client>& client,
-                        const std::shared_ptr<job::Loader>& loader) {
+                        job::Loader* loader) {
   const absl::Status status = loader->TakeReleases();
   if (!status.ok()) {
     // The client cannot be trusted: what it holds is taken back only when it
@@ -299,8 +297,8 @@ void Server::OnReleases(const std::shared_ptr<Client>& client,
     spdlog::warn("process {}, {}: the client sent {}; its session is closed",
                  client->peer.pid, loader->name(),
                  std::string(status.message()));
-    loop_->Remove(client->release_watches[loader.get()]);
-    client->release_watches[loader.get()] = 0;
+    loop_->Remove(client->release_watches[loader]);
+    client->release_watches[loader] = 0;
     Send(client->socket.get(), Refuse(status).bytes, {}).IgnoreError();
     HangUp(client);
     return;
@@ -316,7 +314,7 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
   const std::string job = client->session->JobName();
   // Descriptors may lie in it that nobody has received.
   shutdown(client->socket.get(), SHUT_RDWR);
-  End(KeyOfEnd(job, false), std::move(client->socket));
+  End(KeyOfEnd(job), std::move(client->socket));
   CloseAll(client);
 }
 
@@ -329,8 +327,7 @@ void Server::CloseAll(const std::shared_ptr<Client>& client) {
   }
   // To close a loader may take as long as an epoch takes that is being started.
   client->closing = true;
-  const bool on_device = AnyOnDevice(loaders);
-  pool_.Run(KeyOfEnd(client->session->JobName(), on_device),
+  pool_.Run(KeyOfEnd(client->session->JobName(), GpusOf(loaders)),
             [this, client, session = client->session]() mutable {
               session->CloseAll();
               session = nullptr;
@@ -362,8 +359,9 @@ void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
     watch = gone ? client->release_watches.erase(watch) : std::next(watch);
   }
   if (!dropped.empty()) {
-    const bool on_device = AnyOnDevice(dropped);
-    End(KeyOfEnd(client->session->JobName(), on_device), std::move(dropped));
+    const RequestKey key =
+        KeyOfEnd(client->session->JobName(), GpusOf(dropped));
+    End(key, std::move(dropped));
   }
   if (client->hung_up && held.empty()) Forget(client);
 }
@@ -376,7 +374,7 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
   client->hung_up = true;
   const std::string job = client->session->JobName();
   Session::Holdings holdings = client->session->Leave();
-  const RequestKey key = KeyOfEnd(job, AnyOnDevice(holdings.loaders));
+  const RequestKey key = KeyOfEnd(job, GpusOf(holdings.loaders));
   End(key, std::move(holdings));
   End(key, std::pair(std::move(client->session), std::move(client->socket)));
 }

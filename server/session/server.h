@@ -83,8 +83,7 @@ class Server {
   void OnAnswered(const std::shared_ptr<Client>& client, const Reply& reply);
   static absl::Status SendTo(const Client& client, const Reply& reply);
   static void Dismiss(Client& client);
-  void OnReleases(const std::shared_ptr<Client>& client,
-                  const std::shared_ptr<job::Loader>& loader);
+  void OnReleases(const std::shared_ptr<Client>& client, job::Loader* loader);
   void HangUp(const std::shared_ptr<Client>& client);
   void CloseAll(const std::shared_ptr<Client>& client);
   void OnGone(const std::shared_ptr<Client>& client);

@@ -255,7 +255,7 @@ void FolderCatalog::RemoveStale() {
   for (const FolderKey& key : keys) {
     // If the file stays, a read finds it wrong again. Perhaps it is a new one's
     // by now: then the next daemon makes one more.
-    store_->Remove(key).IgnoreError();
+    if (absl::IsUnavailable(store_->Remove(key))) continue;
     base::MutexLock lock(&mutex_);
     stale_.erase(key);
   }

@@ -9,6 +9,9 @@
 namespace forebay::daemon {
 namespace {
 
+constexpr std::chrono::hours kLong(1);
+constexpr std::chrono::nanoseconds kNone(0);
+
 // Notes what happens instead of an end of the process.
 struct Notes {
   std::string order;
@@ -27,14 +30,24 @@ struct Notes {
 TEST(ExitDeadlineTest, EndsTheProcessWhenAStepTakesTooLong) {
   Notes notes;
   const ExitDeadline deadline(notes.actions(), "a thread that hangs",
-                              std::chrono::nanoseconds(0));
+                              {.step = kNone, .all = kLong});
+  notes.exited.get_future().wait();
+  EXPECT_EQ(notes.order, "let go, exit");
+}
+
+TEST(ExitDeadlineTest, EndsTheProcessWhenAllStepsTakeTooLong) {
+  Notes notes;
+  ExitDeadline deadline(notes.actions(), "a thread that hangs",
+                        {.step = kLong, .all = kNone});
+  deadline.Begin("another");
   notes.exited.get_future().wait();
   EXPECT_EQ(notes.order, "let go, exit");
 }
 
 TEST(ExitDeadlineTest, EndsTheProcessAtOnceWhenItIsTold) {
   Notes notes;
-  ExitDeadline deadline(notes.actions(), "something", std::chrono::hours(1));
+  ExitDeadline deadline(notes.actions(), "something",
+                        {.step = kLong, .all = kLong});
   deadline.Begin("a thread that hangs");
   deadline.Expire();
   EXPECT_EQ(notes.order, "let go, exit");
@@ -43,7 +56,8 @@ TEST(ExitDeadlineTest, EndsTheProcessAtOnceWhenItIsTold) {
 TEST(ExitDeadlineTest, LeavesAProcessAloneThatIsInTime) {
   Notes notes;
   {
-    ExitDeadline deadline(notes.actions(), "something", std::chrono::hours(1));
+    ExitDeadline deadline(notes.actions(), "something",
+                          {.step = kLong, .all = kLong});
     deadline.Begin("something else");
   }
   EXPECT_EQ(notes.order, "");

@@ -73,7 +73,7 @@ TEST(SharedQueueTest, ServersTakeTheirItemsAlone) {
     return item < 1000 ? Turn::kPass : Turn::kTake;
   };
   queue.Push(1, Same(30), 0, 1000);
-  EXPECT_TRUE(queue.HasNext(takes_large));
+  EXPECT_TRUE(queue.HasNext(0, takes_large));
   EXPECT_EQ(NextSmall(queue), -1);
   const Flow both[] = {2, 3};
   for (int i = 0; i < 9; ++i) queue.PushFor(both, Same(10), 0, i);
@@ -81,7 +81,7 @@ TEST(SharedQueueTest, ServersTakeTheirItemsAlone) {
   for (int i = 0; i < 6; ++i) EXPECT_EQ(NextSmall(queue), i);
   EXPECT_EQ(NextSmall(queue), -1);
   EXPECT_EQ(queue.Pop(0, takes_large)->item, 1000);
-  EXPECT_FALSE(queue.HasNext(takes_large));
+  EXPECT_FALSE(queue.HasNext(0, takes_large));
   EXPECT_EQ(NextSmall(queue), 6);
 }
 
@@ -167,6 +167,8 @@ TEST(SharedQueueTest, TheLimitHoldsUpAllTogether) {
   for (int i = 0; i < 10; ++i) ++counts[Next(queue)];
   EXPECT_EQ(counts[1], 5);
   EXPECT_EQ(Next(queue), -1);
+  // Otherwise servers would wake each other until then.
+  EXPECT_FALSE(queue.HasNext(0, [](int) { return Turn::kTake; }));
   EXPECT_NEAR(queue.NextAt(), 10 * kMillisecond, 10);
   EXPECT_NE(Next(queue, Same(10), queue.NextAt()), -1);
   queue.LiftCaps();

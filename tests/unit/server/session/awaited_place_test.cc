@@ -78,6 +78,18 @@ TEST(AwaitedPlaceTest, ADatasetOfPartsWaitsForTheFirst) {
   EXPECT_EQ(PlaceOf(spec, fds)->group, "/data");
 }
 
+TEST(AwaitedPlaceTest, AManifestInMemoryIsNoFolder) {
+  proto::DatasetSpec spec;
+  spec.set_format(proto::DatasetSpec::MANIFEST);
+  spec.set_uri("http://images/train");
+  std::vector<base::Fd> fds;
+  fds.push_back(Open("/dev/null"));
+  EXPECT_EQ(PlaceOf(spec, fds)->host, "http://images");
+  spec.set_uri("/data");
+  fds.insert(fds.begin(), Open("/proc"));
+  EXPECT_EQ(PlaceOf(spec, fds)->group, PlaceOf("/data", fds[0].get()).group);
+}
+
 TEST(AwaitedPlaceTest, WhatLiesInMemoryWaitsForNothing) {
   proto::DatasetSpec spec;
   spec.set_format(proto::DatasetSpec::ARRAYS);

@@ -127,7 +127,7 @@ TEST_P(LeavingTest, WhileARequestIsBeingAnsweredLeavesNothing) {
     EXPECT_EQ(server_->sessions(), 1) << "its process may read batches";
   } else {
     Until([&] { return server_->sessions() == 0; });
-    EXPECT_TRUE(registry_->Snapshot().empty());
+    Until([&] { return registry_->Snapshot().empty(); });
   }
   gate.Open();
   // Batches that an epoch published before it was stopped count as held.

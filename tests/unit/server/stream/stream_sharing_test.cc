@@ -22,8 +22,9 @@ constexpr std::int64_t kMilli = 1'000'000;
 
 class StreamSharingTest : public ::testing::Test {
  protected:
-  void Make(SharingMode sharing_mode, int clients) {
-    spec_.emplace(FakeStreamSpec(kSamples, kBatch));
+  void Make(SharingMode sharing_mode, int clients,
+            std::uint32_t batch = kBatch) {
+    spec_.emplace(FakeStreamSpec(kSamples, batch));
     stream_ = *Stream::Create(*spec_, production_.deps(), sharing_mode);
     for (int i = 0; i < clients; ++i) Join();
   }
@@ -114,7 +115,8 @@ TEST_F(StreamSharingTest, WhoPausesHoldsNobodyUp) {
 // One member was as quick as the other until it stopped, and no event tells the
 // stream. Even so, no worker waits for it while a trainer waits.
 TEST_F(StreamSharingTest, WhoStopsLetsNoWorkerIdle) {
-  Make(SharingMode::kElastic, 2);
+  // No task makes more than one batch.
+  Make(SharingMode::kElastic, 2, /*batch=*/50);
   base::MemoryBudget& budget = production_.budget();
   const auto others =
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
