@@ -19,7 +19,7 @@ struct Demand {
   // Within a flow, smaller is sooner; among equals, the oldest goes first.
   std::uint64_t urgency = 0;
   // Makes the task count as long, however little CPU time it takes: because it
-  // waits for another process, or because nobody knows its CPU time yet.
+  // waits for another process, say.
   bool may_be_long = false;
 
   bool is_long() const { return may_be_long || cpu_nanos > kLongTaskNanos; }

@@ -5,6 +5,11 @@
 // tasks, both with more work than there are CPUs for, get what their weights
 // say, while the short tasks of a job that needs little start at once.
 //
+// Unknown tasks. The CPU time of a job's first task is not known, so it starts
+// as a short one. If it takes long, it gives its thread's place up, even while
+// as many long tasks run as there are CPUs. So jobs with long tasks that begin
+// do not delay one with short tasks that begins.
+//
 // Priorities. As many short tasks as CPUs and as many long ones may run at
 // once. If they are more than CPUs, the threads with long tasks get a lower
 // priority, and the kernel lets the short ones go first. No thread can get its
@@ -69,7 +74,7 @@ ThreadPoolExecutor::ThreadPoolExecutor(int cpus,
     : cpus_(cpus),
       options_(options),
       places_(cpus),
-      added_nanos_(2 * static_cast<std::size_t>(cpus), 0),
+      added_nanos_(static_cast<std::size_t>(WorkersFor(cpus)), 0),
       alarm_(
           "forebay-cpu-cap", [this] { Supervise(); }, options.clock) {
   base::MutexLock lock(&mutex_);
@@ -308,7 +313,7 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
       left = each.began_cpu_nanos + kLongTaskNanos -
              options_.cpu_clock->Of(each.thread.native_handle());
     }
-    if (left <= 0 && places_.HasPlace(kLong)) {
+    if (left <= 0 && places_.HasPlaceForLonger()) {
       MakeLongLocked(&each, now_nanos);
     } else {
       if (left <= 0) left = kLongTaskNanos;

@@ -66,7 +66,9 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   int cpus() const override { return cpus_; }
   int workers() const override { return WorkersFor(cpus_); }
   // The workers of an executor for so many CPUs.
-  static constexpr int WorkersFor(int cpus) { return 2 * cpus; }
+  static constexpr int WorkersFor(int cpus) {
+    return WorkerPlaces::CountFor(cpus);
+  }
   void SubmitFor(absl::Span<const schedule::Flow> flows, const Demand& demand,
                  Task task) override;
   void AddCpu(int worker, std::int64_t nanos) override {

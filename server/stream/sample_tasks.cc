@@ -90,7 +90,7 @@ executor::Demand SampleTasks::DemandOf(const PendingSample& first,
                                        std::uint32_t samples) const {
   return {.cpu_nanos = cost_.cpu_nanos() * samples,
           .urgency = members_->UrgencyOf(*first.batch),
-          .may_be_long = produced_ != nullptr || !cost_.is_known()};
+          .may_be_long = produced_ != nullptr};
 }
 
 }  // namespace forebay::stream

@@ -67,7 +67,7 @@ class SampleTasks {
   void EndProduced(std::optional<std::uint32_t> lane);
 
   // The demand of a task for so many samples, of which `first` is first. A task
-  // that asks a producer may be long, and so may the first ones of a stream.
+  // that asks a producer may be long.
   executor::Demand DemandOf(const PendingSample& first,
                             std::uint32_t samples) const;
   SampleCost& cost() { return cost_; }

@@ -1,5 +1,6 @@
 """Jobs whose samples take seconds of CPU time hold up no other."""
 
+import select
 import signal
 import subprocess
 import sys
@@ -58,33 +59,21 @@ def images(tmp_path):
 
 @pytest.fixture
 def heavy_jobs(busy_daemon, images):
-    """Jobs that make a first sample each, on all CPUs; more of theirs wait."""
+    """Jobs that make their first samples, more of them than CPUs."""
     jobs = [subprocess.Popen([sys.executable, "-c", HEAVY, str(images)],
                              stdout=subprocess.PIPE, universal_newlines=True)
             for _ in range(HEAVY_JOBS)]
     try:
         for job in jobs:
             assert job.stdout.readline() == "opened\n"
-        until(lambda: _is_full(busy_daemon), "heavy tasks on all CPUs")
+        until(lambda: int(ctl(busy_daemon, "status")["workers_busy"]) == CPUS,
+              "heavy tasks on all CPUs")
         yield jobs
     finally:
         for job in jobs:
             job.kill()
             job.wait()
             job.stdout.close()
-
-
-def _is_full(daemon):
-    status = ctl(daemon, "status")
-    return (int(status["workers_busy"]) == CPUS and
-            int(status["tasks_queued"]) >= HEAVY_JOBS - CPUS)
-
-
-def _made(daemon):
-    """Samples that jobs made so far, by the job's process."""
-    return [sum(int(loader["counters"]["samples_decoded"])
-                for loader in job["loaders"])
-            for job in ctl(daemon, "jobs")["jobs"]]
 
 
 def test_a_light_job_goes_on(busy_daemon, heavy_jobs, images):
@@ -94,5 +83,5 @@ def test_a_light_job_goes_on(busy_daemon, heavy_jobs, images):
                             sharing="off") as loader:
         for _ in range(LIGHT_EPOCHS):
             assert sum(len(batch[0]) for batch in loader) == 8
-        made = sorted(_made(busy_daemon))
-    assert made == [0] * HEAVY_JOBS + [8 * LIGHT_EPOCHS]
+    ready, _, _ = select.select([job.stdout for job in heavy_jobs], [], [], 0)
+    assert not ready, "a heavy job has a batch: the light one waited for it"

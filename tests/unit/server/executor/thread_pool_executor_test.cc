@@ -1,4 +1,5 @@
 #include "server/executor/thread_pool_executor.h"
+#include "server/executor/worker_places.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -27,7 +28,7 @@ TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
   std::latch done(kTasks);
   ThreadPoolExecutor executor(4);
   EXPECT_EQ(executor.cpus(), 4);
-  EXPECT_EQ(executor.workers(), 8);
+  EXPECT_EQ(executor.workers(), WorkerPlaces::CountFor(4));
   std::vector<std::jthread> submitters;
   for (int submitter = 0; submitter < 4; ++submitter)
     submitters.emplace_back([&, submitter] {
@@ -42,7 +43,7 @@ TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
 }
 
 TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
-  constexpr int kWorkers = 2 * 3;
+  constexpr int kWorkers = WorkerPlaces::CountFor(3);
   constexpr int kTasks = 3000;
   std::atomic<bool> taken[kWorkers] = {};
   std::atomic<int> clashes = 0;
