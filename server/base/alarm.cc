@@ -5,23 +5,32 @@
 #include <chrono>
 #include <utility>
 
+#include "server/base/start_thread.h"
+
 namespace forebay::base {
 
 Alarm::Alarm(std::string name, std::function<void()> ring, const Clock* clock)
-    : ring_(std::move(ring)),
-      clock_(clock),
-      thread_([this, name = std::move(name)] { Work(name); }) {}
+    : name_(std::move(name)), ring_(std::move(ring)), clock_(clock) {
+  MutexLock lock(&mutex_);
+  StartLocked();
+}
 
 Alarm::~Alarm() {
+  std::thread thread;
   {
     MutexLock lock(&mutex_);
     ending_ = true;
+    thread.swap(thread_);
   }
   sooner_or_end_.NotifyOne();
-  thread_.join();
+  if (thread.joinable()) thread.join();
 }
 
-void Alarm::SetFor(std::int64_t at_nanos) {
+void Alarm::StartLocked() {
+  thread_ = StartThread([this] { Work(); });
+}
+
+bool Alarm::SetFor(std::int64_t at_nanos) {
   bool sooner = false;
   {
     MutexLock lock(&mutex_);
@@ -29,12 +38,20 @@ void Alarm::SetFor(std::int64_t at_nanos) {
     // A thread that wakes too early sleeps on.
     sooner = at_nanos < asleep_until_;
     if (sooner) asleep_until_ = at_nanos;
+    if (!thread_.joinable()) StartLocked();
+    if (!thread_.joinable()) return false;
   }
   if (sooner) sooner_or_end_.NotifyOne();
+  return true;
 }
 
-void Alarm::Work(const std::string& name) {
-  pthread_setname_np(pthread_self(), name.c_str());
+bool Alarm::has_thread() const {
+  MutexLock lock(&mutex_);
+  return thread_.joinable();
+}
+
+void Alarm::Work() {
+  pthread_setname_np(pthread_self(), name_.c_str());
   mutex_.Lock();
   while (!ending_) {
     const std::int64_t now = clock_->NowNanos();

@@ -36,6 +36,7 @@
 #include <utility>
 
 #include "server/base/check.h"
+#include "server/base/start_thread.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::executor {
@@ -77,6 +78,7 @@ ThreadPoolExecutor::ThreadPoolExecutor(int cpus,
       added_nanos_(static_cast<std::size_t>(WorkersFor(cpus)), 0),
       alarm_(
           "forebay-cpu-cap", [this] { Supervise(); }, options.clock) {
+  base::PrepareToStartThreads();
   base::MutexLock lock(&mutex_);
   queue_.SetLimit(options.max_cpus * kNanosPerSecond, Now());
   StartThreadsLocked();

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
 #include "server/base/clock.h"
+#include "server/base/start_thread.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::session {
@@ -102,11 +102,10 @@ void RequestPool::StartThreadsLocked() {
     wake_.NotifyOne();
   while (begun_.size() > idle_ && threads_.size() < options_.max_threads) {
     const auto self = threads_.emplace(threads_.end());
-    try {
-      *self = std::thread([this, self] { Work(self); });
-    } catch (const std::system_error& error) {
+    *self = base::StartThread([this, self] { Work(self); });
+    if (!self->joinable()) {
       threads_.erase(self);
-      spdlog::warn("a request waits for a thread: {}", error.what());
+      spdlog::warn("a request waits for a thread: the system gives none");
       return;
     }
     pthread_setname_np(self->native_handle(), "forebay-request");

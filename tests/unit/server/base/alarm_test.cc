@@ -9,6 +9,7 @@
 #include <semaphore>
 
 #include "server/base/clock.h"
+#include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::base {
 namespace {
@@ -73,6 +74,20 @@ TEST(AlarmTest, NeverRingsOnceItIsGone) {
     *gone = true;
   }
   EXPECT_LE(rings, 200);
+}
+
+TEST(AlarmTest, SetForTriesAgainToStartARefusedThread) {
+  std::binary_semaphore rang(0);
+  std::unique_ptr<Alarm> alarm;
+  {
+    const NoThreads refused;
+    alarm = std::make_unique<Alarm>("forebay-alarm", [&] { rang.release(); });
+    EXPECT_FALSE(alarm->has_thread());
+    EXPECT_FALSE(alarm->SetFor(Now()));
+  }
+  EXPECT_TRUE(alarm->SetFor(Now()));
+  EXPECT_TRUE(alarm->has_thread());
+  rang.acquire();
 }
 
 }  // namespace

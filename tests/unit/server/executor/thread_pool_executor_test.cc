@@ -1,5 +1,4 @@
 #include "server/executor/thread_pool_executor.h"
-#include "server/executor/worker_places.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "server/base/clock.h"
+#include "server/executor/worker_places.h"
 #include "tests/unit/server/executor/fake_cpu_clock.h"
 
 namespace forebay::executor {
