@@ -46,5 +46,14 @@ TEST(StallThresholdTest, FollowsASourceThatHasBecomeSlow) {
   EXPECT_GE(threshold.nanos(), 8'000 * kMilli);
 }
 
+// A fault that lasts for 600 s must not hide the next one for hours.
+TEST(StallThresholdTest, GrowsBySteps) {
+  StallThreshold threshold;
+  Observe(threshold, 16, 600'000 * kMilli);
+  EXPECT_LE(threshold.nanos(), 4'000 * kMilli);
+  Observe(threshold, 16, 600'000 * kMilli);
+  EXPECT_LE(threshold.nanos(), 16'000 * kMilli);
+}
+
 }  // namespace
 }  // namespace forebay::schedule
