@@ -142,13 +142,12 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
           base::Clock::Monotonic()),
       started_at_nanos_(base::Clock::Monotonic()->NowNanos()),
       budget_(resources.memory),
-      catalog_(
-          {.index_directory = index_directory_,
-           .scan_threads = std::min(4 * resources.cpus, kMostScanThreads),
-           .wall_clock = WallClockNanos,
-           .lister = &remote_reads_,
-           .budget = &budget_,
-           .recent_list_nanos = Nanos(config_.index().list_seconds())}),
+      catalog_({.index_directory = index_directory_,
+                .scan_threads = std::min(4 * resources.cpus, kMostScanThreads),
+                .wall_clock = WallClockNanos,
+                .lister = &remote_reads_,
+                .budget = &budget_,
+                .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.cpus, {.max_cpus = resources.max_cpus}),
       inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
       gathered_reads_(&stored_, &budget_, &read_shares_),
@@ -342,6 +341,7 @@ void Daemon::Tick() {
   sessions_->RunAside("idle indexes", [this] { catalog_.FreeIdle(); });
   sessions_->RunAside("idle file systems",
                       [this] { local_reads_.ReleaseIdle(); });
+  sessions_->RunAside("idle hosts", [this] { remote_reads_.ReleaseIdle(); });
   if (!devices_.open().empty())
     sessions_->RunAside("idle GPUs",
                         [this, idle] { devices_.CloseIdle(idle); });

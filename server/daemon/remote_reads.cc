@@ -77,7 +77,6 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
     const std::string& uri, const std::stop_token& stop) {
   if (stop.stop_requested())
     return absl::CancelledError(absl::StrCat(uri, ": was not opened"));
-  ReleaseIdle();
   if (uri.starts_with("gs://")) {
     FOREBAY_ASSIGN_OR_RETURN(
         const std::string endpoint,

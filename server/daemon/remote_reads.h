@@ -81,6 +81,9 @@ class RemoteReads final : public storage::RootOpener,
       const storage::Root& root, std::string_view object,
       const std::stop_token& stop) override;
 
+  // Ends the sources of hosts that nobody reads from any more.
+  void ReleaseIdle();
+
   // The requests made so far, by job.
   std::vector<storage::http::JobRequests> requests() const;
   // The sources that are open, by name.
@@ -100,8 +103,6 @@ class RemoteReads final : public storage::RootOpener,
     std::unique_ptr<storage::DomainSource> source;
   };
 
-  // Ends what hosts have that nobody reads from any more.
-  void ReleaseIdle();
   absl::Status PrepareGcs(const std::stop_token& stop);
   // Waits while another thread looks for credentials of Cloud Storage.
   absl::Status AwaitLookLocked(const std::stop_token& stop)

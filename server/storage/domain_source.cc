@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 #include "server/storage/wrong_domain.h"
 
 // The mutex guards the table alone: no source reads, is made or ends with it
@@ -46,17 +47,16 @@ void DomainSource::Read(absl::Span<ReadRequest> requests) {
 
 void DomainSource::Send(const std::string& domain,
                         absl::Span<ReadRequest> requests, int tries) {
-  const std::shared_ptr<Domain> found = FindOrMake(domain);
-  if (found == nullptr) {
+  const auto found = FindOrMake(domain);
+  if (!found.ok()) {
     for (ReadRequest& request : requests)
-      request.done(absl::CancelledError(
-          absl::StrCat(request.object, ": the daemon is shutting down")));
+      request.done(base::Annotate(found.status(), request.object));
     return;
   }
   if (options_.objects_move) {
     for (ReadRequest& request : requests) Watch(&request, domain, tries);
   }
-  found->source->Read(requests);
+  (*found)->source->Read(requests);
 }
 
 void DomainSource::Watch(ReadRequest* request, const std::string& domain,
@@ -75,38 +75,54 @@ void DomainSource::Watch(ReadRequest* request, const std::string& domain,
   };
 }
 
-std::shared_ptr<DomainSource::Domain> DomainSource::FindLocked(
+absl::StatusOr<std::shared_ptr<DomainSource::Domain>> DomainSource::FindLocked(
     const std::string& name) {
-  auto found = domains_.find(name);
-  if (found == domains_.end() && domains_.size() >= options_.most)
-    found = domains_.find("");
+  if (ending_) return absl::CancelledError("the daemon is shutting down");
+  const auto found = domains_.find(name);
   if (found == domains_.end()) return nullptr;
   found->second->used_at_nanos = options_.clock->NowNanos();
   return found->second;
 }
 
-std::shared_ptr<DomainSource::Domain> DomainSource::FindOrMake(
+absl::Status DomainSource::CheckRoomLocked(const std::string& name) const {
+  const auto is_limited = [this](const std::string& domain) {
+    return options_.is_limited == nullptr || options_.is_limited(domain);
+  };
+  if (!is_limited(name)) return absl::OkStatus();
+  const auto count =
+      std::count_if(domains_.begin(), domains_.end(),
+                    [&](const auto& entry) { return is_limited(entry.first); });
+  if (static_cast<std::size_t>(count) < options_.most) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("is not read: ", options_.most, " ", options_.limited_kind,
+                   " are read already, the most at once; ", options_.advice));
+}
+
+absl::StatusOr<std::shared_ptr<DomainSource::Domain>> DomainSource::FindOrMake(
     const std::string& name) {
   {
     base::MutexLock lock(&mutex_);
-    if (ending_) return nullptr;
-    if (auto found = FindLocked(name)) return found;
+    auto found = FindLocked(name);
+    if (!found.ok() || *found != nullptr) return found;
   }
   base::MutexLock making(&making_);
-  std::string place = name;
   {
     base::MutexLock lock(&mutex_);
-    if (ending_) return nullptr;
-    if (auto found = FindLocked(name)) return found;
-    if (domains_.size() >= options_.most) place.clear();
+    auto found = FindLocked(name);
+    if (!found.ok() || *found != nullptr) return found;
+    FOREBAY_RETURN_IF_ERROR(CheckRoomLocked(name));
   }
   auto made = std::make_shared<Domain>();
-  made->source = options_.make(place);
+  made->source = options_.make(name);
+  if (made->source == nullptr)
+    return absl::UnavailableError(
+        "is not read: the system gives the daemon no threads");
   made->used_at_nanos = options_.clock->NowNanos();
   shares_.Add(made->source.get());
   base::MutexLock lock(&mutex_);
-  if (!ending_) domains_[place] = made;
-  return ending_ ? nullptr : made;
+  if (ending_) return absl::CancelledError("the daemon is shutting down");
+  domains_[name] = made;
+  return made;
 }
 
 void DomainSource::ReleaseIdle() {

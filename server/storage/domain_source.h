@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
@@ -24,13 +26,19 @@ struct DomainSourceOptions {
   // Returns the name of the failure domain that the read belongs to, as far as
   // is known now: a file system, a host. Must not block.
   std::function<std::string(const ReadRequest&)> domain_of;
-  // Makes the source of a domain.
+  // Makes the source of a domain. Returns null if the system has no means for
+  // it now: then its reads are refused.
   std::function<std::unique_ptr<SharedOutSource>(const std::string& domain)>
       make;
   // Whether sources may answer WrongDomain (wrong_domain.h).
   bool objects_move = false;
-  // The most domains at once. Reads of further ones share a domain named "".
+  // Returns whether `most` bounds domains of that name. Null: it bounds all.
+  std::function<bool(const std::string& domain)> is_limited = nullptr;
+  // The most such domains at once. Reads of further ones are refused.
   std::size_t most = 64;
+  // What such domains are, and what their reader can do, for that error.
+  std::string limited_kind = "hosts";
+  std::string advice = "end jobs that read from other hosts";
   // A domain that had no read for so long may be released.
   std::int64_t idle_nanos = 60'000'000'000;
   const base::Clock* clock = base::Clock::Monotonic();
@@ -44,7 +52,8 @@ struct DomainSourceOptions {
 // Thread-safe. The caller owns it; the clock outlives it. Destruction waits for
 // the sources' reads in flight. Read does not block, but to make a domain's
 // source. ReleaseIdle blocks until the threads of idle sources have ended.
-// Errors are those of the sources.
+// Errors are those of the sources, and UNAVAILABLE for a domain that can have
+// no source; such a `done` is called before Read returns.
 class DomainSource final : public SharedOutSource {
  public:
   explicit DomainSource(const DomainSourceOptions& options)
@@ -74,10 +83,12 @@ class DomainSource final : public SharedOutSource {
   };
   using Domains = std::map<std::string, std::shared_ptr<Domain>>;
 
-  // Returns the domain, made if there is none yet; null at the end.
-  std::shared_ptr<Domain> FindOrMake(const std::string& name);
+  // Returns the domain, made if there is none yet. CANCELLED at the end.
+  absl::StatusOr<std::shared_ptr<Domain>> FindOrMake(const std::string& name);
   // Returns null if it has to be made.
-  std::shared_ptr<Domain> FindLocked(const std::string& name)
+  absl::StatusOr<std::shared_ptr<Domain>> FindLocked(const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckRoomLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sends reads to the domain that they belong to.
   void Send(const std::string& domain, absl::Span<ReadRequest> requests,

@@ -192,12 +192,46 @@ TEST_F(DomainSourceTest, AReadOfADomainThatDoesNotKnowItIsTriedThereOnceMore) {
   EXPECT_THAT(answers_, ElementsAre("a1 failed"));
 }
 
-TEST_F(DomainSourceTest, FurtherDomainsShareOne) {
-  Read({"a1", "b1", "c1", "d1", "e1", "a2"});
-  EXPECT_THAT(book_.made, ElementsAre("a", "b", "c", ""));
-  EXPECT_EQ(asked(""), 2);
+TEST_F(DomainSourceTest, FurtherDomainsAreRefused) {
+  Read({"a1", "b1", "c1", "d1", "a2"});
+  EXPECT_THAT(book_.made, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(answers_, ElementsAre("d1 failed"));
+  EXPECT_EQ(error_,
+            absl::UnavailableError(
+                "d1: is not read: 3 hosts are read already, the most at once; "
+                "end jobs that read from other hosts"));
   EXPECT_EQ(asked("a"), 2);
-  for (const char* const domain : {"a", "a", "b", "c", "", ""}) Answer(domain);
+  for (const char* const domain : {"a", "a", "b", "c"}) Answer(domain);
+}
+
+TEST_F(DomainSourceTest, TheLimitMayBeThatOfSomeDomains) {
+  DomainSourceOptions options = Options();
+  options.is_limited = [](const std::string& domain) { return domain < "c"; };
+  options.most = 1;
+  source_.emplace(options);
+  Read({"a1", "b1", "c1", "d1"});
+  EXPECT_THAT(book_.made, ElementsAre("a", "c", "d"));
+  EXPECT_THAT(answers_, ElementsAre("b1 failed"));
+  for (const char* const domain : {"a", "c", "d"}) Answer(domain);
+}
+
+TEST_F(DomainSourceTest, ADomainWithoutASourceIsTriedAgain) {
+  DomainSourceOptions options = Options();
+  bool fails = true;
+  options.make =
+      [&](const std::string& name) -> std::unique_ptr<SharedOutSource> {
+    if (std::exchange(fails, false)) return nullptr;
+    return std::make_unique<PatientDomain>(name, &book_);
+  };
+  source_.emplace(options);
+  Read({"a1"});
+  EXPECT_EQ(error_,
+            absl::UnavailableError("a1: is not read: the system gives the "
+                                   "daemon no threads"));
+  Read({"a1"});
+  Answer("a");
+  EXPECT_THAT(answers_, ElementsAre("a1 failed", "a1 ok"));
+  source_.reset();
 }
 
 TEST_F(DomainSourceTest, LaterDomainsKnowTheWeights) {
