@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DAEMON_LOCAL_DOMAIN_H_
 #define FOREBAY_SERVER_DAEMON_LOCAL_DOMAIN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,8 +17,8 @@
 
 namespace forebay::daemon {
 
-// The source of the files of one file system: a ring or threads of its own, and
-// a scheduler in front.
+// The source of one failure domain of local files, which is a file system or
+// what lies beyond one root's: a ring or threads, and a scheduler in front.
 //
 // Thread-safe. The caller owns it. Destruction calls `on_end` first, and waits
 // for the reads in flight. Errors are those of the sources.
@@ -25,18 +26,23 @@ class LocalDomain final : public storage::SharedOutSource {
  public:
   using OnEnd = std::function<void(LocalDomain*)>;
 
+  // The most stalled reads of one job, who then gets no further ones: about a
+  // quarter of the places for reads that hang.
+  static constexpr std::size_t kMostStalledInRing = 16;
+  static constexpr std::size_t kMostStalledInThreads = 8;
+
   // `memory`: of the ring's own buffers.
   LocalDomain(std::unique_ptr<storage::local::UringSource> ring,
               base::MemoryReservation memory, OnEnd on_end)
       : on_end_(std::move(on_end)),
         memory_(std::move(memory)),
         ring_(std::move(ring)),
-        scheduled_(ring_.get()) {}
+        scheduled_(ring_.get(), {.most_stalled = kMostStalledInRing}) {}
   LocalDomain(std::unique_ptr<storage::local::LocalSource> threads,
               OnEnd on_end)
       : on_end_(std::move(on_end)),
         threads_(std::move(threads)),
-        scheduled_(threads_.get()) {}
+        scheduled_(threads_.get(), {.most_stalled = kMostStalledInThreads}) {}
   ~LocalDomain() override { on_end_(this); }
 
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -57,6 +63,9 @@ class LocalDomain final : public storage::SharedOutSource {
     if (ring_ != nullptr) ring_->Forget(job);
   }
   storage::SourceState State() const override { return scheduled_.State(); }
+
+  // Returns false if the system refused a thread that reads need.
+  bool has_threads() const { return scheduled_.has_thread(); }
 
   // Returns the CPU time that reading has taken.
   std::int64_t cpu_nanos() const {

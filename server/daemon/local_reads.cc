@@ -26,6 +26,14 @@ constexpr std::size_t kPinnedBytes = std::size_t{8} << 20;
 constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
 constexpr std::size_t kRingBytes = kPinnedBytes + kSparePageBytes;
 
+// The slots of a ring: twice what the scheduler sends down at once, since a job
+// may have sent that much before its first read counts as stalled.
+constexpr unsigned kRingDepth = 128;
+
+bool IsBeyond(const std::string& domain) {
+  return domain.starts_with(LocalRoot::kBeyond);
+}
+
 }  // namespace
 
 LocalReads::LocalReads(const proto::StorageConfig& config,
@@ -34,19 +42,26 @@ LocalReads::LocalReads(const proto::StorageConfig& config,
     : threads_(static_cast<int>(config.local_threads())),
       budget_(budget),
       buffers_(std::make_shared<storage::BufferPool>(kKeptBytes - kRingBytes)),
-      domains_({.domain_of =
-                    [](const storage::ReadRequest& request) {
-                      const auto* const root =
-                          dynamic_cast<const LocalRoot*>(request.root.get());
-                      return root == nullptr
-                                 ? std::string()
-                                 : root->FileSystemOf(request.object);
-                    },
-                .make =
-                    [this](const std::string& file_system) {
-                      return MakeDomain(file_system);
-                    },
-                .objects_move = true}) {
+      domains_(
+          {.domain_of =
+               [](const storage::ReadRequest& request) {
+                 const auto* const root =
+                     dynamic_cast<const LocalRoot*>(request.root.get());
+                 return root == nullptr ? std::string()
+                                        : root->FileSystemOf(request.object);
+               },
+           .make =
+               [this](const std::string& file_system) {
+                 return MakeDomain(file_system);
+               },
+           .objects_move = true,
+           // The file systems of a host are few.
+           .is_limited = &IsBeyond,
+           .limited_kind =
+               "folders with files on further file systems (by links or "
+               "mount points)",
+           .advice = "name the files' own folder as the dataset, or end jobs "
+                     "that read such folders"}) {
   if (config.io_uring() != "off") {
     const absl::Status probe = storage::local::Ring::Probe();
     has_rings_ = probe.ok();
@@ -85,10 +100,13 @@ std::unique_ptr<storage::SharedOutSource> LocalReads::MakeDomain(
     domain = MakeRing();
   if (domain == nullptr) {
     domain = std::make_unique<LocalDomain>(
-        std::make_unique<LocalSource>(LocalSourceOptions{
-            .threads = threads_, .one_file_system = true, .buffers = buffers_}),
+        std::make_unique<LocalSource>(
+            LocalSourceOptions{.threads = threads_,
+                               .one_file_system = !IsBeyond(file_system),
+                               .buffers = buffers_}),
         [this](LocalDomain* ended) { OnEnd(ended); });
   }
+  if (!domain->has_threads()) return nullptr;
   base::MutexLock lock(&mutex_);
   live_.insert(domain.get());
   return domain;
@@ -104,7 +122,8 @@ std::unique_ptr<LocalDomain> LocalReads::MakeRing() {
   if (!is_first) memory = budget_->ReserveSpare(kRingBytes);
   const bool has_memory = is_first || memory.has_value();
   auto ring = UringSource::Create(
-      {.pinned_bytes = has_memory ? kPinnedBytes : 0,
+      {.depth = kRingDepth,
+       .pinned_bytes = has_memory ? kPinnedBytes : 0,
        .spare_page_bytes = has_memory ? kSparePageBytes : 0,
        .pool = {
            .threads = threads_, .one_file_system = true, .buffers = buffers_}});

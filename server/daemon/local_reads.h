@@ -25,12 +25,13 @@ namespace forebay::daemon {
 
 // The source of local files. Each file system has a source of its own: an
 // io_uring where it is one of this host, the host allows that and the
-// configuration wants it, else threads. A scheduler in front of each shares it
-// out among jobs. Logs which of both is used, and why.
+// configuration wants it, else threads. What lies beyond a root's own file
+// system has threads of its own, for each root. A scheduler in front of each
+// shares it out among jobs. Logs which of both is used, and why.
 //
 // Thread-safe. Owns the sources; destruction ends their reads. Does not block,
-// but for ReleaseIdle, which waits for idle threads to end. No errors: threads
-// always work.
+// but for ReleaseIdle, which waits for idle threads to end. Errors are those of
+// the sources.
 class LocalReads {
  public:
   // The most bytes of buffers that reads keep for the next ones, with those of
@@ -59,6 +60,7 @@ class LocalReads {
   void ReleaseIdle() { domains_.ReleaseIdle(); }
 
  private:
+  // Returns null if the system refuses the threads that it takes.
   std::unique_ptr<storage::SharedOutSource> MakeDomain(
       const std::string& file_system);
   // Returns null if no ring can be had.

@@ -62,6 +62,10 @@ class ScheduledSource final : public SharedOutSource {
 
   SourceState State() const override;
 
+  // Returns false if the system refused the thread: then reads may wait for
+  // ever behind a cap or a stalled read.
+  bool has_thread() const { return alarm_.has_thread(); }
+
  private:
   using Queue = schedule::SharedQueue<ReadRequest>;
 

@@ -10,31 +10,18 @@ std::string_view DirectoryOf(std::string_view object) {
 
 }  // namespace
 
-std::optional<std::uint64_t> Crossings::Find(std::string_view object) const {
-  if (!any_.load(std::memory_order_acquire)) return std::nullopt;
+bool Crossings::Contains(std::string_view object) const {
+  if (!any_.load(std::memory_order_acquire)) return false;
   base::MutexLock lock(&mutex_);
-  const auto found = directories_.find(DirectoryOf(object));
-  if (found != directories_.end()) return found->second.device;
-  if (directories_.size() >= kMost) return kUnknownDevice;
-  return std::nullopt;
+  return directories_.size() >= kMost ||
+         directories_.contains(DirectoryOf(object));
 }
 
 void Crossings::Add(std::string_view object) {
   base::MutexLock lock(&mutex_);
   if (directories_.size() >= kMost) return;
-  directories_.emplace(DirectoryOf(object), Directory());
+  directories_.emplace(DirectoryOf(object));
   any_.store(true, std::memory_order_release);
-}
-
-void Crossings::Found(std::string_view object, std::uint64_t device) {
-  if (!any_.load(std::memory_order_acquire)) return;
-  base::MutexLock lock(&mutex_);
-  const auto found = directories_.find(DirectoryOf(object));
-  if (found == directories_.end()) return;
-  Directory& directory = found->second;
-  if (directory.is_mixed || directory.device == device) return;
-  directory.is_mixed = directory.device != kUnknownDevice;
-  directory.device = directory.is_mixed ? kUnknownDevice : device;
 }
 
 }  // namespace forebay::storage::local

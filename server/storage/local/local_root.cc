@@ -105,6 +105,12 @@ std::optional<std::string> LinkTarget(int entry) {
   return std::string(target, length);
 }
 
+absl::Status CheckPath(std::string_view path) {
+  if (path.find('\0') == path.npos) return absl::OkStatus();
+  return FileError(absl::StatusCode::kInvalidArgument, path,
+                   "a path cannot hold a zero byte");
+}
+
 absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
   struct stat stat;
   if (fstat(directory.get(), &stat) != 0) return FileError(errno, name);
@@ -225,14 +231,11 @@ bool LocalRoot::IsNamed(const std::string& path,
 }
 
 std::string LocalRoot::FileSystemOf(std::string_view object) const {
-  const auto name = [](std::string_view kind, std::uint64_t device) {
-    return absl::StrCat(std::string(kind), major(device), ":", minor(device));
-  };
-  const auto crossing = crossings_.Find(object);
-  if (!crossing.has_value())
-    return name(on_this_host() ? kDisk : "mount ", own_device_.number);
-  if (*crossing != Crossings::kUnknownDevice) return name("mount ", *crossing);
-  return absl::StrCat("beyond ", *identity_);
+  if (crossings_.Contains(object))
+    return absl::StrCat(std::string(kBeyond), *identity_);
+  return absl::StrCat(std::string(on_this_host() ? kDisk : kMount),
+                      major(own_device_.number), ":",
+                      minor(own_device_.number));
 }
 
 Revision LocalRoot::RevisionOfOpen(int file, const struct stat& stat) const {
@@ -246,6 +249,7 @@ absl::StatusOr<base::Fd> LocalRoot::Open(std::string_view path) const {
 }
 
 absl::StatusOr<base::Fd> LocalRoot::OpenWithin(std::string_view path) const {
+  FOREBAY_RETURN_IF_ERROR(CheckPath(path));
   const int fd = OpenBeneath(directory(), OrDot(std::string(path)), kReading,
                              RESOLVE_NO_XDEV);
   if (fd >= 0) return base::Fd(fd);
@@ -296,9 +300,7 @@ absl::StatusOr<FileStat> LocalRoot::StatEntry(int directory,
 
 absl::StatusOr<base::Fd> LocalRoot::OpenFollowing(std::string_view path,
                                                   std::uint64_t flags) const {
-  if (path.find('\0') != path.npos)
-    return FileError(absl::StatusCode::kInvalidArgument, path,
-                     "a path cannot hold a zero byte");
+  FOREBAY_RETURN_IF_ERROR(CheckPath(path));
   ResolvedPath place = {0, std::string(path)};
   for (int links_followed = 0; links_followed < kMaxLinks; ++links_followed) {
     const int fd = OpenBeneath(roots_[place.root].directory.get(),

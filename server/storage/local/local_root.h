@@ -86,16 +86,18 @@ class LocalRoot final : public Root {
   // CachedStat tells. Another may have been renamed over it.
   bool IsNamed(const std::string& path, const struct stat& file) const;
 
-  // Names the file system that the object lies on, as far as is known: with
-  // kDisk in front if it is the root's own and one of this host, as "mount
-  // MAJOR:MINOR" if it is another, and as "beyond ROOT" while nobody knows.
+  // Names the failure domain of the object, as far as is known: kDisk and the
+  // device if it lies on the root's own file system and that is one of this
+  // host, kMount and the device if that is another, kBeyond and the root's
+  // identity if the way to the object leaves it.
   static constexpr std::string_view kDisk = "disk ";
+  static constexpr std::string_view kMount = "mount ";
+  static constexpr std::string_view kBeyond = "beyond ";
   std::string FileSystemOf(std::string_view object) const;
   // The ways to files that leave the root's own file system.
   Crossings& crossings() const { return crossings_; }
   // Notes that the way to the object leaves that; returns WrongDomain.
   absl::Status Crossed(std::string_view object) const;
-  std::uint64_t own_device() const { return own_device_.number; }
 
   // For callers that open files themselves, beneath `directory` and as
   // HowToRead says. On EXDEV, the way to the file leaves the root's own file

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <iterator>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "server/base/check.h"
+#include "server/base/start_thread.h"
 #include "server/base/status.h"
 #include "server/storage/local/errors.h"
 #include "server/storage/local/read_rules.h"
@@ -46,11 +46,17 @@ std::int64_t ReadAt(FileSystem& files, int file, std::uint64_t offset,
   return static_cast<std::int64_t>(filled);
 }
 
+absl::Status NoThread(const ReadRequest& request) {
+  return FileError(absl::StatusCode::kUnavailable, request.object,
+                   "the system gives the daemon no thread to read it");
+}
+
 }  // namespace
 
 LocalSource::LocalSource(const LocalSourceOptions& options)
     : most_threads_(options.threads),
       most_hung_(options.most_hung),
+      most_hung_of_job_(options.most_hung_of_job),
       one_file_system_(options.one_file_system),
       files_(options.files),
       clock_(options.clock),
@@ -80,42 +86,48 @@ LocalSource::~LocalSource() {
   {
     base::MutexLock lock(&mutex_);
     left.swap(queue_);
+    for (auto& [number, job] : hung_jobs_)
+      std::move(job.waiting.begin(), job.waiting.end(),
+                std::back_inserter(left));
   }
   for (ReadRequest& request : left) request.done(ShuttingDown(request));
 }
 
 void LocalSource::Read(absl::Span<ReadRequest> requests) {
-  base::MutexLock lock(&mutex_);
-  for (ReadRequest& request : requests) queue_.push_back(std::move(request));
-  // Few threads read the page cache fastest, without switches; more join when
-  // a read had to wait.
-  const std::size_t wanted = 1 + requests.size() / kReadsPerWake;
-  for (std::size_t i = 0; i < wanted; ++i) WakeOrBeginLocked();
-  SetAlarmLocked();
+  std::deque<ReadRequest> refused;
+  {
+    base::MutexLock lock(&mutex_);
+    for (ReadRequest& request : requests) queue_.push_back(std::move(request));
+    // Few threads read the page cache fastest, without switches; more join when
+    // a read had to wait.
+    const std::size_t wanted = 1 + requests.size() / kReadsPerWake;
+    for (std::size_t i = 0; i < wanted; ++i) WakeOrBeginLocked();
+    if (!SetAlarmLocked() && active_ == 0) refused.swap(queue_);
+  }
+  for (ReadRequest& request : refused) request.done(NoThread(request));
 }
 
-void LocalSource::WakeOrBeginLocked() {
-  if (queue_.empty() || ending_) return;
+bool LocalSource::WakeOrBeginLocked() {
+  // Threads that are waking will read, too.
+  if (ending_ || static_cast<std::size_t>(waking_) >= queue_.size())
+    return false;
   if (asleep_ > waking_) {
     ++waking_;
     read_or_end_.NotifyOne();
-    return;
+    return true;
   }
-  // Threads that are waking will read, too.
-  if (active_ >= most_threads_ ||
-      static_cast<std::size_t>(waking_) >= queue_.size())
-    return;
+  if (active_ >= most_threads_) return false;
   readers_.emplace_back();
   const auto reader = std::prev(readers_.end());
-  try {
-    reader->thread =
-        std::thread([this, reader, number = begun_] { Work(reader, number); });
-  } catch (const std::system_error&) {
+  reader->thread = base::StartThread(
+      [this, reader, number = begun_] { Work(reader, number); });
+  if (!reader->thread.joinable()) {
     readers_.erase(reader);  // the alarm tries again
-    return;
+    return false;
   }
   ++begun_;
   ++active_;
+  return true;
 }
 
 void LocalSource::Work(Readers::iterator reader, int number) {
@@ -128,9 +140,7 @@ void LocalSource::Work(Readers::iterator reader, int number) {
   run.reserve(kRunReads);
   while (std::optional<ReadRequest> next = Await(reader)) {
     ReadRun(reader, *std::move(next), &run);
-    for (CompletedRead& completed : run)
-      completed.read.done(std::move(completed.result));
-    run.clear();
+    Answer(&run);
   }
 }
 
@@ -167,19 +177,45 @@ LocalSource::Readers LocalSource::TakeEndedLocked() {
 }
 
 std::optional<ReadRequest> LocalSource::NextLocked(Readers::iterator reader) {
-  if (ending_ || queue_.empty()) return std::nullopt;
-  ReadRequest next = std::move(queue_.front());
-  queue_.pop_front();
-  reader->begun_nanos = clock_->NowNanos();
-  return next;
+  while (!ending_ && !queue_.empty()) {
+    ReadRequest next = std::move(queue_.front());
+    queue_.pop_front();
+    const auto job = hung_jobs_.find(next.purpose.job);
+    if (job != hung_jobs_.end() && job->second.hung >= most_hung_of_job_) {
+      job->second.waiting.push_back(std::move(next));
+      continue;
+    }
+    reader->job = next.purpose.job;
+    reader->begun_nanos = clock_->NowNanos();
+    return next;
+  }
+  return std::nullopt;
 }
 
 void LocalSource::EndReadLocked(Reader& reader, std::int64_t now_nanos) {
   stall_threshold_.Observe(now_nanos - reader.begun_nanos);
   reader.begun_nanos = 0;
-  if (!std::exchange(reader.hangs, false)) return;
-  --hung_;
+  if (reader.hangs) EndToHangLocked(reader);
+}
+
+void LocalSource::BeginToHangLocked(Reader& reader) {
+  reader.hangs = true;
+  --active_;
+  ++hung_;
+  ++hung_jobs_[reader.job].hung;
+}
+
+void LocalSource::EndToHangLocked(Reader& reader) {
+  reader.hangs = false;
   ++active_;
+  --hung_;
+  const auto job = hung_jobs_.find(reader.job);
+  std::deque<ReadRequest> waiting = std::move(job->second.waiting);
+  job->second.waiting.clear();
+  if (--job->second.hung == 0) hung_jobs_.erase(job);
+  std::move(waiting.rbegin(), waiting.rend(), std::front_inserter(queue_));
+  WakeOrBeginLocked();
+  SetAlarmLocked();  // which others may now need
 }
 
 void LocalSource::ReadRun(Readers::iterator reader, ReadRequest first,
@@ -188,18 +224,27 @@ void LocalSource::ReadRun(Readers::iterator reader, ReadRequest first,
   const std::int64_t cpu_begun = cpu_clock_->NowNanos();
   const std::int64_t begun = clock_->NowNanos();
   std::int64_t now = begun;
-  while (next.has_value()) {
+  for (std::size_t reads = 1; next.has_value(); ++reads) {
     auto result = ReadFile(*next);
-    run->push_back({*std::exchange(next, std::nullopt), std::move(result)});
     const std::int64_t read_begun = std::exchange(now, clock_->NowNanos());
+    const bool waited = now - read_begun > kWaitNanos;
     base::MutexLock lock(&mutex_);
     EndReadLocked(*reader, now);
-    if (now - read_begun > kWaitNanos || run->size() == kRunReads) break;
-    if (active_ <= most_threads_) next = NextLocked(reader);
+    reader->finished.push_back(
+        {*std::exchange(next, std::nullopt), std::move(result)});
+    if (!waited && reads < kRunReads && active_ <= most_threads_)
+      next = NextLocked(reader);
+    if (!next.has_value()) run->swap(reader->finished);
   }
   const std::int64_t cpu = cpu_clock_->NowNanos() - cpu_begun;
   cpu_nanos_ += cpu;
   if (now - begun - cpu > kWaitNanos) WakeAnother();
+}
+
+void LocalSource::Answer(std::vector<CompletedRead>* reads) {
+  for (CompletedRead& completed : *reads)
+    completed.read.done(std::move(completed.result));
+  reads->clear();
 }
 
 void LocalSource::WakeAnother() {
@@ -208,40 +253,52 @@ void LocalSource::WakeAnother() {
 }
 
 void LocalSource::LookForHung() {
-  base::MutexLock lock(&mutex_);
-  const std::int64_t now = clock_->NowNanos();
-  for (Reader& reader : readers_) {
-    if (reader.hangs || reader.begun_nanos == 0 || hung_ >= most_hung_ ||
-        now - reader.begun_nanos < stall_threshold_.nanos())
-      continue;
-    reader.hangs = true;
-    --active_;
-    ++hung_;
-    WakeOrBeginLocked();
+  std::vector<CompletedRead> finished;
+  {
+    base::MutexLock lock(&mutex_);
+    const std::int64_t now = clock_->NowNanos();
+    for (Reader& reader : readers_) {
+      if (reader.begun_nanos == 0 ||
+          now - reader.begun_nanos < stall_threshold_.nanos())
+        continue;
+      std::move(reader.finished.begin(), reader.finished.end(),
+                std::back_inserter(finished));
+      reader.finished.clear();
+      if (!reader.hangs && hung_ < most_hung_) BeginToHangLocked(reader);
+    }
+    // Of the reads that wait, many may hang: all threads try them at once.
+    while ((hung_ > 0 || active_ == 0) && WakeOrBeginLocked()) {
+    }
+    SetAlarmLocked();
   }
-  if (active_ == 0) WakeOrBeginLocked();
-  SetAlarmLocked();
+  Answer(&finished);
 }
 
-void LocalSource::SetAlarmLocked() {
-  if (queue_.empty() || ending_) return;
-  std::int64_t at = clock_->NowNanos() + stall_threshold_.nanos();
+bool LocalSource::SetAlarmLocked() {
+  if (ending_) return true;
+  const std::int64_t threshold = stall_threshold_.nanos();
+  std::int64_t at = clock_->NowNanos() + threshold;
+  bool is_needed = !queue_.empty();
   for (const Reader& reader : readers_) {
-    if (!reader.hangs && reader.begun_nanos != 0)
-      at = std::min(at, reader.begun_nanos + stall_threshold_.nanos());
+    if (reader.hangs || reader.begun_nanos == 0) continue;
+    const bool holds_answers = !reader.finished.empty();
+    is_needed = is_needed || holds_answers;
+    // The alarm can do nothing for a reader that may not be marked.
+    if (hung_ < most_hung_ || holds_answers)
+      at = std::min(at, reader.begun_nanos + threshold);
   }
+  if (!is_needed) return true;
   if (alarm_ == nullptr) {
     alarm_ = std::make_unique<base::Alarm>(
         "forebay-hung", [this] { LookForHung(); }, clock_);
   }
-  alarm_->SetFor(at);
+  return alarm_->SetFor(at);
 }
 
 absl::StatusOr<base::Fd> LocalSource::OpenFile(const LocalRoot& root,
                                                const std::string& object) {
-  if (one_file_system_ && !root.crossings().Find(object).has_value())
-    return files_->OpenWithin(root, object);
-  return files_->Open(root, object);
+  return one_file_system_ ? files_->OpenWithin(root, object)
+                          : files_->Open(root, object);
 }
 
 absl::StatusOr<Revision> LocalSource::CheckFile(const LocalRoot& root, int file,
@@ -249,7 +306,6 @@ absl::StatusOr<Revision> LocalSource::CheckFile(const LocalRoot& root, int file,
   struct stat stat;
   if (const int error = files_->Stat(file, &stat); error < 0)
     return FileError(-error, request.object);
-  root.crossings().Found(request.object, stat.st_dev);
   return CheckVersion(root, request, file, stat);
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -28,8 +29,10 @@ struct LocalSourceOptions {
   // The most reads that may hang, each with a thread of its own, before the
   // others wait for them.
   int most_hung = 32;
-  // Whether an object that turns out to lie on another file system than its
-  // root is refused with DomainSource::WrongDomain, and not read.
+  // A job with so many reads that hang gets no further ones until one ends.
+  int most_hung_of_job = 8;
+  // Whether every object that lies on another file system than its root is
+  // refused with WrongDomain (wrong_domain.h), and its file never opened.
   bool one_file_system = false;
   // Bytes of returned buffers for the next reads. Beside them a read holds its
   // length and up to a quarter more, until its last Bytes is gone.
@@ -46,13 +49,15 @@ struct LocalSourceOptions {
 // in the order of the requests: a scheduler in front shares them among jobs.
 // Reads a file only while it is the version asked for. Threads begin when reads
 // wait for one, and end when they idle. A read that takes far longer than usual
-// (schedule/stall_threshold.h) hangs: another thread takes its thread's place.
+// (schedule/stall_threshold.h) hangs: another thread takes its thread's place,
+// and an alarm's thread answers what its thread had read before.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads in flight and fails those that wait with
 // CANCELLED. Read does not block. Errors as ByteSource says; a root that is no
-// LocalRoot is INVALID_ARGUMENT. Calls no `done` with a lock held, nor on the
-// caller's thread before Read returns.
+// LocalRoot is INVALID_ARGUMENT. A read that finds no thread, because the
+// system gives none, is UNAVAILABLE; its `done` is called before Read returns.
+// Every other `done` is called on a thread of the source. No lock is held then.
 class LocalSource final : public ByteSource {
  public:
   explicit LocalSource(const LocalSourceOptions& options = {});
@@ -73,10 +78,18 @@ class LocalSource final : public ByteSource {
   struct Reader {
     std::thread thread = {};
     std::int64_t begun_nanos = 0;  // of its read; 0: it has none
+    std::uint64_t job = 0;         // of its read
+    // The reads of its run that are done, but not answered yet.
+    std::vector<CompletedRead> finished = {};
     bool hangs = false;
     bool ended = false;
   };
   using Readers = std::list<Reader>;
+  // A job that has reads that hang.
+  struct HungJob {
+    int hung = 0;
+    std::deque<ReadRequest> waiting = {};  // until one of those ends
+  };
 
   void Work(Readers::iterator reader, int number);
   // Blocks until there is a read, and returns it; nullopt when the thread is to
@@ -87,18 +100,24 @@ class LocalSource final : public ByteSource {
   // The reader's read is done.
   void EndReadLocked(Reader& reader, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginToHangLocked(Reader& reader) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndToHangLocked(Reader& reader) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads `first`, and more as long as none has to wait, so that they share the
-  // work around a read. Fills `run`, which is empty.
+  // work around a read. Fills `run`, which is empty, with what is not answered.
   void ReadRun(Readers::iterator reader, ReadRequest first,
                std::vector<CompletedRead>* run);
-  // Makes one more thread read, if there may be one: notifies it, or begins it.
-  void WakeOrBeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Answer(std::vector<CompletedRead>* reads);
+  // Makes one more thread read: notifies it, or begins it. Returns false if
+  // reads need no further thread, or may have none.
+  bool WakeOrBeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Wakes one more thread if reads wait, after one had to wait for a disk.
   void WakeAnother();
-  // Finds readers that hang, and has others take their places.
+  // Finds readers that hang, has others take their places, and answers what
+  // they had read.
   void LookForHung();
-  // Has LookForHung called when the next reader may hang, if reads wait.
-  void SetAlarmLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has LookForHung called when the next reader may hang, if anything waits for
+  // it. Returns false if the system refuses the alarm its thread.
+  bool SetAlarmLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out the readers that have ended, to be joined without the mutex.
   Readers TakeEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<base::Fd> OpenFile(const LocalRoot& root,
@@ -112,6 +131,7 @@ class LocalSource final : public ByteSource {
 
   const int most_threads_;
   const int most_hung_;
+  const int most_hung_of_job_;
   const bool one_file_system_;
   FileSystem* const files_;
   const base::Clock* const clock_;
@@ -125,6 +145,7 @@ class LocalSource final : public ByteSource {
   int begun_ ABSL_GUARDED_BY(mutex_) = 0;   // threads so far
   int active_ ABSL_GUARDED_BY(mutex_) = 0;  // that neither hang nor have ended
   int hung_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::uint64_t, HungJob> hung_jobs_ ABSL_GUARDED_BY(mutex_);
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
   int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;

@@ -50,8 +50,13 @@ absl::StatusOr<std::unique_ptr<UringSource>> UringSource::Create(
   if (shared.pool.buffers == nullptr)
     shared.pool.buffers =
         std::make_shared<BufferPool>(options.pool.spare_bytes);
-  return std::unique_ptr<UringSource>(
+  std::unique_ptr<UringSource> source(
       new UringSource(shared, std::move(ring), std::move(wake)));
+  source->thread_ = options.start_thread([raw = source.get()] { raw->Work(); });
+  if (!source->thread_.joinable())
+    return absl::UnavailableError(
+        "the system gives the daemon no thread for a ring");
+  return source;
 }
 
 UringSource::UringSource(const UringSourceOptions& options,
@@ -71,7 +76,6 @@ UringSource::UringSource(const UringSourceOptions& options,
   for (std::size_t slot = slots_.size(); slot-- > 0;)
     free_slots_.push_back(slot);
   finished_.reserve(kRunReads + slots_.size());
-  thread_ = std::thread([this] { Work(); });
 }
 
 UringSource::~UringSource() {
@@ -80,7 +84,7 @@ UringSource::~UringSource() {
     ending_ = true;
   }
   eventfd_write(wake_.get(), 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   std::deque<ReadRequest> left;
   {
     base::MutexLock lock(&mutex_);

@@ -21,6 +21,7 @@
 #include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
+#include "server/base/start_thread.h"
 #include "server/schedule/job_shares.h"
 #include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
@@ -50,6 +51,9 @@ struct UringSourceOptions {
   std::size_t spare_page_bytes = 0;
   // The threads for reads that a ring cannot do; the ring shares their buffers.
   LocalSourceOptions pool;
+  // Starts the ring's thread, as base::StartThread does.
+  std::function<std::thread(std::function<void()>)> start_thread =
+      base::StartThread;
 };
 
 // Reads files beneath LocalRoots through a ring of io_uring, on one thread
@@ -69,7 +73,7 @@ struct UringSourceOptions {
 // caller's thread before Read returns.
 class UringSource final : public ByteSource, public schedule::JobShares {
  public:
-  // UNAVAILABLE: there is no io_uring here; says why.
+  // UNAVAILABLE: there is no io_uring here, or no thread; says why.
   static absl::StatusOr<std::unique_ptr<UringSource>> Create(
       const UringSourceOptions& options);
   ~UringSource() override;

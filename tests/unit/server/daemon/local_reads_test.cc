@@ -7,14 +7,18 @@
 
 #include <future>
 #include <limits>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "server/base/memory_budget.h"
 #include "server/executor/thread_pool_executor.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/ring.h"
+#include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/storage/local/refused_call.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
@@ -23,22 +27,30 @@ namespace {
 
 using storage::local::LocalRoot;
 
-// Reads a file, and says what was wrong.
-absl::Status TryToRead(LocalReads* reads) {
-  const storage::local::ScratchDir scratch;
-  scratch.Write("a", "0123456789");
-  const auto root = *LocalRoot::Create(scratch.Open(), scratch.Path());
+using storage::local::ScratchDir;
+
+// Reads the file, and says what was wrong.
+absl::Status TryToRead(LocalReads* reads,
+                       const std::shared_ptr<const LocalRoot>& root,
+                       const std::string& object) {
   std::promise<absl::Status> status;
   storage::ReadRequest request;
   request.root = root;
-  request.object = "a";
-  request.version = root->Stat("a")->version();
+  request.object = object;
+  request.version = root->Stat(object)->version();
   request.length = request.version.size;
   request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
     status.set_value(result.status());
   };
   reads->source()->Read({&request, 1});
   return status.get_future().get();
+}
+
+absl::Status TryToRead(LocalReads* reads) {
+  const ScratchDir scratch;
+  scratch.Write("a", "0123456789");
+  return TryToRead(reads, *LocalRoot::Create(scratch.Open(), scratch.Path()),
+                   "a");
 }
 
 TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
@@ -98,6 +110,48 @@ TEST(LocalReadsTest, CapsHoldUpItsReads) {
     shares.SetCap(/*job=*/0, std::numeric_limits<double>::infinity());
     held.join();
     EXPECT_EQ(reads.state().waiting, 0);
+  }
+}
+
+TEST(LocalReadsTest, FollowsLinksToOtherFolders) {
+  const ScratchDir elsewhere;
+  elsewhere.Write("a", "0123456789");
+  const ScratchDir scratch;
+  scratch.Link("b", elsewhere.Path());
+  for (const char* io_uring : {"auto", "off"}) {
+    proto::StorageConfig config;
+    config.set_io_uring(io_uring);
+    storage::AllJobShares shares;
+    executor::ThreadPoolExecutor executor(1);
+    base::MemoryBudget budget(std::uint64_t{1} << 30);
+    LocalReads reads(config, &executor, &budget, &shares);
+    std::vector<storage::local::ExtraRoot> extra;
+    extra.push_back({elsewhere.Open(), elsewhere.Path()});
+    const auto root =
+        *LocalRoot::Create(scratch.Open(), scratch.Path(), std::move(extra));
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status status = TryToRead(&reads, root, "b/a");
+      EXPECT_TRUE(status.ok()) << status;
+    }
+    EXPECT_TRUE(root->crossings().Contains("b/a"));
+  }
+}
+
+TEST(LocalReadsTest, RefusesReadsThatCanHaveNoThread) {
+  for (const char* io_uring : {"auto", "off"}) {
+    proto::StorageConfig config;
+    config.set_io_uring(io_uring);
+    storage::AllJobShares shares;
+    executor::ThreadPoolExecutor executor(1);
+    base::MemoryBudget budget(std::uint64_t{1} << 30);
+    LocalReads reads(config, &executor, &budget, &shares);
+    {
+      const base::NoThreads refused;
+      EXPECT_EQ(TryToRead(&reads),
+                absl::UnavailableError("a: is not read: the system gives the "
+                                       "daemon no threads"));
+    }
+    EXPECT_TRUE(TryToRead(&reads).ok());
   }
 }
 

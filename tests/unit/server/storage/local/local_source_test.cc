@@ -18,22 +18,31 @@
 #include <utility>
 #include <vector>
 
+#include "server/base/clock.h"
+#include "server/schedule/stall_threshold.h"
+#include "server/storage/domain_source.h"
 #include "server/storage/local/crossings.h"
 #include "server/storage/local/local_root.h"
+#include "server/storage/shared_out_source.h"
+#include "server/storage/source_state.h"
 #include "server/storage/wrong_domain.h"
 #include "tests/conformance/storage/read_text.h"
+#include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage::local {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // The real file system, with faults that a test sets before it reads.
 class FaultyFiles final : public FileSystem {
  public:
   absl::StatusOr<base::Fd> Open(const LocalRoot& root,
                                 std::string_view path) override {
+    ++follows;
     if (on_open) on_open(path);
     return FileSystem::System()->Open(root, path);
   }
@@ -63,8 +72,23 @@ class FaultyFiles final : public FileSystem {
   int stat_error = 0;
   int pread_error = 0;
   int interruptions = 0;
+  std::atomic<int> follows = 0;  // opens that may leave the file system
   int preads = 0;
   std::size_t longest_pread = SIZE_MAX;
+};
+
+// A LocalSource that shares nothing out.
+class UnscheduledSource final : public SharedOutSource {
+ public:
+  explicit UnscheduledSource(const LocalSourceOptions& options)
+      : source_(options) {}
+  void Read(absl::Span<ReadRequest> requests) override {
+    source_.Read(requests);
+  }
+  SourceState State() const override { return {}; }
+
+ private:
+  LocalSource source_;
 };
 
 class LocalSourceTest : public ::testing::Test {
@@ -302,10 +326,25 @@ class HungFiles {
   std::atomic<bool> released_ = false;
 };
 
+// A clock that tests move, and that counts who asks it.
+class CountingClock final : public base::Clock {
+ public:
+  std::int64_t NowNanos() const override {
+    ++asked_;
+    return now_nanos_;
+  }
+  void Advance(std::int64_t nanos) { now_nanos_ += nanos; }
+  int asked() const { return asked_; }
+
+ private:
+  std::atomic<std::int64_t> now_nanos_ = 1;
+  mutable std::atomic<int> asked_ = 0;
+};
+
 class HungReadsTest : public LocalSourceTest {
  protected:
   HungReadsTest() {
-    for (const char* const name : {"hung/a", "hung/b", "hung/c"})
+    for (const char* const name : {"hung/a", "hung/b", "hung/c", "hung/d"})
       scratch_.Write(name, "0123456789");
     source_.emplace(
         LocalSourceOptions{.threads = 1, .most_hung = 2, .files = &files_});
@@ -316,16 +355,40 @@ class HungReadsTest : public LocalSourceTest {
   }
 
   // Reads without waiting; counts the good answers.
-  void Begin(const std::string& object) {
-    ReadRequest request = Request(object);
-    request.version = root_->Stat(object)->version();
-    request.done = [this](const absl::StatusOr<ReadResult>& result) {
-      EXPECT_TRUE(result.ok()) << result.status();
-      ++answered_;
-    };
-    source_->Read({&request, 1});
+  void Begin(const std::string& object, std::uint64_t job = 0) {
+    BeginAll({object}, job);
+  }
+  void BeginAll(const std::vector<std::string>& objects,
+                std::uint64_t job = 0) {
+    std::vector<ReadRequest> requests;
+    for (const std::string& object : objects) {
+      requests.push_back(Request(object));
+      requests.back().version = root_->Stat(object)->version();
+      requests.back().purpose.job = job;
+      requests.back().done = [this](const absl::StatusOr<ReadResult>& result) {
+        EXPECT_TRUE(result.ok()) << result.status();
+        ++answered_;
+      };
+    }
+    source_->Read(absl::MakeSpan(requests));
+  }
+  // The source's times are those of clock_.
+  void MakeWithClock(LocalSourceOptions options) {
+    options.files = &files_;
+    options.clock = &clock_;
+    source_.emplace(options);
+  }
+  void AwaitInside(int count) const {
+    while (hung_.inside() < count) std::this_thread::yield();
+  }
+  void AwaitAnswers(int count) const {
+    while (answered_ < count) std::this_thread::yield();
   }
 
+  static constexpr std::int64_t kStall =
+      schedule::StallThreshold::kUnknownNanos;
+
+  CountingClock clock_;
   HungFiles hung_{&files_};
   std::atomic<int> answered_ = 0;
 };
@@ -353,6 +416,103 @@ TEST_F(HungReadsTest, OnlySoManyThreadsHang) {
   while (answered_ < 4) std::this_thread::yield();
 }
 
+TEST_F(HungReadsTest, WhatAThreadHasReadBeforeItHangsIsAnswered) {
+  MakeWithClock({.threads = 1});
+  BeginAll({"a/x.jpg", "a/x.jpg", "hung/a"});
+  AwaitInside(1);
+  EXPECT_EQ(answered_, 0);  // the run goes on
+  clock_.Advance(kStall);
+  AwaitAnswers(2);
+  hung_.Release();
+  AwaitAnswers(3);
+}
+
+TEST_F(HungReadsTest, WhatIsReadIsAnsweredWhereNoMoreThreadsMayHang) {
+  MakeWithClock({.threads = 1, .most_hung = 0});
+  BeginAll({"a/x.jpg", "hung/a"});
+  AwaitInside(1);
+  clock_.Advance(kStall);
+  AwaitAnswers(1);
+  hung_.Release();
+  AwaitAnswers(2);
+}
+
+TEST_F(HungReadsTest, TheAlarmRestsWhileNoMoreThreadsMayHang) {
+  MakeWithClock({.threads = 1, .most_hung = 1});
+  Begin("hung/a");
+  AwaitInside(1);
+  Begin("hung/b");
+  clock_.Advance(kStall);
+  Begin("hung/c");  // the alarm rings: the first hangs
+  AwaitInside(2);
+  clock_.Advance(kStall);
+  const int asked = clock_.asked();
+  Begin("a/x.jpg");  // the second hangs, too, but may not be marked
+  for (int i = 0; i < 10'000 && clock_.asked() - asked <= 100; ++i)
+    std::this_thread::yield();
+  EXPECT_LE(clock_.asked() - asked, 100);
+  hung_.Release();
+  AwaitAnswers(4);
+}
+
+TEST_F(HungReadsTest, AllThreadsTryWhatWaitsBehindOneThatHangs) {
+  MakeWithClock({.threads = 4});
+  BeginAll({"hung/a", "hung/b", "hung/c", "hung/d", "a/x.jpg"});
+  AwaitInside(1);
+  clock_.Advance(kStall);  // once for all
+  AwaitAnswers(1);
+  EXPECT_EQ(hung_.inside(), 4);
+  hung_.Release();
+  AwaitAnswers(5);
+}
+
+TEST_F(HungReadsTest, AJobWithTooManyHungReadsLetsOthersPass) {
+  MakeWithClock({.threads = 1, .most_hung_of_job = 2});
+  Begin("hung/a", 1);
+  AwaitInside(1);
+  BeginAll({"hung/b", "hung/c", "a/x.jpg"}, 1);
+  clock_.Advance(kStall);
+  Begin("a/x.jpg", 2);
+  AwaitInside(2);
+  clock_.Advance(kStall);
+  Begin("a/x.jpg", 2);
+  AwaitAnswers(2);
+  EXPECT_EQ(hung_.inside(), 2);
+  hung_.Release();
+  AwaitAnswers(6);
+}
+
+TEST_F(HungReadsTest, DestructionCancelsWhatWaitsForAHungReadOfItsJob) {
+  MakeWithClock({.threads = 1, .most_hung_of_job = 1});
+  Begin("hung/a", 1);
+  AwaitInside(1);
+  absl::Status status;
+  ReadRequest request = Request();
+  request.purpose.job = 1;
+  request.done = [&](const absl::StatusOr<ReadResult>& result) {
+    status = result.status();
+  };
+  source_->Read({&request, 1});
+  clock_.Advance(kStall);
+  Begin("a/x.jpg", 2);
+  AwaitAnswers(1);
+  std::jthread destroyer([this] { source_.reset(); });
+  hung_.Release();
+  destroyer.join();
+  EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
+}
+
+// --- Threads that the system refuses.
+
+TEST_F(LocalSourceTest, RefusesReadsThatCanHaveNoThread) {
+  {
+    const base::NoThreads refused;
+    ExpectError(Request(), absl::StatusCode::kUnavailable,
+                "the system gives the daemon no thread");
+  }
+  EXPECT_EQ(*Read(Request()), "0123456789");
+}
+
 TEST_F(HungReadsTest, ThreadsAreBegunForReadsAlone) {
   const auto threads = [] {
     int count = 0;
@@ -372,28 +532,68 @@ TEST_F(HungReadsTest, ThreadsAreBegunForReadsAlone) {
 
 // --- Other file systems.
 
-TEST_F(LocalSourceTest, RefusesWhatLiesOnAnotherFileSystemUntilItIsKnownTo) {
-  const ScratchDir elsewhere;
-  elsewhere.Write("y.jpg", "0123456789");
-  scratch_.Link("b", elsewhere.Path());
-  std::vector<ExtraRoot> extra;
-  extra.push_back({elsewhere.Open(), elsewhere.Path()});
-  const auto root =
-      *LocalRoot::Create(scratch_.Open(), scratch_.Path(), std::move(extra));
+// A root with a link to a directory of another root.
+class CrossingTest : public LocalSourceTest {
+ protected:
+  CrossingTest() {
+    elsewhere_.Write("y.jpg", "0123456789");
+    scratch_.Link("b", elsewhere_.Path());
+    std::vector<ExtraRoot> extra;
+    extra.push_back({elsewhere_.Open(), elsewhere_.Path()});
+    linked_ =
+        *LocalRoot::Create(scratch_.Open(), scratch_.Path(), std::move(extra));
+  }
+
+  ReadRequest LinkedRequest() {
+    ReadRequest request = Request("b/y.jpg");
+    request.root = linked_;
+    request.version = linked_->Stat("b/y.jpg")->version();
+    return request;
+  }
+
+  const ScratchDir elsewhere_;
+  std::shared_ptr<const LocalRoot> linked_;
+};
+
+// Reads that are queued already must not follow a link that is known by now.
+TEST_F(CrossingTest, ASourceOfOneFileSystemNeverLeavesIt) {
   source_.emplace(
       LocalSourceOptions{.one_file_system = true, .files = &files_});
-  ReadRequest request = Request("b/y.jpg");
-  request.root = root;
-  request.version = root->Stat("b/y.jpg")->version();
-  EXPECT_TRUE(IsWrongDomain(Read(request).status()));
-  EXPECT_EQ(root->crossings().Find("b/other.jpg"), Crossings::kUnknownDevice);
-  EXPECT_THAT(root->FileSystemOf("b/y.jpg"), testing::StartsWith("beyond "));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(IsWrongDomain(Read(LinkedRequest()).status()));
+    EXPECT_TRUE(linked_->crossings().Contains("b/other.jpg"));
+    EXPECT_THAT(linked_->FileSystemOf("b/y.jpg"),
+                StartsWith(std::string(LocalRoot::kBeyond)));
+  }
+  EXPECT_EQ(files_.follows, 0);
+  EXPECT_FALSE(linked_->crossings().Contains("a/x.jpg"));
+}
+
+TEST_F(CrossingTest, ASourceOfCrossingsOpensThem) {
+  const ReadRequest request = LinkedRequest();
+  static_cast<void>(linked_->Crossed(request.object));
   EXPECT_EQ(*Read(request), "0123456789");
-  struct stat stat;
-  ASSERT_EQ(::stat(elsewhere.Path().c_str(), &stat), 0);
-  EXPECT_EQ(root->crossings().Find("b/y.jpg"), stat.st_dev);
-  EXPECT_THAT(root->FileSystemOf("b/y.jpg"), testing::StartsWith("mount "));
-  EXPECT_EQ(root->crossings().Find("a/x.jpg"), std::nullopt);
+}
+
+TEST_F(CrossingTest, ReadsThatCrossAreMadeAgainByTheSourceOfCrossings) {
+  std::vector<std::string> domains;
+  DomainSource source(
+      {.domain_of =
+           [this](const ReadRequest& request) {
+             return linked_->FileSystemOf(request.object);
+           },
+       .make =
+           [&](const std::string& domain) {
+             domains.push_back(domain);
+             return std::make_unique<UnscheduledSource>(LocalSourceOptions{
+                 .one_file_system = !domain.starts_with(LocalRoot::kBeyond)});
+           },
+       .objects_move = true});
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(*ReadText(source, LinkedRequest()), "0123456789");
+  EXPECT_THAT(domains,
+              ElementsAre(StartsWith(std::string(LocalRoot::kDisk)),
+                          StartsWith(std::string(LocalRoot::kBeyond))));
 }
 
 }  // namespace

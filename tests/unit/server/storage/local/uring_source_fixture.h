@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <functional>
 #include <latch>
 #include <memory>
 #include <random>
@@ -65,8 +66,12 @@ class UringSourceTest : public ::testing::Test {
 
   // Makes the source anew.
   void Start(const std::vector<Refusal>& refusals = {},
-             const UringSourceOptions& options = {}) {
+             UringSourceOptions options = {}) {
     source_.reset();
+    // The ring's thread inherits the refusals.
+    options.start_thread = [](const std::function<void()>& body) {
+      return std::thread(body);
+    };
     std::thread([&] {
       for (const Refusal& refusal : refusals)
         RefuseSystemCall(refusal.system_call, refusal.error_number);

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/storage/wrong_domain.h"
 #include "tests/unit/server/storage/local/uring_source_fixture.h"
 
 namespace forebay::storage::local {
@@ -214,6 +216,31 @@ TEST_F(UringSourceTest, LeavesFileSystemsOfOtherKindsToThreads) {
   EXPECT_THAT(
       std::string(status.message()),
       ::testing::MatchesRegex("online: ends after [1-9][0-9]* of 4096 bytes"));
+}
+
+// A thread of the pool must not follow a link that is known to cross.
+TEST_F(UringSourceTest, ThreadsDoNotLeaveTheFileSystemEither) {
+  constexpr char kFolder[] = "/sys/devices/system/cpu/cpu0";
+  root_ = *LocalRoot::Create(base::Fd(open(kFolder, O_PATH)), kFolder);
+  if (!std::filesystem::is_symlink(std::string(kFolder) + "/subsystem"))
+    GTEST_SKIP() << "no link there leaves the folder";
+  UringSourceOptions options;
+  options.pool.one_file_system = true;
+  Start({}, options);
+  for (int i = 0; i < 2; ++i) {
+    const absl::Status status = Read(Request("subsystem/uevent")).status();
+    EXPECT_TRUE(IsWrongDomain(status)) << status;
+  }
+}
+
+TEST_F(UringSourceTest, IsNotMadeWithoutAThread) {
+  UringSourceOptions options;
+  options.start_thread = [](const std::function<void()>&) {
+    return std::thread();
+  };
+  const absl::Status status = UringSource::Create(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no thread for a ring"));
 }
 
 TEST_F(UringSourceTest, IsNotMadeWhereThereIsNoIoUring) {
