@@ -100,6 +100,22 @@ def test_whichever_call_hangs(hung_mount, many, photos, tmp_path, stack, operati
             victims.check()
 
 
+@pytest.mark.parametrize("place", [linked, sub_mounted])
+def test_what_crosses_hangs_where_threads_read(hung_mount, many, photos, tmp_path,
+                                               place):
+    # Threads follow links as readily as they open files: a ring never does.
+    config = tmp_path / "forebayd.toml"
+    config.write_text('storage.io_uring = "off"\ncache.memory = "0"\n')
+    folder = tmp_path / "second"
+    folder.mkdir()
+    with serving(folder, "--config", str(config)), contextlib.ExitStack() as inner:
+        mount, dataset = place(hung_mount, many, tmp_path)
+        inner.callback(mount.close)
+        victims = Victims(inner, photos, tmp_path)
+        with jobs(1, 256, **dataset), hanging(mount):
+            victims.check()
+
+
 def test_another_mount_of_the_same_kind_goes_on(daemon, hung_mount, many, photos):
     mount, healthy = hung_mount(many), hung_mount(photos)
     with jobs(1, 8, mount.path), hanging(mount), \
