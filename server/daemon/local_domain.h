@@ -26,8 +26,8 @@ class LocalDomain final : public storage::SharedOutSource {
  public:
   using OnEnd = std::function<void(LocalDomain*)>;
 
-  // The most stalled reads of one job, who then gets no further ones: about a
-  // quarter of the places for reads that hang.
+  // A job with so many stalled reads gets no further ones. The numbers are
+  // about a quarter of the places for reads that hang.
   static constexpr std::size_t kMostStalledInRing = 16;
   static constexpr std::size_t kMostStalledInThreads = 8;
 

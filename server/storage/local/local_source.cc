@@ -215,7 +215,7 @@ void LocalSource::EndToHangLocked(Reader& reader) {
   if (--job->second.hung == 0) hung_jobs_.erase(job);
   std::move(waiting.rbegin(), waiting.rend(), std::front_inserter(queue_));
   WakeOrBeginLocked();
-  SetAlarmLocked();  // which others may now need
+  SetAlarmLocked();  // further readers may be marked now
 }
 
 void LocalSource::ReadRun(Readers::iterator reader, ReadRequest first,
