@@ -47,8 +47,10 @@ class ThrottledSource final : public storage::ByteSource {
         base::MutexLock lock(&mutex_);
         if (waiting_.empty()) return;
         const auto bytes = static_cast<double>(waiting_.front().length);
-        if (!bucket_.TryTake(bytes, Now()))
-          return alarm_.SetFor(bucket_.ReadyAt(bytes, Now()));
+        if (!bucket_.TryTake(bytes, Now())) {
+          alarm_.SetFor(bucket_.ReadyAt(bytes, Now()));
+          return;
+        }
         next = std::move(waiting_.front());
         waiting_.pop_front();
       }
