@@ -339,8 +339,7 @@ void Daemon::Tick() {
   sessions_->RunAside("idle memory",
                       [this, idle] { registry_->ReclaimIdle(idle); });
   sessions_->RunAside("idle indexes", [this] { catalog_.FreeIdle(); });
-  sessions_->RunAside("idle file systems",
-                      [this] { local_reads_.ReleaseIdle(); });
+  sessions_->RunAside("idle disks", [this] { local_reads_.ReleaseIdle(); });
   sessions_->RunAside("idle hosts", [this] { remote_reads_.ReleaseIdle(); });
   if (!devices_.open().empty())
     sessions_->RunAside("idle GPUs",

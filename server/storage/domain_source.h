@@ -36,7 +36,7 @@ struct DomainSourceOptions {
   std::function<bool(const std::string& domain)> is_limited = nullptr;
   // The most such domains at once. Reads of further ones are refused.
   std::size_t most = 64;
-  // What such domains are, and what their reader can do, for that error.
+  // Words of that error: what such domains are, and what to do.
   std::string limited_kind = "hosts";
   std::string advice = "end jobs that read from other hosts";
   // A domain that had no read for so long may be released.

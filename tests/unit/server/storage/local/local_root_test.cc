@@ -315,7 +315,7 @@ TEST_F(LocalRootTest, NamesTheFileSystemOfAnObject) {
   root->crossings().Add("class_b/x.jpg");
   const std::string beyond = root->FileSystemOf("class_b/x.jpg");
   EXPECT_TRUE(beyond.starts_with(LocalRoot::kBeyond)) << beyond;
-  // What lies beyond another root is another domain.
+  // Files beyond another root belong to another domain.
   const auto other = *LocalRoot::Create(scratch_.Open(), "/other");
   other->crossings().Add("class_b/x.jpg");
   EXPECT_NE(other->FileSystemOf("class_b/x.jpg"), beyond);

@@ -9,17 +9,13 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <latch>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "server/base/clock.h"
-#include "server/schedule/stall_threshold.h"
 #include "server/storage/domain_source.h"
 #include "server/storage/local/crossings.h"
 #include "server/storage/local/local_root.h"
@@ -27,55 +23,14 @@
 #include "server/storage/source_state.h"
 #include "server/storage/wrong_domain.h"
 #include "tests/conformance/storage/read_text.h"
-#include "tests/unit/server/base/no_threads.h"
+#include "tests/unit/server/storage/local/local_source_fixture.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage::local {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-// The real file system, with faults that a test sets before it reads.
-class FaultyFiles final : public FileSystem {
- public:
-  absl::StatusOr<base::Fd> Open(const LocalRoot& root,
-                                std::string_view path) override {
-    ++follows;
-    if (on_open) on_open(path);
-    return FileSystem::System()->Open(root, path);
-  }
-  absl::StatusOr<base::Fd> OpenWithin(const LocalRoot& root,
-                                      std::string_view path) override {
-    if (on_open) on_open(path);
-    return FileSystem::System()->OpenWithin(root, path);
-  }
-  int Stat(int fd, struct stat* stat) override {
-    return stat_error != 0 ? -stat_error : FileSystem::System()->Stat(fd, stat);
-  }
-  ssize_t Pread(int fd, void* buffer, std::size_t length,
-                off_t offset) override {
-    ++preads;
-    if (on_pread) on_pread();
-    if (pread_error != 0) return -pread_error;
-    if (interruptions > 0) {
-      --interruptions;
-      return -EINTR;
-    }
-    return FileSystem::System()->Pread(fd, buffer,
-                                       std::min(length, longest_pread), offset);
-  }
-
-  std::function<void(std::string_view)> on_open;
-  std::function<void()> on_pread;
-  int stat_error = 0;
-  int pread_error = 0;
-  int interruptions = 0;
-  std::atomic<int> follows = 0;  // opens that may leave the file system
-  int preads = 0;
-  std::size_t longest_pread = SIZE_MAX;
-};
 
 // A LocalSource that shares nothing out.
 class UnscheduledSource final : public SharedOutSource {
@@ -89,47 +44,6 @@ class UnscheduledSource final : public SharedOutSource {
 
  private:
   LocalSource source_;
-};
-
-class LocalSourceTest : public ::testing::Test {
- protected:
-  LocalSourceTest()
-      : root_(*LocalRoot::Create(scratch_.Open(), scratch_.Path())),
-        source_(std::in_place,
-                LocalSourceOptions{
-                    .threads = 1, .spare_bytes = 1 << 20, .files = &files_}) {
-    scratch_.Write("a/x.jpg", "0123456789");
-    version_ = root_->Stat("a/x.jpg")->version();
-  }
-
-  ReadRequest Request(const std::string& object = "a/x.jpg") {
-    ReadRequest request;
-    request.root = root_;
-    request.object = object;
-    request.version = version_;
-    request.length = version_.size;
-    return request;
-  }
-
-  absl::StatusOr<std::string> Read(ReadRequest request,
-                                   Revision* seen = nullptr) {
-    return ReadText(*source_, std::move(request), seen);
-  }
-
-  void ExpectError(ReadRequest request, absl::StatusCode code,
-                   const std::string& reason) {
-    const std::string object = request.object;
-    const absl::Status status = Read(std::move(request)).status();
-    EXPECT_EQ(status.code(), code) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(object + ": "));
-    EXPECT_THAT(std::string(status.message()), HasSubstr(reason));
-  }
-
-  const ScratchDir scratch_;
-  FaultyFiles files_;
-  const std::shared_ptr<const LocalRoot> root_;
-  std::optional<LocalSource> source_;
-  ObjectVersion version_;
 };
 
 TEST_F(LocalSourceTest, RefusesWhatIsNoRegularFile) {
@@ -300,233 +214,6 @@ TEST_F(LocalSourceQueueTest, DestructionCancelsWhatWaits) {
     EXPECT_TRUE(codes_[i] == absl::StatusCode::kOk ||
                 codes_[i] == absl::StatusCode::kCancelled);
   EXPECT_TRUE(std::is_sorted(codes_.begin(), codes_.end()));
-}
-
-// --- Reads that hang.
-
-// Holds the opens of objects whose names begin with "hung" until Release.
-class HungFiles {
- public:
-  explicit HungFiles(FaultyFiles* files) {
-    files->on_open = [this](std::string_view path) {
-      if (!path.starts_with("hung")) return;
-      ++inside_;
-      released_.wait(false);
-    };
-  }
-  ~HungFiles() { Release(); }
-  void Release() {
-    released_ = true;
-    released_.notify_all();
-  }
-  int inside() const { return inside_; }
-
- private:
-  std::atomic<int> inside_ = 0;
-  std::atomic<bool> released_ = false;
-};
-
-// A clock that tests move, and that counts who asks it.
-class CountingClock final : public base::Clock {
- public:
-  std::int64_t NowNanos() const override {
-    ++asked_;
-    return now_nanos_;
-  }
-  void Advance(std::int64_t nanos) { now_nanos_ += nanos; }
-  int asked() const { return asked_; }
-
- private:
-  std::atomic<std::int64_t> now_nanos_ = 1;
-  mutable std::atomic<int> asked_ = 0;
-};
-
-class HungReadsTest : public LocalSourceTest {
- protected:
-  HungReadsTest() {
-    for (const char* const name : {"hung/a", "hung/b", "hung/c", "hung/d"})
-      scratch_.Write(name, "0123456789");
-    source_.emplace(
-        LocalSourceOptions{.threads = 1, .most_hung = 2, .files = &files_});
-  }
-  ~HungReadsTest() override {
-    hung_.Release();
-    source_.reset();
-  }
-
-  // Reads without waiting; counts the good answers.
-  void Begin(const std::string& object, std::uint64_t job = 0) {
-    BeginAll({object}, job);
-  }
-  void BeginAll(const std::vector<std::string>& objects,
-                std::uint64_t job = 0) {
-    std::vector<ReadRequest> requests;
-    for (const std::string& object : objects) {
-      requests.push_back(Request(object));
-      requests.back().version = root_->Stat(object)->version();
-      requests.back().purpose.job = job;
-      requests.back().done = [this](const absl::StatusOr<ReadResult>& result) {
-        EXPECT_TRUE(result.ok()) << result.status();
-        ++answered_;
-      };
-    }
-    source_->Read(absl::MakeSpan(requests));
-  }
-  // The source's times are those of clock_.
-  void MakeWithClock(LocalSourceOptions options) {
-    options.files = &files_;
-    options.clock = &clock_;
-    source_.emplace(options);
-  }
-  void AwaitInside(int count) const {
-    while (hung_.inside() < count) std::this_thread::yield();
-  }
-  void AwaitAnswers(int count) const {
-    while (answered_ < count) std::this_thread::yield();
-  }
-
-  static constexpr std::int64_t kStall =
-      schedule::StallThreshold::kUnknownNanos;
-
-  CountingClock clock_;
-  HungFiles hung_{&files_};
-  std::atomic<int> answered_ = 0;
-};
-
-TEST_F(HungReadsTest, AnotherThreadReadsOnBesideOneThatHangs) {
-  Begin("hung/a");
-  while (hung_.inside() < 1) std::this_thread::yield();
-  Begin("a/x.jpg");
-  while (answered_ < 1) std::this_thread::yield();
-  EXPECT_EQ(hung_.inside(), 1);
-  hung_.Release();
-  while (answered_ < 2) std::this_thread::yield();
-  // The thread that hung, or the one in its place, goes on.
-  Begin("a/x.jpg");
-  while (answered_ < 3) std::this_thread::yield();
-}
-
-TEST_F(HungReadsTest, OnlySoManyThreadsHang) {
-  for (const char* const name : {"hung/a", "hung/b", "hung/c"}) Begin(name);
-  while (hung_.inside() < 3) std::this_thread::yield();
-  Begin("a/x.jpg");
-  // Two hang, and the third holds the one thread that may read.
-  EXPECT_EQ(answered_, 0);
-  hung_.Release();
-  while (answered_ < 4) std::this_thread::yield();
-}
-
-TEST_F(HungReadsTest, WhatAThreadHasReadBeforeItHangsIsAnswered) {
-  MakeWithClock({.threads = 1});
-  BeginAll({"a/x.jpg", "a/x.jpg", "hung/a"});
-  AwaitInside(1);
-  EXPECT_EQ(answered_, 0);  // the run goes on
-  clock_.Advance(kStall);
-  AwaitAnswers(2);
-  hung_.Release();
-  AwaitAnswers(3);
-}
-
-TEST_F(HungReadsTest, WhatIsReadIsAnsweredWhereNoMoreThreadsMayHang) {
-  MakeWithClock({.threads = 1, .most_hung = 0});
-  BeginAll({"a/x.jpg", "hung/a"});
-  AwaitInside(1);
-  clock_.Advance(kStall);
-  AwaitAnswers(1);
-  hung_.Release();
-  AwaitAnswers(2);
-}
-
-TEST_F(HungReadsTest, TheAlarmRestsWhileNoMoreThreadsMayHang) {
-  MakeWithClock({.threads = 2, .most_hung = 1});
-  Begin("hung/a");
-  Begin("hung/b");
-  AwaitInside(2);
-  BeginAll({"hung/c", "a/x.jpg"});
-  clock_.Advance(kStall);
-  // Both hang by now, but the alarm may mark one alone.
-  AwaitInside(3);
-  const int asked = clock_.asked();
-  for (int i = 0; i < 10'000 && clock_.asked() - asked <= 100; ++i)
-    std::this_thread::yield();
-  EXPECT_LE(clock_.asked() - asked, 100);
-  hung_.Release();
-  AwaitAnswers(4);
-}
-
-TEST_F(HungReadsTest, AllThreadsTryWhatWaitsBehindOneThatHangs) {
-  MakeWithClock({.threads = 4});
-  BeginAll({"hung/a", "hung/b", "hung/c", "hung/d", "a/x.jpg"});
-  AwaitInside(1);
-  clock_.Advance(kStall);  // once for all
-  AwaitAnswers(1);
-  EXPECT_EQ(hung_.inside(), 4);
-  hung_.Release();
-  AwaitAnswers(5);
-}
-
-TEST_F(HungReadsTest, AJobWithTooManyHungReadsLetsOthersPass) {
-  MakeWithClock({.threads = 1, .most_hung_of_job = 2});
-  Begin("hung/a", 1);
-  AwaitInside(1);
-  BeginAll({"hung/b", "hung/c", "a/x.jpg"}, 1);
-  clock_.Advance(kStall);
-  Begin("a/x.jpg", 2);
-  AwaitInside(2);
-  clock_.Advance(kStall);
-  Begin("a/x.jpg", 2);
-  AwaitAnswers(2);
-  EXPECT_EQ(hung_.inside(), 2);
-  hung_.Release();
-  AwaitAnswers(6);
-}
-
-TEST_F(HungReadsTest, DestructionCancelsWhatWaitsForAHungReadOfItsJob) {
-  MakeWithClock({.threads = 1, .most_hung_of_job = 1});
-  Begin("hung/a", 1);
-  AwaitInside(1);
-  absl::Status status;
-  ReadRequest request = Request();
-  request.purpose.job = 1;
-  request.done = [&](const absl::StatusOr<ReadResult>& result) {
-    status = result.status();
-  };
-  source_->Read({&request, 1});
-  clock_.Advance(kStall);
-  Begin("a/x.jpg", 2);
-  AwaitAnswers(1);
-  std::jthread destroyer([this] { source_.reset(); });
-  hung_.Release();
-  destroyer.join();
-  EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
-}
-
-// --- Threads that the system refuses.
-
-TEST_F(LocalSourceTest, RefusesReadsThatCanHaveNoThread) {
-  {
-    const base::NoThreads refused;
-    ExpectError(Request(), absl::StatusCode::kUnavailable,
-                "the system gives the daemon no thread");
-  }
-  EXPECT_EQ(*Read(Request()), "0123456789");
-}
-
-TEST_F(HungReadsTest, ThreadsAreBegunForReadsAlone) {
-  const auto threads = [] {
-    int count = 0;
-    for (const auto& entry :
-         std::filesystem::directory_iterator("/proc/self/task")) {
-      std::string name;
-      std::getline(std::ifstream(entry.path() / "comm"), name);
-      if (name.starts_with("forebay-read")) ++count;
-    }
-    return count;
-  };
-  EXPECT_EQ(threads(), 0);
-  Begin("a/x.jpg");
-  while (answered_ < 1) std::this_thread::yield();
-  EXPECT_EQ(threads(), 1);
 }
 
 // --- Other file systems.

@@ -1,0 +1,244 @@
+// Reads of files that hang.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/base/clock.h"
+#include "server/schedule/stall_threshold.h"
+#include "server/storage/local/local_source.h"
+#include "tests/unit/server/base/no_threads.h"
+#include "tests/unit/server/storage/local/local_source_fixture.h"
+
+namespace forebay::storage::local {
+namespace {
+
+// Holds the opens of objects whose names begin with "hung" until Release.
+class HungFiles {
+ public:
+  explicit HungFiles(FaultyFiles* files) {
+    files->on_open = [this](std::string_view path) {
+      if (!path.starts_with("hung")) return;
+      ++inside_;
+      released_.wait(false);
+    };
+  }
+  ~HungFiles() { Release(); }
+  void Release() {
+    released_ = true;
+    released_.notify_all();
+  }
+  int inside() const { return inside_; }
+
+ private:
+  std::atomic<int> inside_ = 0;
+  std::atomic<bool> released_ = false;
+};
+
+// A clock that tests move, and that counts who asks it.
+class CountingClock final : public base::Clock {
+ public:
+  std::int64_t NowNanos() const override {
+    ++asked_;
+    return now_nanos_;
+  }
+  void Advance(std::int64_t nanos) { now_nanos_ += nanos; }
+  int asked() const { return asked_; }
+
+ private:
+  std::atomic<std::int64_t> now_nanos_ = 1;
+  mutable std::atomic<int> asked_ = 0;
+};
+
+class HungReadsTest : public LocalSourceTest {
+ protected:
+  HungReadsTest() {
+    for (const char* const name : {"hung/a", "hung/b", "hung/c", "hung/d"})
+      scratch_.Write(name, "0123456789");
+    source_.emplace(
+        LocalSourceOptions{.threads = 1, .most_hung = 2, .files = &files_});
+  }
+  ~HungReadsTest() override {
+    hung_.Release();
+    source_.reset();
+  }
+
+  // Reads without waiting; counts the good answers.
+  void Begin(const std::string& object, std::uint64_t job = 0) {
+    BeginAll({object}, job);
+  }
+  void BeginAll(const std::vector<std::string>& objects,
+                std::uint64_t job = 0) {
+    std::vector<ReadRequest> requests;
+    for (const std::string& object : objects) {
+      requests.push_back(Request(object));
+      requests.back().version = root_->Stat(object)->version();
+      requests.back().purpose.job = job;
+      requests.back().done = [this](const absl::StatusOr<ReadResult>& result) {
+        EXPECT_TRUE(result.ok()) << result.status();
+        ++answered_;
+      };
+    }
+    source_->Read(absl::MakeSpan(requests));
+  }
+  // The source's times are those of clock_.
+  void MakeWithClock(LocalSourceOptions options) {
+    options.files = &files_;
+    options.clock = &clock_;
+    source_.emplace(options);
+  }
+  void AwaitInside(int count) const {
+    while (hung_.inside() < count) std::this_thread::yield();
+  }
+  void AwaitAnswers(int count) const {
+    while (answered_ < count) std::this_thread::yield();
+  }
+
+  static constexpr std::int64_t kStall =
+      schedule::StallThreshold::kUnknownNanos;
+
+  CountingClock clock_;
+  HungFiles hung_{&files_};
+  std::atomic<int> answered_ = 0;
+};
+
+TEST_F(HungReadsTest, AnotherThreadReadsOnBesideOneThatHangs) {
+  Begin("hung/a");
+  while (hung_.inside() < 1) std::this_thread::yield();
+  Begin("a/x.jpg");
+  while (answered_ < 1) std::this_thread::yield();
+  EXPECT_EQ(hung_.inside(), 1);
+  hung_.Release();
+  while (answered_ < 2) std::this_thread::yield();
+  // The thread that hung, or the one in its place, goes on.
+  Begin("a/x.jpg");
+  while (answered_ < 3) std::this_thread::yield();
+}
+
+TEST_F(HungReadsTest, OnlySoManyThreadsHang) {
+  for (const char* const name : {"hung/a", "hung/b", "hung/c"}) Begin(name);
+  while (hung_.inside() < 3) std::this_thread::yield();
+  Begin("a/x.jpg");
+  // Two hang, and the third holds the one thread that may read.
+  EXPECT_EQ(answered_, 0);
+  hung_.Release();
+  while (answered_ < 4) std::this_thread::yield();
+}
+
+TEST_F(HungReadsTest, WhatAThreadHasReadBeforeItHangsIsAnswered) {
+  MakeWithClock({.threads = 1});
+  BeginAll({"a/x.jpg", "a/x.jpg", "hung/a"});
+  AwaitInside(1);
+  EXPECT_EQ(answered_, 0);  // the run goes on
+  clock_.Advance(kStall);
+  AwaitAnswers(2);
+  hung_.Release();
+  AwaitAnswers(3);
+}
+
+TEST_F(HungReadsTest, WhatIsReadIsAnsweredWhereNoMoreThreadsMayHang) {
+  MakeWithClock({.threads = 1, .most_hung = 0});
+  BeginAll({"a/x.jpg", "hung/a"});
+  AwaitInside(1);
+  clock_.Advance(kStall);
+  AwaitAnswers(1);
+  hung_.Release();
+  AwaitAnswers(2);
+}
+
+TEST_F(HungReadsTest, TheAlarmRestsWhileNoMoreThreadsMayHang) {
+  MakeWithClock({.threads = 2, .most_hung = 1});
+  Begin("hung/a");
+  Begin("hung/b");
+  AwaitInside(2);
+  BeginAll({"hung/c", "a/x.jpg"});
+  clock_.Advance(kStall);
+  // Both hang by now, but the alarm may mark one alone.
+  AwaitInside(3);
+  const int asked = clock_.asked();
+  for (int i = 0; i < 10'000 && clock_.asked() - asked <= 100; ++i)
+    std::this_thread::yield();
+  EXPECT_LE(clock_.asked() - asked, 100);
+  hung_.Release();
+  AwaitAnswers(4);
+}
+
+TEST_F(HungReadsTest, AllThreadsTryWhatWaitsBehindOneThatHangs) {
+  MakeWithClock({.threads = 4});
+  BeginAll({"hung/a", "hung/b", "hung/c", "hung/d", "a/x.jpg"});
+  AwaitInside(1);
+  clock_.Advance(kStall);  // once for all
+  AwaitAnswers(1);
+  EXPECT_EQ(hung_.inside(), 4);
+  hung_.Release();
+  AwaitAnswers(5);
+}
+
+TEST_F(HungReadsTest, AJobWithTooManyHungReadsLetsOthersPass) {
+  MakeWithClock({.threads = 1, .most_hung_of_job = 2});
+  Begin("hung/a", 1);
+  AwaitInside(1);
+  BeginAll({"hung/b", "hung/c", "a/x.jpg"}, 1);
+  clock_.Advance(kStall);
+  Begin("a/x.jpg", 2);
+  AwaitInside(2);
+  clock_.Advance(kStall);
+  Begin("a/x.jpg", 2);
+  AwaitAnswers(2);
+  EXPECT_EQ(hung_.inside(), 2);
+  hung_.Release();
+  AwaitAnswers(6);
+}
+
+TEST_F(HungReadsTest, DestructionCancelsWhatWaitsForAHungReadOfItsJob) {
+  MakeWithClock({.threads = 1, .most_hung_of_job = 1});
+  Begin("hung/a", 1);
+  AwaitInside(1);
+  absl::Status status;
+  ReadRequest request = Request();
+  request.purpose.job = 1;
+  request.done = [&](const absl::StatusOr<ReadResult>& result) {
+    status = result.status();
+  };
+  source_->Read({&request, 1});
+  clock_.Advance(kStall);
+  Begin("a/x.jpg", 2);
+  AwaitAnswers(1);
+  std::jthread destroyer([this] { source_.reset(); });
+  hung_.Release();
+  destroyer.join();
+  EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
+}
+
+// --- Threads that the system refuses.
+
+TEST_F(LocalSourceTest, RefusesReadsThatCanHaveNoThread) {
+  {
+    const base::NoThreads refused;
+    ExpectError(Request(), absl::StatusCode::kUnavailable,
+                "the system gives the daemon no thread");
+  }
+  EXPECT_EQ(*Read(Request()), "0123456789");
+}
+
+TEST_F(HungReadsTest, ThreadsAreBegunForReadsAlone) {
+  const auto threads = [] {
+    int count = 0;
+    for (const auto& entry :
+         std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name;
+      std::getline(std::ifstream(entry.path() / "comm"), name);
+      if (name.starts_with("forebay-read")) ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(threads(), 0);
+  Begin("a/x.jpg");
+  while (answered_ < 1) std::this_thread::yield();
+  EXPECT_EQ(threads(), 1);
+}
+
+}  // namespace
+}  // namespace forebay::storage::local
