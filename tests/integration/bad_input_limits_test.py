@@ -13,8 +13,8 @@ import forebay
 from daemons import FOREBAYD, serving
 from forebay import transforms as T
 from raw_session import RawSession
-from trouble import (PATIENCE, contents, ctl, descriptors, memory_used,
-                     neighbour, open_loader, settle, until)
+from trouble import (PATIENCE, contents, ctl, descriptors, idle_descriptors,
+                     memory_used, neighbour, open_loader, settle, until)
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 MIB = 1 << 20
@@ -51,7 +51,7 @@ def test_memory_budget_spent(tmp_path, photos):
 def test_memory_budget_spent_by_others(tmp_path, photos):
     """A loader without room is refused. It can be opened as soon as there is
     room."""
-    config = configured(tmp_path, "[memory]\nlimit = '150MiB'\n"
+    config = configured(tmp_path, "[memory]\nlimit = '170MiB'\n"
                         "[image]\nscratch_limit = '16MiB'\n")
     medium = T.Resize((512, 512))
     with serving(tmp_path, *config) as daemon:
@@ -305,7 +305,7 @@ def free_descriptors(daemon, count):
 
 def test_every_lack_of_descriptors_has_its_reason(tmp_path, photos):
     with serving(tmp_path) as daemon:
-        idle = descriptors(daemon)
+        idle = idle_descriptors(daemon)
         with open_loader(photos) as loader:
             contents(loader)
         until(lambda: descriptors(daemon) == idle, "all is quiet")
