@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -65,6 +66,10 @@ class ChildProcess final : public Process {
       : pidfd_(std::move(pidfd)), pid_(pid), status_(std::move(status)) {}
 
   pid_t pid() const override { return pid_; }
+  int fd() const override { return pidfd_.get(); }
+  bool IsStopped() const override {
+    return absl::StrContains(Read(status_), "\nState:\tT");
+  }
   std::optional<std::uint64_t> AnonymousBytes() override {
     return SumOfKib("RssAnon", "VmSwap", Read(status_));
   }

@@ -164,4 +164,6 @@ absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
 
 void TaskSocket::End() { shutdown(socket_.get(), SHUT_RDWR); }
 
+void TaskSocket::Dismiss() { shutdown(socket_.get(), SHUT_WR); }
+
 }  // namespace forebay::producer

@@ -33,9 +33,10 @@ struct Answer {
 // The daemon's end of the socket of one process that the user's client started
 // (proto/producer_socket.h).
 //
-// One thread at a time asks and awaits; End: any thread. Owns the socket. Ask
-// does not block; Await does, for as long as it is told. Errors: UNAVAILABLE:
-// the process is gone; INVALID_ARGUMENT: its answer is none.
+// One thread at a time asks, and one awaits; End and Dismiss: any thread. Owns
+// the socket. Ask does not block; Await does, for as long as it is told.
+// Errors: UNAVAILABLE: the process is gone; INVALID_ARGUMENT: its answer is
+// none.
 class TaskSocket {
  public:
   struct Pair;
@@ -53,6 +54,9 @@ class TaskSocket {
   absl::StatusOr<Answer> Await(int milliseconds);
   // Ends the process, which finds its socket closed.
   void End();
+  // Ends the process likewise, but its own end of the socket stays open: Await
+  // then tells when it is gone.
+  void Dismiss();
 
   int fd() const { return socket_.get(); }
   // The CPU time that the process has spent so far. Returns -1 if it has not

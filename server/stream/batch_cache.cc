@@ -40,11 +40,22 @@ void BatchCache::EndPay(std::uint32_t slots) {
 }
 
 void BatchCache::Settle() {
-  memory_.ShrinkTo(std::max(paid_, pool_.slots() + growing_));
+  memory_.ShrinkTo(std::max(paid_, pool_.slots() + growing_ + memory_.away()));
+}
+
+void BatchCache::TakeBack(base::MemoryReservation room) {
+  memory_.TakeBack(std::move(room));
+  Settle();
+}
+
+SlotParts BatchCache::RemoveLast() {
+  SlotParts removed = memory_.RemoveLast();
+  if (lingers_) removed.room = memory_.SendAway();
+  return removed;
 }
 
 bool BatchCache::Grow(bool spare) {
-  const std::uint32_t slots = pool_.slots() + growing_;
+  const std::uint32_t slots = pool_.slots() + growing_ + memory_.away();
   if (!grows_ || stunted_ || slots >= proto::kMaxSlots) return false;
   if (slots + 1 > memory_.reserved()) {
     if (!spare) return false;
@@ -56,6 +67,14 @@ bool BatchCache::Grow(bool spare) {
   return true;
 }
 
+bool BatchCache::GrowFirst(std::uint32_t slots) {
+  if (pool_.slots() + growing_ > 0 ||
+      slots + memory_.away() > memory_.reserved())
+    return false;
+  growing_ = slots;
+  return true;
+}
+
 void BatchCache::Grown(std::vector<SlotParts>* slots) {
   const auto count = static_cast<std::uint32_t>(slots->size());
   FOREBAY_CHECK(count <= growing_);
@@ -63,13 +82,16 @@ void BatchCache::Grown(std::vector<SlotParts>* slots) {
   if (memory_.Add(slots)) {
     pool_.Add(count);
   } else {
+    if (lingers_) {
+      for (SlotParts& slot : *slots) slot.room = memory_.SendAway();
+    }
     Settle();
   }
 }
 
-void BatchCache::NotGrown() {
-  FOREBAY_CHECK(growing_ > 0);
-  --growing_;
+void BatchCache::NotGrown(std::uint32_t slots) {
+  FOREBAY_CHECK(growing_ >= slots);
+  growing_ -= slots;
   stunted_ = true;
   Settle();
 }
@@ -176,7 +198,7 @@ std::vector<SlotParts> BatchCache::Trim() {
       Evict(kept->second);
     }
     if (!pool_.RemoveLast()) break;
-    removed.push_back(memory_.RemoveLast());
+    removed.push_back(RemoveLast());
   }
   Settle();
   return removed;
@@ -188,7 +210,7 @@ std::vector<SlotParts> BatchCache::Clear() {
   failures_ = 0;
   pool_ = arena::SlotPool();
   std::vector<SlotParts> removed;
-  while (memory_.slots() > 0) removed.push_back(memory_.RemoveLast());
+  while (memory_.slots() > 0) removed.push_back(RemoveLast());
   Settle();
   return removed;
 }

@@ -46,10 +46,12 @@ class BatchCache {
   // When a batch is wanted: nanoseconds, or cache::kNever.
   using NextUse = std::function<std::int64_t(const BatchKey&)>;
 
-  // `grows`: whether slots are added to the first ones.
+  // `grows`: whether slots are added to the first ones. `lingers`: whether
+  // other processes have slots mapped for a while after these were removed.
+  // Then what is removed comes with its reservation, for TakeBack.
   BatchCache(base::MemoryBudget* budget, const SlotSize& slot_size,
-             bool grows = true)
-      : grows_(grows), memory_(budget, slot_size) {}
+             bool grows = true, bool lingers = false)
+      : grows_(grows), lingers_(lingers), memory_(budget, slot_size) {}
 
   arena::SlotPool& pool() { return pool_; }
   const arena::SlotPool& pool() const { return pool_; }
@@ -66,9 +68,12 @@ class BatchCache {
   // `spare`, the budget has some to spare, which Grow then reserves. The caller
   // answers each true with Grown or, for want of memory, NotGrown.
   bool Grow(bool spare);
+  // As Grow, of so many slots, if there are none and none is made, and their
+  // memory is not away.
+  bool GrowFirst(std::uint32_t slots);
   // Leaves slots that lack a part on a GPU that was attached meanwhile.
   void Grown(std::vector<SlotParts>* slots);
-  void NotGrown();
+  void NotGrown(std::uint32_t slots = 1);
   std::uint32_t growing() const { return growing_; }
   // Takes slots if there are none.
   void AddFirst(std::vector<SlotParts>* slots);
@@ -102,15 +107,19 @@ class BatchCache {
   std::vector<SlotParts> Trim();
   // Gives back all slots, which are free or hold cached batches.
   std::vector<SlotParts> Clear();
+  // Takes the reservation of a removed slot that nobody has mapped any more.
+  void TakeBack(base::MemoryReservation room);
 
  private:
   // Gives back reserved memory that neither slots nor members need.
   void Settle();
+  SlotParts RemoveLast();
   using Completed = std::map<BatchKey, CompletedBatch>;
   // Gives the batch the key of none that there is, or drops a failure.
   Completed::iterator Hide(Completed::iterator batch);
 
   const bool grows_;
+  const bool lingers_;
   SlotMemory memory_;
   arena::SlotPool pool_;
   Completed completed_;

@@ -29,6 +29,7 @@ void Member::Start(std::shared_ptr<const EpochPair> epochs,
   pace_.StartEpoch();
   depth_.StartEpoch();
   starves_ = true;
+  waited_before_ = channel_->client_report().wait_nanos;
 }
 
 void Member::Stop() {
@@ -41,6 +42,7 @@ void Member::Publish(const CompletedBatch& batch, std::uint32_t generation,
   cursor_.Advance();
   pace_.Published(batch.samples, now_nanos);
   depth_.Published(batch.made_nanos, now_nanos);
+  waited_before_ = channel_->client_report().wait_nanos;
   untaken_.push_back({.batch = true,
                       .slot = batch.slot,
                       .generation = generation,
@@ -127,6 +129,14 @@ const MemberCounters& Member::Account() {
   counters_.ready = 0;
   for (const PublishedEntry& entry : untaken_) counters_.ready += entry.batch;
   return counters_;
+}
+
+std::int64_t Member::WaitedNanos() const {
+  if (counters_.ready > 0) return 0;
+  const std::uint64_t waited = channel_->client_report().wait_nanos;
+  // The client may have written anything.
+  if (waited < waited_before_ || waited > INT64_MAX) return 0;
+  return static_cast<std::int64_t>(waited - waited_before_);
 }
 
 bool Member::Starves(std::int64_t now_nanos) const {

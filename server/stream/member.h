@@ -81,6 +81,9 @@ class Member {
   void SawReady(std::size_t ready) { depth_.SawReady(ready); }
   // Says that a batch was published while so many others were ready.
   void Delivered(std::uint32_t ready) { starves_ = ready == 0; }
+  // How long its trainer has waited for its next batch: the client counts that,
+  // and only while it runs.
+  std::int64_t WaitedNanos() const;
   // Whether its trainer waits for batches: none was ready when the last one was
   // published, and that was a moment ago.
   bool Starves(std::int64_t now_nanos) const;
@@ -147,6 +150,7 @@ class Member {
   Depth depth_;
   Pace pace_;
   bool starves_ = true;
+  std::uint64_t waited_before_ = 0;  // nanoseconds, for earlier batches
   const std::shared_ptr<EpochNextUse> next_use_;
   const NextUseRegistrations registrations_;  // of next_use_
   Production production_;

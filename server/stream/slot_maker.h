@@ -2,6 +2,7 @@
 #define FOREBAY_SERVER_STREAM_SLOT_MAKER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,13 +22,21 @@ namespace forebay::stream {
 
 // Makes the memory of a stream's slots, their parts on GPUs, and staging
 // memory. All that takes milliseconds, so it is done without the stream's
-// mutex: meanwhile, members, slots and GPUs may come and go.
+// mutex: meanwhile, members, slots and GPUs may come and go. Where producers
+// write the memory, their host maps it before it is sealed: that may take as
+// long as the host is stopped, and is waited for by callbacks alone.
 //
-// Thread-safe. The stream's mutex, and what it guards, outlive it. Blocks while
-// the kernel or a driver makes memory. Errors: those of SlotMemory,
-// device::Device and producer::ProducerSet.
+// Thread-safe. The stream's mutex, and what it guards, outlive it; callbacks
+// keep the stream. Blocks while the kernel or a driver makes memory, and never
+// for a host. Callbacks run on the caller's thread, or later on the waiter's.
+// Errors: those of SlotMemory, device::Device and producer::ProducerSet.
 class SlotMaker {
  public:
+  using OnSlots =
+      std::function<void(absl::StatusOr<std::vector<SlotParts>> slots)>;
+  using OnStaging = std::function<void(
+      absl::StatusOr<std::vector<StagingPool::Memory>> made)>;
+
   // `producers`: null if they write no slots; `producers_stage`: whether they
   // write staging memory, too.
   SlotMaker(const SlotSize& size,
@@ -41,27 +50,44 @@ class SlotMaker {
         batch_cache_(batch_cache),
         staging_(staging) {}
 
-  // Makes so many slots if there are none.
+  // Makes so many slots if there are none, which no producers write.
   absl::Status AddFirstSlots(std::uint32_t slots) ABSL_LOCKS_EXCLUDED(*mutex_);
   // Gives each slot a part on the GPU, and makes the staging memory that is
-  // missing.
-  absl::Status PrepareDevice(const DevicePtr& device)
+  // missing. If producers write that, it is there when `ready` is called, or
+  // there is an error.
+  absl::Status PrepareDevice(const DevicePtr& device,
+                             std::function<void(const absl::Status&)> ready)
       ABSL_LOCKS_EXCLUDED(*mutex_);
 
-  // Makes one more slot, for BatchCache::Grown.
-  absl::StatusOr<std::vector<SlotParts>> MakeSlot() const
+  // Makes slots, for BatchCache::Grown.
+  void MakeSlots(std::uint32_t slots, OnSlots done) const
       ABSL_LOCKS_EXCLUDED(*mutex_);
-  // Makes staging memory for one more batch, for StagingPool::Grown; none if no
-  // GPU can.
-  std::vector<StagingPool::Memory> MakeStaging() const
-      ABSL_LOCKS_EXCLUDED(*mutex_);
+  // Gives slots, which were not added yet, parts on further GPUs.
+  absl::Status AddParts(const std::vector<DevicePtr>& devices,
+                        std::vector<SlotParts>& slots) const;
+  // Makes the staging memory that is missing, for StagingPool::Grown; none if
+  // no GPU can.
+  void MakeStaging(const OnStaging& done) const ABSL_LOCKS_EXCLUDED(*mutex_);
 
  private:
+  // Memory that producers are to write.
+  struct Region {
+    int fd;
+    const std::uint8_t* data;
+    std::uint64_t bytes;
+  };
+  using OnShared = std::function<void(
+      absl::StatusOr<std::vector<producer::SharedSlot>> shared)>;
+
   std::vector<DevicePtr> AttachedDevices() const ABSL_LOCKS_EXCLUDED(*mutex_);
-  // Makes staging memory for one batch, which producers can write if they make
-  // the samples.
-  absl::StatusOr<StagingPool::Memory> MakeStagingBy(
-      device::Device& device) const;
+  // Lets producers write all regions, which `done` keeps.
+  void Share(const std::vector<Region>& regions, OnShared done) const;
+  // Makes so many pieces of staging memory by the GPU.
+  absl::StatusOr<std::vector<StagingPool::Memory>> MakeStagingBy(
+      device::Device& device, std::uint32_t batches) const;
+  // Lets producers write staging memory.
+  void ShareStaging(std::vector<StagingPool::Memory> made,
+                    OnStaging done) const;
   absl::Status AttachDevice(const DevicePtr& device)
       ABSL_LOCKS_EXCLUDED(*mutex_);
 

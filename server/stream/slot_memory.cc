@@ -30,21 +30,6 @@ absl::Status ExtendTo(std::uint64_t bytes, device::Device& device,
       budget.limit() >> 20, " MiB are in use (cuda.memory)"));
 }
 
-// Lets producers map the memory, and then nobody else for writing.
-absl::StatusOr<HostPart> Finished(
-    arena::SharedMemory memory,
-    const std::shared_ptr<producer::ProducerSet>& producers) {
-  HostPart part{.memory = std::move(memory), .shared = nullptr};
-  if (producers != nullptr) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        part.shared,
-        producer::ProducerSet::Share(producers, part.memory.fd(),
-                                     part.memory.data(), part.memory.bytes()));
-  }
-  FOREBAY_RETURN_IF_ERROR(part.memory.Seal(arena::ClientAccess::kRead));
-  return part;
-}
-
 void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
   room.ShrinkTo(std::min(room.bytes(), bytes));
 }
@@ -56,8 +41,7 @@ constexpr std::uint32_t kMaxDescriptors = 250;
 
 absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
     std::uint32_t slots, const SlotSize& size,
-    const std::vector<DevicePtr>& devices,
-    const std::shared_ptr<producer::ProducerSet>& producers) {
+    const std::vector<DevicePtr>& devices) {
   // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
   // waits for its first batch. So all slots are made at once, or one after the
   // other where the system has no threads left.
@@ -73,10 +57,8 @@ absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
   made.reserve(slots);
   for (auto& memory : making) {
     FOREBAY_ASSIGN_OR_RETURN(arena::SharedMemory created, memory.get());
-    FOREBAY_ASSIGN_OR_RETURN(HostPart host,
-                             Finished(std::move(created), producers));
     made.push_back(
-        {.host = std::move(host), .devices = devices, .device_parts = {}});
+        {.host = {.memory = std::move(created)}, .devices = devices});
   }
   for (const DevicePtr& device : devices) {
     FOREBAY_ASSIGN_OR_RETURN(std::vector<DevicePart> parts,
@@ -85,6 +67,12 @@ absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
       made[i].device_parts.push_back(std::move(parts[i]));
   }
   return made;
+}
+
+absl::Status SlotMemory::Seal(std::vector<SlotParts>& slots) {
+  for (SlotParts& slot : slots)
+    FOREBAY_RETURN_IF_ERROR(slot.host.memory.Seal(arena::ClientAccess::kRead));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<DevicePart>> SlotMemory::MakeParts(
@@ -119,7 +107,7 @@ const DevicePart& SlotMemory::part(const device::Device* device,
 
 absl::Status SlotMemory::Reserve(std::uint32_t slots) {
   if (slots <= reserved_) return absl::OkStatus();
-  absl::Status status = ExtendTo(slots * size_.host, *budget_, room_);
+  absl::Status status = ExtendTo((slots - away_) * size_.host, *budget_, room_);
   for (OnDevice& on : devices_) {
     if (status.ok())
       status = ExtendTo(slots * PartBytes(), *on.device, on.room);
@@ -157,9 +145,20 @@ bool SlotMemory::ReserveSpare(std::uint64_t keep) {
 }
 
 void SlotMemory::ShrinkTo(std::uint32_t slots) {
-  reserved_ = std::min(reserved_, slots);
-  ShrinkRoom(reserved_ * size_.host, room_);
+  reserved_ = std::max(away_, std::min(reserved_, slots));
+  ShrinkRoom((reserved_ - away_) * size_.host, room_);
   for (OnDevice& on : devices_) ShrinkRoom(reserved_ * PartBytes(), on.room);
+}
+
+base::MemoryReservation SlotMemory::SendAway() {
+  ++away_;
+  return room_.Split(size_.host);
+}
+
+void SlotMemory::TakeBack(base::MemoryReservation room) {
+  FOREBAY_CHECK(away_ > 0);
+  --away_;
+  room_.Add(std::move(room));
 }
 
 absl::Status SlotMemory::Join(const DevicePtr& device) {
@@ -200,6 +199,17 @@ std::vector<DevicePtr> SlotMemory::attached() const {
     if (on.parts.size() == hosts_.size()) devices.push_back(on.device);
   }
   return devices;
+}
+
+std::vector<DevicePtr> SlotMemory::MissingIn(const SlotParts& first) const {
+  std::vector<DevicePtr> missing;
+  if (!hosts_.empty()) return missing;
+  for (const OnDevice& on : devices_) {
+    if (std::find(first.devices.begin(), first.devices.end(), on.device) ==
+        first.devices.end())
+      missing.push_back(on.device);
+  }
+  return missing;
 }
 
 absl::StatusOr<std::vector<base::Fd>> SlotMemory::DescriptorsFor(
@@ -245,8 +255,7 @@ bool SlotMemory::Add(std::vector<SlotParts>* slots) {
 }
 
 SlotParts SlotMemory::RemoveLast() {
-  SlotParts removed{
-      .host = std::move(hosts_.back()), .devices = {}, .device_parts = {}};
+  SlotParts removed{.host = std::move(hosts_.back())};
   for (OnDevice& on : devices_) {
     if (on.parts.size() != hosts_.size()) continue;
     removed.devices.push_back(on.device);

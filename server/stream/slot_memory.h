@@ -12,7 +12,6 @@
 #include "server/base/fd.h"
 #include "server/base/memory_budget.h"
 #include "server/device/device.h"
-#include "server/producer/producer_set.h"
 #include "server/stream/slot_size.h"
 
 namespace forebay::stream {
@@ -24,14 +23,17 @@ using DevicePart = std::shared_ptr<const cuda::GpuMemory>;
 // A slot's part on the host.
 struct HostPart {
   arena::SharedMemory memory;
-  producer::SharedSlot shared;  // null if no producers write it
+  // Lets producers write it while it lives; null if none do.
+  std::shared_ptr<const void> shared = nullptr;
 };
 
 // One slot's memory: a part on the host, and one on each of these GPUs.
 struct SlotParts {
   HostPart host;
-  std::vector<DevicePtr> devices;
-  std::vector<DevicePart> device_parts;  // likewise
+  std::vector<DevicePtr> devices = {};
+  std::vector<DevicePart> device_parts = {};  // likewise
+  // Of a removed slot, until no other process has the host's part mapped.
+  base::MemoryReservation room = {};
 };
 
 // The memory of a stream's slots, on the host and on the GPUs that members have
@@ -41,16 +43,16 @@ struct SlotParts {
 // Not thread-safe: the stream guards it. Any thread may write into a slot's
 // memory. Owns the memory; shares the GPUs; the host's budget outlives it. The
 // static functions block while memory is made, as does the destruction of what
-// is removed. Errors: RESOURCE_EXHAUSTED (a budget, or the memory itself), and
-// those of device::Device and producer::ProducerSet.
+// is removed. Errors: RESOURCE_EXHAUSTED (a budget, or the memory itself),
+// INTERNAL, and those of device::Device.
 class SlotMemory {
  public:
-  // Makes memory for so many slots, for Add. The caller has reserved it. With
-  // `producers`, these can write it.
+  // Makes memory for so many slots, for Add. The caller has reserved it. Until
+  // Seal, whoever gets its descriptors can map it for writing.
   static absl::StatusOr<std::vector<SlotParts>> Make(
       std::uint32_t slots, const SlotSize& size,
-      const std::vector<DevicePtr>& devices,
-      const std::shared_ptr<producer::ProducerSet>& producers = nullptr);
+      const std::vector<DevicePtr>& devices);
+  static absl::Status Seal(std::vector<SlotParts>& slots);
   // Makes a part on one GPU for each of so many slots, for Attach.
   static absl::StatusOr<std::vector<DevicePart>> MakeParts(
       std::uint32_t slots, const SlotSize& size, device::Device& device);
@@ -76,7 +78,14 @@ class SlotMemory {
   // Reserves one slot more if, on the host and each GPU, `keep` slots more
   // would fit.
   bool ReserveSpare(std::uint64_t keep);
+  // Leaves at least what is away.
   void ShrinkTo(std::uint32_t slots);
+  // Takes the host's reservation of a removed slot, whose memory others have
+  // mapped still; TakeBack returns it. It counts as reserved meanwhile.
+  base::MemoryReservation SendAway();
+  void TakeBack(base::MemoryReservation room);
+  // Slots whose reservations are away.
+  std::uint32_t away() const { return away_; }
 
   // --- GPUs.
   // Adds a member that has its batches on the GPU, whose memory is reserved.
@@ -89,6 +98,8 @@ class SlotMemory {
   void Attach(const device::Device* device, std::vector<DevicePart> parts);
   // The GPUs on which every slot has a part.
   std::vector<DevicePtr> attached() const;
+  // The GPUs of members for which these first slots were not made.
+  std::vector<DevicePtr> MissingIn(const SlotParts& first) const;
 
   // --- Slots.
   // Returns descriptors of the slots from number `first` on, in order, as many
@@ -121,6 +132,7 @@ class SlotMemory {
   base::MemoryBudget* const budget_;
   const SlotSize size_;
   std::uint32_t reserved_ = 0;
+  std::uint32_t away_ = 0;  // of these
   base::MemoryReservation room_;
   std::vector<HostPart> hosts_;
   std::vector<OnDevice> devices_;

@@ -23,6 +23,11 @@ namespace forebay::stream {
 class StagingPool {
  public:
   using Memory = std::shared_ptr<device::StagingMemory>;
+  struct Removed {
+    Memory memory;
+    // Until no other process has the memory mapped, if any has: for TakeBack.
+    base::MemoryReservation room = {};
+  };
 
   // The memory of one batch, which goes back when the lease ends.
   class Lease {
@@ -53,8 +58,11 @@ class StagingPool {
     Memory memory_;
   };
 
-  StagingPool(base::MemoryBudget* budget, std::uint64_t bytes)
-      : budget_(budget), bytes_(bytes) {}
+  // `lingers`: whether other processes have memory mapped for a while after it
+  // was removed.
+  StagingPool(base::MemoryBudget* budget, std::uint64_t bytes,
+              bool lingers = false)
+      : budget_(budget), bytes_(bytes), lingers_(lingers) {}
 
   // The bytes of one batch; 0: the stream's batches lie on no GPU.
   std::uint64_t bytes() const { return bytes_; }
@@ -63,13 +71,18 @@ class StagingPool {
   // RESOURCE_EXHAUSTED.
   absl::Status Pay(std::uint32_t batches);
   void EndPay(std::uint32_t batches);
-  // How many are reserved and not there.
+  // How many are reserved and neither there nor in the making.
   std::uint32_t missing() const;
 
+  // Counts so many as in the making, until EndMaking.
+  void BeginMaking(std::uint32_t batches) { making_ += batches; }
+  // Takes what was made, as far as it is missing.
+  void EndMaking(std::uint32_t batches, std::vector<Memory>* memory);
   // Takes as much of `memory` as is missing.
   void Add(std::vector<Memory>* memory);
-  // Whether one more is to be made, because some was discarded. The caller
-  // answers each true with Grown, which gets none if it could not be made.
+  // Whether what is missing is to be made, because some was discarded, or was
+  // away. The caller answers each true with Grown, which gets none if that
+  // failed.
   bool Grow();
   void Grown(std::vector<Memory>* memory);
   // Allows new tries after that.
@@ -79,15 +92,24 @@ class StagingPool {
   Lease Take();
   // Removes what is free and not reserved by members; with `all`, all that is
   // free.
-  std::vector<Memory> Trim(bool all);
+  std::vector<Removed> Trim(bool all);
   // Removes what is free and was pinned by that GPU.
-  std::vector<Memory> RemovePinnedBy(const cuda::Gpu* gpu);
+  std::vector<Removed> RemovePinnedBy(const cuda::Gpu* gpu);
+  // Takes the reservation of removed memory that nobody has mapped any more.
+  void TakeBack(base::MemoryReservation room);
 
  private:
+  Removed Remove(Memory memory);
+  // Gives back reserved memory that is not needed.
+  void Settle();
+
   base::MemoryBudget* const budget_;
   const std::uint64_t bytes_;
+  const bool lingers_;
   std::uint32_t paid_ = 0;
   std::uint32_t leased_ = 0;
+  std::uint32_t making_ = 0;
+  std::uint32_t away_ = 0;  // removed, with reservations that come back
   bool growing_ = false;
   bool stunted_ = false;  // the last could not be made
   std::vector<Memory> free_;

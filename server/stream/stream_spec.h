@@ -108,7 +108,7 @@ struct StreamDeps {
   const base::Clock* clock = nullptr;
   // Takes the variants that streams offer for others. Null if none does.
   cache::VariantStore* variant_store = nullptr;
-  // Waits for producers that sleep. Null if the dataset needs none.
+  // Waits for producers and their hosts. Null if the dataset needs none.
   producer::AnswerWaiter* answer_waiter = nullptr;
   // Limits the memory of producers, unless null.
   producer::MemoryWatch* memory_watch = nullptr;

@@ -1,0 +1,25 @@
+#include "server/producer/producer.h"
+
+#include "server/base/process.h"
+
+namespace forebay::producer {
+
+std::optional<BusyProducer> Producer::Look(std::int64_t now_nanos) {
+  const std::int64_t asked = asked_at_nanos_;
+  if (asked == kNoTask || process() == nullptr) return std::nullopt;
+  seen_.asked_at_nanos = asked;
+  seen_.has_retried = has_retried_;
+  if (!process()->IsStopped()) {
+    seen_.stopped_since_nanos.reset();
+  } else if (!seen_.stopped_since_nanos.has_value()) {
+    seen_.stopped_since_nanos = now_nanos;
+  }
+  const std::int64_t cpu_nanos = base::ProcessCpuNanos(process()->pid());
+  if (cpu_nanos != seen_cpu_nanos_) {
+    seen_cpu_nanos_ = cpu_nanos;
+    seen_.still_since_nanos = now_nanos;
+  }
+  return seen_;
+}
+
+}  // namespace forebay::producer
