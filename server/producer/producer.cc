@@ -1,8 +1,18 @@
 #include "server/producer/producer.h"
 
+#include <poll.h>
+
 #include "server/base/process.h"
 
 namespace forebay::producer {
+
+bool Producer::HasLeft() const {
+  if (socket.IsReadable()) return true;
+  if (process() == nullptr) return false;
+  struct pollfd ended = {
+      .fd = process()->fd(), .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, 0) > 0;
+}
 
 std::optional<BusyProducer> Producer::Look(std::int64_t now_nanos) {
   const std::int64_t asked = asked_at_nanos_;

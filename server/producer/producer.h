@@ -46,6 +46,9 @@ class Producer {
     return stall < 0 ? std::nullopt : std::optional(static_cast<Stall>(stall));
   }
 
+  // Whether the process has ended, or has said something without a task.
+  bool HasLeft() const;
+
   // Says that it gets a task. `has_retried`: as BusyProducer's.
   void Begin(std::int64_t now_nanos, bool has_retried) {
     has_retried_ = has_retried;

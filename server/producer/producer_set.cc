@@ -278,15 +278,21 @@ void ProducerSet::DismissOutdatedLocked() {
 }
 
 ProducerPtr ProducerSet::TakeIdleLocked(std::optional<std::uint32_t> number) {
-  const auto found =
-      std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& producer) {
-        return !number.has_value() || producer->number_ == *number;
-      });
-  if (found == idle_.rend()) return nullptr;
-  ProducerPtr producer = std::move(*found);
-  idle_.erase(std::next(found).base());
-  taken_[producer.get()] = producer;
-  return producer;
+  for (;;) {
+    const auto found =
+        std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& producer) {
+          return !number.has_value() || producer->number_ == *number;
+        });
+    if (found == idle_.rend()) return nullptr;
+    ProducerPtr producer = std::move(*found);
+    idle_.erase(std::next(found).base());
+    if (!producer->HasLeft()) {
+      taken_[producer.get()] = producer;
+      return producer;
+    }
+    numbers_.erase(producer->number_);
+    DismissLocked(std::move(producer));
+  }
 }
 
 ProducerSet::Taken ProducerSet::TakeWaitingLocked(std::uint32_t number) {

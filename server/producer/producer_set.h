@@ -143,7 +143,8 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   // Lets the idle producers go that cannot write all slots, have ones mapped
   // that are gone, or were ended for their memory.
   void DismissOutdatedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes an idle producer; null if there is none.
+  // Takes an idle producer, and dismisses those that have left; null if there
+  // is none.
   ProducerPtr TakeIdleLocked(std::optional<std::uint32_t> number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Finds who waits for a producer of that number; null if nobody does.

@@ -58,6 +58,12 @@ class TaskSocket {
   // then tells when it is gone.
   void Dismiss();
 
+  // Whether the process may have begun the last task. False if that could not
+  // be sent, or the process ended before it took the task.
+  bool may_have_begun() const { return may_have_begun_; }
+  // Whether the process has said something, or is gone.
+  bool IsReadable() const { return PollFor(0); }
+
   int fd() const { return socket_.get(); }
   // The CPU time that the process has spent so far. Returns -1 if it has not
   // answered yet, or is not to be seen from here.
@@ -68,8 +74,11 @@ class TaskSocket {
  private:
   explicit TaskSocket(base::Fd socket) : socket_(std::move(socket)) {}
 
+  bool PollFor(int milliseconds) const;
+
   base::Fd socket_;
   pid_t pid_ = 0;  // as the daemon sees it; 0: not known
+  bool may_have_begun_ = false;
 };
 
 struct TaskSocket::Pair {

@@ -36,6 +36,9 @@ struct PendingSample {
   storage::Revision revision = {};
   base::MemoryReservation own;  // for the bytes, unless in the read window
   std::uint32_t deaths = 0;     // of producers that made it
+  // Producers that ended before they took it, or that a signal had stopped.
+  std::uint32_t untaken = 0;
+  std::uint32_t stops = 0;
   // How often one was ended because all together had too much memory.
   std::uint32_t short_of_memory = 0;
   // Whether it was taken from a producer that slept.

@@ -37,6 +37,10 @@ constexpr std::uint32_t kMaxDeaths = 3;
 // Producers that may be ended while they make one sample because all together
 // have too much memory.
 constexpr std::uint32_t kMaxShortOfMemory = 20;
+// Producers that may end before they take one sample, and that may be stopped
+// while they make one.
+constexpr std::uint32_t kMaxUntaken = 20;
+constexpr std::uint32_t kMaxStops = 20;
 
 std::string Mib(std::uint64_t bytes) {
   return absl::StrCat(bytes >> 20, " MiB");
@@ -65,6 +69,26 @@ absl::Status BookLoss(PendingSample& pending,
                     Mib(overrun->limit), " (producer.memory)");
   }
   return absl::UnknownError(text);
+}
+
+// As BookLoss, of a producer that ended before it took the sample.
+absl::Status BookUntaken(PendingSample& pending) {
+  if (++pending.untaken < kMaxUntaken) return absl::OkStatus();
+  return absl::UnknownError(
+      absl::StrCat(kMaxUntaken, " worker processes ended before they took sample ",
+                   pending.id));
+}
+
+// As BookLoss, of a producer that was killed because it stood still.
+absl::Status BookStall(PendingSample& pending, producer::Stall stall) {
+  if (stall == producer::Stall::kAsleep) {
+    pending.has_retried = true;
+    return absl::OkStatus();
+  }
+  if (++pending.stops < kMaxStops) return absl::OkStatus();
+  return absl::UnknownError(absl::StrCat(
+      kMaxStops, " worker processes were stopped by signals while they made "
+      "sample ", pending.id));
 }
 
 // The offsets in a slot that proto/producer_socket.h describes.
@@ -289,6 +313,7 @@ void ProducedSamples::Take(Work& work, const AnswerOr& answer) {
   const ProducerPtr producer = std::exchange(work.producer, nullptr);
   const std::optional<producer::Overrun> overrun = producer->overrun();
   const std::optional<producer::Stall> stall = producer->stall();
+  const bool may_have_begun = producer->socket.may_have_begun();
   producers_->GiveBack(producer, answer.ok());
   std::vector<ReadSample*> asked;
   for (ReadSample& sample : work.samples) {
@@ -304,7 +329,9 @@ void ProducedSamples::Take(Work& work, const AnswerOr& answer) {
   for (ReadSample* const sample : asked) {
     sample->made = false;
     if (stall.has_value()) {
-      sample->pending->has_retried |= stall == producer::Stall::kAsleep;
+      sample->status = BookStall(*sample->pending, *stall);
+    } else if (!may_have_begun) {
+      sample->status = BookUntaken(*sample->pending);
     } else {
       sample->status = BookLoss(*sample->pending, overrun);
     }

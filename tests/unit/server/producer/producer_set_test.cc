@@ -184,6 +184,22 @@ TEST_F(ProducerSetTest, ADeadOneIsReplacedUnderItsNumber) {
   EXPECT_EQ(host_->tasks().size(), 2);
 }
 
+TEST_F(ProducerSetTest, IdleOnesThatHaveEndedAreNotTaken) {
+  Start();
+  std::vector<ProducerPtr> taken;
+  std::vector<base::Fd> theirs;
+  for (int i = 0; i < 4; ++i) {
+    taken.push_back(*Take());
+    theirs.push_back(host_->TakeFd());
+  }
+  for (ProducerPtr& one : taken)
+    set_->GiveBack(std::exchange(one, nullptr), true);
+  for (int i = 1; i < 4; ++i) theirs[i].Close();
+  EXPECT_EQ((*Take())->number(), 0);
+  EXPECT_EQ((*Take())->number(), 1);
+  EXPECT_EQ(host_->tasks().size(), 5) << "one was forked";
+}
+
 TEST_F(ProducerSetTest, SlotsHaveNumbersWhileTheyAreShared) {
   Start();
   EXPECT_EQ(set_->SlotAt(memory_.data()), std::nullopt);

@@ -56,6 +56,8 @@ class FakeProducers {
     std::memcpy(shared_->refusal.data(), text.c_str(), text.size() + 1);
     shared_->refuses = !text.empty();
   }
+  // Lets so many of the producers that are forked next end at once.
+  void EndAtOnce(int producers) { shared_->ending = producers; }
   // How often the host was asked to do that.
   int asked(proto::ProducerCommand command) const {
     return shared_->asked[static_cast<std::size_t>(command)];
@@ -75,6 +77,7 @@ class FakeProducers {
     std::array<char, 100> refusal = {};
     std::array<std::atomic<int>, 8> asked = {};
     std::atomic<int> made = 0;
+    std::atomic<int> ending = 0;
   };
   struct Task {
     proto::ProducerTask head = {};
@@ -147,6 +150,7 @@ class FakeProducers {
         if (fork() == 0) {
           prctl(PR_SET_PDEATHSIG, SIGKILL);
           close(socket);
+          if (shared_->ending-- > 0) _exit(1);
           RunProducer(task.fd);
         }
         break;

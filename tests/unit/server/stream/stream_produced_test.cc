@@ -135,6 +135,23 @@ TEST_F(StreamProducedTest, ProducersMakeAllSamples) {
   EXPECT_EQ(producers_->made(), 2 * kSamples);
 }
 
+TEST_F(StreamProducedTest, ProducersThatTakeNoTaskCostNoSample) {
+  FakeClient& client = Join();
+  StartProducers(client);
+  producers_->EndAtOnce(10);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  EXPECT_EQ(ReadAll(client), All());
+}
+
+TEST_F(StreamProducedTest, ASampleThatNoProducerTakesEndsTheEpoch) {
+  FakeClient& client = Join();
+  StartProducers(client);
+  producers_->EndAtOnce(1000);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
+  EXPECT_NE(client.error().find("worker processes ended"), std::string::npos);
+}
+
 TEST_F(StreamProducedTest, StartsNothingWithoutAHost) {
   FakeClient& client = Join();
   EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(0, 0)));
