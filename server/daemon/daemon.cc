@@ -213,22 +213,26 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   front_.Add(&storage::memory::MemorySource::Leads, &memory_);
   registry_ = std::make_unique<job::Registry>(
       &catalog_,
-      stream::StreamDeps{.source = &front_,
-                         .executor = &executor_,
-                         .workspaces = &workspaces_,
-                         .shared_workspace = shared_workspace_.get(),
-                         .budget = &budget_,
-                         .clock = base::Clock::Monotonic(),
-                         .variant_store = config_.cache().decoded() == "off"
-                                              ? nullptr
-                                              : cache_.get(),
-                         .answer_waiter = &answer_waiter_,
-                         .memory_watch = &memory_watch_,
-                         .next_use_registry = &next_use_registry_,
-                         .on_changed =
-                             [this](const dataset::Dataset& dataset) {
-                               catalog_.MarkStale(dataset);
-                             }},
+      stream::StreamDeps{
+          .source = &front_,
+          .executor = &executor_,
+          .workspaces = &workspaces_,
+          .shared_workspace = shared_workspace_.get(),
+          .budget = &budget_,
+          .clock = base::Clock::Monotonic(),
+          .variant_store =
+              config_.cache().decoded() == "off" ? nullptr : cache_.get(),
+          .answer_waiter = &answer_waiter_,
+          .memory_watch = &memory_watch_,
+          .next_use_registry = &next_use_registry_,
+          .aside =
+              [this](const std::string& key, std::function<void()> work) {
+                aside_.Run({.name = key}, std::move(work));
+              },
+          .on_changed =
+              [this](const dataset::Dataset& dataset) {
+                catalog_.MarkStale(dataset);
+              }},
       job::Registry::Shares{
           .reads = &read_shares_, .cpus = &executor_, .devices = &devices_});
   return absl::OkStatus();
@@ -248,6 +252,9 @@ std::string Daemon::Leave(const std::function<void(std::string)>& step) {
   executor_.Stop();
   step("copies to GPUs");
   devices_.Stop();
+  step("memory that loaders left");
+  const std::vector<std::string> ending = aside_.Stop(kRequestsEnd);
+  if (!ending.empty()) return absl::StrJoin(ending, "; ");
   step("reads of the cache on disk");
   disk_tier_->Stop();
   step("reads of files and objects");
@@ -276,6 +283,7 @@ Daemon::~Daemon() {
   if (coalesced_ != nullptr) coalesced_->Stop();
   inflated_reads_.Stop();
   gathered_reads_.Stop();
+  aside_.Stop(std::chrono::hours(24));
 }
 
 absl::Status Daemon::Listen() {

@@ -31,6 +31,7 @@
 #include "server/pipeline/workspace.h"
 #include "server/producer/answer_waiter.h"
 #include "server/producer/memory_watch.h"
+#include "server/session/request_pool.h"
 #include "server/session/server.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/coalesced_source.h"
@@ -91,6 +92,9 @@ class Daemon {
   void Tick();
   admin::DaemonInfo Info() const;
 
+  // Ends memory that jobs leave. Goes last: what still ends then does so at
+  // once, after it was stopped.
+  session::RequestPool aside_;
   const proto::Config config_;
   const std::string config_file_;
   const std::string index_directory_;

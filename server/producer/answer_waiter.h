@@ -1,13 +1,16 @@
 #ifndef FOREBAY_SERVER_PRODUCER_ANSWER_WAITER_H_
 #define FOREBAY_SERVER_PRODUCER_ANSWER_WAITER_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
 #include "server/producer/task_socket.h"
@@ -27,7 +30,8 @@ class AnswerWaiter {
   // Returns whether the descriptor needs no more watching.
   using Ready = std::function<bool()>;
 
-  AnswerWaiter();
+  // The clock outlives the waiter.
+  explicit AnswerWaiter(const base::Clock* clock = base::Clock::Monotonic());
   ~AnswerWaiter();
 
   // Calls `done` when the process has answered, or is gone.
@@ -37,6 +41,8 @@ class AnswerWaiter {
   void Watch(int fd, Ready ready);
   // Calls `work` soon.
   void Post(std::function<void()> work);
+  // Calls `work` so many nanoseconds later.
+  void PostAfter(std::int64_t nanos, std::function<void()> work);
 
  private:
   struct Watched {
@@ -45,12 +51,21 @@ class AnswerWaiter {
   };
 
   void Run();
+  // Takes the work that is due. Returns the milliseconds until more may be, or
+  // -1 if none waits for its time.
+  int TakeDueLocked(std::vector<std::function<void()>>& due)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Polls all that is watched; returns what has something to read.
-  std::vector<Watched> TakeReady(std::vector<Watched>& watched) const;
+  std::vector<Watched> TakeReady(std::vector<Watched>& watched,
+                                 int milliseconds) const;
 
+  const base::Clock* const clock_;
   base::Mutex mutex_;
   std::vector<Watched> added_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
+  // By the time that each is due.
+  std::multimap<std::int64_t, std::function<void()>> timed_
+      ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   // An eventfd. Made at the start, when there are descriptors.
   const base::Fd wake_;

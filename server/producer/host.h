@@ -27,8 +27,8 @@ namespace forebay::producer {
 // Memory that processes have mapped for writing. Each process that may have it
 // mapped shares ownership, so its end means that no process has.
 struct Mapping {
-  // Is released then. Guarded by the ProducerSet that set it.
-  std::shared_ptr<const void> kept;
+  // Is released then.
+  const std::shared_ptr<const void> kept;
 };
 // The mappings of a process, by the numbers that tasks use.
 using Mappings = std::map<std::uint32_t, std::shared_ptr<Mapping>>;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <string>
 #include <string_view>
@@ -77,8 +78,10 @@ class ChildProcess final : public Process {
     if (!rollup_) rollup_ = OpenOf(pid_, "smaps_rollup");
     return SumOfKib("Private_Dirty", "SwapPss", Read(rollup_));
   }
-  void Kill() override {
-    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  bool Kill() override {
+    return syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) ==
+               0 ||
+           errno == ESRCH;
   }
 
  private:

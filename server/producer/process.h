@@ -32,8 +32,8 @@ class Process {
   // The part of it that it shares with no other. Returns nullopt if that cannot
   // be seen.
   virtual std::optional<std::uint64_t> PrivateBytes() = 0;
-  // Ends it. No effect if the daemon may not.
-  virtual void Kill() = 0;
+  // Ends it. Returns false if the daemon may not.
+  virtual bool Kill() = 0;
 };
 
 // Opens the process that `pidfd` is of. Returns null unless it is a child of

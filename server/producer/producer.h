@@ -43,7 +43,8 @@ class Producer {
   // Why its task is to go to another; nullopt if it is not.
   std::optional<Stall> stall() const {
     const int stall = stall_;
-    return stall < 0 ? std::nullopt : std::optional(static_cast<Stall>(stall));
+    return stall == kNoStall ? std::nullopt
+                             : std::optional(static_cast<Stall>(stall));
   }
 
   // Whether the process has ended, or has said something without a task.
@@ -69,9 +70,10 @@ class Producer {
   const Mappings mapped_;
   const std::shared_ptr<const LimitedProducer> limited_;
   static constexpr std::int64_t kNoTask = INT64_MIN;
+  static constexpr int kNoStall = -1;
   std::atomic<std::int64_t> asked_at_nanos_ = kNoTask;
   std::atomic<bool> has_retried_ = false;
-  std::atomic<int> stall_ = -1;
+  std::atomic<int> stall_ = kNoStall;
   // Of Look.
   BusyProducer seen_;
   std::int64_t seen_cpu_nanos_ = -1;

@@ -5,6 +5,7 @@
 
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/producer/dismissal.h"
 #include "server/producer/process.h"
 #include "spdlog/spdlog.h"
 
@@ -39,8 +40,7 @@ ProducerSet::ProducerSet(std::vector<std::uint64_t> offsets, std::string name,
                          const Deps& deps)
     : offsets_(std::move(offsets)),
       deps_(deps),
-      group_(std::make_shared<MemoryGroup>(std::move(name))),
-      dismissed_(deps.waiter) {}
+      group_(std::make_shared<MemoryGroup>(std::move(name))) {}
 
 absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most) {
   FOREBAY_CHECK(most > 0 && most <= proto::kMaxProducers);
@@ -71,29 +71,29 @@ absl::Status ProducerSet::CheckHost() const {
 
 // --- Slots.
 
-void ProducerSet::Share(int fd, const std::uint8_t* data, std::uint64_t bytes,
-                        Shared done) {
+void ProducerSet::Share(Region region, Shared done) {
   const auto* const offsets =
       reinterpret_cast<const std::uint8_t*>(offsets_.data());
   Host::Order order;
   order.task = {.command = proto::ProducerCommand::kMapSlot,
                 .slot = 0,
-                .bytes = bytes,
+                .bytes = region.bytes,
                 .epoch = 0,
                 .count = static_cast<std::uint32_t>(offsets_.size()),
                 .reserved = 0};
   order.behind.assign(offsets,
                       offsets + offsets_.size() * sizeof(std::uint64_t));
-  order.fd = fd;
-  order.mapping = std::make_shared<Mapping>();
+  order.fd = region.fd;
+  order.mapping =
+      std::make_shared<Mapping>(Mapping{.kept = std::move(region.kept)});
   base::MutexLock lock(&mutex_);
   if (host_ == nullptr) {
     deps_.waiter->Post([done = std::move(done)] { done(NoHost()); });
     return;
   }
   order.task.slot = ++last_slot_;
-  order.done = [weak = weak_from_this(), data, slot = order.task.slot,
-                mapping = order.mapping,
+  order.done = [weak = weak_from_this(), data = region.data,
+                slot = order.task.slot, mapping = order.mapping,
                 done = std::move(done)](absl::StatusOr<Host::Done> mapped) {
     const auto self = weak.lock();
     if (!mapped.ok() || self == nullptr) {
@@ -126,13 +126,6 @@ void ProducerSet::Unmap(const std::uint8_t* data) {
   ++generation_;
   DismissOutdatedLocked();
   if (!ended_) host_->Send(std::move(order));
-}
-
-void ProducerSet::KeepUntilUnmapped(const std::uint8_t* data,
-                                    std::shared_ptr<const void> kept) {
-  base::MutexLock lock(&mutex_);
-  const auto found = slots_.find(data);
-  if (found != slots_.end()) found->second.mapping->kept.swap(kept);
 }
 
 std::optional<std::uint32_t> ProducerSet::SlotAt(
@@ -249,7 +242,7 @@ void ProducerSet::GiveBack(const ProducerPtr& producer, bool alive) {
       }
     } else {
       numbers_.erase(producer->number_);
-      if (alive || ended_) DismissLocked(producer);
+      if (alive || ended_) Dismiss(producer, deps_.waiter);
       const absl::Status forks =
           ended_ ? absl::OkStatus() : ForkForWaitingLocked();
       if (!forks.ok()) {
@@ -272,7 +265,7 @@ void ProducerSet::DismissOutdatedLocked() {
       std::stable_partition(idle_.begin(), idle_.end(), is_outdated);
   for (auto producer = idle_.begin(); producer != kept; ++producer) {
     numbers_.erase((*producer)->number_);
-    DismissLocked(std::move(*producer));
+    Dismiss(std::move(*producer), deps_.waiter);
   }
   idle_.erase(idle_.begin(), kept);
 }
@@ -291,7 +284,7 @@ ProducerPtr ProducerSet::TakeIdleLocked(std::optional<std::uint32_t> number) {
       return producer;
     }
     numbers_.erase(producer->number_);
-    DismissLocked(std::move(producer));
+    Dismiss(std::move(producer), deps_.waiter);
   }
 }
 
@@ -314,14 +307,9 @@ std::uint32_t ProducerSet::FreeNumberLocked() const {
 
 // --- Processes that do not answer.
 
-void ProducerSet::DismissLocked(ProducerPtr producer) {
-  dismissed_.Add(std::move(producer), deps_.clock->NowNanos());
-}
-
 void ProducerSet::Look(const Need& need) {
   base::MutexLock lock(&mutex_);
   const std::int64_t now = deps_.clock->NowNanos();
-  dismissed_.KillLate(now);
   if (ended_ || host_ == nullptr ||
       (looked_at_nanos_.has_value() && now - *looked_at_nanos_ < kLookNanos))
     return;
@@ -352,9 +340,13 @@ bool ProducerSet::LookAtProducersLocked(const Need& need,
       continue;
     const std::optional<Stall> stall = FindStall(*seen, context);
     if (!stall.has_value()) continue;
+    // Noted first: its end may be seen at once.
     producer->stall_ = static_cast<int>(*stall);
-    producer->process()->Kill();
-    Log(*producer, *stall);
+    if (producer->process()->Kill()) {
+      Log(*producer, *stall);
+    } else {
+      producer->stall_ = Producer::kNoStall;
+    }
   }
   return has_suspects;
 }
@@ -383,7 +375,8 @@ void ProducerSet::End() {
   base::MutexLock lock(&mutex_);
   if (ended_) return;
   ended_ = true;
-  for (ProducerPtr& producer : idle_) DismissLocked(std::move(producer));
+  for (ProducerPtr& producer : idle_)
+    Dismiss(std::move(producer), deps_.waiter);
   idle_.clear();
   for (const auto& [address, taken] : taken_) {
     if (const auto producer = taken.lock()) producer->socket.End();

@@ -18,7 +18,6 @@
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
 #include "server/producer/answer_waiter.h"
-#include "server/producer/dismissed_producers.h"
 #include "server/producer/host.h"
 #include "server/producer/memory_limiter.h"
 #include "server/producer/memory_watch.h"
@@ -72,15 +71,17 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   // An error if there is no host, or it is gone for good.
   absl::Status CheckHost() const;
 
-  // Lets producers write the memory at `data`, `bytes` long, of which `fd` is
-  // the memfd, while what `done` gets lives. It must not be sealed against
-  // writing yet. `done` keeps the descriptor and the memory.
-  void Share(int fd, const std::uint8_t* data, std::uint64_t bytes,
-             Shared done);
-  // Keeps `kept` until no process has that memory mapped any more, though it is
-  // taken from the producers before. No effect if the memory is not shared.
-  void KeepUntilUnmapped(const std::uint8_t* data,
-                         std::shared_ptr<const void> kept);
+  // Memory that producers are to write.
+  struct Region {
+    int fd = -1;  // a memfd, not sealed against writing yet
+    const std::uint8_t* data = nullptr;
+    std::uint64_t bytes = 0;
+    // Is released once no process has the memory mapped any more, or none will.
+    std::shared_ptr<const void> kept;
+  };
+  // Lets producers write the memory while what `done` gets lives. `done` keeps
+  // the descriptor and the memory.
+  void Share(Region region, Shared done);
   // The number by which tasks name that memory. Returns nullopt if it is not
   // shared.
   std::optional<std::uint32_t> SlotAt(const std::uint8_t* data) const;
@@ -153,9 +154,6 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   // Has producers forked for those who wait, and none is on its way for.
   absl::Status ForkForWaitingLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::uint32_t FreeNumberLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends the process. Counts what it has mapped until it is gone.
-  void DismissLocked(ProducerPtr producer)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether any producer has had a task for long.
   bool LookAtProducersLocked(const Need& need, const StallContext& context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -183,7 +181,6 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   // A caller that ends may drop one without giving it back.
   std::map<Producer*, std::weak_ptr<Producer>> taken_ ABSL_GUARDED_BY(mutex_);
-  DismissedProducers dismissed_ ABSL_GUARDED_BY(mutex_);
   std::int64_t answered_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
   std::optional<std::int64_t> looked_at_nanos_ ABSL_GUARDED_BY(mutex_);
 };

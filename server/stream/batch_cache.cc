@@ -40,7 +40,7 @@ void BatchCache::EndPay(std::uint32_t slots) {
 }
 
 void BatchCache::Settle() {
-  memory_.ShrinkTo(std::max(paid_, pool_.slots() + growing_ + memory_.away()));
+  memory_.ShrinkTo(std::max(paid_, pool_.slots() + growing_ + away()));
 }
 
 void BatchCache::TakeBack(base::MemoryReservation room) {
@@ -48,30 +48,41 @@ void BatchCache::TakeBack(base::MemoryReservation room) {
   Settle();
 }
 
-SlotParts BatchCache::RemoveLast() {
-  SlotParts removed = memory_.RemoveLast();
-  if (lingers_) removed.room = memory_.SendAway();
-  return removed;
+std::vector<base::MemoryReservation> BatchCache::TakeLent(std::uint32_t slots) {
+  std::vector<base::MemoryReservation> lent;
+  for (; slots > 0 && !lent_.empty(); --slots) {
+    lent.push_back(std::move(lent_.back()));
+    lent_.pop_back();
+  }
+  return lent;
+}
+
+void BatchCache::BeginGrowing(std::uint32_t slots) {
+  growing_ += slots;
+  for (; lingers_ && slots > 0; --slots) lent_.push_back(memory_.Lend());
 }
 
 bool BatchCache::Grow(bool spare) {
-  const std::uint32_t slots = pool_.slots() + growing_ + memory_.away();
-  if (!grows_ || stunted_ || slots >= proto::kMaxSlots) return false;
+  const std::uint32_t slots = pool_.slots() + growing_ + away();
+  if (!grows_ || stunted_ || memory_.making_first() > 0 ||
+      slots >= proto::kMaxSlots)
+    return false;
   if (slots + 1 > memory_.reserved()) {
     if (!spare) return false;
     // However often this is asked, half of what was free is left.
     const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
     if (!memory_.ReserveSpare(unpaid)) return false;
   }
-  ++growing_;
+  BeginGrowing(1);
   return true;
 }
 
-bool BatchCache::GrowFirst(std::uint32_t slots) {
-  if (pool_.slots() + growing_ > 0 ||
-      slots + memory_.away() > memory_.reserved())
+bool BatchCache::GrowFirst(std::uint32_t slots,
+                           const std::vector<const device::Device*>& devices) {
+  if (pool_.slots() + growing_ > 0 || slots + away() > memory_.reserved())
     return false;
-  growing_ = slots;
+  BeginGrowing(slots);
+  memory_.BeginFirst(slots, devices);
   return true;
 }
 
@@ -82,9 +93,6 @@ void BatchCache::Grown(std::vector<SlotParts>* slots) {
   if (memory_.Add(slots)) {
     pool_.Add(count);
   } else {
-    if (lingers_) {
-      for (SlotParts& slot : *slots) slot.room = memory_.SendAway();
-    }
     Settle();
   }
 }
@@ -93,6 +101,7 @@ void BatchCache::NotGrown(std::uint32_t slots) {
   FOREBAY_CHECK(growing_ >= slots);
   growing_ -= slots;
   stunted_ = true;
+  if (memory_.making_first() > 0) memory_.EndFirst();
   Settle();
 }
 
@@ -198,7 +207,7 @@ std::vector<SlotParts> BatchCache::Trim() {
       Evict(kept->second);
     }
     if (!pool_.RemoveLast()) break;
-    removed.push_back(RemoveLast());
+    removed.push_back(memory_.RemoveLast());
   }
   Settle();
   return removed;
@@ -210,7 +219,7 @@ std::vector<SlotParts> BatchCache::Clear() {
   failures_ = 0;
   pool_ = arena::SlotPool();
   std::vector<SlotParts> removed;
-  while (memory_.slots() > 0) removed.push_back(RemoveLast());
+  while (memory_.slots() > 0) removed.push_back(memory_.RemoveLast());
   Settle();
   return removed;
 }

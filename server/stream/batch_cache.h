@@ -48,7 +48,7 @@ class BatchCache {
 
   // `grows`: whether slots are added to the first ones. `lingers`: whether
   // other processes have slots mapped for a while after these were removed.
-  // Then what is removed comes with its reservation, for TakeBack.
+  // Then the reservations of slots are lent while these are mapped.
   BatchCache(base::MemoryBudget* budget, const SlotSize& slot_size,
              bool grows = true, bool lingers = false)
       : grows_(grows), lingers_(lingers), memory_(budget, slot_size) {}
@@ -68,9 +68,13 @@ class BatchCache {
   // `spare`, the budget has some to spare, which Grow then reserves. The caller
   // answers each true with Grown or, for want of memory, NotGrown.
   bool Grow(bool spare);
-  // As Grow, of so many slots, if there are none and none is made, and their
-  // memory is not away.
-  bool GrowFirst(std::uint32_t slots);
+  // As Grow, of so many slots with parts on these GPUs, if there are none and
+  // none is made, and their memory is not away.
+  bool GrowFirst(std::uint32_t slots,
+                 const std::vector<const device::Device*>& devices);
+  // Takes the reservations of so many slots that are to be made, if they are
+  // lent; TakeBack returns each once no other process has the slot mapped.
+  std::vector<base::MemoryReservation> TakeLent(std::uint32_t slots);
   // Leaves slots that lack a part on a GPU that was attached meanwhile.
   void Grown(std::vector<SlotParts>* slots);
   void NotGrown(std::uint32_t slots = 1);
@@ -107,13 +111,17 @@ class BatchCache {
   std::vector<SlotParts> Trim();
   // Gives back all slots, which are free or hold cached batches.
   std::vector<SlotParts> Clear();
-  // Takes the reservation of a removed slot that nobody has mapped any more.
   void TakeBack(base::MemoryReservation room);
 
  private:
+  // Starts to make so many slots.
+  void BeginGrowing(std::uint32_t slots);
+  // Slots that are gone, but that other processes have mapped.
+  std::uint32_t away() const {
+    return lingers_ ? memory_.lent() - pool_.slots() - growing_ : 0;
+  }
   // Gives back reserved memory that neither slots nor members need.
   void Settle();
-  SlotParts RemoveLast();
   using Completed = std::map<BatchKey, CompletedBatch>;
   // Gives the batch the key of none that there is, or drops a failure.
   Completed::iterator Hide(Completed::iterator batch);
@@ -126,6 +134,7 @@ class BatchCache {
   std::size_t failures_ = 0;  // of these
   std::uint32_t paid_ = 0;
   std::uint32_t growing_ = 0;
+  std::vector<base::MemoryReservation> lent_;  // for TakeLent
   bool stunted_ = false;  // the last slot could not be made
 };
 

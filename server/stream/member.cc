@@ -7,6 +7,16 @@
 #include "server/cache/next_use.h"
 
 namespace forebay::stream {
+namespace {
+
+// The time between two counts of a client's, which may have written anything.
+std::int64_t Between(std::uint64_t before, std::uint64_t after) {
+  return after < before || after > INT64_MAX
+             ? 0
+             : static_cast<std::int64_t>(after - before);
+}
+
+}  // namespace
 
 Member::Member(arena::MemberId id, arena::Channel* channel, const Terms& terms,
                const BatchOptions& batch, const NextUseDeps& next_use_deps)
@@ -29,7 +39,6 @@ void Member::Start(std::shared_ptr<const EpochPair> epochs,
   pace_.StartEpoch();
   depth_.StartEpoch();
   starves_ = true;
-  waited_before_ = channel_->client_report().wait_nanos;
 }
 
 void Member::Stop() {
@@ -42,7 +51,6 @@ void Member::Publish(const CompletedBatch& batch, std::uint32_t generation,
   cursor_.Advance();
   pace_.Published(batch.samples, now_nanos);
   depth_.Published(batch.made_nanos, now_nanos);
-  waited_before_ = channel_->client_report().wait_nanos;
   untaken_.push_back({.batch = true,
                       .slot = batch.slot,
                       .generation = generation,
@@ -131,12 +139,14 @@ const MemberCounters& Member::Account() {
   return counters_;
 }
 
-std::int64_t Member::WaitedNanos() const {
-  if (counters_.ready > 0) return 0;
+std::int64_t Member::LookAtWait() {
   const std::uint64_t waited = channel_->client_report().wait_nanos;
-  // The client may have written anything.
-  if (waited < waited_before_ || waited > INT64_MAX) return 0;
-  return static_cast<std::int64_t>(waited - waited_before_);
+  return Between(std::exchange(waited_at_look_, waited), waited);
+}
+
+std::int64_t Member::WaitedForHost() const {
+  if (counters_.ready > 0) return 0;
+  return Between(waited_at_work_, channel_->client_report().wait_nanos);
 }
 
 bool Member::Starves(std::int64_t now_nanos) const {

@@ -108,11 +108,11 @@ std::int64_t MemberSet::NanosUntil(const BatchKey& key,
   return first;
 }
 
-std::int64_t MemberSet::LongestWait() const {
+std::int64_t MemberSet::LookAtWaits() {
   std::int64_t longest = 0;
   for (const std::unique_ptr<Member>& member : members_) {
-    if (member->cursor().running())
-      longest = std::max(longest, member->WaitedNanos());
+    const std::int64_t waited = member->LookAtWait();
+    if (member->cursor().running()) longest = std::max(longest, waited);
   }
   return longest;
 }

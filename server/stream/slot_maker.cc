@@ -18,6 +18,7 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
   FOREBAY_ASSIGN_OR_RETURN(std::vector<SlotParts> made,
                            SlotMemory::Make(slots, size_, devices));
   FOREBAY_RETURN_IF_ERROR(SlotMemory::Seal(made));
+  KeepParts(made);
   base::MutexLock lock(mutex_);
   batch_cache_->AddFirst(&made);
   return absl::OkStatus();
@@ -27,13 +28,14 @@ absl::Status SlotMaker::PrepareDevice(
     const DevicePtr& device, std::function<void(const absl::Status&)> ready) {
   FOREBAY_RETURN_IF_ERROR(device->ForJobs(device->copier().health()));
   std::uint32_t missing;
+  Kept kept;
   {
     base::MutexLock lock(mutex_);
-    missing = staging_->missing();
-    if (producers_stage_) staging_->BeginMaking(missing);
+    missing = producers_.stage ? staging_->BeginMaking() : staging_->missing();
+    if (producers_.stage) kept = Keep(staging_->TakeLent(missing), false);
   }
   auto staging = MakeStagingBy(*device, missing);
-  if (!producers_stage_) {
+  if (!producers_.stage) {
     FOREBAY_RETURN_IF_ERROR(staging.status());
     base::MutexLock lock(mutex_);
     staging_->Add(&*staging);
@@ -43,7 +45,7 @@ absl::Status SlotMaker::PrepareDevice(
     staging_->EndMaking(missing, &none);
     return staging.status();
   } else if (missing > 0) {
-    ShareStaging(*std::move(staging),
+    ShareStaging(*std::move(staging), std::move(kept),
                  [this, missing, ready = std::move(ready)](
                      absl::StatusOr<std::vector<StagingPool::Memory>> shared) {
                    const absl::Status status = shared.status();
@@ -58,71 +60,80 @@ absl::Status SlotMaker::PrepareDevice(
   return AttachDevice(device);
 }
 
+SlotMaker::Kept SlotMaker::Keep(std::vector<base::MemoryReservation> lent,
+                                bool is_slot) const {
+  Kept kept;
+  for (base::MemoryReservation& one : lent)
+    kept.push_back(producers_.keep(std::move(one), is_slot));
+  return kept;
+}
+
 void SlotMaker::MakeSlots(std::uint32_t slots, OnSlots done) const {
-  auto made = SlotMemory::Make(slots, size_, AttachedDevices());
+  std::vector<DevicePtr> devices;
+  Kept kept;
+  {
+    base::MutexLock lock(mutex_);
+    devices = batch_cache_->memory().DevicesToMakeFor();
+    kept = Keep(batch_cache_->TakeLent(slots), true);
+  }
+  auto made = SlotMemory::Make(slots, size_, devices);
   if (!made.ok()) {
     done(made.status());
     return;
   }
-  if (producers_ == nullptr) {
+  KeepParts(*made);
+  if (producers_.set == nullptr) {
     const absl::Status sealed = SlotMemory::Seal(*made);
     if (!sealed.ok()) made = sealed;
     done(std::move(made));
     return;
   }
   std::vector<Region> regions;
-  for (const SlotParts& slot : *made) {
-    const arena::SharedMemory& memory = slot.host.memory;
-    regions.push_back({memory.fd(), memory.data(), memory.bytes()});
+  for (std::size_t i = 0; i < made->size(); ++i) {
+    const arena::SharedMemory& memory = (*made)[i].host.memory;
+    regions.push_back({.fd = memory.fd(),
+                       .data = memory.data(),
+                       .bytes = memory.bytes(),
+                       .kept = std::move(kept[i])});
   }
   // A function must be copyable.
-  const auto parts = std::make_shared<std::vector<SlotParts>>(*std::move(made));
-  Share(regions, [parts, done = std::move(done)](
-                     absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
-    if (!shared.ok()) {
-      done(shared.status());
-      return;
-    }
-    for (std::size_t i = 0; i < parts->size(); ++i)
-      (*parts)[i].host.shared = std::move((*shared)[i]);
-    const absl::Status sealed = SlotMemory::Seal(*parts);
-    if (sealed.ok()) {
-      done(std::move(*parts));
-    } else {
-      done(sealed);
-    }
-  });
+  const auto parts =
+      aside_.Keep(std::make_shared<std::vector<SlotParts>>(*std::move(made)));
+  Share(std::move(regions),
+        [parts, done = std::move(done)](
+            absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
+          if (!shared.ok()) {
+            done(shared.status());
+            return;
+          }
+          for (std::size_t i = 0; i < parts->size(); ++i)
+            (*parts)[i].host.shared = std::move((*shared)[i]);
+          const absl::Status sealed = SlotMemory::Seal(*parts);
+          if (sealed.ok()) {
+            done(std::move(*parts));
+          } else {
+            done(sealed);
+          }
+        });
 }
 
-absl::Status SlotMaker::AddParts(const std::vector<DevicePtr>& devices,
-                                 std::vector<SlotParts>& slots) const {
-  for (const DevicePtr& device : devices) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        std::vector<DevicePart> parts,
-        SlotMemory::MakeParts(static_cast<std::uint32_t>(slots.size()), size_,
-                              *device));
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i].devices.push_back(device);
-      slots[i].device_parts.push_back(std::move(parts[i]));
-    }
-  }
-  return absl::OkStatus();
-}
-
-void SlotMaker::MakeStaging(const OnStaging& done) const {
-  std::vector<StagingPool::Memory> made;
-  std::uint32_t missing;
+void SlotMaker::MakeStaging(std::uint32_t batches,
+                            const OnStaging& done) const {
+  std::vector<DevicePtr> devices;
+  Kept kept;
   {
     base::MutexLock lock(mutex_);
-    missing = staging_->missing();
+    devices = batch_cache_->memory().attached();
+    kept = Keep(staging_->TakeLent(batches), false);
   }
-  for (const DevicePtr& device : AttachedDevices()) {
+  std::vector<StagingPool::Memory> made;
+  for (const DevicePtr& device : devices) {
     if (!made.empty() || !device->copier().health().ok()) continue;
-    auto memory = MakeStagingBy(*device, missing);
+    auto memory = MakeStagingBy(*device, batches);
     if (memory.ok()) made = *std::move(memory);
   }
-  if (producers_stage_ && !made.empty()) {
-    ShareStaging(std::move(made), done);
+  if (producers_.stage && !made.empty()) {
+    ShareStaging(std::move(made), std::move(kept), done);
   } else {
     done(std::move(made));
   }
@@ -134,31 +145,37 @@ absl::StatusOr<std::vector<StagingPool::Memory>> SlotMaker::MakeStagingBy(
   while (made.size() < batches) {
     FOREBAY_ASSIGN_OR_RETURN(
         StagingPool::Memory memory,
-        device.MakeStaging(size_.device, producers_stage_));
-    made.push_back(std::move(memory));
+        device.MakeStaging(size_.device, producers_.stage));
+    made.push_back(aside_.Keep(std::move(memory)));
   }
   return made;
 }
 
-void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> made,
+void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> made, Kept kept,
                              OnStaging done) const {
   std::vector<Region> regions;
-  for (const StagingPool::Memory& memory : made)
-    regions.push_back({memory->fd(), memory->data(), memory->bytes()});
-  Share(regions, [made = std::move(made), done = std::move(done)](
-                     absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
-    absl::Status status = shared.status();
-    for (std::size_t i = 0; i < made.size() && status.ok(); ++i)
-      status = made[i]->Seal(std::move((*shared)[i]));
-    if (status.ok()) {
-      done(made);
-    } else {
-      done(status);
-    }
-  });
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const device::StagingMemory& memory = *made[i];
+    regions.push_back({.fd = memory.fd(),
+                       .data = memory.data(),
+                       .bytes = memory.bytes(),
+                       .kept = std::move(kept[i])});
+  }
+  Share(std::move(regions),
+        [made = std::move(made), done = std::move(done)](
+            absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
+          absl::Status status = shared.status();
+          for (std::size_t i = 0; i < made.size() && status.ok(); ++i)
+            status = made[i]->Seal(std::move((*shared)[i]));
+          if (status.ok()) {
+            done(made);
+          } else {
+            done(status);
+          }
+        });
 }
 
-void SlotMaker::Share(const std::vector<Region>& regions, OnShared done) const {
+void SlotMaker::Share(std::vector<Region> regions, OnShared done) const {
   struct Sharing {
     std::size_t left;
     absl::Status status;
@@ -172,8 +189,8 @@ void SlotMaker::Share(const std::vector<Region>& regions, OnShared done) const {
               .shared = std::vector<producer::SharedSlot>(regions.size()),
               .done = std::move(done)});
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    producers_->Share(
-        regions[i].fd, regions[i].data, regions[i].bytes,
+    producers_.set->Share(
+        std::move(regions[i]),
         [sharing, i](absl::StatusOr<producer::SharedSlot> slot) {
           sharing->status.Update(slot.status());
           if (slot.ok()) sharing->shared[i] = *std::move(slot);
@@ -188,9 +205,19 @@ void SlotMaker::Share(const std::vector<Region>& regions, OnShared done) const {
   }
 }
 
-std::vector<DevicePtr> SlotMaker::AttachedDevices() const {
-  base::MutexLock lock(mutex_);
-  return batch_cache_->memory().attached();
+void SlotMaker::KeepParts(std::vector<SlotParts>& slots) const {
+  for (SlotParts& slot : slots) {
+    for (DevicePart& part : slot.device_parts)
+      part = aside_.Keep(std::move(part));
+  }
+}
+
+absl::StatusOr<std::vector<DevicePart>> SlotMaker::MakeParts(
+    std::uint32_t slots, device::Device& device) const {
+  auto parts = SlotMemory::MakeParts(slots, size_, device);
+  if (!parts.ok()) return parts;
+  for (DevicePart& part : *parts) part = aside_.Keep(std::move(part));
+  return parts;
 }
 
 absl::Status SlotMaker::AttachDevice(const DevicePtr& device) {
@@ -201,10 +228,10 @@ absl::Status SlotMaker::AttachDevice(const DevicePtr& device) {
       base::MutexLock lock(mutex_);
       SlotMemory& memory = batch_cache_->memory();
       // Another member may have done it meanwhile, and slots come or go.
-      slots = memory.slots();
-      if (!memory.IsAttached(device.get()) && parts.size() == slots)
+      slots = memory.slots() + memory.making_first();
+      if (!memory.IsPrepared(device.get()) && parts.size() == slots)
         memory.Attach(device.get(), std::exchange(parts, {}));
-      if (memory.IsAttached(device.get())) {
+      if (memory.IsPrepared(device.get())) {
         batch_cache_->ForgetUnlessOn(device.get());
         return absl::OkStatus();
       }
@@ -212,8 +239,7 @@ absl::Status SlotMaker::AttachDevice(const DevicePtr& device) {
     if (parts.size() > slots) parts.resize(slots);
     FOREBAY_ASSIGN_OR_RETURN(
         std::vector<DevicePart> more,
-        SlotMemory::MakeParts(slots - static_cast<std::uint32_t>(parts.size()),
-                              size_, *device));
+        MakeParts(slots - static_cast<std::uint32_t>(parts.size()), *device));
     std::move(more.begin(), more.end(), std::back_inserter(parts));
   }
 }

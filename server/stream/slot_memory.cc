@@ -107,7 +107,7 @@ const DevicePart& SlotMemory::part(const device::Device* device,
 
 absl::Status SlotMemory::Reserve(std::uint32_t slots) {
   if (slots <= reserved_) return absl::OkStatus();
-  absl::Status status = ExtendTo((slots - away_) * size_.host, *budget_, room_);
+  absl::Status status = ExtendTo((slots - lent_) * size_.host, *budget_, room_);
   for (OnDevice& on : devices_) {
     if (status.ok())
       status = ExtendTo(slots * PartBytes(), *on.device, on.room);
@@ -145,19 +145,19 @@ bool SlotMemory::ReserveSpare(std::uint64_t keep) {
 }
 
 void SlotMemory::ShrinkTo(std::uint32_t slots) {
-  reserved_ = std::max(away_, std::min(reserved_, slots));
-  ShrinkRoom((reserved_ - away_) * size_.host, room_);
+  reserved_ = std::max(lent_, std::min(reserved_, slots));
+  ShrinkRoom((reserved_ - lent_) * size_.host, room_);
   for (OnDevice& on : devices_) ShrinkRoom(reserved_ * PartBytes(), on.room);
 }
 
-base::MemoryReservation SlotMemory::SendAway() {
-  ++away_;
+base::MemoryReservation SlotMemory::Lend() {
+  ++lent_;
   return room_.Split(size_.host);
 }
 
 void SlotMemory::TakeBack(base::MemoryReservation room) {
-  FOREBAY_CHECK(away_ > 0);
-  --away_;
+  FOREBAY_CHECK(lent_ > 0);
+  --lent_;
   room_.Add(std::move(room));
 }
 
@@ -166,7 +166,11 @@ absl::Status SlotMemory::Join(const DevicePtr& device) {
     ++on->members;
     return absl::OkStatus();
   }
-  OnDevice on{.device = device, .members = 1, .room = {}, .parts = {}};
+  OnDevice on{.device = device,
+              .members = 1,
+              .room = {},
+              .parts = {},
+              .in_first = false};
   FOREBAY_RETURN_IF_ERROR(ExtendTo(reserved_ * PartBytes(), *device, on.room));
   devices_.push_back(std::move(on));
   return absl::OkStatus();
@@ -186,10 +190,17 @@ bool SlotMemory::IsAttached(const device::Device* device) const {
   return on != nullptr && on->parts.size() == hosts_.size();
 }
 
+bool SlotMemory::IsPrepared(const device::Device* device) const {
+  const OnDevice* const on = Find(device);
+  return on != nullptr &&
+         (on->in_first || on->parts.size() == hosts_.size() + making_first_);
+}
+
 void SlotMemory::Attach(const device::Device* device,
                         std::vector<DevicePart> parts) {
   OnDevice* const on = Find(device);
-  FOREBAY_CHECK(on->parts.empty() && parts.size() == hosts_.size());
+  FOREBAY_CHECK(on->parts.empty() &&
+                parts.size() == hosts_.size() + making_first_);
   on->parts = std::move(parts);
 }
 
@@ -201,15 +212,28 @@ std::vector<DevicePtr> SlotMemory::attached() const {
   return devices;
 }
 
-std::vector<DevicePtr> SlotMemory::MissingIn(const SlotParts& first) const {
-  std::vector<DevicePtr> missing;
-  if (!hosts_.empty()) return missing;
-  for (const OnDevice& on : devices_) {
-    if (std::find(first.devices.begin(), first.devices.end(), on.device) ==
-        first.devices.end())
-      missing.push_back(on.device);
+void SlotMemory::BeginFirst(std::uint32_t slots,
+                            const std::vector<const device::Device*>& devices) {
+  FOREBAY_CHECK(hosts_.empty() && making_first_ == 0);
+  making_first_ = slots;
+  for (const device::Device* const device : devices)
+    if (device != nullptr) Find(device)->in_first = true;
+}
+
+void SlotMemory::EndFirst() {
+  making_first_ = 0;
+  for (OnDevice& on : devices_) {
+    on.in_first = false;
+    if (on.parts.size() != hosts_.size()) on.parts.clear();
   }
-  return missing;
+}
+
+std::vector<DevicePtr> SlotMemory::DevicesToMakeFor() const {
+  if (making_first_ == 0) return attached();
+  std::vector<DevicePtr> devices;
+  for (const OnDevice& on : devices_)
+    if (on.in_first) devices.push_back(on.device);
+  return devices;
 }
 
 absl::StatusOr<std::vector<base::Fd>> SlotMemory::DescriptorsFor(
@@ -251,6 +275,7 @@ bool SlotMemory::Add(std::vector<SlotParts>* slots) {
   }
   for (SlotParts& slot : *slots) hosts_.push_back(std::move(slot.host));
   slots->clear();
+  if (making_first_ > 0) EndFirst();
   return true;
 }
 

@@ -32,8 +32,6 @@ struct SlotParts {
   HostPart host;
   std::vector<DevicePtr> devices = {};
   std::vector<DevicePart> device_parts = {};  // likewise
-  // Of a removed slot, until no other process has the host's part mapped.
-  base::MemoryReservation room = {};
 };
 
 // The memory of a stream's slots, on the host and on the GPUs that members have
@@ -78,14 +76,14 @@ class SlotMemory {
   // Reserves one slot more if, on the host and each GPU, `keep` slots more
   // would fit.
   bool ReserveSpare(std::uint64_t keep);
-  // Leaves at least what is away.
+  // Leaves at least what is lent.
   void ShrinkTo(std::uint32_t slots);
-  // Takes the host's reservation of a removed slot, whose memory others have
-  // mapped still; TakeBack returns it. It counts as reserved meanwhile.
-  base::MemoryReservation SendAway();
+  // Takes the host's reservation of one slot, which other processes will have
+  // mapped; TakeBack returns it. It counts as reserved meanwhile.
+  base::MemoryReservation Lend();
   void TakeBack(base::MemoryReservation room);
-  // Slots whose reservations are away.
-  std::uint32_t away() const { return away_; }
+  // Slots whose reservations are lent.
+  std::uint32_t lent() const { return lent_; }
 
   // --- GPUs.
   // Adds a member that has its batches on the GPU, whose memory is reserved.
@@ -94,12 +92,23 @@ class SlotMemory {
   std::vector<DevicePart> Leave(const device::Device* device);
   // Whether every slot has a part on the GPU.
   bool IsAttached(const device::Device* device) const;
-  // Gives each slot its part there, of which it has none.
+  // Whether that is so once the first slots in the making, if any, are there.
+  bool IsPrepared(const device::Device* device) const;
+  // Gives each slot, also of those in the making, its part there, of which it
+  // has none.
   void Attach(const device::Device* device, std::vector<DevicePart> parts);
   // The GPUs on which every slot has a part.
   std::vector<DevicePtr> attached() const;
-  // The GPUs of members for which these first slots were not made.
-  std::vector<DevicePtr> MissingIn(const SlotParts& first) const;
+  // --- The first slots, while they are made.
+  // Says that so many are made, with parts on these GPUs, which have members.
+  // Add or EndFirst ends that. Members on other GPUs make their own parts
+  // meanwhile.
+  void BeginFirst(std::uint32_t slots,
+                  const std::vector<const device::Device*>& devices);
+  void EndFirst();
+  std::uint32_t making_first() const { return making_first_; }
+  // The GPUs that slots are to have parts on which are made now.
+  std::vector<DevicePtr> DevicesToMakeFor() const;
 
   // --- Slots.
   // Returns descriptors of the slots from number `first` on, in order, as many
@@ -120,6 +129,7 @@ class SlotMemory {
     std::uint32_t members = 0;
     base::MemoryReservation room;
     std::vector<DevicePart> parts;  // a slot each, or none
+    bool in_first = false;          // the first slots are made with parts on it
   };
 
   // The memory that a part takes: GPUs give it in such pieces.
@@ -132,7 +142,8 @@ class SlotMemory {
   base::MemoryBudget* const budget_;
   const SlotSize size_;
   std::uint32_t reserved_ = 0;
-  std::uint32_t away_ = 0;  // of these
+  std::uint32_t lent_ = 0;  // of these
+  std::uint32_t making_first_ = 0;
   base::MemoryReservation room_;
   std::vector<HostPart> hosts_;
   std::vector<OnDevice> devices_;

@@ -23,11 +23,6 @@ namespace forebay::stream {
 class StagingPool {
  public:
   using Memory = std::shared_ptr<device::StagingMemory>;
-  struct Removed {
-    Memory memory;
-    // Until no other process has the memory mapped, if any has: for TakeBack.
-    base::MemoryReservation room = {};
-  };
 
   // The memory of one batch, which goes back when the lease ends.
   class Lease {
@@ -59,7 +54,7 @@ class StagingPool {
   };
 
   // `lingers`: whether other processes have memory mapped for a while after it
-  // was removed.
+  // was removed. Then its reservations are lent while it is mapped.
   StagingPool(base::MemoryBudget* budget, std::uint64_t bytes,
               bool lingers = false)
       : budget_(budget), bytes_(bytes), lingers_(lingers) {}
@@ -74,17 +69,21 @@ class StagingPool {
   // How many are reserved and neither there nor in the making.
   std::uint32_t missing() const;
 
-  // Counts so many as in the making, until EndMaking.
-  void BeginMaking(std::uint32_t batches) { making_ += batches; }
+  // Counts what is missing as in the making, until EndMaking. Returns how many.
+  std::uint32_t BeginMaking();
+  // Takes the reservations of so many that are in the making, if they are lent;
+  // TakeBack returns each once no other process has the memory mapped.
+  std::vector<base::MemoryReservation> TakeLent(std::uint32_t batches);
+  void TakeBack(base::MemoryReservation room);
   // Takes what was made, as far as it is missing.
   void EndMaking(std::uint32_t batches, std::vector<Memory>* memory);
   // Takes as much of `memory` as is missing.
   void Add(std::vector<Memory>* memory);
-  // Whether what is missing is to be made, because some was discarded, or was
-  // away. The caller answers each true with Grown, which gets none if that
-  // failed.
-  bool Grow();
-  void Grown(std::vector<Memory>* memory);
+  // Begins to make what is missing, because some was discarded, or was away.
+  // Returns how many. The caller answers each that is not 0 with Grown, which
+  // gets none if that failed.
+  std::uint32_t Grow();
+  void Grown(std::uint32_t batches, std::vector<Memory>* memory);
   // Allows new tries after that.
   void TryAgain() { stunted_ = false; }
   bool HasFree() const { return !free_.empty(); }
@@ -92,14 +91,18 @@ class StagingPool {
   Lease Take();
   // Removes what is free and not reserved by members; with `all`, all that is
   // free.
-  std::vector<Removed> Trim(bool all);
+  std::vector<Memory> Trim(bool all);
   // Removes what is free and was pinned by that GPU.
-  std::vector<Removed> RemovePinnedBy(const cuda::Gpu* gpu);
-  // Takes the reservation of removed memory that nobody has mapped any more.
-  void TakeBack(base::MemoryReservation room);
+  std::vector<Memory> RemovePinnedBy(const cuda::Gpu* gpu);
 
  private:
-  Removed Remove(Memory memory);
+  std::uint32_t there() const {
+    return static_cast<std::uint32_t>(free_.size()) + leased_ + making_;
+  }
+  // Memory that is gone, but that other processes have mapped.
+  std::uint32_t away() const { return lingers_ ? lent_ - there() : 0; }
+  // Takes of `memory` what is missing beside that which is away.
+  void Fill(std::uint32_t away, std::vector<Memory>* memory);
   // Gives back reserved memory that is not needed.
   void Settle();
 
@@ -109,11 +112,12 @@ class StagingPool {
   std::uint32_t paid_ = 0;
   std::uint32_t leased_ = 0;
   std::uint32_t making_ = 0;
-  std::uint32_t away_ = 0;  // removed, with reservations that come back
+  std::uint32_t lent_ = 0;
   bool growing_ = false;
   bool stunted_ = false;  // the last could not be made
   std::vector<Memory> free_;
-  base::MemoryReservation room_;
+  base::MemoryReservation room_;                  // without what is lent
+  std::vector<base::MemoryReservation> to_lend_;  // for TakeLent
 };
 
 }  // namespace forebay::stream

@@ -29,6 +29,10 @@ constexpr arena::MemberId kPeeker = 0;
 // time counts in which the trainer itself runs.
 constexpr std::int64_t kOthersHostNanos = 800'000'000;
 constexpr std::int64_t kOwnHostNanos = 30'000'000'000;
+// Looks at the host are so far apart, at least. A batch is awaited if a trainer
+// waited for so long since the look before.
+constexpr std::int64_t kLookNanos = 500'000'000;
+constexpr std::int64_t kAwaitedNanos = 250'000'000;
 
 absl::Status HostStandsStill(bool is_own) {
   return absl::AbortedError(
@@ -58,15 +62,22 @@ absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
   FOREBAY_ASSIGN_OR_RETURN(
       auto read_window,
       ReserveReadWindow(deps.budget, *spec.dataset, deps.executor->cpus()));
-  return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
-                                            sharing_mode, layout,
-                                            std::move(read_window)));
+  auto* const stream = new Stream(std::move(spec), std::move(deps),
+                                  sharing_mode, layout, std::move(read_window));
+  return std::shared_ptr<Stream>(stream,
+                                 [aside = stream->aside_](Stream* ended) {
+                                   aside.End(std::unique_ptr<Stream>(ended));
+                                 });
 }
 
 Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                const BatchLayout& layout, base::MemoryReservation read_window)
     : spec_(std::move(spec)),
       deps_(std::move(deps)),
+      aside_(
+          deps_.aside,
+          absl::StrCat("memory of ", spec_.dataset->uri(), " (",
+                       absl::Hex(reinterpret_cast<std::uintptr_t>(this)), ")")),
       layout_(layout),
       variants_(&spec_, deps_.variant_store),
       maker_(&spec_, &layout_, &variants_),
@@ -102,8 +113,8 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       epochs_(&spec_.sampler),
       tasks_(deps_.executor->cpus(), produced_.get(),
              spec_.dataset->lanes() > 0, &members_, &in_flight_),
-      slot_maker_(layout_.slot_size(), Producers(), spec_.producers_stage(),
-                  &mutex_, &batch_cache_, &staging_) {}
+      slot_maker_(layout_.slot_size(), Producers(), aside_, &mutex_,
+                  &batch_cache_, &staging_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   base::MutexLock lock(&mutex_);
@@ -135,10 +146,10 @@ absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
 
 bool Stream::HasEnded() const {
   if (produced_ == nullptr) return false;
-  const producer::ProducerSet& producers = *produced_->producers();
+  base::MutexLock lock(&mutex_);
   // One process alone makes a live dataset, for all.
-  return producers.ended() || (!spec_.dataset->is_live() &&
-                               producers.SilentNanos() > kOthersHostNanos);
+  return produced_->producers()->ended() ||
+         (host_stands_still_ && !spec_.dataset->is_live());
 }
 
 absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
@@ -176,10 +187,11 @@ void Stream::SetCapped(arena::MemberId member, bool capped) {
 void Stream::Forfeit(arena::MemberId member) {
   Stop(member);
   Freed freed;
+  Member::Terms terms;  // shares the GPU
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Member* const m = members_.Find(member);
     if (m == nullptr) return false;
-    const Member::Terms terms = m->terms();
+    terms = m->terms();
     batch_cache_.pool().ReleaseAll(member);
     members_.Remove(member);
     batch_cache_.EndPay(terms.slots);
@@ -197,10 +209,9 @@ void Stream::LeaveDeviceLocked(const device::Device& device, Freed* freed) {
   batch_cache_.ForgetCopiesOn(&device);
   in_flight_.ForgetCopiesOn(&device);
   // It keeps the GPU open.
-  for (StagingPool::Removed& removed :
+  for (StagingPool::Memory& removed :
        staging_.RemovePinnedBy(device.gpu().get()))
     freed->staging.push_back(std::move(removed));
-  LetGo(*freed);
 }
 
 void Stream::Close(arena::MemberId member) {
@@ -224,51 +235,30 @@ void Stream::PayForHeldLocked(Member& member) {
 
 void Stream::TrimLocked(Freed* freed) {
   freed->slots = batch_cache_.Trim();
-  for (StagingPool::Removed& removed : staging_.Trim(/*all=*/false))
+  for (StagingPool::Memory& removed : staging_.Trim(/*all=*/false))
     freed->staging.push_back(std::move(removed));
-  LetGo(*freed);
 }
 
-void Stream::LetGo(Freed& freed) {
-  LetGo(freed.slots);
-  for (StagingPool::Removed& removed : freed.staging)
-    KeepRoom(removed.memory->data(), std::move(removed.room), false);
-}
-
-void Stream::LetGo(std::vector<SlotParts>& slots) {
-  for (SlotParts& slot : slots)
-    KeepRoom(slot.host.memory.data(), std::move(slot.room), true);
-}
-
-void Stream::KeepRoom(const std::uint8_t* data, base::MemoryReservation room,
-                      bool is_slot) {
-  if (room.bytes() == 0) return;
+std::shared_ptr<const void> Stream::KeepLent(base::MemoryReservation lent,
+                                             bool is_slot) {
   // Its end may come on any thread, with any locks held.
-  struct Kept {
-    producer::AnswerWaiter* waiter;
-    std::weak_ptr<Stream> stream;
-    bool is_slot;
-    std::shared_ptr<base::MemoryReservation> room;
-
-    ~Kept() {
-      waiter->Post([weak = stream, room = room, is_slot = is_slot] {
-        if (const auto self = weak.lock())
-          self->TakeBack(std::move(*room), is_slot);
+  const auto kept = std::make_shared<base::MemoryReservation>(std::move(lent));
+  return std::shared_ptr<const void>(
+      kept.get(), [waiter = deps_.answer_waiter, weak = weak_from_this(), kept,
+                   is_slot](const void*) {
+        waiter->Post([weak, kept, is_slot] {
+          if (const auto self = weak.lock())
+            self->TakeBack(std::move(*kept), is_slot);
+        });
       });
-    }
-  };
-  produced_->producers()->KeepUntilUnmapped(
-      data, std::shared_ptr<const Kept>(new Kept{
-                deps_.answer_waiter, weak_from_this(), is_slot,
-                std::make_shared<base::MemoryReservation>(std::move(room))}));
 }
 
-void Stream::TakeBack(base::MemoryReservation room, bool is_slot) {
+void Stream::TakeBack(base::MemoryReservation lent, bool is_slot) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (is_slot) {
-      batch_cache_.TakeBack(std::move(room));
+      batch_cache_.TakeBack(std::move(lent));
     } else {
-      staging_.TakeBack(std::move(room));
+      staging_.TakeBack(std::move(lent));
     }
     return true;
   });
@@ -326,17 +316,22 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
   FOREBAY_RETURN_IF_ERROR(produced_ == nullptr
                               ? slot_maker_.AddFirstSlots(terms.slots)
                               : produced_->producers()->CheckHost());
-  if (terms.device != nullptr) {
-    const auto ready = [self = shared_from_this()](const absl::Status& status) {
-      self->EndAllEpochs(status);
-    };
-    FOREBAY_RETURN_IF_ERROR(slot_maker_.PrepareDevice(terms.device, ready));
-  }
   absl::StatusOr<std::vector<base::Fd>> fds;
   Freed freed;
   Plan plan;
-  {
+  for (bool prepared = false; !prepared;) {
+    if (terms.device != nullptr) {
+      FOREBAY_RETURN_IF_ERROR(slot_maker_.PrepareDevice(
+          terms.device,
+          [self = shared_from_this()](const absl::Status& status) {
+            self->EndAllEpochs(status);
+          }));
+    }
     base::MutexLock lock(&mutex_);
+    // Another member's first slots may have been begun meanwhile.
+    prepared = terms.device == nullptr ||
+               batch_cache_.memory().IsPrepared(terms.device.get());
+    if (!prepared) continue;
     // Slots that no member pays for can go while no client maps them.
     if (members_.Running() == 0) TrimLocked(&freed);
     fds = batch_cache_.memory().DescriptorsFor(terms.device.get(), 0);
@@ -415,7 +410,6 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
     return false;
   freed.slots = batch_cache_.Clear();
   freed.staging = staging_.Trim(/*all=*/true);
-  LetGo(freed);
   for (const auto& member : members_) member->Rest();
   return true;
 }
@@ -513,7 +507,7 @@ void Stream::AdvanceLocked(Plan* plan) {
   DeliverLocked();
   if (produced_ != nullptr) WantFirstSlotsLocked(plan);
   plan->grows |= scheduler_.Begin(Now());
-  plan->stages |= members_.Running() > 0 && staging_.Grow();
+  if (members_.Running() > 0) plan->staging += staging_.Grow();
   ChargeLocked(plan);
   ReadLocked(plan);
   if (alive_ == nullptr && !plan->requests.empty()) alive_ = shared_from_this();
@@ -526,7 +520,10 @@ void Stream::WantFirstSlotsLocked(Plan* plan) {
   const auto member = std::find_if(members_.begin(), members_.end(), runs);
   if (member == members_.end()) return;
   const std::uint32_t slots = (*member)->terms().slots;
-  if (batch_cache_.GrowFirst(slots)) plan->first_slots = slots;
+  std::vector<const device::Device*> devices;
+  for (const auto& one : members_)
+    if (runs(one)) devices.push_back(one->device());
+  if (batch_cache_.GrowFirst(slots, devices)) plan->first_slots = slots;
 }
 
 void Stream::EndEpochLocked(Member& member, const absl::Status& status) {
@@ -536,10 +533,14 @@ void Stream::EndEpochLocked(Member& member, const absl::Status& status) {
 }
 
 void Stream::EndAllEpochs(const absl::Status& status) {
+  // As of samples that producers do not make.
+  const absl::Status ended = absl::IsUnavailable(status)
+                                 ? absl::AbortedError(status.message())
+                                 : status;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (const auto& member : members_) {
-      if (!status.ok() && member->cursor().running())
-        EndEpochLocked(*member, status);
+      if (!ended.ok() && member->cursor().running())
+        EndEpochLocked(*member, ended);
     }
     return true;
   });
@@ -552,19 +553,23 @@ void Stream::LookAfterProducers() {
   producer::ProducerSet::Need need{.may_retry = !is_bound};
   {
     base::MutexLock lock(&mutex_);
-    need.is_awaited = members_.LongestWait() > kOthersHostNanos;
+    const std::int64_t now = Now();
+    if (now - looked_at_nanos_ < kLookNanos) return;
+    looked_at_nanos_ = now;
+    need.is_awaited = members_.LookAtWaits() > kAwaitedNanos;
     need.task_nanos = tasks_.cost().task_nanos();
   }
   produced_->producers()->Look(need);
   const std::int64_t silent = produced_->producers()->SilentNanos();
-  if (silent <= kOthersHostNanos || spec_.dataset->is_live()) return;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    host_stands_still_ = silent > kOthersHostNanos;
     bool ended = false;
     for (const auto& member : members_) {
+      if (!host_stands_still_) member->SawHostWork();
       const bool is_own = member->id() == host_owner_;
       const std::int64_t limit = is_own ? kOwnHostNanos : kOthersHostNanos;
       if (!member->cursor().running() || silent <= limit ||
-          member->WaitedNanos() <= limit)
+          member->WaitedForHost() <= limit || spec_.dataset->is_live())
         continue;
       EndEpochLocked(*member, HostStandsStill(is_own));
       ended = true;
@@ -612,10 +617,10 @@ void Stream::Execute(Plan plan) {
       self->MakeSlot();
     });
   }
-  if (plan.stages) {
-    deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
-      self->MakeStaging();
-    });
+  if (plan.staging > 0) {
+    deps_.executor->Submit(kNobody, kMaking,
+                           [self = shared_from_this(), batches = plan.staging](
+                               int) { self->MakeStaging(batches); });
   }
   if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
   for (SampleTask& task : plan.tasks) Submit(std::move(task));
@@ -631,12 +636,12 @@ void Stream::OnSlot(absl::StatusOr<std::vector<SlotParts>> made) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (made.ok()) {
       batch_cache_.Grown(&*made);
-      LetGo(*made);
     } else {
       batch_cache_.NotGrown();
     }
     return true;
   });
+  aside_.End(std::move(made));
 }
 
 void Stream::MakeFirstSlots(std::uint32_t slots) {
@@ -647,49 +652,29 @@ void Stream::MakeFirstSlots(std::uint32_t slots) {
 
 void Stream::OnFirstSlots(std::uint32_t slots,
                           absl::StatusOr<std::vector<SlotParts>> made) {
-  std::vector<DevicePtr> missing;
-  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!made.ok()) {
-      batch_cache_.NotGrown(slots);
-      return false;
-    }
-    // Members on these GPUs have come meanwhile.
-    missing = batch_cache_.memory().MissingIn(made->front());
-    if (!missing.empty()) return false;
-    batch_cache_.Grown(&*made);
-    LetGo(*made);
-    return true;
-  });
-  if (!made.ok()) {
-    // As of samples that producers do not make.
-    EndAllEpochs(absl::IsUnavailable(made.status())
-                     ? absl::AbortedError(made.status().message())
-                     : made.status());
+  if (made.ok()) {
+    OnSlot(std::move(made));
+    return;
   }
-  if (missing.empty()) return;
-  const auto parts = std::make_shared<std::vector<SlotParts>>(*std::move(made));
-  deps_.executor->Submit(
-      /*flow=*/0, {.cpu_nanos = 20'000'000, .urgency = 0},
-      [self = shared_from_this(), slots, missing, parts](int) {
-        const absl::Status added = self->slot_maker_.AddParts(missing, *parts);
-        if (added.ok()) {
-          self->OnFirstSlots(slots, std::move(*parts));
-        } else {
-          self->OnFirstSlots(slots, added);
-        }
-      });
+  {
+    base::MutexLock lock(&mutex_);
+    batch_cache_.NotGrown(slots);
+  }
+  EndAllEpochs(made.status());
 }
 
-void Stream::MakeStaging() {
-  slot_maker_.MakeStaging([self = shared_from_this()](auto made) {
-    self->OnStaging(std::move(made));
-  });
+void Stream::MakeStaging(std::uint32_t batches) {
+  slot_maker_.MakeStaging(batches,
+                          [self = shared_from_this(), batches](auto made) {
+                            self->OnStaging(batches, std::move(made));
+                          });
 }
 
-void Stream::OnStaging(absl::StatusOr<std::vector<StagingPool::Memory>> made) {
+void Stream::OnStaging(std::uint32_t batches,
+                       absl::StatusOr<std::vector<StagingPool::Memory>> made) {
   if (!made.ok()) made.emplace();
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    staging_.Grown(&*made);
+    staging_.Grown(batches, &*made);
     return true;
   });
 }

@@ -17,6 +17,7 @@
 #include "server/executor/executor.h"
 #include "server/producer/producer_set.h"
 #include "server/sample/large_samples.h"
+#include "server/stream/aside.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_cache.h"
 #include "server/stream/batch_completion.h"
@@ -167,7 +168,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<SampleTask> tasks;
     std::uint32_t first_slots = 0;  // that are to be made, if there are none
     bool grows = false;             // one more slot is to be made
-    bool stages = false;            // missing staging memory is
+    std::uint32_t staging = 0;  // staging memory that is to be made, batches
   };
 
   Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
@@ -176,8 +177,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::int64_t Now() const { return deps_.clock->NowNanos(); }
 
   // Null if the daemon makes the samples.
-  std::shared_ptr<producer::ProducerSet> Producers() const {
-    return produced_ == nullptr ? nullptr : produced_->producers();
+  SlotMaker::Producers Producers() {
+    return {.set = produced_ == nullptr ? nullptr : produced_->producers(),
+            .stage = spec_.producers_stage(),
+            .keep = [this](base::MemoryReservation lent, bool is_slot) {
+              return KeepLent(std::move(lent), is_slot);
+            }};
   }
   // Ends the member's part in the batches in flight: they go on for others that
   // want them, or are abandoned.
@@ -197,6 +202,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Ends the epoch of a member that runs with an error.
   void EndEpochLocked(Member& member, const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends all epochs with an error of the producers', if it is one.
   void EndAllEpochs(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks after the producers, and sends members away that wait for a host that
   // stands still.
@@ -223,15 +229,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Freed {
     std::vector<SlotParts> slots;
     std::vector<DevicePart> device_parts;
-    std::vector<StagingPool::Removed> staging;
+    std::vector<StagingPool::Memory> staging;
   };
-  // Leaves the reservations of memory that producers had with it until no
-  // process has it mapped any more. To be called before it is destroyed.
-  void LetGo(Freed& freed);
-  void LetGo(std::vector<SlotParts>& slots);
-  void KeepRoom(const std::uint8_t* data, base::MemoryReservation room,
-                bool is_slot);
-  void TakeBack(base::MemoryReservation room, bool is_slot)
+  // Keeps the reservation of memory that producers write, until the result is
+  // released; then the stream takes it back.
+  std::shared_ptr<const void> KeepLent(base::MemoryReservation lent,
+                                       bool is_slot);
+  void TakeBack(base::MemoryReservation lent, bool is_slot)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void LeaveDeviceLocked(const device::Device& device, Freed* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -247,8 +251,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void MakeFirstSlots(std::uint32_t slots);
   void OnFirstSlots(std::uint32_t slots,
                     absl::StatusOr<std::vector<SlotParts>> made);
-  void MakeStaging();
-  void OnStaging(absl::StatusOr<std::vector<StagingPool::Memory>> made);
+  void MakeStaging(std::uint32_t batches);
+  void OnStaging(std::uint32_t batches,
+                 absl::StatusOr<std::vector<StagingPool::Memory>> made);
 
   void OnRead(PendingSample* pending,
               absl::StatusOr<storage::ReadResult> result);
@@ -295,6 +300,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   const StreamSpec spec_;
   const StreamDeps deps_;
+  const Aside aside_;
   const BatchLayout layout_;
   CachedDecoder variants_;
   const SampleMaker maker_;
@@ -324,6 +330,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint32_t starting_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Start
   // The member whose host makes the samples; 0: none.
   arena::MemberId host_owner_ ABSL_GUARDED_BY(mutex_) = 0;
+  // When the host was looked at last, and whether it stood still then.
+  std::int64_t looked_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN / 2;
+  bool host_stands_still_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace forebay::stream

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "tests/unit/server/producer/fake_host.h"
 
@@ -111,6 +112,26 @@ TEST(AnswerWaiterTest, DoesWorkInOrderWhileOthersWait) {
   waiter.Post([&] { last.set_value(); });
   last.get_future().wait();
   EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(AnswerWaiterTest, DoesWorkLater) {
+  base::FakeClock clock;
+  AnswerWaiter waiter(&clock);
+  std::vector<int> order;
+  std::promise<void> last;
+  waiter.PostAfter(2000, [&] {
+    order.push_back(2);
+    last.set_value();
+  });
+  waiter.PostAfter(1000, [&] { order.push_back(1); });
+  waiter.PostAfter(3000, [&] { order.push_back(3); });
+  std::promise<void> looked;
+  waiter.Post([&] { looked.set_value(); });
+  looked.get_future().wait();
+  EXPECT_TRUE(order.empty());
+  clock.Advance(2000);
+  last.get_future().wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
 TEST(AnswerWaiterTest, DropsTheRestAtItsEnd) {

@@ -72,10 +72,11 @@ class FakeProcess final : public Process {
     if (clock_ != nullptr) clock_->Advance(measuring_nanos_);
     return state_->own;
   }
-  void Kill() override {
+  bool Kill() override {
     base::MutexLock lock(&state_->mutex);
     state_->killed = true;
     state_->killed_changed.NotifyAll();
+    return true;
   }
 
  private:

@@ -47,10 +47,15 @@ class ProducerSetTest : public testing::Test {
     absl::StatusOr<Value> Get() const { return promise->get_future().get(); }
   };
 
-  absl::StatusOr<SharedSlot> Share() {
+  ProducerSet::Region Region(std::shared_ptr<const void> kept = nullptr) {
+    return {.fd = memory_.fd(),
+            .data = memory_.data(),
+            .bytes = memory_.bytes(),
+            .kept = std::move(kept)};
+  }
+  absl::StatusOr<SharedSlot> Share(std::shared_ptr<const void> kept = nullptr) {
     const Later<SharedSlot> shared;
-    set_->Share(memory_.fd(), memory_.data(), memory_.bytes(),
-                shared.callback());
+    set_->Share(Region(std::move(kept)), shared.callback());
     return shared.Get();
   }
   // Takes a producer, and waits for it.
@@ -95,7 +100,7 @@ TEST_F(ProducerSetTest, NobodyWaitsForAHostThatIsStopped) {
   Start();
   host_->Stop();
   const Later<SharedSlot> shared;
-  set_->Share(memory_.fd(), memory_.data(), memory_.bytes(), shared.callback());
+  set_->Share(Region(), shared.callback());
   const Later<ProducerPtr> taken;
   EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
   EXPECT_TRUE(absl::IsFailedPrecondition(set_->Start(2).status()));
@@ -111,7 +116,7 @@ TEST_F(ProducerSetTest, ItsEndReachesThoseWhoWait) {
   Start();
   host_->Stop();
   const Later<SharedSlot> shared;
-  set_->Share(memory_.fd(), memory_.data(), memory_.bytes(), shared.callback());
+  set_->Share(Region(), shared.callback());
   const Later<ProducerPtr> taken;
   EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
   set_->End();
@@ -218,12 +223,11 @@ TEST_F(ProducerSetTest, SlotsHaveNumbersWhileTheyAreShared) {
 
 TEST_F(ProducerSetTest, MemoryIsKeptWhileAnyProcessMayHaveItMapped) {
   Start();
-  SharedSlot shared = *Share();
-  auto producer = *Take();
-  const base::Fd theirs = host_->TakeFd();
   auto kept = std::make_shared<int>(1);
   const std::weak_ptr<int> counted = kept;
-  set_->KeepUntilUnmapped(memory_.data(), std::exchange(kept, nullptr));
+  SharedSlot shared = *Share(std::exchange(kept, nullptr));
+  auto producer = *Take();
+  const base::Fd theirs = host_->TakeFd();
   host_->Stop();
   shared.reset();
   set_->GiveBack(std::exchange(producer, nullptr), true);
@@ -239,15 +243,29 @@ TEST_F(ProducerSetTest, MemoryIsKeptWhileAnyProcessMayHaveItMapped) {
 
 TEST_F(ProducerSetTest, MemoryIsKeptUntilAHostThatWasEndedIsGone) {
   Start();
-  SharedSlot shared = *Share();
   auto kept = std::make_shared<int>(1);
   const std::weak_ptr<int> counted = kept;
-  set_->KeepUntilUnmapped(memory_.data(), std::exchange(kept, nullptr));
+  SharedSlot shared = *Share(std::exchange(kept, nullptr));
   host_->Stop();
   set_->End();
   shared.reset();
   Settle();
   EXPECT_FALSE(counted.expired());
+  host_.reset();
+  while (!counted.expired()) std::this_thread::yield();
+}
+
+TEST_F(ProducerSetTest, MemoryOfAnOrderInFlightIsKeptUntilTheHostIsGone) {
+  Start();
+  host_->Stop();
+  auto kept = std::make_shared<int>(1);
+  const std::weak_ptr<int> counted = kept;
+  const Later<SharedSlot> shared;
+  set_->Share(Region(std::exchange(kept, nullptr)), shared.callback());
+  set_->End();
+  EXPECT_TRUE(absl::IsUnavailable(shared.Get().status()));
+  Settle();
+  EXPECT_FALSE(counted.expired()) << "the host may have it mapped";
   host_.reset();
   while (!counted.expired()) std::this_thread::yield();
 }

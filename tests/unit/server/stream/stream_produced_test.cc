@@ -3,16 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/base/mutex.h"
 #include "server/producer/answer_waiter.h"
 #include "server/stream/stream.h"
 #include "tests/unit/server/device/fake_device.h"
@@ -44,6 +47,8 @@ class StreamProducedTest : public ::testing::Test {
     producers_.reset();
     // Whatever keeps the stream ends with the waiter's callbacks.
     Settle();
+    stream_.reset();
+    RunAside();
   }
 
   std::shared_ptr<Stream> MakeStream(proto::Place place) {
@@ -52,6 +57,11 @@ class StreamProducedTest : public ::testing::Test {
     spec.place = place;
     StreamDeps deps = production_.deps();
     deps.answer_waiter = &waiter_;
+    deps.aside = [this](const std::string&, std::function<void()> work) {
+      if (!keeps_aside_) return;  // ends the work's objects
+      base::MutexLock lock(&aside_mutex_);
+      aside_.push_back(std::move(work));
+    };
     return *Stream::Create(std::move(spec), deps);
   }
   FakeClient& Join(const DevicePtr& device = nullptr) {
@@ -65,6 +75,16 @@ class StreamProducedTest : public ::testing::Test {
         *stream_->StartProducers(owner.member(), most));
   }
 
+  // Does what was left aside, and what that leaves.
+  void RunAside() {
+    keeps_aside_ = false;
+    std::vector<std::function<void()>> works;
+    {
+      base::MutexLock lock(&aside_mutex_);
+      works.swap(aside_);
+    }
+    for (const auto& work : works) work();
+  }
   // Lets the waiter do what it has begun.
   void Settle() {
     std::promise<void> done;
@@ -116,6 +136,9 @@ class StreamProducedTest : public ::testing::Test {
     return ids;
   }
 
+  std::atomic<bool> keeps_aside_ = false;
+  base::Mutex aside_mutex_;
+  std::vector<std::function<void()>> aside_;
   device::FakeDevice a_{0};
   device::FakeDevice b_{1};
   FakeProduction production_{7};
@@ -282,6 +305,7 @@ TEST_F(StreamProducedTest, AMemberLeavesWhileAnothersHostStandsStill) {
   PassSeconds(3600, {});
   producers_->Continue();
   EXPECT_EQ(ReadAll(owner).size(), kSamples - 4) << "nothing is lost";
+  PassSeconds(1, {});
   EXPECT_FALSE(stream_->HasEnded());
 }
 
@@ -306,10 +330,139 @@ TEST_F(StreamProducedTest, OnesOwnHostMayBeSilentForLonger) {
   producers_->Continue();
 }
 
+TEST_F(StreamProducedTest, OnlyTheTimeCountsInWhichTheHostStoodStill) {
+  FakeClient& client = Join();
+  StartProducers(client, /*most=*/1);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  std::vector<proto::ReadyEntry> held;
+  while (held.size() < SlotsFor(0)) held.push_back(Next(client));
+  // Its trainer waits for long, while nothing is asked of the host.
+  PassSeconds(100, {&client});
+  // Then all of the job is paused, so that nobody waits.
+  producers_->Stop();
+  for (const proto::ReadyEntry& entry : held)
+    ASSERT_TRUE(client.Release(entry).ok());
+  PassSeconds(3600, {});
+  producers_->Continue();
+  EXPECT_EQ(ReadAll(client).size(), kSamples - 4 * held.size());
+}
+
+TEST_F(StreamProducedTest, AHostStandsStillIfALookSawThat) {
+  FakeClient& client = Join();
+  StartProducers(client);
+  producers_->Stop();
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  production_.RunAll();
+  production_.clock().Advance(100 * kSecond);
+  EXPECT_FALSE(stream_->HasEnded()) << "it may have worked meanwhile";
+  PassSeconds(3, {});
+  EXPECT_TRUE(stream_->HasEnded());
+  producers_->Continue();
+  EXPECT_EQ(ReadAll(client), All());
+}
+
+TEST_F(StreamProducedTest, FirstSlotsStayBookedWhileAStoppedHostMayMapThem) {
+  FakeClient& client = Join();
+  StartProducers(client);
+  producers_->Stop();
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  production_.RunAll();
+  stream_->Close(client.member());
+  Settle();
+  Settle();
+  EXPECT_GE(production_.budget().used(), stream_->slot_size().host);
+  producers_->Continue();
+  RunUntil([&] { return production_.budget().used() == 0; });
+}
+
+TEST_F(StreamProducedTest, SlotsStayBookedWhileAStoppedHostOutlivesTheStream) {
+  FakeClient& client = Join();
+  StartProducers(client);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  const proto::ReadyEntry entry = Next(client);
+  ASSERT_EQ(entry.kind, proto::ReadyKind::kBatch);
+  producers_->Stop();
+  const std::uint64_t bytes = stream_->slot_size().host;
+  clients_.clear();
+  stream_.reset();
+  // Its tasks of the executor may keep it.
+  production_.RunAll();
+  Settle();
+  EXPECT_GE(production_.budget().used(), bytes);
+  producers_->Leave();
+  RunUntil([&] { return production_.budget().used() == 0; });
+}
+
 class StreamProducedOnGpusTest : public StreamProducedTest {
  protected:
   StreamProducedOnGpusTest() : StreamProducedTest(proto::Place::kDevice) {}
 };
+
+TEST_F(StreamProducedOnGpusTest, WhatAHostThatIsGoneLeavesEndsAside) {
+  keeps_aside_ = true;
+  FakeClient& client = Join(a_.device);
+  StartProducers(client);
+  producers_->Stop();
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  production_.RunAll();
+  const std::uint64_t allocated = a_.gpu->allocated();
+  ASSERT_GT(allocated, 0);
+  producers_->Leave();
+  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
+  Settle();
+  EXPECT_EQ(a_.gpu->allocated(), allocated) << "not on the waiter's thread";
+  RunAside();
+  EXPECT_EQ(a_.gpu->allocated(), 0);
+}
+
+TEST_F(StreamProducedOnGpusTest, AStreamEndsAside) {
+  keeps_aside_ = true;
+  FakeClient& client = Join(a_.device);
+  StartProducers(client);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  EXPECT_EQ(ReadAll(client), All());
+  clients_.clear();
+  const std::weak_ptr<Stream> ended = stream_;
+  stream_.reset();
+  producers_.reset();
+  RunUntil([&] { return ended.expired(); });
+  Settle();
+  EXPECT_GT(a_.gpu->allocated(), 0);
+  RunAside();
+  EXPECT_EQ(a_.gpu->allocated(), 0);
+}
+
+TEST_F(StreamProducedOnGpusTest, AGpuThatFailsHarmsNoOtherGpusMember) {
+  FakeClient& one = Join(a_.device);
+  StartProducers(one);
+  producers_->Stop();
+  ASSERT_TRUE(one.Start(0, 0).ok());
+  production_.RunAll();
+  FakeClient& other = Join(b_.device);
+  b_.gpu->Fail(absl::ResourceExhaustedError("no memory there"));
+  EXPECT_TRUE(absl::IsResourceExhausted(other.Start(0, 0)));
+  producers_->Continue();
+  const proto::ReadyEntry first = Next(one);
+  ASSERT_EQ(first.kind, proto::ReadyKind::kBatch) << one.error();
+  ASSERT_TRUE(one.Release(first).ok());
+  EXPECT_EQ(ReadAll(one).size(), kSamples - 4);
+  b_.gpu->Fail(absl::OkStatus());
+  ASSERT_TRUE(other.Start(0, 0).ok());
+  EXPECT_EQ(ReadAll(other), All());
+}
+
+TEST_F(StreamProducedOnGpusTest, StagingMemoryIsMadeOnce) {
+  FakeClient& client = Join(a_.device);
+  StartProducers(client);
+  producers_->Stop();
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  // Plans come meanwhile, which would make what is missing.
+  PassSeconds(3, {});
+  producers_->Continue();
+  EXPECT_EQ(ReadAll(client), All());
+  const int slots = static_cast<int>(stream_->Snapshot(client.member()).slots);
+  EXPECT_EQ(producers_->asked(ProducerCommand::kMapSlot), 2 * slots);
+}
 
 TEST_F(StreamProducedOnGpusTest, NobodyWaitsForAStoppedHostToMap) {
   FakeClient& client = Join(a_.device);
@@ -368,8 +521,14 @@ TEST_F(StreamProducedOnGpusTest, StagingMemoryThatCannotBeMappedEndsTheEpoch) {
   ASSERT_TRUE(client.Start(0, 0).ok());
   EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
   producers_->Refuse("");
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  // The slots of the epoch that ended may be refused still.
+  proto::ReadyEntry first;
+  do {
+    ASSERT_TRUE(client.Start(0, 0).ok());
+    first = Next(client);
+  } while (first.kind == proto::ReadyKind::kError);
+  ASSERT_TRUE(client.Release(first).ok());
+  EXPECT_EQ(ReadAll(client).size(), kSamples - 4);
 }
 
 }  // namespace
