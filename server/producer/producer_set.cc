@@ -209,6 +209,8 @@ void ProducerSet::OnForked(std::uint32_t number, TaskSocket socket,
           std::move(done->mapped), std::move(limited));
       if (taken == nullptr) {
         idle_.push_back(std::move(forked));
+        // It may keep slots mapped that went meanwhile.
+        DismissOutdatedLocked();
       } else {
         taken_[forked.get()] = forked;
         producer = std::move(forked);

@@ -67,6 +67,14 @@ class FakeHost {
     base::MutexLock lock(&mutex_);
     return std::move(fds_.back());
   }
+  // Ends the producers that the daemon has hung up on.
+  void EndDismissed() {
+    base::MutexLock lock(&mutex_);
+    std::erase_if(fds_, [](const base::Fd& fd) {
+      char byte;
+      return recv(fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    });
+  }
   // Whether the daemon has hung up.
   bool ended() const {
     base::MutexLock lock(&mutex_);

@@ -297,6 +297,25 @@ TEST_F(ProducerSetTest, OneThatIsForkedAmongUnmappedSlotsServesOnce) {
   EXPECT_EQ(host_->tasks().size(), 4) << "the first had a slot that is gone";
 }
 
+TEST_F(ProducerSetTest, OneThatIsForkedLateKeepsNoSlotThatIsGone) {
+  Start();
+  auto kept = std::make_shared<int>(1);
+  const std::weak_ptr<int> counted = kept;
+  SharedSlot shared = *Share(std::exchange(kept, nullptr));
+  auto first = *Take();
+  host_->Stop();
+  const Later<ProducerPtr> taken;
+  EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
+  set_->GiveBack(std::exchange(first, nullptr), true);
+  auto second = *taken.Get();
+  shared.reset();
+  set_->GiveBack(std::exchange(second, nullptr), true);
+  host_->Continue();
+  while (host_->tasks().size() < 4) std::this_thread::yield();
+  // Both producers end when they are told to.
+  while (!counted.expired()) host_->EndDismissed();
+}
+
 TEST_F(ProducerSetTest, IdleOnesKeepNoSlotThatIsGone) {
   Start();
   SharedSlot shared = *Share();
