@@ -181,13 +181,17 @@ void SlotMaker::Share(std::vector<Region> regions, OnShared done) const {
     absl::Status status;
     std::vector<producer::SharedSlot> shared;
     OnShared done;
+    // Reservations come back after `done` was told of all regions.
+    Kept kept;
   };
   // The waiter calls back for one region after the other.
   const auto sharing = std::make_shared<Sharing>(
       Sharing{.left = regions.size(),
               .status = absl::OkStatus(),
               .shared = std::vector<producer::SharedSlot>(regions.size()),
-              .done = std::move(done)});
+              .done = std::move(done),
+              .kept = {}});
+  for (const Region& region : regions) sharing->kept.push_back(region.kept);
   for (std::size_t i = 0; i < regions.size(); ++i) {
     producers_.set->Share(
         std::move(regions[i]),
