@@ -68,6 +68,8 @@ class StagingPool {
   void EndPay(std::uint32_t batches);
   // How many are reserved and neither there nor in the making.
   std::uint32_t missing() const;
+  // Whether there is none, and none is in the making.
+  bool IsEmpty() const { return there() == 0; }
 
   // Counts what is missing as in the making, until EndMaking. Returns how many.
   std::uint32_t BeginMaking();

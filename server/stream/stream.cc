@@ -340,6 +340,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     if (seen.has_value())
       spec_.order_member->Start(start.first_sample, *std::move(seen));
     if (members_.Running() == 0) prefetcher_.StartEpoch();
+    staging_.TryAgain();
     const BatchKey first =
         scheduler_.StartFor({start.epoch, start.first_sample});
     if (epochs_.vary()) batch_cache_.Forget(first.epoch);
@@ -672,11 +673,15 @@ void Stream::MakeStaging(std::uint32_t batches) {
 
 void Stream::OnStaging(std::uint32_t batches,
                        absl::StatusOr<std::vector<StagingPool::Memory>> made) {
+  const absl::Status status = made.status();
   if (!made.ok()) made.emplace();
+  bool can_go_on = true;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     staging_.Grown(batches, &*made);
+    can_go_on = status.ok() || !staging_.IsEmpty();
     return true;
   });
+  if (!can_go_on) EndAllEpochs(status);
 }
 
 // --- From completed batches to members.
