@@ -29,8 +29,8 @@ constexpr std::int64_t kBusyPart = 4;
 constexpr std::int64_t kNanosPerMilli = 1'000'000;
 // A task that computes for longer keeps no worker: other jobs need it.
 constexpr int kLongestMilliseconds = 1000;
-// Nor does one that only waits for a core, as long as that. Its process may be
-// throttled by its cgroup, and use none of the core that it is lent.
+// Nor does one that has waited for a core for most of so long. Its process may
+// be throttled by its cgroup, and use little of the core that it is lent.
 constexpr int kLongestIdleMilliseconds = 100;
 // Producers that may die of one sample.
 constexpr std::uint32_t kMaxDeaths = 3;
@@ -74,9 +74,9 @@ absl::Status BookLoss(PendingSample& pending,
 // As BookLoss, of a producer that ended before it took the sample.
 absl::Status BookUntaken(PendingSample& pending) {
   if (++pending.untaken < kMaxUntaken) return absl::OkStatus();
-  return absl::UnknownError(
-      absl::StrCat(kMaxUntaken, " worker processes ended before they took sample ",
-                   pending.id));
+  return absl::UnknownError(absl::StrCat(
+      kMaxUntaken, " worker processes ended before they took sample ",
+      pending.id));
 }
 
 // As BookLoss, of a producer that was killed because it stood still.
@@ -86,9 +86,11 @@ absl::Status BookStall(PendingSample& pending, producer::Stall stall) {
     return absl::OkStatus();
   }
   if (++pending.stops < kMaxStops) return absl::OkStatus();
-  return absl::UnknownError(absl::StrCat(
-      kMaxStops, " worker processes were stopped by signals while they made "
-      "sample ", pending.id));
+  return absl::UnknownError(
+      absl::StrCat(kMaxStops,
+                   " worker processes were stopped by signals while they made "
+                   "sample ",
+                   pending.id));
 }
 
 // The offsets in a slot that proto/producer_socket.h describes.
@@ -253,9 +255,9 @@ std::uint32_t ProducedSamples::NumberOf(const std::uint8_t* memory) const {
 
 ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
     producer::Producer& producer) {
-  std::int64_t before = producer.socket.CpuNanos();
+  const std::int64_t begun = producer.socket.CpuNanos();
+  std::int64_t before = begun;
   int waited = 0;
-  int idle = 0;
   for (int step = kFirstLookMilliseconds;;
        step = std::min(2 * step, kLastLookMilliseconds)) {
     AnswerOr answer = producer.socket.Await(step);
@@ -266,10 +268,10 @@ ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
     const std::int64_t now = producer.socket.CpuNanos();
     if (now < 0) return answer;
     const bool computes = now - before >= step * kNanosPerMilli / kBusyPart;
-    idle = computes ? 0 : idle + step;
-    if (!computes &&
-        (idle >= kLongestIdleMilliseconds || !producer.socket.IsRunnable()))
-      return answer;
+    if (!computes && !producer.socket.IsRunnable()) return answer;
+    const bool has_computed =
+        now - begun >= waited * kNanosPerMilli / kBusyPart;
+    if (!has_computed && waited >= kLongestIdleMilliseconds) return answer;
     before = now;
   }
 }
