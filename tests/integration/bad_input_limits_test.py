@@ -13,8 +13,8 @@ import forebay
 from daemons import FOREBAYD, serving
 from forebay import transforms as T
 from raw_session import RawSession
-from trouble import (PATIENCE, contents, ctl, descriptors, memory_used,
-                     neighbour, open_loader, settle, until)
+from trouble import (PATIENCE, contents, ctl, descriptors, idle_descriptors,
+                     memory_used, neighbour, open_loader, settle, until)
 
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 MIB = 1 << 20
@@ -305,7 +305,7 @@ def free_descriptors(daemon, count):
 
 def test_every_lack_of_descriptors_has_its_reason(tmp_path, photos):
     with serving(tmp_path) as daemon:
-        idle = descriptors(daemon)
+        idle = idle_descriptors(daemon)
         with open_loader(photos) as loader:
             contents(loader)
         until(lambda: descriptors(daemon) == idle, "all is quiet")

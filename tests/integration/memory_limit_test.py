@@ -276,7 +276,7 @@ def test_coordinated_orders(tmp_path, small):
             more = (used[2] - used[1]) - (used[1] - used[0])
             assert more >= 400_000 * (8 + LIST)
             with Watch(daemon) as watch:
-                error = opened(session, 3_800_000)
+                error = opened(session, 3_500_000)
         assert error.code == RESOURCE_EXHAUSTED, error
         assert "the coordinated order" in text(error)
         assert watch.largest <= 160 * MIB
