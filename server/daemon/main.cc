@@ -126,7 +126,7 @@ absl::Status Serve(const Flags& flags) {
                                                        std::move(runtime_dir)));
   FOREBAY_RETURN_IF_ERROR(daemon->StopWhenReadable(signals.get()));
   daemon->Run();
-  const absl::Status status =
+  absl::Status status =
       daemon->failed() ? absl::InternalError("a GPU is lost to this process")
                        : absl::OkStatus();
   Leave(std::move(daemon), status.ok() ? EXIT_SUCCESS : EXIT_FAILURE);

@@ -236,7 +236,14 @@ void ProducerSet::GiveBack(const ProducerPtr& producer, bool alive) {
     producer->asked_at_nanos_ = Producer::kNoTask;
     if (alive) answered_at_nanos_ = deps_.clock->NowNanos();
     if (alive && !ended_ && producer->generation_ == generation_) {
-      taken = TakeWaitingLocked(producer->number_);
+      // Tasks that have a fork each wait for it: otherwise one quick producer
+      // would make what several are wanted for.
+      const bool awaits_forks = waiting_.size() <= forking_.size() &&
+                                std::none_of(waiting_.begin(), waiting_.end(),
+                                             [](const Waiting& one) {
+                                               return one.number.has_value();
+                                             });
+      if (!awaits_forks) taken = TakeWaitingLocked(producer->number_);
       if (taken == nullptr) {
         idle_.push_back(producer);
       } else {

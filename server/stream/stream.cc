@@ -337,8 +337,8 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     fds = batch_cache_.memory().DescriptorsFor(terms.device.get(), 0);
     if (!fds.ok()) return fds;
     // From here on, nothing fails.
-    if (seen.has_value())
-      spec_.order_member->Start(start.first_sample, *std::move(seen));
+    if (auto given = std::exchange(seen, std::nullopt))
+      spec_.order_member->Start(start.first_sample, *std::move(given));
     if (members_.Running() == 0) prefetcher_.StartEpoch();
     staging_.TryAgain();
     const BatchKey first =

@@ -51,7 +51,7 @@ def test_memory_budget_spent(tmp_path, photos):
 def test_memory_budget_spent_by_others(tmp_path, photos):
     """A loader without room is refused. It can be opened as soon as there is
     room."""
-    config = configured(tmp_path, "[memory]\nlimit = '150MiB'\n"
+    config = configured(tmp_path, "[memory]\nlimit = '170MiB'\n"
                         "[image]\nscratch_limit = '16MiB'\n")
     medium = T.Resize((512, 512))
     with serving(tmp_path, *config) as daemon:
