@@ -77,7 +77,7 @@ class DeviceDirectory final : public schedule::JobShares {
   const base::Clock* const clock_;
   mutable base::Mutex mutex_;
   base::CondVar changed_;
-  // Those that a caller is opening, by UUID.
+  // The GPUs that callers are opening, by UUID.
   std::set<std::string> opening_ ABSL_GUARDED_BY(mutex_);
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // one that could not be opened
   std::map<std::string, Opened> opened_ ABSL_GUARDED_BY(mutex_);

@@ -29,11 +29,11 @@ class DecodeRate {
   }
 
  private:
-  // A JPEG takes about so long.
+  // Nanoseconds a byte, about those of a JPEG.
   static constexpr double kGuess = 12;
   static constexpr int kRemembered = 16;
 
-  // Smaller ones cost as much.
+  // A decoder's fixed cost is about that of so many bytes.
   static std::uint64_t AtLeast(std::uint64_t bytes) {
     return std::max<std::uint64_t>(bytes, 4096);
   }

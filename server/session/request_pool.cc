@@ -109,7 +109,7 @@ void RequestPool::StartThreadsLocked() {
       return;
     }
     pthread_setname_np(self->native_handle(), "forebay-request");
-    // It counts as idle until it takes its request.
+    // The thread counts as idle until it takes its request.
     ++idle_;
   }
 }

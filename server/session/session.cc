@@ -377,7 +377,7 @@ void Session::CloseAll() {
   }
   for (const std::shared_ptr<job::Loader>& loader : open) {
     loader->StopEpoch();
-    // So that none is started by a request that is still under way.
+    // A request that is still under way must not start an epoch afterwards.
     loader->Close();
   }
 }

@@ -93,7 +93,7 @@ class FolderCatalog {
   const std::optional<FolderIndexStore> store_;
   Search search_;
   mutable base::Mutex mutex_;
-  // Those whose files are yet to be removed.
+  // The indexes whose files are yet to be removed.
   mutable std::set<FolderKey> stale_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -266,7 +266,7 @@ void LocalSource::LookForHung() {
       reader.finished.clear();
       if (!reader.hangs && hung_ < most_hung_) BeginToHangLocked(reader);
     }
-    // Of the reads that wait, many may hang: all threads try them at once.
+    // Many of the waiting reads may hang: all threads try them at once.
     while ((hung_ > 0 || active_ == 0) && WakeOrBeginLocked()) {
     }
     SetAlarmLocked();
