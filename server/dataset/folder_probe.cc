@@ -3,7 +3,6 @@
 #include <sys/statvfs.h>
 
 #include <cstdint>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "server/base/start_thread.h"
 
 namespace forebay::dataset {
 namespace {
@@ -48,17 +48,16 @@ absl::Status FolderProbe::Check() const {
   const std::int64_t end = clock.NowNanos() + state.options.patience.count();
   base::MutexLock lock(&state.mutex);
   if (!state.asking) {
-    try {
-      std::thread([shared = state_] {
-        shared->options.ask(shared->folder);
-        base::MutexLock done(&shared->mutex);
-        shared->asking = false;
-        shared->overdue = false;
-        shared->answered.NotifyAll();
-      }).detach();
-    } catch (const std::system_error&) {
-      return absl::OkStatus();  // whoever uses the folder will see
-    }
+    std::thread thread = base::StartThread([shared = state_] {
+      shared->options.ask(shared->folder);
+      base::MutexLock done(&shared->mutex);
+      shared->asking = false;
+      shared->overdue = false;
+      shared->answered.NotifyAll();
+    });
+    // Whoever uses the folder will see.
+    if (!thread.joinable()) return absl::OkStatus();
+    thread.detach();
     state.asking = true;
   }
   while (state.asking && !state.overdue) {
