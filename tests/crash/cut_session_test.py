@@ -29,6 +29,7 @@ class Relay:
       cut: how many messages the first session passes before it ends.
       passed: messages of the first session so far, both ways.
       sessions: how many there were.
+      was_cut: whether the first session has ended at the cut.
     """
 
     def __init__(self, folder, daemon, cut=None, rewrite=None,
@@ -46,6 +47,7 @@ class Relay:
         self.cut = cut
         self._rewrite, self._before_cut = rewrite, before_cut
         self.passed = self.sessions = 0
+        self.was_cut = False
         folder.mkdir(mode=0o700, exist_ok=True)
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(str(folder / "session.sock"))
@@ -69,25 +71,30 @@ class Relay:
         daemon = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with client, daemon:
             daemon.connect(self._daemon)
-            while True:
-                if number == 1 and self.passed == self.cut:
-                    self._before_cut()
-                    return
-                ready, _, _ = select.select([client, daemon], [], [])
-                from_client = ready[0] is client
-                data, fds, _, _ = socket.recv_fds(ready[0], MAX_MESSAGE,
-                                                  MOST_FDS)
-                if not data:
-                    return
-                if from_client and number > 1 and self._rewrite:
-                    data = self._rewrite(data)
-                to = daemon if from_client else client
-                to.sendmsg([data], [(
-                    socket.SOL_SOCKET, socket.SCM_RIGHTS,
-                    struct.pack(f"{len(fds)}i", *fds))] if fds else [])
-                for fd in fds:
-                    os.close(fd)
-                self.passed += number == 1
+            cut = self._pass_messages(client, daemon, number)
+        self.was_cut |= cut
+
+    def _pass_messages(self, client, daemon, number):
+        """Returns whether the cut ended the session."""
+        while True:
+            if number == 1 and self.passed == self.cut:
+                self._before_cut()
+                return True
+            ready, _, _ = select.select([client, daemon], [], [])
+            from_client = ready[0] is client
+            data, fds, _, _ = socket.recv_fds(ready[0], MAX_MESSAGE,
+                                              MOST_FDS)
+            if not data:
+                return False
+            if from_client and number > 1 and self._rewrite:
+                data = self._rewrite(data)
+            to = daemon if from_client else client
+            to.sendmsg([data], [(
+                socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                struct.pack(f"{len(fds)}i", *fds))] if fds else [])
+            for fd in fds:
+                os.close(fd)
+            self.passed += number == 1
 
     def close(self):
         self._listening.shutdown(socket.SHUT_RDWR)
@@ -122,8 +129,13 @@ def test_cut_at_any_message(relayed, photos, cut):
         images, ids = contents(loader)
     assert relay.passed >= MESSAGES
     relay = relayed(cut=cut)
-    with open_loader(photos, shuffle=True) as loader:
-        got, got_ids = contents(loader)
+    # One batch an image: more batches than a loader has slots.
+    with open_loader(photos, shuffle=True, batch_size=1) as loader:
+        batches = iter(loader)
+        first, first_ids = contents([next(batches)])
+        until(lambda: relay.was_cut, "the first session is cut")
+        rest, rest_ids = contents(batches)
+        got, got_ids = numpy.concatenate([first, rest]), first_ids + rest_ids
     assert relay.sessions == 2
     assert got_ids == ids
     numpy.testing.assert_array_equal(got, images)
