@@ -79,25 +79,21 @@ class Late(torch.utils.data.Dataset):
         return SAMPLES
 
     def __getitem__(self, number):
-        if number == 40:
-            try:
-                os.close(os.open(self.once, os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                pass
+        if number >= 40 and not os.path.exists(self.once):
+            if self.by_thread:
+                thread = threading.Thread(target=self.spoil)
+                thread.start()
+                thread.join()
             else:
-                if self.by_thread:
-                    thread = threading.Thread(target=self.spoil)
-                    thread.start()
-                    thread.join()
-                else:
-                    self.spoil()
+                self.spoil()
         return number, torch.full((100,), number)
 
     def spoil(self):
-        while True:
-            for last, access in slots():
-                if access == "r--s":
-                    ctypes.memmove(last, last, 1)
+        """Spoils a slot, unless this worker has put off the protection of all."""
+        for last, access in slots():
+            if access == "r--s":
+                os.close(os.open(self.once, os.O_CREAT | os.O_EXCL))
+                ctypes.memmove(last, last, 1)
 
 
 @pytest.fixture
