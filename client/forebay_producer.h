@@ -12,6 +12,13 @@
  *   ... fork a host that serves `socket`, as proto/producer_socket.h says ...
  *   forebay_loader_start_epoch(loader, 0, 0);
  *
+ * The host and its producers may be stopped for as long as the caller likes:
+ * the daemon waits, and so do the loader's batches. Other loaders that share
+ * them get FOREBAY_FAILED_PRECONDITION from forebay_loader_next after a second
+ * or two of waiting; so does this one if it waits for 30 s while the host alone
+ * is silent, and if the host has ended. The caller then opens the loader again,
+ * and starts a host for it if there is none.
+ *
  * Threads, ownership, fork and errors: as in forebay_dataset.h and forebay.h.
  * Blocking: forebay_loader_start_producers waits for the daemon's answer. */
 

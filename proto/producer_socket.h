@@ -4,7 +4,8 @@
 // Between the daemon and the processes that make samples by the user's own
 // code: its tasks, and their answers. Each process has a socket of its own
 // (SOCK_SEQPACKET); one datagram is one message, at most kMaxProducerMessage
-// long. The daemon asks, and asks no more until the process has answered.
+// long. The daemon asks, and asks no more until the process has answered. That
+// may take as long as the process is stopped.
 //
 // A producer host forks producers. It maps each slot for writing before the
 // slot is sealed against new mappings like that, so only those that it forks
@@ -41,6 +42,9 @@ enum class ProducerCommand : std::uint32_t {
   kMake = 4,
   // As kMake, for loaders on GPUs: `count` ProducedOnDevice.
   kMakeOnDevice = 5,
+  // To hosts: answer, and do nothing else. So do hosts with all commands that
+  // they do not know.
+  kPing = 6,
 };
 
 struct ProducerTask {

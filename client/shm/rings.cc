@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -63,7 +64,9 @@ WaitResult Rings::Wait(std::int64_t nanos) {
   Notify();
   const int error = proto::FutexWait(&ready_->tail, head_, nanos);
   release_->waiting.store(0, std::memory_order_relaxed);
-  release_->wait_nanos.fetch_add(NowNanos() - start, std::memory_order_relaxed);
+  // Without the time in which the process was stopped.
+  release_->wait_nanos.fetch_add(std::min(NowNanos() - start, nanos),
+                                 std::memory_order_relaxed);
   if (HasEntry()) return WaitResult::kReady;
   return error == EINTR ? WaitResult::kInterrupted : WaitResult::kTimeout;
 }

@@ -4,22 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "proto/version.h"
-#include "server/base/byte_size.h"
-#include "server/base/cgroup.h"
 #include "server/base/clock.h"
-#include "server/base/cpu_share.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
-#include "server/daemon/cache_memory.h"
 #include "server/daemon/request_figures.h"
-#include "server/daemon/scratch_memory.h"
 #include "server/pipeline/vector_target.h"
 #include "server/storage/local/local_root.h"
 #include "spdlog/spdlog.h"
@@ -59,61 +52,10 @@ std::int64_t Nanos(double seconds) {
 
 }  // namespace
 
-absl::StatusOr<Daemon::Resources> Daemon::Measure(const proto::Config& config) {
-  Resources resources;
-  const base::CgroupLimits limits = base::ReadCgroupLimits();
-  FOREBAY_ASSIGN_OR_RETURN(
-      resources.memory,
-      base::ParseByteSize(config.memory().limit(), limits.memory_bytes));
-  FOREBAY_ASSIGN_OR_RETURN(
-      resources.cache, CacheMemory(config.cache().memory(), resources.memory));
-  FOREBAY_ASSIGN_OR_RETURN(
-      resources.producers,
-      base::ParseByteSize(config.producer().memory(), limits.memory_bytes));
-  resources.variants = resources.cache;
-  if (const std::string& variants = config.cache().decoded();
-      variants != "auto" && variants != "off") {
-    FOREBAY_ASSIGN_OR_RETURN(resources.variants,
-                             base::ParseByteSize(variants, resources.cache));
-  }
-  if (limits.memory_bytes != 0 && resources.memory > limits.memory_bytes) {
-    resources.warnings.push_back(
-        absl::StrCat("memory.limit is ", resources.memory >> 20,
-                     " MiB, but this machine or the daemon's cgroup has ",
-                     limits.memory_bytes >> 20,
-                     ": the kernel will end the daemon when that is used up"));
-  }
-  if (const auto status = storage::local::LocalRoot::Supported(); !status.ok())
-    resources.warnings.push_back(
-        absl::StrCat("no local dataset can be opened: ", status.message()));
-  FOREBAY_ASSIGN_OR_RETURN(
-      const double max_cpus,
-      base::ParseCpuShare(config.cpu().limit(), limits.cpus));
-  // More workers would only wait for one another.
-  resources.cpus =
-      config.cpu().workers() != 0
-          ? static_cast<int>(config.cpu().workers())
-          : std::min(limits.cpus, static_cast<int>(std::ceil(max_cpus)));
-  resources.max_cpus = max_cpus < resources.cpus
-                           ? max_cpus
-                           : std::numeric_limits<double>::infinity();
-  FOREBAY_ASSIGN_OR_RETURN(
-      const std::uint64_t scratch,
-      base::ParseByteSize(config.image().scratch_limit(), limits.memory_bytes));
-  const int workers = executor::ThreadPoolExecutor::WorkersFor(resources.cpus);
-  const ScratchMemory shares =
-      ShareOutScratch(scratch, resources.memory, workers);
-  resources.scratch = shares.total(workers);
-  resources.workspace = {.max_pixels = config.image().max_pixels(),
-                         .scratch_bytes = shares.worker,
-                         .larger_scratch_bytes = shares.shared};
-  return resources;
-}
-
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(
     const proto::Config& config, std::string config_file,
     RuntimeDir runtime_dir) {
-  FOREBAY_ASSIGN_OR_RETURN(const Resources resources, Measure(config));
+  FOREBAY_ASSIGN_OR_RETURN(const Resources resources, MeasureResources(config));
   std::unique_ptr<Daemon> daemon(new Daemon(config, std::move(config_file),
                                             std::move(runtime_dir), resources));
   FOREBAY_RETURN_IF_ERROR(daemon->Assemble(resources));
@@ -213,22 +155,26 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   front_.Add(&storage::memory::MemorySource::Leads, &memory_);
   registry_ = std::make_unique<job::Registry>(
       &catalog_,
-      stream::StreamDeps{.source = &front_,
-                         .executor = &executor_,
-                         .workspaces = &workspaces_,
-                         .shared_workspace = shared_workspace_.get(),
-                         .budget = &budget_,
-                         .clock = base::Clock::Monotonic(),
-                         .variant_store = config_.cache().decoded() == "off"
-                                              ? nullptr
-                                              : cache_.get(),
-                         .answer_waiter = &answer_waiter_,
-                         .memory_watch = &memory_watch_,
-                         .next_use_registry = &next_use_registry_,
-                         .on_changed =
-                             [this](const dataset::Dataset& dataset) {
-                               catalog_.MarkStale(dataset);
-                             }},
+      stream::StreamDeps{
+          .source = &front_,
+          .executor = &executor_,
+          .workspaces = &workspaces_,
+          .shared_workspace = shared_workspace_.get(),
+          .budget = &budget_,
+          .clock = base::Clock::Monotonic(),
+          .variant_store =
+              config_.cache().decoded() == "off" ? nullptr : cache_.get(),
+          .answer_waiter = &answer_waiter_,
+          .memory_watch = &memory_watch_,
+          .next_use_registry = &next_use_registry_,
+          .aside =
+              [this](const std::string& key, std::function<void()> work) {
+                aside_.Run({.name = key}, std::move(work));
+              },
+          .on_changed =
+              [this](const dataset::Dataset& dataset) {
+                catalog_.MarkStale(dataset);
+              }},
       job::Registry::Shares{
           .reads = &read_shares_, .cpus = &executor_, .devices = &devices_});
   return absl::OkStatus();
@@ -248,6 +194,9 @@ std::string Daemon::Leave(const std::function<void(std::string)>& step) {
   executor_.Stop();
   step("copies to GPUs");
   devices_.Stop();
+  step("memory that loaders left");
+  const std::vector<std::string> ending = aside_.Stop(kRequestsEnd);
+  if (!ending.empty()) return absl::StrJoin(ending, "; ");
   step("reads of the cache on disk");
   disk_tier_->Stop();
   step("reads of files and objects");
@@ -276,6 +225,7 @@ Daemon::~Daemon() {
   if (coalesced_ != nullptr) coalesced_->Stop();
   inflated_reads_.Stop();
   gathered_reads_.Stop();
+  aside_.Stop(std::chrono::hours(24));
 }
 
 absl::Status Daemon::Listen() {

@@ -21,6 +21,7 @@
 #include "server/daemon/inflated_reads.h"
 #include "server/daemon/local_reads.h"
 #include "server/daemon/remote_reads.h"
+#include "server/daemon/resources.h"
 #include "server/daemon/runtime_dir.h"
 #include "server/daemon/service_manager.h"
 #include "server/dataset/catalog.h"
@@ -31,6 +32,7 @@
 #include "server/pipeline/workspace.h"
 #include "server/producer/answer_waiter.h"
 #include "server/producer/memory_watch.h"
+#include "server/session/request_pool.h"
 #include "server/session/server.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/coalesced_source.h"
@@ -68,29 +70,18 @@ class Daemon {
   bool failed() const { return failed_; }
 
  private:
-  // The configured limits, in figures of this host.
-  struct Resources {
-    std::uint64_t memory = 0;    // bytes
-    std::uint64_t cache = 0;     // bytes, of them
-    std::uint64_t variants = 0;  // of it
-    std::uint64_t scratch = 0;
-    std::uint64_t producers = 0;          // bytes, besides
-    int cpus = 0;                         // that the executor uses
-    double max_cpus = 0;                  // of all its tasks
-    pipeline::WorkspaceLimits workspace;  // of one worker
-    std::vector<std::string> warnings;
-  };
-
   Daemon(const proto::Config& config, std::string config_file,
          RuntimeDir runtime_dir, const Resources& resources);
 
-  static absl::StatusOr<Resources> Measure(const proto::Config& config);
   // Sets memory aside, and joins the sources with those that read through them.
   absl::Status Assemble(const Resources& resources);
   absl::Status Listen();
   void Tick();
   admin::DaemonInfo Info() const;
 
+  // Ends memory that jobs leave. Goes last: what still ends then does so at
+  // once, after it was stopped.
+  session::RequestPool aside_;
   const proto::Config config_;
   const std::string config_file_;
   const std::string index_directory_;

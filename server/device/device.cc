@@ -18,8 +18,9 @@ absl::StatusOr<std::shared_ptr<const cuda::GpuMemory>> Device::Allocate(
 }
 
 absl::StatusOr<std::shared_ptr<StagingMemory>> Device::MakeStaging(
-    std::uint64_t bytes, const StagingMemory::Share& share) {
-  auto memory = StagingMemory::Create(gpu_, info_.numa_node, bytes, share);
+    std::uint64_t bytes, bool has_writers) {
+  auto memory =
+      StagingMemory::Create(gpu_, info_.numa_node, bytes, has_writers);
   if (!memory.ok()) return ForJobs(memory.status());
   return memory;
 }

@@ -40,7 +40,7 @@ class Device {
   absl::StatusOr<std::shared_ptr<const cuda::GpuMemory>> Allocate(
       std::uint64_t bytes);
   absl::StatusOr<std::shared_ptr<StagingMemory>> MakeStaging(
-      std::uint64_t bytes, const StagingMemory::Share& share = nullptr);
+      std::uint64_t bytes, bool has_writers = false);
 
   // An error of this GPU's in words for jobs: names it, and is INTERNAL where
   // the GPU is lost, as DATA_LOSS is said of samples. Notes that loss.

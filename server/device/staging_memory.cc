@@ -53,10 +53,10 @@ StagingMemory::StagingMemory(std::shared_ptr<cuda::Gpu> gpu, std::uint8_t* data,
 
 absl::StatusOr<std::shared_ptr<StagingMemory>> StagingMemory::Create(
     std::shared_ptr<cuda::Gpu> gpu, int numa_node, std::uint64_t bytes,
-    const Share& share) {
+    bool has_writers) {
   bytes = (bytes + kPage - 1) / kPage * kPage;
   base::Fd fd;
-  if (share != nullptr) {
+  if (has_writers) {
     FOREBAY_ASSIGN_OR_RETURN(fd, SharedFile(bytes));
   }
   void* const data =
@@ -65,8 +65,8 @@ absl::StatusOr<std::shared_ptr<StagingMemory>> StagingMemory::Create(
   if (data == MAP_FAILED) return NoMemory();
   std::shared_ptr<StagingMemory> memory(new StagingMemory(
       std::move(gpu), static_cast<std::uint8_t*>(data), bytes));
+  memory->fd_ = std::move(fd);
   FOREBAY_RETURN_IF_ERROR(memory->Populate(numa_node));
-  if (fd) FOREBAY_RETURN_IF_ERROR(memory->ShareBy(share, fd.get()));
   FOREBAY_RETURN_IF_ERROR(memory->gpu_->Register(data, bytes));
   memory->pinned_ = true;
   return memory;
@@ -79,16 +79,18 @@ absl::Status StagingMemory::Populate(int numa_node) {
   PreferNode(data_, bytes_, numa_node);
   if (madvise(data_, bytes_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
     return NoMemory();
+  // An old kernel has populated nothing, and a page that is missing later is a
+  // fault.
+  if (fd_ && fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes_)) != 0)
+    return NoMemory();
   return absl::OkStatus();
 }
 
-absl::Status StagingMemory::ShareBy(const Share& share, int fd) {
-  // An old kernel has populated nothing, and a page that is missing later is a
-  // fault.
-  if (fallocate(fd, 0, 0, static_cast<off_t>(bytes_)) != 0) return NoMemory();
-  FOREBAY_ASSIGN_OR_RETURN(shared_, share(fd, data_, bytes_));
-  if (fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
+absl::Status StagingMemory::Seal(std::shared_ptr<const void> shared) {
+  shared_ = std::move(shared);
+  if (fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
     return base::ErrnoStatus(errno, "sealing staging memory");
+  fd_.Close();
   return absl::OkStatus();
 }
 

@@ -67,7 +67,7 @@ class Loader {
 
   // As Stream::StartProducers.
   absl::StatusOr<base::Fd> StartProducers(std::uint32_t most) {
-    return origin_.stream->StartProducers(most);
+    return origin_.stream->StartProducers(member_, most);
   }
   // Returns descriptors of the slots, in order; slots may be added during the
   // epoch. `list` is a descriptor of sealed memory, or invalid if there is

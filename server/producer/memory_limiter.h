@@ -59,6 +59,8 @@ class LimitedProducer {
 
   // Nullopt if it was not ended for its memory.
   std::optional<Overrun> overrun() const;
+  // For all but its memory.
+  Process& process() const { return *process_; }
 
  private:
   friend class MemoryLimiter;

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -65,6 +67,10 @@ class ChildProcess final : public Process {
       : pidfd_(std::move(pidfd)), pid_(pid), status_(std::move(status)) {}
 
   pid_t pid() const override { return pid_; }
+  int fd() const override { return pidfd_.get(); }
+  bool IsStopped() const override {
+    return absl::StrContains(Read(status_), "\nState:\tT");
+  }
   std::optional<std::uint64_t> AnonymousBytes() override {
     return SumOfKib("RssAnon", "VmSwap", Read(status_));
   }
@@ -72,8 +78,10 @@ class ChildProcess final : public Process {
     if (!rollup_) rollup_ = OpenOf(pid_, "smaps_rollup");
     return SumOfKib("Private_Dirty", "SwapPss", Read(rollup_));
   }
-  void Kill() override {
-    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  bool Kill() override {
+    return syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) ==
+               0 ||
+           errno == ESRCH;
   }
 
  private:

@@ -11,14 +11,20 @@
 
 namespace forebay::producer {
 
-// A process whose memory is limited. One thread at a time. Never blocks, but
-// PrivateBytes takes some 30 ms for each GiB that the process has.
+// A producer's process. AnonymousBytes and PrivateBytes: one thread at a time;
+// all else: any thread. Never blocks, but PrivateBytes takes some 30 ms for
+// each GiB that the process has. No errors.
 class Process {
  public:
   virtual ~Process() = default;
 
   // As the daemon sees it.
   virtual pid_t pid() const = 0;
+  // A pidfd, readable once the process is gone: then it writes no memory.
+  virtual int fd() const = 0;
+  // Whether a signal has stopped it. False under a debugger, which may go on at
+  // any moment.
+  virtual bool IsStopped() const = 0;
   // Its anonymous memory, in swap too, with all that it shares copy-on-write
   // with the process that forked it. Takes some 10 us. Returns nullopt if the
   // process is gone.
@@ -26,8 +32,8 @@ class Process {
   // The part of it that it shares with no other. Returns nullopt if that cannot
   // be seen.
   virtual std::optional<std::uint64_t> PrivateBytes() = 0;
-  // Ends it. No effect if the daemon may not.
-  virtual void Kill() = 0;
+  // Ends it. Returns false if the daemon may not.
+  virtual bool Kill() = 0;
 };
 
 // Opens the process that `pidfd` is of. Returns null unless it is a child of

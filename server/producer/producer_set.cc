@@ -1,19 +1,24 @@
 #include "server/producer/producer_set.h"
 
 #include <algorithm>
-#include <iterator>
-#include <utility>
 
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/producer/dismissal.h"
 #include "server/producer/process.h"
+#include "spdlog/spdlog.h"
 
 namespace forebay::producer {
 namespace {
 
-// A host forks, maps, and does nothing else. A process of many gigabytes takes
-// tenths of a second to fork.
-constexpr int kHostMilliseconds = 10'000;
+// Looks are at least so far apart.
+constexpr std::int64_t kLookNanos = 500'000'000;
+// While a task has had no answer for so long, the host is asked whether it
+// answers.
+constexpr std::int64_t kPingNanos = 300'000'000;
+// A host that has not worked on a fork for so long may be paused: tasks wait
+// for its forks no longer than for other producers.
+constexpr std::int64_t kLongForkNanos = 200'000'000;
 
 absl::Status NoHost() {
   return absl::FailedPreconditionError(
@@ -27,6 +32,18 @@ absl::Status HostGone() {
 
 }  // namespace
 
+std::shared_ptr<ProducerSet> ProducerSet::Create(
+    std::vector<std::uint64_t> offsets, std::string name, const Deps& deps) {
+  return std::shared_ptr<ProducerSet>(
+      new ProducerSet(std::move(offsets), std::move(name), deps));
+}
+
+ProducerSet::ProducerSet(std::vector<std::uint64_t> offsets, std::string name,
+                         const Deps& deps)
+    : offsets_(std::move(offsets)),
+      deps_(deps),
+      group_(std::make_shared<MemoryGroup>(std::move(name))) {}
+
 absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most) {
   FOREBAY_CHECK(most > 0 && most <= proto::kMaxProducers);
   FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
@@ -35,7 +52,10 @@ absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most) {
     return absl::FailedPreconditionError(
         "a process that runs the dataset's code was started before");
   }
-  host_ = std::make_shared<TaskSocket>(std::move(pair.ours));
+  host_ = Host::Create(std::move(pair.ours), deps_.waiter, deps_.clock,
+                       [weak = weak_from_this()] {
+                         if (const auto self = weak.lock()) self->End();
+                       });
   most_ = most;
   return std::move(pair.theirs);
 }
@@ -45,87 +65,69 @@ std::uint32_t ProducerSet::most() const {
   return std::min(most_, group_->most());
 }
 
-absl::StatusOr<Answer> ProducerSet::Command(
-    const proto::ProducerTask& task, absl::Span<const std::uint8_t> behind,
-    int fd) {
-  base::MutexLock commands(&commands_);
-  std::shared_ptr<TaskSocket> host;
-  {
-    base::MutexLock lock(&mutex_);
-    if (host_ == nullptr) return NoHost();
-    if (ended_) return HostGone();
-    host = host_;
-  }
-  absl::Status status = host->Ask(task, behind, fd);
-  if (status.ok()) {
-    auto answer = host->Await(kHostMilliseconds);
-    if (answer.ok() && answer->failures.empty()) return answer;
-    if (answer.ok())
-      return absl::ResourceExhaustedError(answer->failures.front().text);
-  }
-  // An answer that comes later would be taken for that to the next command.
-  host->End();
+absl::Status ProducerSet::CheckHost() const {
   base::MutexLock lock(&mutex_);
-  ended_ = true;
-  return HostGone();
+  if (ended_) return HostGone();
+  return host_ == nullptr ? NoHost() : absl::OkStatus();
 }
 
-absl::StatusOr<SharedSlot> ProducerSet::Share(
-    const std::shared_ptr<ProducerSet>& producers, int fd,
-    const std::uint8_t* data, std::uint64_t bytes) {
-  FOREBAY_RETURN_IF_ERROR(producers->Map(fd, data, bytes));
-  const auto unmap = [producers](const void* shared) {
-    producers->Unmap(static_cast<const std::uint8_t*>(shared));
-  };
-  return SharedSlot(static_cast<const void*>(data), unmap);
-}
+// --- Slots.
 
-absl::Status ProducerSet::Map(int fd, const std::uint8_t* data,
-                              std::uint64_t bytes) {
-  std::uint32_t slot;
-  {
-    base::MutexLock lock(&mutex_);
-    slot = ++last_slot_;
-  }
+void ProducerSet::Share(Region region, Shared done) {
   const auto* const offsets =
       reinterpret_cast<const std::uint8_t*>(offsets_.data());
-  FOREBAY_RETURN_IF_ERROR(
-      Command({.command = proto::ProducerCommand::kMapSlot,
-               .slot = slot,
-               .bytes = bytes,
-               .epoch = 0,
-               .count = static_cast<std::uint32_t>(offsets_.size()),
-               .reserved = 0},
-              {offsets, offsets_.size() * sizeof(std::uint64_t)}, fd)
-          .status());
+  Host::Order order;
+  order.task = {.command = proto::ProducerCommand::kMapSlot,
+                .slot = 0,
+                .bytes = region.bytes,
+                .epoch = 0,
+                .count = static_cast<std::uint32_t>(offsets_.size()),
+                .reserved = 0};
+  order.behind.assign(offsets,
+                      offsets + offsets_.size() * sizeof(std::uint64_t));
+  order.fd = region.fd;
+  order.mapping =
+      std::make_shared<Mapping>(Mapping{.kept = std::move(region.kept)});
   base::MutexLock lock(&mutex_);
-  slots_[data] = slot;
+  if (host_ == nullptr) {
+    deps_.waiter->Post([done = std::move(done)] { done(NoHost()); });
+    return;
+  }
+  order.task.slot = ++last_slot_;
+  order.done = [weak = weak_from_this(), data = region.data,
+                slot = order.task.slot, mapping = order.mapping,
+                done = std::move(done)](absl::StatusOr<Host::Done> mapped) {
+    const auto self = weak.lock();
+    if (!mapped.ok() || self == nullptr) {
+      done(mapped.ok() ? HostGone() : mapped.status());
+      return;
+    }
+    self->OnMapped(data, slot, mapping);
+    done(SharedSlot(static_cast<const void*>(data), [self](const void* shared) {
+      self->Unmap(static_cast<const std::uint8_t*>(shared));
+    }));
+  };
+  host_->Send(std::move(order));
+}
+
+void ProducerSet::OnMapped(const std::uint8_t* data, std::uint32_t slot,
+                           const std::shared_ptr<Mapping>& mapping) {
+  base::MutexLock lock(&mutex_);
+  slots_[data] = {.number = slot, .mapping = mapping};
   ++generation_;
-  return absl::OkStatus();
 }
 
 void ProducerSet::Unmap(const std::uint8_t* data) {
-  std::vector<std::shared_ptr<Producer>> outdated;  // they keep its memory
-  std::uint32_t slot;
-  {
-    base::MutexLock lock(&mutex_);
-    const auto found = slots_.find(data);
-    if (found == slots_.end()) return;
-    slot = found->second;
-    slots_.erase(found);
-    ++generation_;
-    outdated = TakeOutdatedLocked();
-    if (ended_) return;
-  }
-  Command({.command = proto::ProducerCommand::kUnmapSlot,
-           .slot = slot,
-           .bytes = 0,
-           .epoch = 0,
-           .count = 0,
-           .reserved = 0},
-          {}, -1)
-      .status()
-      .IgnoreError();
+  base::MutexLock lock(&mutex_);
+  const auto found = slots_.find(data);
+  if (found == slots_.end()) return;
+  Host::Order order;
+  order.task.command = proto::ProducerCommand::kUnmapSlot;
+  order.task.slot = found->second.number;
+  slots_.erase(found);  // the host has a share of the mapping
+  ++generation_;
+  DismissOutdatedLocked();
+  if (!ended_) host_->Send(std::move(order));
 }
 
 std::optional<std::uint32_t> ProducerSet::SlotAt(
@@ -133,103 +135,278 @@ std::optional<std::uint32_t> ProducerSet::SlotAt(
   base::MutexLock lock(&mutex_);
   const auto found = slots_.find(data);
   if (found == slots_.end()) return std::nullopt;
-  return found->second;
+  return found->second.number;
 }
 
-absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Take(
-    std::optional<std::uint32_t> wanted) {
-  std::vector<std::shared_ptr<Producer>> outdated;  // closed without the mutex
-  std::uint32_t number;
-  std::uint64_t generation;
+// --- Producers.
+
+absl::StatusOr<ProducerPtr> ProducerSet::Take(
+    std::optional<std::uint32_t> number, Taken later) {
+  base::MutexLock lock(&mutex_);
+  if (ended_) return HostGone();
+  if (host_ == nullptr) return NoHost();
+  DismissOutdatedLocked();
+  auto idle = TakeIdleLocked(number);
+  if (idle != nullptr) return idle;
+  waiting_.push_back({number, std::move(later)});
+  const absl::Status forks = ForkForWaitingLocked();
+  if (!forks.ok()) {
+    waiting_.pop_back();
+    return forks;
+  }
+  return nullptr;
+}
+
+absl::Status ProducerSet::ForkForWaitingLocked() {
+  std::size_t unnumbered = 0;
+  for (const Waiting& one : waiting_) {
+    if (!one.number.has_value()) {
+      ++unnumbered;
+    } else if (!numbers_.contains(*one.number)) {
+      FOREBAY_RETURN_IF_ERROR(ForkLocked(*one.number));
+    }
+  }
+  while (forking_.size() < unnumbered)
+    FOREBAY_RETURN_IF_ERROR(ForkLocked(FreeNumberLocked()));
+  return absl::OkStatus();
+}
+
+absl::Status ProducerSet::ForkLocked(std::uint32_t number) {
+  FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
+  Host::Order order;
+  order.task.command = proto::ProducerCommand::kFork;
+  order.task.slot = number;
+  order.own_fd = std::move(pair.theirs);
+  // A function must be copyable.
+  order.done = [weak = weak_from_this(), number,
+                socket = std::make_shared<TaskSocket>(std::move(pair.ours))](
+                   absl::StatusOr<Host::Done> forked) {
+    if (const auto self = weak.lock())
+      self->OnForked(number, std::move(*socket), std::move(forked));
+  };
+  numbers_.insert(number);
+  forking_.insert(number);
+  host_->Send(std::move(order));
+  return absl::OkStatus();
+}
+
+void ProducerSet::OnForked(std::uint32_t number, TaskSocket socket,
+                           absl::StatusOr<Host::Done> done) {
+  std::shared_ptr<const LimitedProducer> limited;
+  if (done.ok()) limited = Limit(std::move(done->answer));
+  Calls calls;
   {
     base::MutexLock lock(&mutex_);
-    if (ended_) return HostGone();
-    outdated = TakeOutdatedLocked();
-    auto idle = TakeIdleLocked(wanted);
-    if (idle != nullptr) return idle;
-    number = wanted.has_value() ? *wanted : FreeNumberLocked();
-    FOREBAY_CHECK(!wanted.has_value() || numbers_.insert(number).second);
-    generation = generation_;
+    forking_.erase(number);
+    if (done.ok() && !ended_) {
+      // The host has mapped all slots of now, and perhaps others that went.
+      const bool is_current = done->mapped.size() == slots_.size();
+      GiveLocked(std::make_shared<Producer>(
+                     std::move(socket), number, is_current ? generation_ : 0,
+                     std::move(done->mapped), std::move(limited)),
+                 &calls);
+      // It may keep slots mapped that went meanwhile.
+      DismissOutdatedLocked();
+    } else {
+      numbers_.erase(number);
+      if (Taken taken = TakeWaitingLocked(number)) {
+        calls.emplace_back(std::move(taken),
+                           done.ok() ? HostGone() : done.status());
+      }
+      ReplaceLocked(&calls);
+    }
   }
-  auto forked = Fork(number, generation);
-  base::MutexLock lock(&mutex_);
-  if (forked.ok() && !ended_) {
-    taken_[forked->get()] = *forked;
-    return forked;
-  }
-  numbers_.erase(number);
-  return forked.ok() ? HostGone() : forked.status();
+  Call(&calls);
 }
 
-std::vector<std::shared_ptr<Producer>> ProducerSet::TakeOutdatedLocked() {
-  const auto is_outdated = [&](const std::shared_ptr<Producer>& producer)
+std::shared_ptr<const LimitedProducer> ProducerSet::Limit(Answer forked) const {
+  if (deps_.memory == nullptr) return nullptr;
+  auto process = OpenProcess(std::move(forked.fd), forked.sender);
+  return process == nullptr ? nullptr
+                            : deps_.memory->Add(group_, std::move(process));
+}
+
+void ProducerSet::GiveBack(const ProducerPtr& producer, bool alive) {
+  Calls calls;
+  {
+    base::MutexLock lock(&mutex_);
+    taken_.erase(producer.get());
+    producer->asked_at_nanos_ = Producer::kNoTask;
+    if (alive) answered_at_nanos_ = deps_.clock->NowNanos();
+    if (!alive || ended_ || producer->generation_ != generation_) {
+      numbers_.erase(producer->number_);
+      if (alive || ended_) Dismiss(producer, deps_.waiter);
+      ReplaceLocked(&calls);
+    } else if (AwaitsForksLocked()) {
+      idle_.push_back(producer);
+    } else {
+      GiveLocked(producer, &calls);
+    }
+  }
+  Call(&calls);
+}
+
+void ProducerSet::GiveLocked(ProducerPtr producer, Calls* calls) {
+  Taken taken = TakeWaitingLocked(producer->number_);
+  if (taken == nullptr) {
+    idle_.push_back(std::move(producer));
+    return;
+  }
+  taken_[producer.get()] = producer;
+  calls->emplace_back(std::move(taken), std::move(producer));
+}
+
+void ProducerSet::ReplaceLocked(Calls* calls) {
+  if (ended_) return;
+  const absl::Status forks = ForkForWaitingLocked();
+  if (forks.ok()) return;
+  for (Waiting& one : waiting_)
+    calls->emplace_back(std::move(one.taken), forks);
+  waiting_.clear();
+}
+
+void ProducerSet::Call(Calls* calls) {
+  for (auto& [taken, producer] : *calls) taken(std::move(producer));
+}
+
+void ProducerSet::DismissOutdatedLocked() {
+  const auto is_outdated = [&](const ProducerPtr& producer)
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                                 return producer->generation != generation_ ||
+                                 return producer->generation_ != generation_ ||
                                         producer->overrun().has_value();
                                };
   const auto kept =
       std::stable_partition(idle_.begin(), idle_.end(), is_outdated);
-  std::vector<std::shared_ptr<Producer>> outdated(
-      std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
+  for (auto producer = idle_.begin(); producer != kept; ++producer) {
+    numbers_.erase((*producer)->number_);
+    Dismiss(std::move(*producer), deps_.waiter);
+  }
   idle_.erase(idle_.begin(), kept);
-  for (const auto& producer : outdated) numbers_.erase(producer->number);
-  return outdated;
 }
 
-std::shared_ptr<Producer> ProducerSet::TakeIdleLocked(
-    std::optional<std::uint32_t> number) {
+ProducerPtr ProducerSet::TakeIdleLocked(std::optional<std::uint32_t> number) {
+  for (;;) {
+    const auto found =
+        std::find_if(idle_.begin(), idle_.end(), [&](const auto& producer) {
+          return !number.has_value() || producer->number_ == *number;
+        });
+    if (found == idle_.end()) return nullptr;
+    ProducerPtr producer = std::move(*found);
+    idle_.erase(found);
+    if (!producer->HasLeft()) {
+      taken_[producer.get()] = producer;
+      return producer;
+    }
+    numbers_.erase(producer->number_);
+    Dismiss(std::move(producer), deps_.waiter);
+  }
+}
+
+ProducerSet::Taken ProducerSet::TakeWaitingLocked(std::uint32_t number) {
   const auto found =
-      std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& producer) {
-        return !number.has_value() || producer->number == *number;
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+        return one.number.value_or(number) == number;
       });
-  if (found == idle_.rend()) return nullptr;
-  std::shared_ptr<Producer> producer = std::move(*found);
-  idle_.erase(std::next(found).base());
-  taken_[producer.get()] = producer;
-  return producer;
+  if (found == waiting_.end()) return nullptr;
+  Taken taken = std::move(found->taken);
+  waiting_.erase(found);
+  return taken;
 }
 
-std::uint32_t ProducerSet::FreeNumberLocked() {
+bool ProducerSet::AwaitsForksLocked() const {
+  return host_->SilentNanos() < kLongForkNanos &&
+         waiting_.size() <= forking_.size() &&
+         std::none_of(waiting_.begin(), waiting_.end(), [](const Waiting& one) {
+           return one.number.has_value();
+         });
+}
+
+void ProducerSet::GiveIdleLocked(Calls* calls) {
+  if (AwaitsForksLocked()) return;
+  DismissOutdatedLocked();
+  while (!waiting_.empty() && !waiting_.front().number.has_value()) {
+    ProducerPtr idle = TakeIdleLocked(std::nullopt);
+    if (idle == nullptr) return;
+    calls->emplace_back(std::move(waiting_.front().taken), std::move(idle));
+    waiting_.pop_front();
+  }
+}
+
+std::uint32_t ProducerSet::FreeNumberLocked() const {
   std::uint32_t number = 0;
   while (numbers_.contains(number)) ++number;
-  numbers_.insert(number);
   return number;
 }
 
-absl::StatusOr<std::shared_ptr<Producer>> ProducerSet::Fork(
-    std::uint32_t number, std::uint64_t generation) {
-  FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
-  FOREBAY_ASSIGN_OR_RETURN(Answer forked,
-                           Command({.command = proto::ProducerCommand::kFork,
-                                    .slot = number,
-                                    .bytes = 0,
-                                    .epoch = 0,
-                                    .count = 0,
-                                    .reserved = 0},
-                                   {}, pair.theirs.get()));
-  return std::make_shared<Producer>(
-      Producer{.socket = std::move(pair.ours),
-               .number = number,
-               .generation = generation,
-               .limited = Limit(std::move(forked))});
-}
+// --- Processes that do not answer.
 
-std::shared_ptr<const LimitedProducer> ProducerSet::Limit(Answer forked) const {
-  if (memory_ == nullptr) return nullptr;
-  auto process = OpenProcess(std::move(forked.fd), forked.sender);
-  return process == nullptr ? nullptr
-                            : memory_->Add(group_, std::move(process));
-}
-
-void ProducerSet::GiveBack(std::shared_ptr<Producer> producer, bool alive) {
-  base::MutexLock lock(&mutex_);
-  taken_.erase(producer.get());
-  if (alive && !ended_ && producer->generation == generation_) {
-    idle_.push_back(std::move(producer));
-  } else {
-    numbers_.erase(producer->number);
+void ProducerSet::Look(const Need& need) {
+  Calls calls;
+  {
+    base::MutexLock lock(&mutex_);
+    LookLocked(need, &calls);
   }
+  Call(&calls);
 }
+
+void ProducerSet::LookLocked(const Need& need, Calls* calls) {
+  const std::int64_t now = deps_.clock->NowNanos();
+  if (ended_ || host_ == nullptr ||
+      (looked_at_nanos_.has_value() && now - *looked_at_nanos_ < kLookNanos))
+    return;
+  looked_at_nanos_ = now;
+  host_->Look();
+  const StallContext context = {
+      .now_nanos = now,
+      .is_awaited = need.is_awaited,
+      .host_answered_at_nanos = host_->answered_at_nanos(),
+      .producer_answered_at_nanos = answered_at_nanos_,
+      .task_nanos = need.task_nanos};
+  if (LookAtProducersLocked(need, context)) host_->Ping();
+  GiveIdleLocked(calls);
+}
+
+bool ProducerSet::LookAtProducersLocked(const Need& need,
+                                        const StallContext& context) {
+  bool has_suspects = false;
+  for (const auto& [address, weak] : taken_) {
+    const ProducerPtr producer = weak.lock();
+    if (producer == nullptr) continue;
+    const std::int64_t asked_at_nanos = producer->asked_at_nanos_;
+    if (asked_at_nanos == Producer::kNoTask ||
+        context.now_nanos - asked_at_nanos < kPingNanos)
+      continue;
+    has_suspects = true;
+    const auto seen = producer->Look(context.now_nanos);
+    if (!seen.has_value() || !need.may_retry || producer->stall().has_value())
+      continue;
+    const std::optional<Stall> stall = FindStall(*seen, context);
+    if (!stall.has_value()) continue;
+    // Noted first: its end may be seen at once.
+    producer->stall_ = static_cast<int>(*stall);
+    if (producer->process()->Kill()) {
+      Log(*producer, *stall);
+    } else {
+      producer->stall_ = Producer::kNoStall;
+    }
+  }
+  return has_suspects;
+}
+
+void ProducerSet::Log(const Producer& producer, Stall stall) const {
+  spdlog::warn(
+      "{}: worker process {} {}, and was killed: another makes its samples",
+      group_->name(), producer.process()->pid(),
+      stall == Stall::kStopped ? "was stopped by a signal"
+                               : "has slept over a task for long");
+}
+
+std::int64_t ProducerSet::SilentNanos() const {
+  base::MutexLock lock(&mutex_);
+  return ended_ || host_ == nullptr ? 0 : host_->SilentNanos();
+}
+
+// --- The end.
 
 bool ProducerSet::ended() const {
   base::MutexLock lock(&mutex_);
@@ -237,15 +414,24 @@ bool ProducerSet::ended() const {
 }
 
 void ProducerSet::End() {
-  std::vector<std::shared_ptr<Producer>> idle;
   base::MutexLock lock(&mutex_);
+  if (ended_) return;
   ended_ = true;
-  idle = std::move(idle_);
+  for (ProducerPtr& producer : idle_)
+    Dismiss(std::move(producer), deps_.waiter);
   idle_.clear();
-  if (host_ != nullptr) host_->End();
   for (const auto& [address, taken] : taken_) {
     if (const auto producer = taken.lock()) producer->socket.End();
   }
+  if (host_ != nullptr) host_->End();
+  if (waiting_.empty()) return;
+  // The caller may hold locks that these take.
+  const auto failed =
+      std::make_shared<std::deque<Waiting>>(std::move(waiting_));
+  waiting_.clear();
+  deps_.waiter->Post([failed] {
+    for (const Waiting& one : *failed) one.taken(HostGone());
+  });
 }
 
 }  // namespace forebay::producer

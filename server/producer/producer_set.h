@@ -2,64 +2,65 @@
 #define FOREBAY_SERVER_PRODUCER_PRODUCER_SET_H_
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "proto/producer_socket.h"
+#include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
+#include "server/producer/answer_waiter.h"
+#include "server/producer/host.h"
 #include "server/producer/memory_limiter.h"
 #include "server/producer/memory_watch.h"
+#include "server/producer/producer.h"
+#include "server/producer/stall_policy.h"
 #include "server/producer/task_socket.h"
 
 namespace forebay::producer {
 
-class ProducerSet;
-
 // Memory that producers can write; its end takes it from them.
 using SharedSlot = std::shared_ptr<const void>;
-
-// A process that makes samples.
-struct Producer {
-  TaskSocket socket;
-  std::uint32_t number = 0;      // among those of its host
-  std::uint64_t generation = 0;  // of the slots that it can write
-  // Null if its memory has no limit.
-  std::shared_ptr<const LimitedProducer> limited = nullptr;
-
-  // Why it was ended; nullopt if it was not ended for its memory.
-  std::optional<Overrun> overrun() const {
-    return limited == nullptr ? std::nullopt : limited->overrun();
-  }
-};
+using ProducerPtr = std::shared_ptr<Producer>;
 
 // The producers of one stream, and the host that forks them: as many as there
 // is work for, up to a limit. A producer can write the slots that the host had
 // mapped when it forked it; where slots have come or gone since, another takes
 // its place.
 //
+// A host or a producer may be stopped for hours, or hang. What needs it waits
+// as a callback, and holds no thread and no lock.
+//
 // Thread-safe. Owns the sockets; the processes belong to the user's client, and
-// end when their sockets do. Start does not block; Share, the end of what it
-// returns, and Take do, until the host answers, and not for long. Errors:
-// UNAVAILABLE: the host is gone, or does not answer, for good;
-// FAILED_PRECONDITION: there is none.
-class ProducerSet {
+// end when their sockets do. The waiter, the clock and the memory watch outlive
+// it. Never blocks. Callbacks run on the waiter's thread, or on that of a call
+// of GiveBack or Look. Errors: UNAVAILABLE: the host is gone for good;
+// FAILED_PRECONDITION: there is none; RESOURCE_EXHAUSTED: the host cannot do
+// that.
+class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
  public:
+  struct Deps {
+    AnswerWaiter* waiter = nullptr;
+    const base::Clock* clock = nullptr;
+    MemoryWatch* memory = nullptr;  // null: producers' memory has no limit
+  };
+  using Shared = std::function<void(absl::StatusOr<SharedSlot> slot)>;
+  using Taken = std::function<void(absl::StatusOr<ProducerPtr> producer)>;
+
   // `offsets`: of the fields that producers write, in a slot. `name`: the
-  // dataset's, for people. `memory` limits the producers' memory, unless null.
-  explicit ProducerSet(std::vector<std::uint64_t> offsets,
-                       std::string name = {}, MemoryWatch* memory = nullptr)
-      : offsets_(std::move(offsets)),
-        memory_(memory),
-        group_(std::make_shared<MemoryGroup>(std::move(name))) {}
+  // dataset's, for people.
+  static std::shared_ptr<ProducerSet> Create(std::vector<std::uint64_t> offsets,
+                                             std::string name,
+                                             const Deps& deps);
   ~ProducerSet() { End(); }
 
   // Returns the socket of a host, which is to fork at most `most` producers.
@@ -68,69 +69,139 @@ class ProducerSet {
   // The most producers at once; 0 before there is a host. Fewer than the host
   // may fork, while there is no memory for more.
   std::uint32_t most() const;
+  // An error if there is no host, or it is gone for good.
+  absl::Status CheckHost() const;
 
-  // Lets producers write the memory at `data`, `bytes` long, of which `fd` is
-  // the memfd, while the result lives. It must not be sealed against writing
-  // yet.
-  static absl::StatusOr<SharedSlot> Share(
-      const std::shared_ptr<ProducerSet>& producers, int fd,
-      const std::uint8_t* data, std::uint64_t bytes);
+  // Memory that producers are to write.
+  struct Region {
+    int fd = -1;  // a memfd, not sealed against writing yet
+    const std::uint8_t* data = nullptr;
+    std::uint64_t bytes = 0;
+    // Is released once no process has the memory mapped any more, or none will.
+    std::shared_ptr<const void> kept;
+  };
+  // Lets producers write the memory while what `done` gets lives. `done` keeps
+  // the descriptor and the memory.
+  void Share(Region region, Shared done);
   // The number by which tasks name that memory. Returns nullopt if it is not
   // shared.
   std::optional<std::uint32_t> SlotAt(const std::uint8_t* data) const;
 
-  // Takes an idle producer, or has one forked; with `number`, the one of that
-  // number, which must not be taken. The caller takes no more than most() at
+  // Takes an idle producer; with `number`, the one of that number, which must
+  // not be taken. Returns null if there is none: then `later` is called once,
+  // when one was forked or given back. The caller takes no more than most() at
   // once.
-  absl::StatusOr<std::shared_ptr<Producer>> Take(
-      std::optional<std::uint32_t> number = std::nullopt);
-  // Gives a producer back: `alive` if it can go on.
-  void GiveBack(std::shared_ptr<Producer> producer, bool alive);
+  absl::StatusOr<ProducerPtr> Take(std::optional<std::uint32_t> number,
+                                   Taken later);
+  // Gives a producer back: `alive` if it can go on. Else its process is gone.
+  void GiveBack(const ProducerPtr& producer, bool alive);
+
+  // The state of the stream, for Look.
+  struct Need {
+    // Whether a trainer that runs waits for a batch.
+    bool is_awaited = false;
+    // Whether another producer may do a task.
+    bool may_retry = true;
+    // The time that a task takes on average.
+    std::int64_t task_nanos = 0;
+  };
+  // Looks after producers that have not answered for long, and kills those
+  // whose tasks are to go to others. Asks whether the host answers; gives idle
+  // producers to those who wait for forks of one that does not. To be
+  // called every second or so; a call that comes sooner does nothing.
+  void Look(const Need& need);
+  // How long the host has let an order wait without working on it, as Look has
+  // seen it.
+  std::int64_t SilentNanos() const;
 
   // Whether there was a host, and it is gone for good.
   bool ended() const;
 
-  // Ends the host and all producers, also those that were taken. Final.
+  // Ends the host and all producers, also those that were taken. Final. Calls
+  // back later.
   void End();
 
  private:
-  absl::Status Map(int fd, const std::uint8_t* data, std::uint64_t bytes);
+  // A caller of Take that waits.
+  struct Waiting {
+    std::optional<std::uint32_t> number;
+    Taken taken;
+  };
+
+  // Who waited, with what each gets; to be called without the mutex.
+  using Calls = std::vector<std::pair<Taken, absl::StatusOr<ProducerPtr>>>;
+
+  ProducerSet(std::vector<std::uint64_t> offsets, std::string name,
+              const Deps& deps);
+
+  void OnMapped(const std::uint8_t* data, std::uint32_t slot,
+                const std::shared_ptr<Mapping>& mapping);
   void Unmap(const std::uint8_t* data);
-  // Asks the host, and awaits its answer.
-  absl::StatusOr<Answer> Command(const proto::ProducerTask& task,
-                                 absl::Span<const std::uint8_t> behind, int fd)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::shared_ptr<Producer>> Fork(std::uint32_t number,
-                                                 std::uint64_t generation);
+  // Has the host fork a producer of that number.
+  absl::Status ForkLocked(std::uint32_t number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnForked(std::uint32_t number, TaskSocket socket,
+                absl::StatusOr<Host::Done> done);
   // Limits the memory of a producer that the host has forked, if it says which
   // process that is.
   std::shared_ptr<const LimitedProducer> Limit(Answer forked) const;
-  // Takes the idle producers that cannot write all slots, have ones mapped that
-  // are gone, or were ended for their memory. The caller drops them without the
-  // mutex.
-  std::vector<std::shared_ptr<Producer>> TakeOutdatedLocked()
+  void OnHostGone();
+  // Lets the idle producers go that cannot write all slots, have ones mapped
+  // that are gone, or were ended for their memory.
+  void DismissOutdatedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the producer that has been idle for longest, and dismisses those that
+  // have left; null if there is none.
+  ProducerPtr TakeIdleLocked(std::optional<std::uint32_t> number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes an idle producer; null if there is none.
-  std::shared_ptr<Producer> TakeIdleLocked(std::optional<std::uint32_t> number)
+  // Finds who waits for a producer of that number; null if nobody does.
+  Taken TakeWaitingLocked(std::uint32_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::uint32_t FreeNumberLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether each of those who wait has a fork on its way, which comes soon:
+  // then idle producers are for others. Otherwise one quick producer would make
+  // what several are wanted for.
+  bool AwaitsForksLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives idle producers to those who wait in vain for forks.
+  void GiveIdleLocked(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives a producer to who waits for it; to nobody, if nobody does.
+  void GiveLocked(ProducerPtr producer, Calls* calls)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has another producer forked where one went that somebody waits for.
+  void ReplaceLocked(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Call(Calls* calls);
+  void LookLocked(const Need& need, Calls* calls)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has producers forked for those who wait, and none is on its way for.
+  absl::Status ForkForWaitingLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::uint32_t FreeNumberLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether any producer has had a task for long.
+  bool LookAtProducersLocked(const Need& need, const StallContext& context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Log(const Producer& producer, Stall stall) const;
 
   const std::vector<std::uint64_t> offsets_;
-  MemoryWatch* const memory_;
+  const Deps deps_;
   const std::shared_ptr<MemoryGroup> group_;
-  // Held while the host is asked, which may stand still; taken before mutex_.
-  base::Mutex commands_;
   mutable base::Mutex mutex_;
   std::uint32_t most_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<TaskSocket> host_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Host> host_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  std::uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Counts how often slots came or went.
+  std::uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;
   std::uint32_t last_slot_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<const std::uint8_t*, std::uint32_t> slots_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::uint32_t> numbers_ ABSL_GUARDED_BY(mutex_);  // in use
-  std::vector<std::shared_ptr<Producer>> idle_ ABSL_GUARDED_BY(mutex_);
+  struct Slot {
+    std::uint32_t number = 0;
+    std::shared_ptr<Mapping> mapping;
+  };
+  std::map<const std::uint8_t*, Slot> slots_ ABSL_GUARDED_BY(mutex_);
+  // Numbers of producers that there are, or that the host is to fork.
+  std::set<std::uint32_t> numbers_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::uint32_t> forking_ ABSL_GUARDED_BY(mutex_);
+  std::vector<ProducerPtr> idle_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   // A caller that ends may drop one without giving it back.
   std::map<Producer*, std::weak_ptr<Producer>> taken_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t answered_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
+  std::optional<std::int64_t> looked_at_nanos_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::producer

@@ -117,6 +117,7 @@ absl::Status TaskSocket::Ask(const proto::ProducerTask& task,
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
   }
+  may_have_begun_ = false;
   // An answer that nobody asked for, such as that of a forked child.
   char byte;
   if (recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0) {
@@ -124,15 +125,20 @@ absl::Status TaskSocket::Ask(const proto::ProducerTask& task,
     do {
       sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (sent < 0 && errno == EINTR);
-    if (sent >= 0) return absl::OkStatus();
+    may_have_begun_ = sent >= 0;
+    if (may_have_begun_) return absl::OkStatus();
   }
   End();
   return Gone();
 }
 
-absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
+bool TaskSocket::PollFor(int milliseconds) const {
   struct pollfd ready = {.fd = socket_.get(), .events = POLLIN, .revents = 0};
-  if (poll(&ready, 1, milliseconds) <= 0)
+  return poll(&ready, 1, milliseconds) > 0;
+}
+
+absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
+  if (!PollFor(milliseconds))
     return absl::DeadlineExceededError("no answer yet");
   std::string bytes(proto::kMaxProducerMessage, '\0');
   // The kernel closes descriptors that there is no room for.
@@ -149,6 +155,8 @@ absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
     received =
         recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (received < 0 && errno == EINTR);
+  // The kernel says so where the socket closed with a message unread.
+  if (received < 0 && errno == ECONNRESET) may_have_begun_ = false;
   if (received <= 0) return Gone();
   pid_t sender = 0;
   base::Fd fd;
@@ -163,5 +171,7 @@ absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
 }
 
 void TaskSocket::End() { shutdown(socket_.get(), SHUT_RDWR); }
+
+void TaskSocket::Dismiss() { shutdown(socket_.get(), SHUT_WR); }
 
 }  // namespace forebay::producer

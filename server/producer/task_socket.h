@@ -33,9 +33,10 @@ struct Answer {
 // The daemon's end of the socket of one process that the user's client started
 // (proto/producer_socket.h).
 //
-// One thread at a time asks and awaits; End: any thread. Owns the socket. Ask
-// does not block; Await does, for as long as it is told. Errors: UNAVAILABLE:
-// the process is gone; INVALID_ARGUMENT: its answer is none.
+// One thread at a time asks, and one awaits; End and Dismiss: any thread. Owns
+// the socket. Ask does not block; Await does, for as long as it is told.
+// Errors: UNAVAILABLE: the process is gone; INVALID_ARGUMENT: its answer is
+// none.
 class TaskSocket {
  public:
   struct Pair;
@@ -53,6 +54,15 @@ class TaskSocket {
   absl::StatusOr<Answer> Await(int milliseconds);
   // Ends the process, which finds its socket closed.
   void End();
+  // Ends the process likewise, but its own end of the socket stays open: Await
+  // then tells when it is gone.
+  void Dismiss();
+
+  // Whether the process may have begun the last task. False if that could not
+  // be sent, or the process ended before it took the task.
+  bool may_have_begun() const { return may_have_begun_; }
+  // Whether the process has said something, or is gone.
+  bool IsReadable() const { return PollFor(0); }
 
   int fd() const { return socket_.get(); }
   // The CPU time that the process has spent so far. Returns -1 if it has not
@@ -64,8 +74,11 @@ class TaskSocket {
  private:
   explicit TaskSocket(base::Fd socket) : socket_(std::move(socket)) {}
 
+  bool PollFor(int milliseconds) const;
+
   base::Fd socket_;
   pid_t pid_ = 0;  // as the daemon sees it; 0: not known
+  bool may_have_begun_ = false;
 };
 
 struct TaskSocket::Pair {

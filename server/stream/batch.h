@@ -36,13 +36,18 @@ struct PendingSample {
   storage::Revision revision = {};
   base::MemoryReservation own;  // for the bytes, unless in the read window
   std::uint32_t deaths = 0;     // of producers that made it
+  // Producers that ended before they took it, or that a signal had stopped.
+  std::uint32_t untaken = 0;
+  std::uint32_t stops = 0;
   // How often one was ended because all together had too much memory.
   std::uint32_t short_of_memory = 0;
+  // Whether it was taken from a producer that slept.
+  bool has_retried = false;
   bool reading = false;  // its read is in flight
   bool capped = false;   // caps may hold up its read
 
-  // Whether a producer that made it has ended.
-  bool was_lost() const { return deaths + short_of_memory > 0; }
+  // Whether a producer that made it has ended, or slept for too long.
+  bool was_lost() const { return has_retried || deaths + short_of_memory > 0; }
 };
 
 // The choices of a loader that decide how samples make batches.

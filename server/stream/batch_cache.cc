@@ -40,19 +40,49 @@ void BatchCache::EndPay(std::uint32_t slots) {
 }
 
 void BatchCache::Settle() {
-  memory_.ShrinkTo(std::max(paid_, pool_.slots() + growing_));
+  memory_.ShrinkTo(std::max(paid_, pool_.slots() + growing_ + away()));
+}
+
+void BatchCache::TakeBack(base::MemoryReservation room) {
+  memory_.TakeBack(std::move(room));
+  Settle();
+}
+
+std::vector<base::MemoryReservation> BatchCache::TakeLent(std::uint32_t slots) {
+  std::vector<base::MemoryReservation> lent;
+  for (; slots > 0 && !lent_.empty(); --slots) {
+    lent.push_back(std::move(lent_.back()));
+    lent_.pop_back();
+  }
+  return lent;
+}
+
+void BatchCache::BeginGrowing(std::uint32_t slots) {
+  growing_ += slots;
+  for (; lingers_ && slots > 0; --slots) lent_.push_back(memory_.Lend());
 }
 
 bool BatchCache::Grow(bool spare) {
-  const std::uint32_t slots = pool_.slots() + growing_;
-  if (!grows_ || stunted_ || slots >= proto::kMaxSlots) return false;
+  const std::uint32_t slots = pool_.slots() + growing_ + away();
+  if (!grows_ || stunted_ || memory_.making_first() > 0 ||
+      slots >= proto::kMaxSlots)
+    return false;
   if (slots + 1 > memory_.reserved()) {
     if (!spare) return false;
     // However often this is asked, half of what was free is left.
     const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
     if (!memory_.ReserveSpare(unpaid)) return false;
   }
-  ++growing_;
+  BeginGrowing(1);
+  return true;
+}
+
+bool BatchCache::GrowFirst(std::uint32_t slots,
+                           const std::vector<const device::Device*>& devices) {
+  if (pool_.slots() + growing_ > 0 || slots + away() > memory_.reserved())
+    return false;
+  BeginGrowing(slots);
+  memory_.BeginFirst(slots, devices);
   return true;
 }
 
@@ -67,10 +97,11 @@ void BatchCache::Grown(std::vector<SlotParts>* slots) {
   }
 }
 
-void BatchCache::NotGrown() {
-  FOREBAY_CHECK(growing_ > 0);
-  --growing_;
+void BatchCache::NotGrown(std::uint32_t slots) {
+  FOREBAY_CHECK(growing_ >= slots);
+  growing_ -= slots;
   stunted_ = true;
+  if (memory_.making_first() > 0) memory_.EndFirst();
   Settle();
 }
 

@@ -46,10 +46,12 @@ class BatchCache {
   // When a batch is wanted: nanoseconds, or cache::kNever.
   using NextUse = std::function<std::int64_t(const BatchKey&)>;
 
-  // `grows`: whether slots are added to the first ones.
+  // `grows`: whether slots are added to the first ones. `lingers`: whether
+  // other processes have slots mapped for a while after these were removed.
+  // Then the reservations of slots are lent while these are mapped.
   BatchCache(base::MemoryBudget* budget, const SlotSize& slot_size,
-             bool grows = true)
-      : grows_(grows), memory_(budget, slot_size) {}
+             bool grows = true, bool lingers = false)
+      : grows_(grows), lingers_(lingers), memory_(budget, slot_size) {}
 
   arena::SlotPool& pool() { return pool_; }
   const arena::SlotPool& pool() const { return pool_; }
@@ -66,9 +68,16 @@ class BatchCache {
   // `spare`, the budget has some to spare, which Grow then reserves. The caller
   // answers each true with Grown or, for want of memory, NotGrown.
   bool Grow(bool spare);
+  // As Grow, of so many slots with parts on these GPUs, if there are none and
+  // none is made, and their memory is not away.
+  bool GrowFirst(std::uint32_t slots,
+                 const std::vector<const device::Device*>& devices);
+  // Takes the reservations of so many slots that are to be made, if they are
+  // lent; TakeBack returns each once no other process has the slot mapped.
+  std::vector<base::MemoryReservation> TakeLent(std::uint32_t slots);
   // Leaves slots that lack a part on a GPU that was attached meanwhile.
   void Grown(std::vector<SlotParts>* slots);
-  void NotGrown();
+  void NotGrown(std::uint32_t slots = 1);
   std::uint32_t growing() const { return growing_; }
   // Takes slots if there are none.
   void AddFirst(std::vector<SlotParts>* slots);
@@ -102,8 +111,15 @@ class BatchCache {
   std::vector<SlotParts> Trim();
   // Gives back all slots, which are free or hold cached batches.
   std::vector<SlotParts> Clear();
+  void TakeBack(base::MemoryReservation room);
 
  private:
+  // Starts to make so many slots.
+  void BeginGrowing(std::uint32_t slots);
+  // Slots that are gone, but that other processes have mapped.
+  std::uint32_t away() const {
+    return lingers_ ? memory_.lent() - pool_.slots() - growing_ : 0;
+  }
   // Gives back reserved memory that neither slots nor members need.
   void Settle();
   using Completed = std::map<BatchKey, CompletedBatch>;
@@ -111,12 +127,14 @@ class BatchCache {
   Completed::iterator Hide(Completed::iterator batch);
 
   const bool grows_;
+  const bool lingers_;
   SlotMemory memory_;
   arena::SlotPool pool_;
   Completed completed_;
   std::size_t failures_ = 0;  // of these
   std::uint32_t paid_ = 0;
   std::uint32_t growing_ = 0;
+  std::vector<base::MemoryReservation> lent_;  // for TakeLent
   bool stunted_ = false;  // the last slot could not be made
 };
 

@@ -7,6 +7,16 @@
 #include "server/cache/next_use.h"
 
 namespace forebay::stream {
+namespace {
+
+// The time between two counts of a client's, which may have written anything.
+std::int64_t Between(std::uint64_t before, std::uint64_t after) {
+  return after < before || after > INT64_MAX
+             ? 0
+             : static_cast<std::int64_t>(after - before);
+}
+
+}  // namespace
 
 Member::Member(arena::MemberId id, arena::Channel* channel, const Terms& terms,
                const BatchOptions& batch, const NextUseDeps& next_use_deps)
@@ -127,6 +137,16 @@ const MemberCounters& Member::Account() {
   counters_.ready = 0;
   for (const PublishedEntry& entry : untaken_) counters_.ready += entry.batch;
   return counters_;
+}
+
+std::int64_t Member::LookAtWait() {
+  const std::uint64_t waited = channel_->client_report().wait_nanos;
+  return Between(std::exchange(waited_at_look_, waited), waited);
+}
+
+std::int64_t Member::WaitedForHost() const {
+  if (counters_.ready > 0) return 0;
+  return Between(waited_at_work_, channel_->client_report().wait_nanos);
 }
 
 bool Member::Starves(std::int64_t now_nanos) const {

@@ -81,6 +81,13 @@ class Member {
   void SawReady(std::size_t ready) { depth_.SawReady(ready); }
   // Says that a batch was published while so many others were ready.
   void Delivered(std::uint32_t ready) { starves_ = ready == 0; }
+  // Returns how long its trainer has waited since the look before. The client
+  // counts that time, and only while it runs.
+  std::int64_t LookAtWait();
+  // Says that the producers' host worked at that look.
+  void SawHostWork() { waited_at_work_ = waited_at_look_; }
+  // How long its trainer has waited since then; 0 if a batch is ready.
+  std::int64_t WaitedForHost() const;
   // Whether its trainer waits for batches: none was ready when the last one was
   // published, and that was a moment ago.
   bool Starves(std::int64_t now_nanos) const;
@@ -147,6 +154,10 @@ class Member {
   Depth depth_;
   Pace pace_;
   bool starves_ = true;
+  // The nanoseconds that its trainer had waited in all at the last look, and at
+  // the last one that saw the host work.
+  std::uint64_t waited_at_look_ = 0;
+  std::uint64_t waited_at_work_ = 0;
   const std::shared_ptr<EpochNextUse> next_use_;
   const NextUseRegistrations registrations_;  // of next_use_
   Production production_;

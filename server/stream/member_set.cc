@@ -108,6 +108,15 @@ std::int64_t MemberSet::NanosUntil(const BatchKey& key,
   return first;
 }
 
+std::int64_t MemberSet::LookAtWaits() {
+  std::int64_t longest = 0;
+  for (const std::unique_ptr<Member>& member : members_) {
+    const std::int64_t waited = member->LookAtWait();
+    if (member->cursor().running()) longest = std::max(longest, waited);
+  }
+  return longest;
+}
+
 std::vector<arena::MemberId> MemberSet::ReadersOf(const BatchKey& key) const {
   std::vector<arena::MemberId> readers;
   for (const std::unique_ptr<Member>& member : members_) {

@@ -57,6 +57,9 @@ class MemberSet {
   // The time until the first member takes the batch, as Member::NanosUntil.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 
+  // Member::LookAtWait of all; returns the longest of an epoch under way.
+  std::int64_t LookAtWaits();
+
   // The members that will read the batch within the slots that they have.
   std::vector<arena::MemberId> ReadersOf(const BatchKey& key) const;
   // Whether a member that does not stand still will read the batch.

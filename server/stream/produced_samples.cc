@@ -10,6 +10,10 @@
 #include "server/base/check.h"
 #include "server/base/philox.h"
 #include "server/base/status.h"
+#include "server/producer/answer_waiter.h"
+#include "server/producer/memory_limiter.h"
+#include "server/producer/process.h"
+#include "server/producer/stall_policy.h"
 
 namespace forebay::stream {
 namespace {
@@ -25,11 +29,18 @@ constexpr std::int64_t kBusyPart = 4;
 constexpr std::int64_t kNanosPerMilli = 1'000'000;
 // A task that computes for longer keeps no worker: other jobs need it.
 constexpr int kLongestMilliseconds = 1000;
+// Nor does one that has waited for a core for most of so long. Its process may
+// be throttled by its cgroup, and use little of the core that it is lent.
+constexpr int kLongestIdleMilliseconds = 100;
 // Producers that may die of one sample.
 constexpr std::uint32_t kMaxDeaths = 3;
 // Producers that may be ended while they make one sample because all together
 // have too much memory.
 constexpr std::uint32_t kMaxShortOfMemory = 20;
+// Producers that may end before they take one sample, and that may be stopped
+// while they make one.
+constexpr std::uint32_t kMaxUntaken = 20;
+constexpr std::uint32_t kMaxStops = 20;
 
 std::string Mib(std::uint64_t bytes) {
   return absl::StrCat(bytes >> 20, " MiB");
@@ -60,6 +71,28 @@ absl::Status BookLoss(PendingSample& pending,
   return absl::UnknownError(text);
 }
 
+// As BookLoss, of a producer that ended before it took the sample.
+absl::Status BookUntaken(PendingSample& pending) {
+  if (++pending.untaken < kMaxUntaken) return absl::OkStatus();
+  return absl::UnknownError(absl::StrCat(
+      kMaxUntaken, " worker processes ended before they took sample ",
+      pending.id));
+}
+
+// As BookLoss, of a producer that was killed because it stood still.
+absl::Status BookStall(PendingSample& pending, producer::Stall stall) {
+  if (stall == producer::Stall::kAsleep) {
+    pending.has_retried = true;
+    return absl::OkStatus();
+  }
+  if (++pending.stops < kMaxStops) return absl::OkStatus();
+  return absl::UnknownError(
+      absl::StrCat(kMaxStops,
+                   " worker processes were stopped by signals while they made "
+                   "sample ",
+                   pending.id));
+}
+
 // The offsets in a slot that proto/producer_socket.h describes.
 std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
                                      const BatchLayout& layout) {
@@ -77,6 +110,11 @@ std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
   return offsets;
 }
 
+bool IsWanted(const ReadSample& sample) {
+  return sample.status.ok() &&
+         !sample.pending->batch->abandoned.load(std::memory_order_relaxed);
+}
+
 template <typename Value>
 void Append(const Value& value, std::vector<std::uint8_t>* bytes) {
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(&value);
@@ -87,13 +125,16 @@ void Append(const Value& value, std::vector<std::uint8_t>* bytes) {
 
 ProducedSamples::ProducedSamples(const StreamSpec* spec,
                                  const BatchLayout* layout,
-                                 const StreamDeps* deps)
+                                 const StreamDeps* deps, Submit submit)
     : spec_(spec),
       layout_(layout),
       deps_(deps),
-      producers_(std::make_shared<producer::ProducerSet>(
+      submit_(std::move(submit)),
+      producers_(producer::ProducerSet::Create(
           OffsetsOf(*spec, *layout), spec->dataset->uri(),
-          deps->memory_watch)) {}
+          {.waiter = deps->answer_waiter,
+           .clock = deps->clock,
+           .memory = deps->memory_watch})) {}
 
 std::optional<std::uint32_t> ProducedSamples::LaneOf(
     const PendingSample& pending) const {
@@ -104,70 +145,86 @@ std::optional<std::uint32_t> ProducedSamples::LaneOf(
 
 void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
                            Done done) {
-  auto producer = Ask(samples);
-  if (!producer.ok()) {
-    for (ReadSample& sample : samples) sample.status.Update(producer.status());
-    done(std::move(samples), 0, worker);
+  if (std::none_of(samples.begin(), samples.end(), IsWanted)) {
+    done({.samples = std::move(samples),
+          .took_nanos = std::nullopt,
+          .worker = worker});
     return;
   }
-  if (*producer == nullptr) {  // nobody wants any of them
-    done(std::move(samples), 0, worker);
-    return;
-  }
-  AnswerOr answer = AwaitBusy(**producer);
-  if (!absl::IsDeadlineExceeded(answer.status())) {
-    const std::int64_t nanos =
-        answer.ok() ? static_cast<std::int64_t>(answer->cpu_nanos) : 0;
-    deps_->executor->AddCpu(worker, nanos + owed_nanos_.exchange(0));
-    Take(*std::move(producer), answer, samples);
-    done(std::move(samples), nanos, worker);
-    return;
-  }
-  // A function must be copyable.
-  const auto shared =
-      std::make_shared<std::vector<ReadSample>>(std::move(samples));
-  deps_->answer_waiter->Wait(
-      *std::move(producer),
-      [this, shared, done = std::move(done)](ProducerPtr late, AnswerOr said) {
-        Take(std::move(late), said, *shared);
-        const std::int64_t nanos =
-            said.ok() ? static_cast<std::int64_t>(said->cpu_nanos) : 0;
-        owed_nanos_ += nanos;
-        done(std::move(*shared), nanos, std::nullopt);
+  const auto work = std::make_shared<Work>(
+      Work{.samples = std::move(samples), .done = std::move(done)});
+  const PendingSample& first = *work->samples.front().pending;
+  auto producer = producers_->Take(
+      LaneOf(first), [this, work, &first](absl::StatusOr<ProducerPtr> taken) {
+        submit_(first, [this, work, taken = std::move(taken)](int resumed) {
+          Run(resumed, work, taken);
+        });
       });
+  // The worker is free for others until there is a producer.
+  if (producer.ok() && *producer == nullptr) return;
+  Run(worker, work, std::move(producer));
 }
 
-absl::StatusOr<ProducedSamples::ProducerPtr> ProducedSamples::Ask(
-    std::vector<ReadSample>& samples) {
+void ProducedSamples::Run(int worker, const WorkPtr& work,
+                          absl::StatusOr<ProducerPtr> producer) {
+  if (!producer.ok()) {
+    const absl::Status status = absl::AbortedError(producer.status().message());
+    for (ReadSample& sample : work->samples) sample.status.Update(status);
+    work->done({.samples = std::move(work->samples),
+                .took_nanos = std::nullopt,
+                .worker = worker});
+    return;
+  }
+  work->producer = *std::move(producer);
+  if (!Ask(*work)) {
+    producers_->GiveBack(std::exchange(work->producer, nullptr), true);
+    work->done({.samples = std::move(work->samples),
+                .took_nanos = std::nullopt,
+                .worker = worker});
+    return;
+  }
+  AnswerOr answer = AwaitBusy(*work->producer);
+  if (!absl::IsDeadlineExceeded(answer.status())) {
+    OnAnswer(work, std::move(answer), worker);
+    return;
+  }
+  deps_->answer_waiter->Wait(std::shared_ptr<producer::TaskSocket>(
+                                 work->producer, &work->producer->socket),
+                             [this, work](AnswerOr said) {
+                               OnAnswer(work, std::move(said), std::nullopt);
+                             });
+}
+
+bool ProducedSamples::Ask(Work& work) {
   std::vector<std::uint8_t> described;
   std::uint32_t count = 0;
-  for (ReadSample& sample : samples) {
+  bool has_retried = false;
+  for (ReadSample& sample : work.samples) {
     const PendingSample& pending = *sample.pending;
     sample.asked = false;
-    if (!sample.status.ok() ||
-        pending.batch->abandoned.load(std::memory_order_relaxed))
-      continue;
+    if (!IsWanted(sample)) continue;
     layout_->SetSampleId(pending.batch->memory, pending.index,
                          static_cast<std::int64_t>(pending.id));
     sample.made = sample.asked = true;
+    has_retried |= pending.has_retried;
     Describe(pending, &described);
     ++count;
   }
-  if (count == 0) return nullptr;
-  auto producer = producers_->Take(LaneOf(*samples.front().pending));
-  if (!producer.ok()) return absl::AbortedError(producer.status().message());
+  if (count == 0) return false;
   const proto::ProducerTask task = {
       .command = spec_->producers_stage()
                      ? proto::ProducerCommand::kMakeOnDevice
                      : proto::ProducerCommand::kMake,
       .slot = 0,
       .bytes = 0,
-      .epoch = samples.front().pending->batch->key.epoch,
+      .epoch = work.samples.front().pending->batch->key.epoch,
       .count = count,
       .reserved = 0};
+  work.asked_at_nanos = deps_->clock->NowNanos();
+  work.producer->Begin(work.asked_at_nanos, has_retried);
   // A producer that is gone is noticed when its answer is awaited.
-  (*producer)->socket.Ask(task, described, -1).IgnoreError();
-  return producer;
+  work.producer->socket.Ask(task, described, -1).IgnoreError();
+  return true;
 }
 
 void ProducedSamples::Describe(const PendingSample& pending,
@@ -198,7 +255,8 @@ std::uint32_t ProducedSamples::NumberOf(const std::uint8_t* memory) const {
 
 ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
     producer::Producer& producer) {
-  std::int64_t before = producer.socket.CpuNanos();
+  const std::int64_t begun = producer.socket.CpuNanos();
+  std::int64_t before = begun;
   int waited = 0;
   for (int step = kFirstLookMilliseconds;;
        step = std::min(2 * step, kLastLookMilliseconds)) {
@@ -211,16 +269,58 @@ ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
     if (now < 0) return answer;
     const bool computes = now - before >= step * kNanosPerMilli / kBusyPart;
     if (!computes && !producer.socket.IsRunnable()) return answer;
+    const bool has_computed =
+        now - begun >= waited * kNanosPerMilli / kBusyPart;
+    if (!has_computed && waited >= kLongestIdleMilliseconds) return answer;
     before = now;
   }
 }
 
-void ProducedSamples::Take(ProducerPtr producer, const AnswerOr& answer,
-                           std::vector<ReadSample>& samples) {
+void ProducedSamples::OnAnswer(const WorkPtr& work, AnswerOr answer,
+                               std::optional<int> worker) {
+  producer::Process* const process = work->producer->process();
+  if (answer.ok() || process == nullptr || producers_->ended()) {
+    Finish(work, answer, worker);
+    return;
+  }
+  // A process without a socket may still run, and write into the samples' rows
+  // after another has made them. One that is gone cannot.
+  // Where it may not be killed, it ends itself once its socket is closed.
+  work->producer->socket.End();
+  process->Kill();
+  deps_->answer_waiter->Watch(process->fd(),
+                              [this, work, status = answer.status()] {
+                                Finish(work, status, std::nullopt);
+                                return true;
+                              });
+}
+
+void ProducedSamples::Finish(const WorkPtr& work, const AnswerOr& answer,
+                             std::optional<int> worker) {
+  Outcome outcome{.samples = {}, .took_nanos = std::nullopt, .worker = worker};
+  if (answer.ok()) {
+    outcome.cpu_nanos = static_cast<std::int64_t>(answer->cpu_nanos);
+    outcome.took_nanos = deps_->clock->NowNanos() - work->asked_at_nanos;
+  }
+  if (worker.has_value()) {
+    deps_->executor->AddCpu(*worker,
+                            outcome.cpu_nanos + owed_nanos_.exchange(0));
+  } else {
+    owed_nanos_ += outcome.cpu_nanos;
+  }
+  Take(*work, answer);
+  outcome.samples = std::move(work->samples);
+  work->done(std::move(outcome));
+}
+
+void ProducedSamples::Take(Work& work, const AnswerOr& answer) {
+  const ProducerPtr producer = std::exchange(work.producer, nullptr);
   const std::optional<producer::Overrun> overrun = producer->overrun();
-  producers_->GiveBack(std::move(producer), answer.ok());
+  const std::optional<producer::Stall> stall = producer->stall();
+  const bool may_have_begun = producer->socket.may_have_begun();
+  producers_->GiveBack(producer, answer.ok());
   std::vector<ReadSample*> asked;
-  for (ReadSample& sample : samples) {
+  for (ReadSample& sample : work.samples) {
     if (sample.asked) asked.push_back(&sample);
   }
   if (answer.ok()) {
@@ -232,7 +332,13 @@ void ProducedSamples::Take(ProducerPtr producer, const AnswerOr& answer,
   }
   for (ReadSample* const sample : asked) {
     sample->made = false;
-    sample->status = BookLoss(*sample->pending, overrun);
+    if (stall.has_value()) {
+      sample->status = BookStall(*sample->pending, *stall);
+    } else if (!may_have_begun) {
+      sample->status = BookUntaken(*sample->pending);
+    } else {
+      sample->status = BookLoss(*sample->pending, overrun);
+    }
     sample->lost = sample->status.ok();
   }
 }

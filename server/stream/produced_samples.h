@@ -10,12 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "proto/producer_socket.h"
-#include "server/base/fd.h"
 #include "server/executor/executor.h"
-#include "server/producer/answer_waiter.h"
+#include "server/producer/producer.h"
 #include "server/producer/producer_set.h"
+#include "server/producer/task_socket.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/read_sample.h"
 #include "server/stream/stream_spec.h"
@@ -26,22 +25,32 @@ namespace forebay::stream {
 // the slot, or of the staging memory. Or has the user's code in its pipeline
 // run by them: on what lies on the samples' desks. While a producer computes,
 // the task that asked it keeps its worker of the executor, whose core the
-// producer takes; when it sleeps or waits for reads, it keeps none.
+// producer takes. While no producer is there, or the producer sleeps or is
+// stopped, the task keeps none.
 //
 // Thread-safe. All that it is made with outlives it. Make blocks while the
 // producer computes. Errors: those of ProducerSet, as ABORTED; UNKNOWN: the
 // user's code failed, and the message is its own; both of each sample.
 class ProducedSamples {
  public:
-  // Receives the samples, each with its status, or `lost` if they are to be
-  // made again, and the CPU time that they took. `worker` is Make's while the
-  // task keeps it; else nullopt.
-  using Done =
-      std::function<void(std::vector<ReadSample> samples, std::int64_t nanos,
-                         std::optional<int> worker)>;
+  // The end of a task.
+  struct Outcome {
+    // Each with its status, or `lost` if it is to be made again.
+    std::vector<ReadSample> samples;
+    std::int64_t cpu_nanos = 0;  // that the samples took
+    // The time from the request to the answer; nullopt without an answer.
+    std::optional<std::int64_t> took_nanos;
+    // The task's worker of the executor, while it keeps one.
+    std::optional<int> worker;
+  };
+  using Done = std::function<void(Outcome outcome)>;
+  // Has a task run by the executor, for those who pay for the sample.
+  using Submit = std::function<void(const PendingSample& pending,
+                                    executor::Executor::Task task)>;
 
+  // `submit` is called on any thread, without locks.
   ProducedSamples(const StreamSpec* spec, const BatchLayout* layout,
-                  const StreamDeps* deps);
+                  const StreamDeps* deps, Submit submit);
 
   const std::shared_ptr<producer::ProducerSet>& producers() const {
     return producers_;
@@ -57,16 +66,32 @@ class ProducedSamples {
   void Make(int worker, std::vector<ReadSample> samples, Done done);
 
  private:
-  using ProducerPtr = std::shared_ptr<producer::Producer>;
+  using ProducerPtr = producer::ProducerPtr;
   using AnswerOr = absl::StatusOr<producer::Answer>;
+  // A task under way. Functions must be copyable, so that they share it.
+  struct Work {
+    std::vector<ReadSample> samples;
+    Done done;
+    ProducerPtr producer = nullptr;
+    std::int64_t asked_at_nanos = 0;
+  };
+  using WorkPtr = std::shared_ptr<Work>;
 
-  // Asks a producer for those samples that are still wanted.
-  absl::StatusOr<ProducerPtr> Ask(std::vector<ReadSample>& samples);
+  // Goes on with a producer, or without.
+  void Run(int worker, const WorkPtr& work,
+           absl::StatusOr<ProducerPtr> producer);
+  // Asks the producer for those samples that are still wanted. Returns whether
+  // there are any.
+  bool Ask(Work& work);
   // Waits while the producer computes. DEADLINE_EXCEEDED: it does so no longer.
   static AnswerOr AwaitBusy(producer::Producer& producer);
-  // Takes what the producer answered, and gives it back.
-  void Take(ProducerPtr producer, const AnswerOr& answer,
-            std::vector<ReadSample>& samples);
+  // Takes what the producer answered.
+  void OnAnswer(const WorkPtr& work, AnswerOr answer,
+                std::optional<int> worker);
+  // Ends the task of a producer that has answered, or is gone.
+  void Finish(const WorkPtr& work, const AnswerOr& answer,
+              std::optional<int> worker);
+  void Take(Work& work, const AnswerOr& answer);
   // Appends the sample to what stands behind a task.
   void Describe(const PendingSample& pending,
                 std::vector<std::uint8_t>* behind) const;
@@ -76,6 +101,7 @@ class ProducedSamples {
   const StreamSpec* const spec_;
   const BatchLayout* const layout_;
   const StreamDeps* const deps_;
+  const Submit submit_;
   const std::shared_ptr<producer::ProducerSet> producers_;
   // Of tasks that kept no worker: the next one is charged.
   std::atomic<std::int64_t> owed_nanos_ = 0;

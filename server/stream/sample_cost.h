@@ -28,6 +28,10 @@ class SampleCost {
   bool is_known() const { return measured_ > 0; }
   // CPU time that the next sample will probably take.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
+  // The time that a producer's task takes, as far as is known.
+  std::int64_t task_nanos() const {
+    return std::max(cpu_nanos_, nanos_) * task_samples();
+  }
   // Samples that one task should make at most, if it makes more than one: work
   // that is long beside what it costs to schedule it, and short beside what
   // other streams can wait for. Those that sleep do so side by side.

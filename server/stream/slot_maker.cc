@@ -16,61 +16,212 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
   }
   // Several members may do this at once: only the first one's slots count.
   FOREBAY_ASSIGN_OR_RETURN(std::vector<SlotParts> made,
-                           SlotMemory::Make(slots, size_, devices, producers_));
+                           SlotMemory::Make(slots, size_, devices));
+  FOREBAY_RETURN_IF_ERROR(SlotMemory::Seal(made));
+  KeepParts(made);
   base::MutexLock lock(mutex_);
   batch_cache_->AddFirst(&made);
   return absl::OkStatus();
 }
 
-absl::Status SlotMaker::PrepareDevice(const DevicePtr& device) {
+absl::Status SlotMaker::PrepareDevice(
+    const DevicePtr& device, std::function<void(const absl::Status&)> ready) {
   FOREBAY_RETURN_IF_ERROR(device->ForJobs(device->copier().health()));
   std::uint32_t missing;
+  Kept kept;
   {
     base::MutexLock lock(mutex_);
-    missing = staging_->missing();
+    missing = producers_.stage ? staging_->BeginMaking() : staging_->missing();
+    if (producers_.stage) kept = Keep(staging_->TakeLent(missing), false);
   }
-  std::vector<StagingPool::Memory> staging;
-  while (staging.size() < missing) {
-    FOREBAY_ASSIGN_OR_RETURN(StagingPool::Memory memory,
-                             MakeStagingBy(*device));
-    staging.push_back(std::move(memory));
-  }
-  {
+  auto staging = MakeStagingBy(*device, missing);
+  if (!producers_.stage) {
+    FOREBAY_RETURN_IF_ERROR(staging.status());
     base::MutexLock lock(mutex_);
-    staging_->Add(&staging);
+    staging_->Add(&*staging);
+  } else if (!staging.ok()) {
+    base::MutexLock lock(mutex_);
+    std::vector<StagingPool::Memory> none;
+    staging_->EndMaking(missing, &none);
+    return staging.status();
+  } else if (missing > 0) {
+    ShareStaging(*std::move(staging), std::move(kept),
+                 [this, missing, ready = std::move(ready)](
+                     absl::StatusOr<std::vector<StagingPool::Memory>> shared) {
+                   const absl::Status status = shared.status();
+                   if (!shared.ok()) shared.emplace();
+                   {
+                     base::MutexLock lock(mutex_);
+                     staging_->EndMaking(missing, &*shared);
+                   }
+                   ready(status);
+                 });
   }
   return AttachDevice(device);
 }
 
-absl::StatusOr<std::vector<SlotParts>> SlotMaker::MakeSlot() const {
-  return SlotMemory::Make(1, size_, AttachedDevices(), producers_);
+SlotMaker::Kept SlotMaker::Keep(std::vector<base::MemoryReservation> lent,
+                                bool is_slot) const {
+  Kept kept;
+  for (base::MemoryReservation& one : lent)
+    kept.push_back(producers_.keep(std::move(one), is_slot));
+  return kept;
 }
 
-std::vector<StagingPool::Memory> SlotMaker::MakeStaging() const {
+void SlotMaker::MakeSlots(std::uint32_t slots, OnSlots done) const {
+  std::vector<DevicePtr> devices;
+  Kept kept;
+  {
+    base::MutexLock lock(mutex_);
+    devices = batch_cache_->memory().DevicesToMakeFor();
+    kept = Keep(batch_cache_->TakeLent(slots), true);
+  }
+  auto made = SlotMemory::Make(slots, size_, devices);
+  if (!made.ok()) {
+    done(made.status());
+    return;
+  }
+  KeepParts(*made);
+  if (producers_.set == nullptr) {
+    const absl::Status sealed = SlotMemory::Seal(*made);
+    if (!sealed.ok()) made = sealed;
+    done(std::move(made));
+    return;
+  }
+  std::vector<Region> regions;
+  for (std::size_t i = 0; i < made->size(); ++i) {
+    const arena::SharedMemory& memory = (*made)[i].host.memory;
+    regions.push_back({.fd = memory.fd(),
+                       .data = memory.data(),
+                       .bytes = memory.bytes(),
+                       .kept = std::move(kept[i])});
+  }
+  // A function must be copyable.
+  const auto parts =
+      aside_.Keep(std::make_shared<std::vector<SlotParts>>(*std::move(made)));
+  Share(std::move(regions),
+        [parts, done = std::move(done)](
+            absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
+          if (!shared.ok()) {
+            done(shared.status());
+            return;
+          }
+          for (std::size_t i = 0; i < parts->size(); ++i)
+            (*parts)[i].host.shared = std::move((*shared)[i]);
+          const absl::Status sealed = SlotMemory::Seal(*parts);
+          if (sealed.ok()) {
+            done(std::move(*parts));
+          } else {
+            done(sealed);
+          }
+        });
+}
+
+void SlotMaker::MakeStaging(std::uint32_t batches,
+                            const OnStaging& done) const {
+  std::vector<DevicePtr> devices;
+  Kept kept;
+  {
+    base::MutexLock lock(mutex_);
+    devices = batch_cache_->memory().attached();
+    kept = Keep(staging_->TakeLent(batches), false);
+  }
   std::vector<StagingPool::Memory> made;
-  for (const DevicePtr& device : AttachedDevices()) {
+  for (const DevicePtr& device : devices) {
     if (!made.empty() || !device->copier().health().ok()) continue;
-    auto memory = MakeStagingBy(*device);
-    if (memory.ok()) made.push_back(*std::move(memory));
+    auto memory = MakeStagingBy(*device, batches);
+    if (memory.ok()) made = *std::move(memory);
+  }
+  if (producers_.stage && !made.empty()) {
+    ShareStaging(std::move(made), std::move(kept), done);
+  } else {
+    done(std::move(made));
+  }
+}
+
+absl::StatusOr<std::vector<StagingPool::Memory>> SlotMaker::MakeStagingBy(
+    device::Device& device, std::uint32_t batches) const {
+  std::vector<StagingPool::Memory> made;
+  while (made.size() < batches) {
+    FOREBAY_ASSIGN_OR_RETURN(
+        StagingPool::Memory memory,
+        device.MakeStaging(size_.device, producers_.stage));
+    made.push_back(aside_.Keep(std::move(memory)));
   }
   return made;
 }
 
-std::vector<DevicePtr> SlotMaker::AttachedDevices() const {
-  base::MutexLock lock(mutex_);
-  return batch_cache_->memory().attached();
+void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> made, Kept kept,
+                             OnStaging done) const {
+  std::vector<Region> regions;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const device::StagingMemory& memory = *made[i];
+    regions.push_back({.fd = memory.fd(),
+                       .data = memory.data(),
+                       .bytes = memory.bytes(),
+                       .kept = std::move(kept[i])});
+  }
+  Share(std::move(regions),
+        [made = std::move(made), done = std::move(done)](
+            absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
+          absl::Status status = shared.status();
+          for (std::size_t i = 0; i < made.size() && status.ok(); ++i)
+            status = made[i]->Seal(std::move((*shared)[i]));
+          if (status.ok()) {
+            done(made);
+          } else {
+            done(status);
+          }
+        });
 }
 
-absl::StatusOr<StagingPool::Memory> SlotMaker::MakeStagingBy(
-    device::Device& device) const {
-  device::StagingMemory::Share share;
-  if (producers_stage_) {
-    share = [producers = producers_](int fd, const std::uint8_t* data,
-                                     std::uint64_t bytes) {
-      return producer::ProducerSet::Share(producers, fd, data, bytes);
-    };
+void SlotMaker::Share(std::vector<Region> regions, OnShared done) const {
+  struct Sharing {
+    std::size_t left;
+    absl::Status status;
+    std::vector<producer::SharedSlot> shared;
+    OnShared done;
+    // Reservations come back after `done` was told of all regions.
+    Kept kept;
+  };
+  // The waiter calls back for one region after the other.
+  const auto sharing = std::make_shared<Sharing>(
+      Sharing{.left = regions.size(),
+              .status = absl::OkStatus(),
+              .shared = std::vector<producer::SharedSlot>(regions.size()),
+              .done = std::move(done),
+              .kept = {}});
+  for (const Region& region : regions) sharing->kept.push_back(region.kept);
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    producers_.set->Share(
+        std::move(regions[i]),
+        [sharing, i](absl::StatusOr<producer::SharedSlot> slot) {
+          sharing->status.Update(slot.status());
+          if (slot.ok()) sharing->shared[i] = *std::move(slot);
+          if (--sharing->left > 0) return;
+          auto all = sharing->status.ok()
+                         ? absl::StatusOr<std::vector<producer::SharedSlot>>(
+                               std::move(sharing->shared))
+                         : sharing->status;
+          sharing->shared.clear();
+          sharing->done(std::move(all));
+        });
   }
-  return device.MakeStaging(size_.device, share);
+}
+
+void SlotMaker::KeepParts(std::vector<SlotParts>& slots) const {
+  for (SlotParts& slot : slots) {
+    for (DevicePart& part : slot.device_parts)
+      part = aside_.Keep(std::move(part));
+  }
+}
+
+absl::StatusOr<std::vector<DevicePart>> SlotMaker::MakeParts(
+    std::uint32_t slots, device::Device& device) const {
+  auto parts = SlotMemory::MakeParts(slots, size_, device);
+  if (!parts.ok()) return parts;
+  for (DevicePart& part : *parts) part = aside_.Keep(std::move(part));
+  return parts;
 }
 
 absl::Status SlotMaker::AttachDevice(const DevicePtr& device) {
@@ -81,10 +232,10 @@ absl::Status SlotMaker::AttachDevice(const DevicePtr& device) {
       base::MutexLock lock(mutex_);
       SlotMemory& memory = batch_cache_->memory();
       // Another member may have done it meanwhile, and slots come or go.
-      slots = memory.slots();
-      if (!memory.IsAttached(device.get()) && parts.size() == slots)
+      slots = memory.slots() + memory.making_first();
+      if (!memory.IsPrepared(device.get()) && parts.size() == slots)
         memory.Attach(device.get(), std::exchange(parts, {}));
-      if (memory.IsAttached(device.get())) {
+      if (memory.IsPrepared(device.get())) {
         batch_cache_->ForgetUnlessOn(device.get());
         return absl::OkStatus();
       }
@@ -92,8 +243,7 @@ absl::Status SlotMaker::AttachDevice(const DevicePtr& device) {
     if (parts.size() > slots) parts.resize(slots);
     FOREBAY_ASSIGN_OR_RETURN(
         std::vector<DevicePart> more,
-        SlotMemory::MakeParts(slots - static_cast<std::uint32_t>(parts.size()),
-                              size_, *device));
+        MakeParts(slots - static_cast<std::uint32_t>(parts.size()), *device));
     std::move(more.begin(), more.end(), std::back_inserter(parts));
   }
 }

@@ -30,21 +30,6 @@ absl::Status ExtendTo(std::uint64_t bytes, device::Device& device,
       budget.limit() >> 20, " MiB are in use (cuda.memory)"));
 }
 
-// Lets producers map the memory, and then nobody else for writing.
-absl::StatusOr<HostPart> Finished(
-    arena::SharedMemory memory,
-    const std::shared_ptr<producer::ProducerSet>& producers) {
-  HostPart part{.memory = std::move(memory), .shared = nullptr};
-  if (producers != nullptr) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        part.shared,
-        producer::ProducerSet::Share(producers, part.memory.fd(),
-                                     part.memory.data(), part.memory.bytes()));
-  }
-  FOREBAY_RETURN_IF_ERROR(part.memory.Seal(arena::ClientAccess::kRead));
-  return part;
-}
-
 void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
   room.ShrinkTo(std::min(room.bytes(), bytes));
 }
@@ -56,8 +41,7 @@ constexpr std::uint32_t kMaxDescriptors = 250;
 
 absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
     std::uint32_t slots, const SlotSize& size,
-    const std::vector<DevicePtr>& devices,
-    const std::shared_ptr<producer::ProducerSet>& producers) {
+    const std::vector<DevicePtr>& devices) {
   // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
   // waits for its first batch. So all slots are made at once, or one after the
   // other where the system has no threads left.
@@ -73,10 +57,8 @@ absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
   made.reserve(slots);
   for (auto& memory : making) {
     FOREBAY_ASSIGN_OR_RETURN(arena::SharedMemory created, memory.get());
-    FOREBAY_ASSIGN_OR_RETURN(HostPart host,
-                             Finished(std::move(created), producers));
     made.push_back(
-        {.host = std::move(host), .devices = devices, .device_parts = {}});
+        {.host = {.memory = std::move(created)}, .devices = devices});
   }
   for (const DevicePtr& device : devices) {
     FOREBAY_ASSIGN_OR_RETURN(std::vector<DevicePart> parts,
@@ -85,6 +67,12 @@ absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
       made[i].device_parts.push_back(std::move(parts[i]));
   }
   return made;
+}
+
+absl::Status SlotMemory::Seal(std::vector<SlotParts>& slots) {
+  for (SlotParts& slot : slots)
+    FOREBAY_RETURN_IF_ERROR(slot.host.memory.Seal(arena::ClientAccess::kRead));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<DevicePart>> SlotMemory::MakeParts(
@@ -119,7 +107,7 @@ const DevicePart& SlotMemory::part(const device::Device* device,
 
 absl::Status SlotMemory::Reserve(std::uint32_t slots) {
   if (slots <= reserved_) return absl::OkStatus();
-  absl::Status status = ExtendTo(slots * size_.host, *budget_, room_);
+  absl::Status status = ExtendTo((slots - lent_) * size_.host, *budget_, room_);
   for (OnDevice& on : devices_) {
     if (status.ok())
       status = ExtendTo(slots * PartBytes(), *on.device, on.room);
@@ -157,9 +145,20 @@ bool SlotMemory::ReserveSpare(std::uint64_t keep) {
 }
 
 void SlotMemory::ShrinkTo(std::uint32_t slots) {
-  reserved_ = std::min(reserved_, slots);
-  ShrinkRoom(reserved_ * size_.host, room_);
+  reserved_ = std::max(lent_, std::min(reserved_, slots));
+  ShrinkRoom((reserved_ - lent_) * size_.host, room_);
   for (OnDevice& on : devices_) ShrinkRoom(reserved_ * PartBytes(), on.room);
+}
+
+base::MemoryReservation SlotMemory::Lend() {
+  ++lent_;
+  return room_.Split(size_.host);
+}
+
+void SlotMemory::TakeBack(base::MemoryReservation room) {
+  FOREBAY_CHECK(lent_ > 0);
+  --lent_;
+  room_.Add(std::move(room));
 }
 
 absl::Status SlotMemory::Join(const DevicePtr& device) {
@@ -167,7 +166,11 @@ absl::Status SlotMemory::Join(const DevicePtr& device) {
     ++on->members;
     return absl::OkStatus();
   }
-  OnDevice on{.device = device, .members = 1, .room = {}, .parts = {}};
+  OnDevice on{.device = device,
+              .members = 1,
+              .room = {},
+              .parts = {},
+              .in_first = false};
   FOREBAY_RETURN_IF_ERROR(ExtendTo(reserved_ * PartBytes(), *device, on.room));
   devices_.push_back(std::move(on));
   return absl::OkStatus();
@@ -187,10 +190,17 @@ bool SlotMemory::IsAttached(const device::Device* device) const {
   return on != nullptr && on->parts.size() == hosts_.size();
 }
 
+bool SlotMemory::IsPrepared(const device::Device* device) const {
+  const OnDevice* const on = Find(device);
+  return on != nullptr &&
+         (on->in_first || on->parts.size() == hosts_.size() + making_first_);
+}
+
 void SlotMemory::Attach(const device::Device* device,
                         std::vector<DevicePart> parts) {
   OnDevice* const on = Find(device);
-  FOREBAY_CHECK(on->parts.empty() && parts.size() == hosts_.size());
+  FOREBAY_CHECK(on->parts.empty() &&
+                parts.size() == hosts_.size() + making_first_);
   on->parts = std::move(parts);
 }
 
@@ -199,6 +209,30 @@ std::vector<DevicePtr> SlotMemory::attached() const {
   for (const OnDevice& on : devices_) {
     if (on.parts.size() == hosts_.size()) devices.push_back(on.device);
   }
+  return devices;
+}
+
+void SlotMemory::BeginFirst(std::uint32_t slots,
+                            const std::vector<const device::Device*>& devices) {
+  FOREBAY_CHECK(hosts_.empty() && making_first_ == 0);
+  making_first_ = slots;
+  for (const device::Device* const device : devices)
+    if (device != nullptr) Find(device)->in_first = true;
+}
+
+void SlotMemory::EndFirst() {
+  making_first_ = 0;
+  for (OnDevice& on : devices_) {
+    on.in_first = false;
+    if (on.parts.size() != hosts_.size()) on.parts.clear();
+  }
+}
+
+std::vector<DevicePtr> SlotMemory::DevicesToMakeFor() const {
+  if (making_first_ == 0) return attached();
+  std::vector<DevicePtr> devices;
+  for (const OnDevice& on : devices_)
+    if (on.in_first) devices.push_back(on.device);
   return devices;
 }
 
@@ -241,12 +275,12 @@ bool SlotMemory::Add(std::vector<SlotParts>* slots) {
   }
   for (SlotParts& slot : *slots) hosts_.push_back(std::move(slot.host));
   slots->clear();
+  if (making_first_ > 0) EndFirst();
   return true;
 }
 
 SlotParts SlotMemory::RemoveLast() {
-  SlotParts removed{
-      .host = std::move(hosts_.back()), .devices = {}, .device_parts = {}};
+  SlotParts removed{.host = std::move(hosts_.back())};
   for (OnDevice& on : devices_) {
     if (on.parts.size() != hosts_.size()) continue;
     removed.devices.push_back(on.device);

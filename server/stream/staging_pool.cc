@@ -30,7 +30,8 @@ void StagingPool::Lease::Discard() {
 }
 
 absl::Status StagingPool::Pay(std::uint32_t batches) {
-  const std::uint64_t needed = (paid_ + batches) * bytes_;
+  const std::uint64_t needed =
+      (paid_ + batches - std::min(paid_ + batches, lent_)) * bytes_;
   if (needed > room_.bytes()) {
     FOREBAY_RETURN_IF_ERROR(budget_->Extend(&room_, needed - room_.bytes(),
                                             "batches on their way to a GPU"));
@@ -45,25 +46,62 @@ void StagingPool::EndPay(std::uint32_t batches) {
 }
 
 std::uint32_t StagingPool::missing() const {
-  const auto there = static_cast<std::uint32_t>(free_.size()) + leased_;
-  return paid_ - std::min(paid_, there);
+  return paid_ - std::min(paid_, there() + away());
 }
 
-void StagingPool::Add(std::vector<Memory>* memory) {
-  for (; missing() > 0 && !memory->empty(); memory->pop_back())
+std::uint32_t StagingPool::BeginMaking() {
+  const std::uint32_t batches = missing();
+  making_ += batches;
+  if (lingers_) {
+    lent_ += batches;
+    for (std::uint32_t i = 0; i < batches; ++i)
+      to_lend_.push_back(room_.Split(bytes_));
+  }
+  return batches;
+}
+
+std::vector<base::MemoryReservation> StagingPool::TakeLent(
+    std::uint32_t batches) {
+  std::vector<base::MemoryReservation> lent;
+  for (; batches > 0 && !to_lend_.empty(); --batches) {
+    lent.push_back(std::move(to_lend_.back()));
+    to_lend_.pop_back();
+  }
+  return lent;
+}
+
+void StagingPool::TakeBack(base::MemoryReservation room) {
+  FOREBAY_CHECK(lent_ > 0);
+  --lent_;
+  room_.Add(std::move(room));
+  Settle();
+}
+
+void StagingPool::EndMaking(std::uint32_t batches,
+                            std::vector<Memory>* memory) {
+  FOREBAY_CHECK(batches <= making_);
+  const std::uint32_t away = this->away();
+  making_ -= batches;
+  Fill(away, memory);
+}
+
+void StagingPool::Add(std::vector<Memory>* memory) { Fill(away(), memory); }
+
+void StagingPool::Fill(std::uint32_t away, std::vector<Memory>* memory) {
+  for (; there() + away < paid_ && !memory->empty(); memory->pop_back())
     free_.push_back(std::move(memory->back()));
 }
 
-bool StagingPool::Grow() {
-  if (bytes_ == 0 || growing_ || stunted_ || missing() == 0) return false;
+std::uint32_t StagingPool::Grow() {
+  if (bytes_ == 0 || growing_ || stunted_ || missing() == 0) return 0;
   growing_ = true;
-  return true;
+  return BeginMaking();
 }
 
-void StagingPool::Grown(std::vector<Memory>* memory) {
+void StagingPool::Grown(std::uint32_t batches, std::vector<Memory>* memory) {
   growing_ = false;
   stunted_ = memory->empty();
-  Add(memory);
+  EndMaking(batches, memory);
 }
 
 StagingPool::Lease StagingPool::Take() {
@@ -81,9 +119,7 @@ std::vector<StagingPool::Memory> StagingPool::Trim(bool all) {
     removed.push_back(std::move(free_.back()));
     free_.pop_back();
   }
-  const std::uint64_t kept =
-      std::max<std::uint64_t>(paid_, free_.size() + leased_);
-  room_.ShrinkTo(std::min(room_.bytes(), kept * bytes_));
+  Settle();
   return removed;
 }
 
@@ -96,6 +132,12 @@ std::vector<StagingPool::Memory> StagingPool::RemovePinnedBy(
                               std::make_move_iterator(free_.end()));
   free_.erase(others, free_.end());
   return removed;
+}
+
+void StagingPool::Settle() {
+  const std::uint32_t kept =
+      lingers_ ? paid_ - std::min(paid_, lent_) : std::max(paid_, there());
+  room_.ShrinkTo(std::min(room_.bytes(), kept * bytes_));
 }
 
 }  // namespace forebay::stream

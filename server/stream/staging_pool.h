@@ -53,8 +53,11 @@ class StagingPool {
     Memory memory_;
   };
 
-  StagingPool(base::MemoryBudget* budget, std::uint64_t bytes)
-      : budget_(budget), bytes_(bytes) {}
+  // `lingers`: whether other processes have memory mapped for a while after it
+  // was removed. Then its reservations are lent while it is mapped.
+  StagingPool(base::MemoryBudget* budget, std::uint64_t bytes,
+              bool lingers = false)
+      : budget_(budget), bytes_(bytes), lingers_(lingers) {}
 
   // The bytes of one batch; 0: the stream's batches lie on no GPU.
   std::uint64_t bytes() const { return bytes_; }
@@ -63,15 +66,26 @@ class StagingPool {
   // RESOURCE_EXHAUSTED.
   absl::Status Pay(std::uint32_t batches);
   void EndPay(std::uint32_t batches);
-  // How many are reserved and not there.
+  // How many are reserved and neither there nor in the making.
   std::uint32_t missing() const;
+  // Whether there is none, and none is in the making.
+  bool IsEmpty() const { return there() == 0; }
 
+  // Counts what is missing as in the making, until EndMaking. Returns how many.
+  std::uint32_t BeginMaking();
+  // Takes the reservations of so many that are in the making, if they are lent;
+  // TakeBack returns each once no other process has the memory mapped.
+  std::vector<base::MemoryReservation> TakeLent(std::uint32_t batches);
+  void TakeBack(base::MemoryReservation room);
+  // Takes what was made, as far as it is missing.
+  void EndMaking(std::uint32_t batches, std::vector<Memory>* memory);
   // Takes as much of `memory` as is missing.
   void Add(std::vector<Memory>* memory);
-  // Whether one more is to be made, because some was discarded. The caller
-  // answers each true with Grown, which gets none if it could not be made.
-  bool Grow();
-  void Grown(std::vector<Memory>* memory);
+  // Begins to make what is missing, because some was discarded, or was away.
+  // Returns how many. The caller answers each that is not 0 with Grown, which
+  // gets none if that failed.
+  std::uint32_t Grow();
+  void Grown(std::uint32_t batches, std::vector<Memory>* memory);
   // Allows new tries after that.
   void TryAgain() { stunted_ = false; }
   bool HasFree() const { return !free_.empty(); }
@@ -84,14 +98,28 @@ class StagingPool {
   std::vector<Memory> RemovePinnedBy(const cuda::Gpu* gpu);
 
  private:
+  std::uint32_t there() const {
+    return static_cast<std::uint32_t>(free_.size()) + leased_ + making_;
+  }
+  // Memory that is gone, but that other processes have mapped.
+  std::uint32_t away() const { return lingers_ ? lent_ - there() : 0; }
+  // Takes of `memory` what is missing beside that which is away.
+  void Fill(std::uint32_t away, std::vector<Memory>* memory);
+  // Gives back reserved memory that is not needed.
+  void Settle();
+
   base::MemoryBudget* const budget_;
   const std::uint64_t bytes_;
+  const bool lingers_;
   std::uint32_t paid_ = 0;
   std::uint32_t leased_ = 0;
+  std::uint32_t making_ = 0;
+  std::uint32_t lent_ = 0;
   bool growing_ = false;
   bool stunted_ = false;  // the last could not be made
   std::vector<Memory> free_;
-  base::MemoryReservation room_;
+  base::MemoryReservation room_;                  // without what is lent
+  std::vector<base::MemoryReservation> to_lend_;  // for TakeLent
 };
 
 }  // namespace forebay::stream

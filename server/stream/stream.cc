@@ -16,12 +16,32 @@
 #include "proto/shm_ring.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
+#include "server/producer/answer_waiter.h"
 
 namespace forebay::stream {
 namespace {
 
 // MemberId of the lease under which Peek copies; members count from 1.
 constexpr arena::MemberId kPeeker = 0;
+
+// How long a trainer waits, and a host stands still meanwhile, before the
+// trainer goes elsewhere: that of another loader's host, and its own. Only the
+// time counts in which the trainer itself runs.
+constexpr std::int64_t kOthersHostNanos = 800'000'000;
+constexpr std::int64_t kOwnHostNanos = 30'000'000'000;
+// Looks at the host are so far apart, at least. A batch is awaited if a trainer
+// waited for so long since the look before.
+constexpr std::int64_t kLookNanos = 500'000'000;
+constexpr std::int64_t kAwaitedNanos = 250'000'000;
+
+absl::Status HostStandsStill(bool is_own) {
+  return absl::AbortedError(
+      is_own
+          ? "the process that runs the dataset's code has not answered for "
+            "30 s"
+          : "the processes that run the dataset's code are another loader's, "
+            "and stand still");
+}
 
 }  // namespace
 
@@ -42,21 +62,34 @@ absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
   FOREBAY_ASSIGN_OR_RETURN(
       auto read_window,
       ReserveReadWindow(deps.budget, *spec.dataset, deps.executor->cpus()));
-  return std::shared_ptr<Stream>(new Stream(std::move(spec), std::move(deps),
-                                            sharing_mode, layout,
-                                            std::move(read_window)));
+  auto* const stream = new Stream(std::move(spec), std::move(deps),
+                                  sharing_mode, layout, std::move(read_window));
+  return std::shared_ptr<Stream>(stream,
+                                 [aside = stream->aside_](Stream* ended) {
+                                   aside.End(std::unique_ptr<Stream>(ended));
+                                 });
 }
 
 Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                const BatchLayout& layout, base::MemoryReservation read_window)
     : spec_(std::move(spec)),
       deps_(std::move(deps)),
+      aside_(
+          deps_.aside,
+          absl::StrCat("memory of ", spec_.dataset->uri(), " (",
+                       absl::Hex(reinterpret_cast<std::uintptr_t>(this)), ")")),
       layout_(layout),
       variants_(&spec_, deps_.variant_store),
       maker_(&spec_, &layout_, &variants_),
-      produced_(spec_.needs_producers() ? std::make_unique<ProducedSamples>(
-                                              &spec_, &layout_, &deps_)
-                                        : nullptr),
+      produced_(spec_.needs_producers()
+                    ? std::make_unique<ProducedSamples>(
+                          &spec_, &layout_, &deps_,
+                          [this](const PendingSample& pending,
+                                 executor::Executor::Task task) {
+                            SubmitFor(pending, /*asks_producer=*/true,
+                                      std::move(task));
+                          })
+                    : nullptr),
       large_(std::make_shared<sample::LargeSamples>(deps_.executor,
                                                     deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
@@ -65,8 +98,10 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       // those of a live dataset do not.
       batch_cache_(
           deps_.budget, layout_.slot_size(),
-          /*grows=*/spec_.dataset->lanes() == 0 || spec_.dataset->is_live()),
-      staging_(deps_.budget, layout_.slot_size().device),
+          /*grows=*/spec_.dataset->lanes() == 0 || spec_.dataset->is_live(),
+          /*lingers=*/produced_ != nullptr),
+      staging_(deps_.budget, layout_.slot_size().device,
+               /*lingers=*/spec_.producers_stage()),
       members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
                              .dataset = spec_.dataset}),
       in_flight_(spec_.batch, spec_.seed, spec_.dataset->size(), &layout_,
@@ -78,8 +113,8 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       epochs_(&spec_.sampler),
       tasks_(deps_.executor->cpus(), produced_.get(),
              spec_.dataset->lanes() > 0, &members_, &in_flight_),
-      slot_maker_(layout_.slot_size(), Producers(), spec_.producers_stage(),
-                  &mutex_, &batch_cache_, &staging_) {}
+      slot_maker_(layout_.slot_size(), Producers(), aside_, &mutex_,
+                  &batch_cache_, &staging_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
   base::MutexLock lock(&mutex_);
@@ -93,7 +128,8 @@ std::uint64_t Stream::batches_per_epoch() const {
   return spec_.batch.drop_last ? samples / size : (samples + size - 1) / size;
 }
 
-absl::StatusOr<base::Fd> Stream::StartProducers(std::uint32_t most) {
+absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
+                                                std::uint32_t most) {
   if (produced_ == nullptr)
     return absl::InvalidArgumentError("the daemon makes these samples itself");
   if (most < spec_.dataset->lanes()) {
@@ -101,7 +137,19 @@ absl::StatusOr<base::Fd> Stream::StartProducers(std::uint32_t most) {
         absl::StrCat("a dataset in ", spec_.dataset->lanes(),
                      " lanes needs as many producers, not ", most));
   }
-  return produced_->producers()->Start(most);
+  FOREBAY_ASSIGN_OR_RETURN(base::Fd socket,
+                           produced_->producers()->Start(most));
+  base::MutexLock lock(&mutex_);
+  host_owner_ = member;
+  return socket;
+}
+
+bool Stream::HasEnded() const {
+  if (produced_ == nullptr) return false;
+  base::MutexLock lock(&mutex_);
+  // One process alone makes a live dataset, for all.
+  return produced_->producers()->ended() ||
+         (host_stands_still_ && !spec_.dataset->is_live());
 }
 
 absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
@@ -139,10 +187,11 @@ void Stream::SetCapped(arena::MemberId member, bool capped) {
 void Stream::Forfeit(arena::MemberId member) {
   Stop(member);
   Freed freed;
+  Member::Terms terms;  // shares the GPU
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Member* const m = members_.Find(member);
     if (m == nullptr) return false;
-    const Member::Terms terms = m->terms();
+    terms = m->terms();
     batch_cache_.pool().ReleaseAll(member);
     members_.Remove(member);
     batch_cache_.EndPay(terms.slots);
@@ -160,7 +209,9 @@ void Stream::LeaveDeviceLocked(const device::Device& device, Freed* freed) {
   batch_cache_.ForgetCopiesOn(&device);
   in_flight_.ForgetCopiesOn(&device);
   // It keeps the GPU open.
-  freed->staging = staging_.RemovePinnedBy(device.gpu().get());
+  for (StagingPool::Memory& removed :
+       staging_.RemovePinnedBy(device.gpu().get()))
+    freed->staging.push_back(std::move(removed));
 }
 
 void Stream::Close(arena::MemberId member) {
@@ -184,8 +235,33 @@ void Stream::PayForHeldLocked(Member& member) {
 
 void Stream::TrimLocked(Freed* freed) {
   freed->slots = batch_cache_.Trim();
-  std::vector<StagingPool::Memory> staging = staging_.Trim(/*all=*/false);
-  std::move(staging.begin(), staging.end(), std::back_inserter(freed->staging));
+  for (StagingPool::Memory& removed : staging_.Trim(/*all=*/false))
+    freed->staging.push_back(std::move(removed));
+}
+
+std::shared_ptr<const void> Stream::KeepLent(base::MemoryReservation lent,
+                                             bool is_slot) {
+  // Its end may come on any thread, with any locks held.
+  const auto kept = std::make_shared<base::MemoryReservation>(std::move(lent));
+  return std::shared_ptr<const void>(
+      kept.get(), [waiter = deps_.answer_waiter, weak = weak_from_this(), kept,
+                   is_slot](const void*) {
+        waiter->Post([weak, kept, is_slot] {
+          if (const auto self = weak.lock())
+            self->TakeBack(std::move(*kept), is_slot);
+        });
+      });
+}
+
+void Stream::TakeBack(base::MemoryReservation lent, bool is_slot) {
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (is_slot) {
+      batch_cache_.TakeBack(std::move(lent));
+    } else {
+      staging_.TakeBack(std::move(lent));
+    }
+    return true;
+  });
 }
 
 void Stream::CloseIfNoneIsOpenLocked(Freed* freed) {
@@ -237,20 +313,34 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     base::MutexLock lock(&mutex_);
     --starting_;
   };
-  FOREBAY_RETURN_IF_ERROR(slot_maker_.AddFirstSlots(terms.slots));
-  if (terms.device != nullptr)
-    FOREBAY_RETURN_IF_ERROR(slot_maker_.PrepareDevice(terms.device));
+  FOREBAY_RETURN_IF_ERROR(produced_ == nullptr
+                              ? slot_maker_.AddFirstSlots(terms.slots)
+                              : produced_->producers()->CheckHost());
   absl::StatusOr<std::vector<base::Fd>> fds;
   Freed freed;
-  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  Plan plan;
+  for (bool prepared = false; !prepared;) {
+    if (terms.device != nullptr) {
+      FOREBAY_RETURN_IF_ERROR(slot_maker_.PrepareDevice(
+          terms.device,
+          [self = shared_from_this()](const absl::Status& status) {
+            self->EndAllEpochs(status);
+          }));
+    }
+    base::MutexLock lock(&mutex_);
+    // Another member's first slots may have been begun meanwhile.
+    prepared = terms.device == nullptr ||
+               batch_cache_.memory().IsPrepared(terms.device.get());
+    if (!prepared) continue;
     // Slots that no member pays for can go while no client maps them.
     if (members_.Running() == 0) TrimLocked(&freed);
     fds = batch_cache_.memory().DescriptorsFor(terms.device.get(), 0);
-    if (!fds.ok()) return false;
+    if (!fds.ok()) return fds;
     // From here on, nothing fails.
-    if (seen.has_value())
-      spec_.order_member->Start(start.first_sample, *std::move(seen));
+    if (auto given = std::exchange(seen, std::nullopt))
+      spec_.order_member->Start(start.first_sample, *std::move(given));
     if (members_.Running() == 0) prefetcher_.StartEpoch();
+    staging_.TryAgain();
     const BatchKey first =
         scheduler_.StartFor({start.epoch, start.first_sample});
     if (epochs_.vary()) batch_cache_.Forget(first.epoch);
@@ -258,8 +348,12 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
                    epochs_.Of(first.epoch, start.samples), first.first_sample,
                    Now());
     flows_ = members_.Flows();
-    return true;
-  });
+    plan = PlanLocked();
+  }
+  // No worker is to clear so much memory.
+  const std::uint32_t slots = std::exchange(plan.first_slots, 0);
+  Execute(std::move(plan));
+  if (slots > 0) MakeFirstSlots(slots);
   return fds;
 }
 
@@ -295,11 +389,13 @@ void Stream::RetireLocked(const Member& member) {
 }
 
 void Stream::Rest() {
+  LookAfterProducers();
   Freed freed;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     prefetcher_.Rest();
     batch_cache_.TryAgain();
     staging_.TryAgain();
+    members_.TakeReleases(batch_cache_.pool());
     CloseIfNoneIsOpenLocked(&freed);
     return true;
   });
@@ -411,11 +507,77 @@ void Stream::Update(absl::FunctionRef<bool()> change) {
 void Stream::AdvanceLocked(Plan* plan) {
   heard_ = members_.Heard();
   DeliverLocked();
+  if (produced_ != nullptr) WantFirstSlotsLocked(plan);
   plan->grows |= scheduler_.Begin(Now());
-  plan->stages |= members_.Running() > 0 && staging_.Grow();
+  if (members_.Running() > 0) plan->staging += staging_.Grow();
   ChargeLocked(plan);
   ReadLocked(plan);
   if (alive_ == nullptr && !plan->requests.empty()) alive_ = shared_from_this();
+}
+
+void Stream::WantFirstSlotsLocked(Plan* plan) {
+  const auto runs = [](const auto& member) {
+    return member->cursor().running();
+  };
+  const auto member = std::find_if(members_.begin(), members_.end(), runs);
+  if (member == members_.end()) return;
+  const std::uint32_t slots = (*member)->terms().slots;
+  std::vector<const device::Device*> devices;
+  for (const auto& one : members_)
+    if (runs(one)) devices.push_back(one->device());
+  if (batch_cache_.GrowFirst(slots, devices)) plan->first_slots = slots;
+}
+
+void Stream::EndEpochLocked(Member& member, const absl::Status& status) {
+  member.Close(status);
+  RetireLocked(member);
+  used_at_nanos_ = Now();
+}
+
+void Stream::EndAllEpochs(const absl::Status& status) {
+  // As of samples that producers do not make.
+  const absl::Status ended = absl::IsUnavailable(status)
+                                 ? absl::AbortedError(status.message())
+                                 : status;
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (const auto& member : members_) {
+      if (!ended.ok() && member->cursor().running())
+        EndEpochLocked(*member, ended);
+    }
+    return true;
+  });
+}
+
+void Stream::LookAfterProducers() {
+  if (produced_ == nullptr) return;
+  // Their tasks are one producer's alone.
+  const bool is_bound = spec_.dataset->lanes() > 0;
+  producer::ProducerSet::Need need{.may_retry = !is_bound};
+  {
+    base::MutexLock lock(&mutex_);
+    const std::int64_t now = Now();
+    if (now - looked_at_nanos_ < kLookNanos) return;
+    looked_at_nanos_ = now;
+    need.is_awaited = members_.LookAtWaits() > kAwaitedNanos;
+    need.task_nanos = tasks_.cost().task_nanos();
+  }
+  produced_->producers()->Look(need);
+  const std::int64_t silent = produced_->producers()->SilentNanos();
+  Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    host_stands_still_ = silent > kOthersHostNanos;
+    bool ended = false;
+    for (const auto& member : members_) {
+      if (!host_stands_still_) member->SawHostWork();
+      const bool is_own = member->id() == host_owner_;
+      const std::int64_t limit = is_own ? kOwnHostNanos : kOthersHostNanos;
+      if (!member->cursor().running() || silent <= limit ||
+          member->WaitedForHost() <= limit || spec_.dataset->is_live())
+        continue;
+      EndEpochLocked(*member, HostStandsStill(is_own));
+      ended = true;
+    }
+    return ended;
+  });
 }
 
 void Stream::TellLookingLocked(Plan* plan) {
@@ -445,22 +607,34 @@ void Stream::Execute(Plan plan) {
   // Charged to no job, so that no cap, present or later, holds up a slot.
   constexpr schedule::Flow kNobody = 0;
   constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000, .urgency = 0};
+  if (plan.first_slots > 0) {
+    deps_.executor->Submit(
+        kNobody, kMaking,
+        [self = shared_from_this(), slots = plan.first_slots](int) {
+          self->MakeFirstSlots(slots);
+        });
+  }
   if (plan.grows) {
     deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
       self->MakeSlot();
     });
   }
-  if (plan.stages) {
-    deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
-      self->MakeStaging();
-    });
+  if (plan.staging > 0) {
+    deps_.executor->Submit(kNobody, kMaking,
+                           [self = shared_from_this(), batches = plan.staging](
+                               int) { self->MakeStaging(batches); });
   }
   if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
   for (SampleTask& task : plan.tasks) Submit(std::move(task));
 }
 
 void Stream::MakeSlot() {
-  auto made = slot_maker_.MakeSlot();
+  slot_maker_.MakeSlots(1, [self = shared_from_this()](auto made) {
+    self->OnSlot(std::move(made));
+  });
+}
+
+void Stream::OnSlot(absl::StatusOr<std::vector<SlotParts>> made) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (made.ok()) {
       batch_cache_.Grown(&*made);
@@ -469,14 +643,46 @@ void Stream::MakeSlot() {
     }
     return true;
   });
+  aside_.End(std::move(made));
 }
 
-void Stream::MakeStaging() {
-  std::vector<StagingPool::Memory> made = slot_maker_.MakeStaging();
+void Stream::MakeFirstSlots(std::uint32_t slots) {
+  slot_maker_.MakeSlots(slots, [self = shared_from_this(), slots](auto made) {
+    self->OnFirstSlots(slots, std::move(made));
+  });
+}
+
+void Stream::OnFirstSlots(std::uint32_t slots,
+                          absl::StatusOr<std::vector<SlotParts>> made) {
+  if (made.ok()) {
+    OnSlot(std::move(made));
+    return;
+  }
+  {
+    base::MutexLock lock(&mutex_);
+    batch_cache_.NotGrown(slots);
+  }
+  EndAllEpochs(made.status());
+}
+
+void Stream::MakeStaging(std::uint32_t batches) {
+  slot_maker_.MakeStaging(batches,
+                          [self = shared_from_this(), batches](auto made) {
+                            self->OnStaging(batches, std::move(made));
+                          });
+}
+
+void Stream::OnStaging(std::uint32_t batches,
+                       absl::StatusOr<std::vector<StagingPool::Memory>> made) {
+  const absl::Status status = made.status();
+  if (!made.ok()) made.emplace();
+  bool can_go_on = true;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    staging_.Grown(&made);
+    staging_.Grown(batches, &*made);
+    can_go_on = status.ok() || !staging_.IsEmpty();
     return true;
   });
+  if (!can_go_on) EndAllEpochs(status);
 }
 
 // --- From completed batches to members.
@@ -606,23 +812,41 @@ void Stream::Submit(std::optional<SampleTask> task) {
 
 void Stream::Produce(int worker, const SampleTask& task) {
   std::vector<ReadSample> samples;
+  std::vector<SampleTask> more;
   {
     base::MutexLock lock(&mutex_);
     samples = tasks_.Take(task);
+    // It may have left some for another producer.
+    while (auto next = tasks_.NextProduced()) more.push_back(*std::move(next));
   }
+  for (SampleTask& next : more) Submit(std::move(next));
   const std::int64_t own_nanos =
       spec_.user_code() == nullptr ? 0 : LayOnDesks(worker, &samples);
   // The thread polls for no releases meanwhile: that may take long.
-  produced_->Make(
-      worker, std::move(samples),
-      [self = shared_from_this(), lane = task.lane, own_nanos, began = Now()](
-          std::vector<ReadSample> made, std::int64_t cpu_nanos,
-          std::optional<int> kept_worker) {
-        const auto count = static_cast<std::int64_t>(made.size());
-        if (count > 0) self->NoteTime((self->Now() - began) / count);
-        self->OnProduced(std::move(made), lane, own_nanos + cpu_nanos,
-                         kept_worker);
-      });
+  produced_->Make(worker, std::move(samples),
+                  [self = shared_from_this(), lane = task.lane,
+                   own_nanos](ProducedSamples::Outcome outcome) {
+                    const auto count =
+                        static_cast<std::int64_t>(outcome.samples.size());
+                    if (outcome.took_nanos.has_value())
+                      self->NoteTime(*outcome.took_nanos / count);
+                    outcome.cpu_nanos += own_nanos;
+                    self->OnProduced(std::move(outcome), lane);
+                  });
+}
+
+void Stream::SubmitFor(const PendingSample& pending, bool asks_producer,
+                       executor::Executor::Task task) {
+  Flows flows;
+  executor::Demand demand;
+  {
+    base::MutexLock lock(&mutex_);
+    flows = pending.batch->charged;
+    demand = tasks_.DemandOf(pending, /*samples=*/1);
+  }
+  demand.may_be_long = asks_producer;
+  const absl::Span<const schedule::Flow> payers = flows;
+  deps_.executor->SubmitFor(payers, demand, std::move(task));
 }
 
 void Stream::NoteTime(std::int64_t nanos) {
@@ -647,11 +871,12 @@ std::int64_t Stream::TakeFromDesks(int worker,
   return base::Clock::ThreadCpu()->NowNanos() - started;
 }
 
-void Stream::OnProduced(std::vector<ReadSample> samples,
-                        std::optional<std::uint32_t> lane,
-                        std::int64_t cpu_nanos, std::optional<int> worker) {
-  if (spec_.user_code() != nullptr && !worker.has_value() && !samples.empty()) {
-    TakeLater(std::move(samples), cpu_nanos);
+void Stream::OnProduced(ProducedSamples::Outcome outcome,
+                        std::optional<std::uint32_t> lane) {
+  std::vector<ReadSample>& samples = outcome.samples;
+  if (spec_.user_code() != nullptr && !outcome.worker.has_value() &&
+      !samples.empty()) {
+    TakeLater(std::move(outcome), lane);
     return;
   }
   const auto lost =
@@ -665,9 +890,9 @@ void Stream::OnProduced(std::vector<ReadSample> samples,
       MakeAgainLocked(std::move(*sample));
   }
   samples.erase(lost, samples.end());
-  if (spec_.user_code() != nullptr && worker.has_value())
-    cpu_nanos += TakeFromDesks(*worker, &samples);
-  Finish(samples, cpu_nanos);
+  if (spec_.user_code() != nullptr && outcome.worker.has_value())
+    outcome.cpu_nanos += TakeFromDesks(*outcome.worker, &samples);
+  Finish(samples, outcome.cpu_nanos);
 }
 
 void Stream::MakeAgainLocked(ReadSample sample) {
@@ -682,26 +907,16 @@ void Stream::MakeAgainLocked(ReadSample sample) {
   tasks_.AddAgain(std::move(sample));
 }
 
-void Stream::TakeLater(std::vector<ReadSample> samples,
-                       std::int64_t cpu_nanos) {
-  Flows flows;
-  executor::Demand demand;
-  {
-    base::MutexLock lock(&mutex_);
-    const PendingSample& first = *samples.front().pending;
-    flows = first.batch->charged;
-    demand = tasks_.DemandOf(first, /*samples=*/1);
-  }
-  demand.may_be_long = false;  // it asks no producer
+void Stream::TakeLater(ProducedSamples::Outcome outcome,
+                       std::optional<std::uint32_t> lane) {
   // A function must be copyable.
   const auto shared =
-      std::make_shared<std::vector<ReadSample>>(std::move(samples));
-  const absl::Span<const schedule::Flow> payers = flows;
-  deps_.executor->SubmitFor(
-      payers, demand,
-      [self = shared_from_this(), shared, cpu_nanos](int worker) {
-        self->OnProduced(std::move(*shared), std::nullopt, cpu_nanos, worker);
-      });
+      std::make_shared<ProducedSamples::Outcome>(std::move(outcome));
+  SubmitFor(*shared->samples.front().pending, /*asks_producer=*/false,
+            [self = shared_from_this(), shared, lane](int worker) {
+              shared->worker = worker;
+              self->OnProduced(std::move(*shared), lane);
+            });
 }
 
 void Stream::RunTask(int worker, const SampleTask& task) {

@@ -14,7 +14,10 @@
 #include "server/arena/slot_pool.h"
 #include "server/base/index_list.h"
 #include "server/base/mutex.h"
+#include "server/executor/executor.h"
+#include "server/producer/producer_set.h"
 #include "server/sample/large_samples.h"
+#include "server/stream/aside.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_cache.h"
 #include "server/stream/batch_completion.h"
@@ -67,9 +70,14 @@ struct EpochStart {
 // Thread-safe, but Start and Stop of one member come from one thread at a time.
 // Made by Create; its own work under way keeps it alive. Owns its slots; the
 // members own their channels. Start blocks while the kernel clears memory, Peek
-// while it copies a batch; nothing else blocks. Errors: those of Create, Join,
+// while it copies a batch; nothing else blocks, and nothing at all for a
+// process of the user's, which may be stopped. Errors: those of Create, Join,
 // Start and Peek. The error of a sample ends the epoch of each member that
 // comes to that sample.
+//
+// Where producers make the samples, their host may stand still: its trainer is
+// paused, say. Other members that wait for batches are told so within a second
+// or two, by the error ABORTED, and go on in another stream.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // RESOURCE_EXHAUSTED: there is no memory for reads, or batches are too large
@@ -104,25 +112,26 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // releases that the member pushed without waking anybody.
   bool Holds(arena::MemberId member);
 
-  // Returns the socket for a host that forks at most `most` producers, which
-  // the first Start needs, if the dataset's samples are produced.
-  // INVALID_ARGUMENT: they are not; FAILED_PRECONDITION: there is a host.
-  absl::StatusOr<base::Fd> StartProducers(std::uint32_t most);
+  // Returns the socket for a host of the member's that forks at most `most`
+  // producers, which the first Start needs, if the dataset's samples are
+  // produced. INVALID_ARGUMENT: they are not; FAILED_PRECONDITION: there is a
+  // host.
+  absl::StatusOr<base::Fd> StartProducers(arena::MemberId member,
+                                          std::uint32_t most);
 
   // Whether producers have a part in its samples.
   bool needs_producers() const { return produced_ != nullptr; }
-  // Whether its producers are gone for good: it makes no more batches, and new
-  // members need another stream.
-  bool HasEnded() const {
-    return produced_ != nullptr && produced_->producers()->ended();
-  }
+  // Whether new members need another stream: its producers are gone for good,
+  // or stand still.
+  bool HasEnded() const;
 
   // Starts an epoch for the member. Returns descriptors of the slots, as
-  // SlotsFrom(0). FAILED_PRECONDITION: the member has an epoch under way, or
-  // takes no published batches. INVALID_ARGUMENT: no epoch has that number, or
-  // a list does not fit the order. OUT_OF_RANGE: the epoch has fewer samples.
+  // SlotsFrom(0); slots that producers write may come later.
+  // FAILED_PRECONDITION: the member has an epoch under way, or takes no
+  // published batches. INVALID_ARGUMENT: no epoch has that number, or a list
+  // does not fit the order. OUT_OF_RANGE: the epoch has fewer samples.
   // RESOURCE_EXHAUSTED: the host has no memory or descriptors left. Those of
-  // device::Device and producer::ProducerSet. An error starts nothing.
+  // device::Device and ProducerSet::CheckHost. An error starts nothing.
   absl::StatusOr<std::vector<base::Fd>> Start(arena::MemberId member,
                                               const EpochStart& start);
   // Returns descriptors of the slots from number `first` on, in order, as many
@@ -133,7 +142,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Ends the member's epoch, if one is under way: publishes no more of it.
   void Stop(arena::MemberId member);
   // Gives back memory that the stream does not need just now, and polls for
-  // releases and memory that no event tells of. Call it now and then.
+  // releases, memory and stopped processes that no event tells of. Call it
+  // every second or so.
   void Rest();
   // Gives the slots back if no epoch has run for so long and no member holds
   // one. Returns true if none are left.
@@ -156,8 +166,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Plan {
     std::vector<storage::ReadRequest> requests;
     std::vector<SampleTask> tasks;
-    bool grows = false;   // one more slot is to be made
-    bool stages = false;  // one more piece of staging memory is
+    std::uint32_t first_slots = 0;  // that are to be made, if there are none
+    bool grows = false;             // one more slot is to be made
+    std::uint32_t staging = 0;  // staging memory that is to be made, batches
   };
 
   Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
@@ -166,8 +177,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::int64_t Now() const { return deps_.clock->NowNanos(); }
 
   // Null if the daemon makes the samples.
-  std::shared_ptr<producer::ProducerSet> Producers() const {
-    return produced_ == nullptr ? nullptr : produced_->producers();
+  SlotMaker::Producers Producers() {
+    return {.set = produced_ == nullptr ? nullptr : produced_->producers(),
+            .stage = spec_.producers_stage(),
+            .keep = [this](base::MemoryReservation lent, bool is_slot) {
+              return KeepLent(std::move(lent), is_slot);
+            }};
   }
   // Ends the member's part in the batches in flight: they go on for others that
   // want them, or are abandoned.
@@ -181,6 +196,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // follows.
   void Update(absl::FunctionRef<bool()> change) ABSL_LOCKS_EXCLUDED(mutex_);
   void AdvanceLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has the first slots made, if producers write them, whose host answers when
+  // it can.
+  void WantFirstSlotsLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the epoch of a member that runs with an error.
+  void EndEpochLocked(Member& member, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends all epochs with an error of the producers', if it is one.
+  void EndAllEpochs(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Looks after the producers, and sends members away that wait for a host that
+  // stands still.
+  void LookAfterProducers() ABSL_LOCKS_EXCLUDED(mutex_);
   // Enters a thread that polls for releases before it leaves. While one is
   // there, members need not wake the stream. While the stream only waits for
   // bytes, none is there.
@@ -205,6 +231,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<DevicePart> device_parts;
     std::vector<StagingPool::Memory> staging;
   };
+  // Keeps the reservation of memory that producers write, until the result is
+  // released; then the stream takes it back.
+  std::shared_ptr<const void> KeepLent(base::MemoryReservation lent,
+                                       bool is_slot);
+  void TakeBack(base::MemoryReservation lent, bool is_slot)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void LeaveDeviceLocked(const device::Device& device, Freed* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A closed member pays for the slots that it holds: others have theirs all
@@ -215,11 +247,20 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Execute(Plan plan);
   void MakeSlot();
-  void MakeStaging();
+  void OnSlot(absl::StatusOr<std::vector<SlotParts>> made);
+  void MakeFirstSlots(std::uint32_t slots);
+  void OnFirstSlots(std::uint32_t slots,
+                    absl::StatusOr<std::vector<SlotParts>> made);
+  void MakeStaging(std::uint32_t batches);
+  void OnStaging(std::uint32_t batches,
+                 absl::StatusOr<std::vector<StagingPool::Memory>> made);
 
   void OnRead(PendingSample* pending,
               absl::StatusOr<storage::ReadResult> result);
   void Submit(std::optional<SampleTask> task);
+  // Submits a further task for a sample that is under way.
+  void SubmitFor(const PendingSample& pending, bool asks_producer,
+                 executor::Executor::Task task);
   void RunTask(int worker, const SampleTask& task);
   // Makes samples until all are made, or it has taken as long as a short task
   // may; returns the rest.
@@ -231,14 +272,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Has the samples made by a producer, or the user's code run; OnProduced goes
   // on. If that has no worker, it is called again when it has one.
   void Produce(int worker, const SampleTask& task);
-  void OnProduced(std::vector<ReadSample> samples,
-                  std::optional<std::uint32_t> lane, std::int64_t cpu_nanos,
-                  std::optional<int> worker);
+  void OnProduced(ProducedSamples::Outcome outcome,
+                  std::optional<std::uint32_t> lane);
   // Notes how long a producer took for each of some samples.
   void NoteTime(std::int64_t nanos);
   // Queues a sample that was lost with its producer.
   void MakeAgainLocked(ReadSample sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TakeLater(std::vector<ReadSample> samples, std::int64_t cpu_nanos);
+  void TakeLater(ProducedSamples::Outcome outcome,
+                 std::optional<std::uint32_t> lane);
   // Puts the samples on the desks of the user's code, but for large ones, which
   // come again; makes them of its results. Both return the CPU time.
   std::int64_t LayOnDesks(int worker, std::vector<ReadSample>* samples);
@@ -259,6 +300,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   const StreamSpec spec_;
   const StreamDeps deps_;
+  const Aside aside_;
   const BatchLayout layout_;
   CachedDecoder variants_;
   const SampleMaker maker_;
@@ -286,6 +328,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;
   std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint32_t starting_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of Start
+  // The member whose host makes the samples; 0: none.
+  arena::MemberId host_owner_ ABSL_GUARDED_BY(mutex_) = 0;
+  // When the host was looked at last, and whether it stood still then.
+  std::int64_t looked_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN / 2;
+  bool host_stands_still_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace forebay::stream

@@ -25,6 +25,7 @@
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
+#include "server/stream/aside.h"
 #include "server/stream/batch.h"
 #include "server/stream/batch_room.h"
 #include "server/stream/coordinator.h"
@@ -108,12 +109,14 @@ struct StreamDeps {
   const base::Clock* clock = nullptr;
   // Takes the variants that streams offer for others. Null if none does.
   cache::VariantStore* variant_store = nullptr;
-  // Waits for producers that sleep. Null if the dataset needs none.
+  // Waits for producers and their hosts. Null if the dataset needs none.
   producer::AnswerWaiter* answer_waiter = nullptr;
   // Limits the memory of producers, unless null.
   producer::MemoryWatch* memory_watch = nullptr;
   // Streams register their members' next uses here, unless null.
   cache::NextUseRegistry* next_use_registry = nullptr;
+  // Ends memory on threads that may hang. Null: at once.
+  Aside::Run aside;
   // Called when a file was not as the dataset's index says. Does not block.
   std::function<void(const dataset::Dataset&)> on_changed;
 };

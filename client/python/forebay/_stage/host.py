@@ -207,7 +207,9 @@ class _Host:
         return True
 
     def _do(self, task: wire.Task, fds: List[int]) -> List[int]:
-        """Does a task. Returns the descriptors that go with the answer."""
+        """Does a task; nothing if the command is another, as one that only asks
+        whether this process answers. Returns the descriptors that go with the
+        answer."""
         if task.command == wire.MAP_SLOT:
             self._slots[task.slot] = Slot.map(fds[0], task.bytes, task.offsets)
         elif task.command == wire.UNMAP_SLOT:

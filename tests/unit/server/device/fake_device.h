@@ -8,14 +8,17 @@
 #include <random>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/fake_gpu.h"
+#include "server/base/mutex.h"
 #include "server/device/copier.h"
 #include "server/device/device.h"
 
 namespace forebay::device {
 
-// Copies that complete when the test says so. Not thread-safe.
+// Copies that complete when the test says so, on its thread. Any thread may
+// start some.
 class FakeCopier final : public Copier {
  public:
   explicit FakeCopier(std::shared_ptr<cuda::Gpu> gpu) : gpu_(std::move(gpu)) {}
@@ -26,53 +29,65 @@ class FakeCopier final : public Copier {
   // Why none can start.
   absl::Status refusal;
 
-  std::size_t waiting() const { return copies_.size(); }
-  std::uint64_t started() const { return started_; }
+  std::size_t waiting() const {
+    base::MutexLock lock(&mutex_);
+    return copies_.size();
+  }
+  std::uint64_t started() const {
+    base::MutexLock lock(&mutex_);
+    return started_;
+  }
 
   // Completes the copy of that number among those that wait.
   void Step(std::size_t number = 0) {
+    Copy copy = Take(number);
     absl::Status status = failure;
     if (status.ok()) {
-      const Copy& copy = copies_[number];
       const auto queued =
           gpu_->StartCopy(*copy.to, 0, copy.from->data(), copy.bytes);
       status = queued.ok() ? gpu_->Wait(*queued) : queued.status();
     }
-    End(number, status);
+    copy.done(status);
   }
   void RunAll() {
-    while (!copies_.empty()) Step();
+    while (waiting() > 0) Step();
   }
 
   absl::Status Start(Copy copy) override {
     if (!refusal.ok()) return refusal;
+    base::MutexLock lock(&mutex_);
     ++started_;
     counters_.waiting_bytes += copy.bytes;
     copies_.push_back(std::move(copy));
     return absl::OkStatus();
   }
   void Stop() override {
-    while (!copies_.empty()) End(0, absl::CancelledError("stopped"));
+    while (waiting() > 0) Take(0).done(absl::CancelledError("stopped"));
   }
   void Expire(std::int64_t) override {}
   void Lose(const absl::Status& why) override { refusal = why; }
   absl::Status health() const override { return refusal; }
-  CopyCounters counters() const override { return counters_; }
+  CopyCounters counters() const override {
+    base::MutexLock lock(&mutex_);
+    return counters_;
+  }
 
  private:
-  void End(std::size_t number, const absl::Status& status) {
+  Copy Take(std::size_t number) {
+    base::MutexLock lock(&mutex_);
     Copy copy = std::move(copies_[number]);
     copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(number));
     counters_.waiting_bytes -= copy.bytes;
     ++counters_.copies;
     counters_.bytes += copy.bytes;
-    copy.done(status);
+    return copy;
   }
 
   const std::shared_ptr<cuda::Gpu> gpu_;
-  std::deque<Copy> copies_;
-  std::uint64_t started_ = 0;
-  CopyCounters counters_;
+  mutable base::Mutex mutex_;
+  std::deque<Copy> copies_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t started_ ABSL_GUARDED_BY(mutex_) = 0;
+  CopyCounters counters_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A GPU whose memory is the host's, and its copier.

@@ -25,17 +25,12 @@ class Other {
     if (data_ != nullptr) munmap(data_, kBytes);
   }
 
-  StagingMemory::Share share() {
-    return [this](int fd, const std::uint8_t*, std::uint64_t bytes)
-               -> absl::StatusOr<std::shared_ptr<const void>> {
-      EXPECT_EQ(bytes, kBytes);
-      fd_ = base::Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-      data_ = static_cast<std::uint8_t*>(Map());
-      EXPECT_NE(data_, MAP_FAILED);
-      ++sharing_;
-      return std::shared_ptr<const void>(&sharing_,
-                                         [this](const void*) { --sharing_; });
-    };
+  std::shared_ptr<const void> Share(const StagingMemory& memory) {
+    fd_ = base::Fd(fcntl(memory.fd(), F_DUPFD_CLOEXEC, 0));
+    data_ = static_cast<std::uint8_t*>(Map());
+    EXPECT_NE(data_, MAP_FAILED);
+    ++sharing_;
+    return {&sharing_, [this](const void*) { --sharing_; }};
   }
   void* Map() const {
     return mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(),
@@ -55,8 +50,10 @@ TEST(StagingMemoryTest, OthersWriteWhatTheyMappedInTime) {
   FakeDevice device{0};
   Other other;
   auto memory = *StagingMemory::Create(device.gpu, /*numa_node=*/-1, kBytes - 1,
-                                       other.share());
+                                       /*has_writers=*/true);
   EXPECT_EQ(memory->bytes(), kBytes);
+  ASSERT_TRUE(memory->Seal(other.Share(*memory)).ok());
+  EXPECT_EQ(memory->fd(), -1);
   other.data()[kBytes - 1] = 7;
   EXPECT_EQ(memory->data()[kBytes - 1], 7);
   EXPECT_EQ(other.Map(), MAP_FAILED);
@@ -72,19 +69,8 @@ TEST(StagingMemoryTest, IsItsProcesssAloneIfNobodySharesIt) {
   const auto memory =
       *StagingMemory::Create(device.gpu, /*numa_node=*/-1, kBytes);
   memory->data()[kBytes - 1] = 7;
+  EXPECT_EQ(memory->fd(), -1);
   EXPECT_EQ(memory->gpu(), device.gpu.get());
-}
-
-TEST(StagingMemoryTest, WhatCannotBeSharedIsNotMade) {
-  FakeDevice device{0};
-  const auto refuse =
-      [](int, const std::uint8_t*,
-         std::uint64_t) -> absl::StatusOr<std::shared_ptr<const void>> {
-    return absl::UnavailableError("the process is gone");
-  };
-  EXPECT_EQ(StagingMemory::Create(device.gpu, /*numa_node=*/-1, kBytes, refuse)
-                .status(),
-            absl::UnavailableError("the process is gone"));
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/base/clock.h"
 #include "server/base/fd.h"
 #include "tests/unit/server/producer/fake_host.h"
 
@@ -26,12 +28,10 @@ struct Waited {
 Waited WaitFor(AnswerWaiter& waiter) {
   TaskSocket::Pair pair = *TaskSocket::Create();
   const auto promise = std::make_shared<std::promise<absl::StatusOr<Answer>>>();
-  waiter.Wait(
-      std::make_shared<Producer>(Producer{.socket = std::move(pair.ours)}),
-      [promise](const std::shared_ptr<Producer>&,
-                absl::StatusOr<Answer> answer) {
-        promise->set_value(std::move(answer));
-      });
+  waiter.Wait(std::make_shared<TaskSocket>(std::move(pair.ours)),
+              [promise](absl::StatusOr<Answer> answer) {
+                promise->set_value(std::move(answer));
+              });
   return {std::move(pair.theirs), promise->get_future()};
 }
 
@@ -54,14 +54,19 @@ TEST(AnswerWaiterTest, CallsWhenTheProcessIsGone) {
   EXPECT_TRUE(absl::IsUnavailable(waited.answer.get().status()));
 }
 
+TEST(AnswerWaiterTest, KeepsNothingOfWhatItHasCalled) {
+  AnswerWaiter waiter;
+  auto kept = std::make_shared<int>(1);
+  const std::weak_ptr<int> counted = kept;
+  waiter.Post([kept = std::exchange(kept, nullptr)] {});
+  while (!counted.expired()) std::this_thread::yield();
+}
+
 // Waits for the end of a producer, whose sockets `pair` are.
 void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
   std::promise<void> done;
-  waiter.Wait(
-      std::make_shared<Producer>(Producer{.socket = std::move(pair.ours)}),
-      [&done](const std::shared_ptr<Producer>&, const absl::StatusOr<Answer>&) {
-        done.set_value();
-      });
+  waiter.Wait(std::make_shared<TaskSocket>(std::move(pair.ours)),
+              [&done](const absl::StatusOr<Answer>&) { done.set_value(); });
   shutdown(pair.theirs.get(), SHUT_RDWR);
   done.get_future().wait();
 }
@@ -84,6 +89,58 @@ void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
 
 TEST(AnswerWaiterDeathTest, NeedsNoDescriptorsToWait) {
   EXPECT_EXIT(WaitWithoutDescriptors(), testing::ExitedWithCode(0), "");
+}
+
+TEST(AnswerWaiterTest, WatchesUntilItIsTold) {
+  AnswerWaiter waiter;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto from = std::make_shared<base::Fd>(ends[0]);
+  base::Fd to(ends[1]);
+  std::promise<int> seen;
+  waiter.Watch(from->get(), [from, &seen, count = 0]() mutable {
+    char byte;
+    if (read(from->get(), &byte, 1) == 1) {
+      ++count;
+      return false;
+    }
+    seen.set_value(count);
+    return true;
+  });
+  ASSERT_EQ(write(to.get(), "ab", 2), 2);
+  to.Close();
+  EXPECT_EQ(seen.get_future().get(), 2);
+}
+
+TEST(AnswerWaiterTest, DoesWorkInOrderWhileOthersWait) {
+  AnswerWaiter waiter;
+  const Waited waited = WaitFor(waiter);
+  std::vector<int> done;
+  std::promise<void> last;
+  for (int i = 0; i < 10; ++i) waiter.Post([&done, i] { done.push_back(i); });
+  waiter.Post([&] { last.set_value(); });
+  last.get_future().wait();
+  EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(AnswerWaiterTest, DoesWorkLater) {
+  base::FakeClock clock;
+  AnswerWaiter waiter(&clock);
+  std::vector<int> order;
+  std::promise<void> last;
+  waiter.PostAfter(2000, [&] {
+    order.push_back(2);
+    last.set_value();
+  });
+  waiter.PostAfter(1000, [&] { order.push_back(1); });
+  waiter.PostAfter(3000, [&] { order.push_back(3); });
+  std::promise<void> looked;
+  waiter.Post([&] { looked.set_value(); });
+  looked.get_future().wait();
+  EXPECT_TRUE(order.empty());
+  clock.Advance(2000);
+  last.get_future().wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
 TEST(AnswerWaiterTest, DropsTheRestAtItsEnd) {

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_PRODUCER_FAKE_HOST_H_
 #define FOREBAY_TESTS_UNIT_SERVER_PRODUCER_FAKE_HOST_H_
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -35,8 +36,21 @@ class FakeHost {
     thread_ = std::thread([this] { Run(); });
   }
   ~FakeHost() {
+    Continue();
     shutdown(socket_.get(), SHUT_RDWR);
     thread_.join();
+  }
+
+  // From now on, takes no task: as one that is stopped, or paused with its
+  // trainer. Until Continue.
+  void Stop() {
+    base::MutexLock lock(&mutex_);
+    stopped_ = true;
+  }
+  void Continue() {
+    base::MutexLock lock(&mutex_);
+    stopped_ = false;
+    continued_.NotifyAll();
   }
 
   // Answers the next tasks with this failure.
@@ -53,6 +67,14 @@ class FakeHost {
     base::MutexLock lock(&mutex_);
     return std::move(fds_.back());
   }
+  // Ends the producers that the daemon has hung up on.
+  void EndDismissed() {
+    base::MutexLock lock(&mutex_);
+    std::erase_if(fds_, [](const base::Fd& fd) {
+      char byte;
+      return recv(fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    });
+  }
   // Whether the daemon has hung up.
   bool ended() const {
     base::MutexLock lock(&mutex_);
@@ -68,6 +90,12 @@ class FakeHost {
   }
 
   bool Serve() {
+    struct pollfd ready = {.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    poll(&ready, 1, -1);
+    {
+      base::MutexLock lock(&mutex_);
+      while (stopped_) continued_.Wait(&mutex_);
+    }
     char bytes[4096];
     alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     struct iovec data = {.iov_base = bytes, .iov_len = sizeof(bytes)};
@@ -96,6 +124,8 @@ class FakeHost {
   const base::Fd socket_;
   std::thread thread_;
   mutable base::Mutex mutex_;
+  base::CondVar continued_;
+  bool stopped_ = false;
   std::string refusal_;
   std::vector<proto::ProducerTask> tasks_;
   std::vector<base::Fd> fds_;

@@ -59,6 +59,8 @@ class FakeProcess final : public Process {
         measuring_nanos_(measuring_nanos) {}
 
   pid_t pid() const override { return 17; }
+  int fd() const override { return -1; }
+  bool IsStopped() const override { return false; }
   std::optional<std::uint64_t> AnonymousBytes() override {
     base::MutexLock lock(&state_->mutex);
     if (state_->gone) return std::nullopt;
@@ -70,10 +72,11 @@ class FakeProcess final : public Process {
     if (clock_ != nullptr) clock_->Advance(measuring_nanos_);
     return state_->own;
   }
-  void Kill() override {
+  bool Kill() override {
     base::MutexLock lock(&state_->mutex);
     state_->killed = true;
     state_->killed_changed.NotifyAll();
+    return true;
   }
 
  private:

@@ -90,6 +90,25 @@ TEST_F(TaskSocketTest, SaysThatTheProcessIsGone) {
   EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
 }
 
+TEST_F(TaskSocketTest, KnowsWhetherItsTaskMayHaveBegun) {
+  ASSERT_TRUE(pair_.ours.Ask({}, {}, -1).ok());
+  EXPECT_FALSE(pair_.ours.IsReadable());
+  proto::ProducerTask task;
+  ASSERT_GT(recv(pair_.theirs.get(), &task, sizeof(task), 0), 0);
+  pair_.theirs.Close();
+  EXPECT_TRUE(pair_.ours.IsReadable());
+  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Await(1000).status()));
+  EXPECT_TRUE(pair_.ours.may_have_begun()) << "the process took it";
+  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
+  EXPECT_FALSE(pair_.ours.may_have_begun()) << "it could not be sent";
+
+  TaskSocket::Pair other = *TaskSocket::Create();
+  ASSERT_TRUE(other.ours.Ask({}, {}, -1).ok());
+  other.theirs.Close();
+  EXPECT_TRUE(absl::IsUnavailable(other.ours.Await(1000).status()));
+  EXPECT_FALSE(other.ours.may_have_begun()) << "the process did not take it";
+}
+
 TEST_F(TaskSocketTest, EndsAProcessThatCannotBeAsked) {
   while (pair_.ours.Ask({}, {}, -1).ok()) {
   }

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/job.pb.h"
+#include "server/base/mutex.h"
 #include "server/stream/field_type.h"
 #include "server/stream/stream_spec.h"
 #include "tests/unit/server/dataset/fake_dataset.h"
@@ -89,7 +90,8 @@ class FakePipeline : public pipeline::Pipeline {
       .dtype = proto::DType::kInt64, .shape = {2}, .bytes = 16};
 };
 
-// Reads and tasks that complete when the test says so, in any order.
+// Reads and tasks that complete when the test says so, in any order, on its
+// thread. Any thread may ask for more.
 class FakeProduction final : public storage::ByteSource,
                              public executor::Executor {
  public:
@@ -119,6 +121,7 @@ class FakeProduction final : public storage::ByteSource,
   void CapTasks(schedule::Flow flow) { capped_tasks_.insert(flow); }
   void CapReads(schedule::Flow flow) { capped_reads_.insert(flow); }
   void LiftCaps() {
+    base::MutexLock lock(&mutex_);
     capped_tasks_.clear();
     capped_reads_.clear();
     for (auto& request : std::exchange(hanging_, {})) Ask(std::move(request));
@@ -133,6 +136,7 @@ class FakeProduction final : public storage::ByteSource,
             .budget = &budget_,
             .clock = &clock_,
             .next_use_registry = &next_use_registry_,
+            .aside = nullptr,
             .on_changed = [this](const dataset::Dataset&) { ++changes_; }};
   }
   base::MemoryBudget& budget() { return budget_; }
@@ -141,9 +145,15 @@ class FakeProduction final : public storage::ByteSource,
     return next_use_registry_;
   }
   int changes() const { return changes_; }
-  std::size_t reads() const { return reads_.size(); }
+  std::size_t reads() const {
+    base::MutexLock lock(&mutex_);
+    return reads_.size();
+  }
   const storage::ReadRequest& first_read() const { return reads_.front(); }
-  std::size_t tasks() const { return tasks_.size(); }
+  std::size_t tasks() const {
+    base::MutexLock lock(&mutex_);
+    return tasks_.size();
+  }
   // The flows that the last submitted task is charged to.
   const std::vector<schedule::Flow>& flows() const { return flows_; }
 
@@ -151,6 +161,7 @@ class FakeProduction final : public storage::ByteSource,
   const std::map<std::string, int>& asked() const { return asked_; }
 
   void Read(absl::Span<storage::ReadRequest> requests) override {
+    base::MutexLock lock(&mutex_);
     for (storage::ReadRequest& request : requests) {
       ++asked_[request.object];
       // Reads of one object become one: if one of them may go on, all may.
@@ -180,6 +191,7 @@ class FakeProduction final : public storage::ByteSource,
   void AddCpu(int, std::int64_t) override {}
   void SubmitFor(absl::Span<const schedule::Flow> flows,
                  const executor::Demand&, Task task) override {
+    base::MutexLock lock(&mutex_);
     flows_.assign(flows.begin(), flows.end());
     (AreAmong(flows, capped_tasks_) ? held_tasks_ : tasks_)
         .push_back(std::move(task));
@@ -188,13 +200,14 @@ class FakeProduction final : public storage::ByteSource,
   // Completes one read or one task, drawn at random. False if there is none.
   bool Step() {
     clock_.Advance(1000);
-    const std::size_t all = reads_.size() + tasks_.size();
+    const std::size_t reads = this->reads();
+    const std::size_t all = reads + tasks();
     if (all == 0) return false;
     const std::size_t drawn = random_() % all;
-    if (drawn < reads_.size()) {
+    if (drawn < reads) {
       CompleteRead(drawn);
     } else {
-      RunTask(drawn - reads_.size());
+      RunTask(drawn - reads);
     }
     return true;
   }
@@ -203,7 +216,7 @@ class FakeProduction final : public storage::ByteSource,
   bool StepInOrder() {
     clock_.Advance(1000);
     CompleteReads();
-    if (tasks_.empty()) return false;
+    if (tasks() == 0) return false;
     RunTask(0);
     return true;
   }
@@ -212,18 +225,21 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
   void CompleteReads() {
-    while (!reads_.empty()) CompleteRead(0);
+    while (reads() > 0) CompleteRead(0);
   }
   // Completes the oldest read, if it was asked for at least `nanos` ago.
   // Returns whether it did.
   bool CompleteReadAfter(std::int64_t nanos) {
-    if (reads_.empty() || clock_.NowNanos() - asked_at_nanos_[0] < nanos)
-      return false;
+    {
+      base::MutexLock lock(&mutex_);
+      if (reads_.empty() || clock_.NowNanos() - asked_at_nanos_[0] < nanos)
+        return false;
+    }
     CompleteRead(0);
     return true;
   }
   void RunTasks() {
-    while (!tasks_.empty()) RunTask(0);
+    while (tasks() > 0) RunTask(0);
   }
 
  private:
@@ -242,10 +258,14 @@ class FakeProduction final : public storage::ByteSource,
     asked_at_nanos_.push_back(clock_.NowNanos());
   }
   void CompleteRead(std::size_t index) {
-    storage::ReadRequest request = std::move(reads_[index]);
-    reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(index));
-    asked_at_nanos_.erase(asked_at_nanos_.begin() +
-                          static_cast<std::ptrdiff_t>(index));
+    storage::ReadRequest request;
+    {
+      base::MutexLock lock(&mutex_);
+      request = std::move(reads_[index]);
+      reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(index));
+      asked_at_nanos_.erase(asked_at_nanos_.begin() +
+                            static_cast<std::ptrdiff_t>(index));
+    }
     const auto answer = answers.find(request.object);
     if (answer != answers.end()) {
       request.done(answer->second);
@@ -254,8 +274,12 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
   void RunTask(std::size_t index) {
-    Task task = std::move(tasks_[index]);
-    tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(index));
+    Task task;
+    {
+      base::MutexLock lock(&mutex_);
+      task = std::move(tasks_[index]);
+      tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(index));
+    }
     task(0);
   }
   static storage::ReadResult Plain() {
@@ -269,6 +293,7 @@ class FakeProduction final : public storage::ByteSource,
   cache::NextUseRegistry next_use_registry_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
+  mutable base::Mutex mutex_;  // guards what follows, but for changes_
   std::deque<storage::ReadRequest> reads_;
   std::deque<storage::ReadRequest> hanging_;
   std::deque<Task> held_tasks_;

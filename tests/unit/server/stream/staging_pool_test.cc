@@ -67,20 +67,44 @@ TEST_F(StagingPoolTest, TrimLeavesAsMuchFreeAsIsPaidFor) {
 }
 
 TEST_F(StagingPoolTest, GrowsByWhatIsMissing) {
-  EXPECT_FALSE(pool_.Grow()) << "nobody pays";
-  ASSERT_TRUE(pool_.Pay(1).ok());
-  EXPECT_TRUE(pool_.Grow());
-  EXPECT_FALSE(pool_.Grow()) << "it is being made";
+  EXPECT_EQ(pool_.Grow(), 0) << "nobody pays";
+  ASSERT_TRUE(pool_.Pay(2).ok());
+  EXPECT_EQ(pool_.Grow(), 2);
+  EXPECT_EQ(pool_.Grow(), 0) << "it is being made";
+  EXPECT_EQ(pool_.missing(), 0) << "nobody else is to make it";
   std::vector<StagingPool::Memory> none;
-  pool_.Grown(&none);
-  EXPECT_FALSE(pool_.Grow()) << "it could not be made";
+  pool_.Grown(2, &none);
+  EXPECT_EQ(pool_.missing(), 2);
+  EXPECT_EQ(pool_.Grow(), 0) << "it could not be made";
   pool_.TryAgain();
-  ASSERT_TRUE(pool_.Grow());
+  ASSERT_EQ(pool_.Grow(), 2);
   std::vector<StagingPool::Memory> made = {
       *device::StagingMemory::Create(device_.gpu, -1, kBytes)};
-  pool_.Grown(&made);
+  pool_.Grown(2, &made);
   EXPECT_TRUE(pool_.HasFree());
-  EXPECT_FALSE(pool_.Grow());
+  EXPECT_EQ(pool_.Grow(), 1) << "one is missing still";
+}
+
+TEST_F(StagingPoolTest, LentMemoryCountsUntilItComesBack) {
+  StagingPool pool(&budget_, kBytes, /*lingers=*/true);
+  ASSERT_TRUE(pool.Pay(3).ok());
+  ASSERT_EQ(pool.BeginMaking(), 3);
+  auto lent = pool.TakeLent(3);
+  ASSERT_EQ(lent.size(), 3);
+  std::vector<StagingPool::Memory> made;
+  for (int i = 0; i < 2; ++i)
+    made.push_back(*device::StagingMemory::Create(device_.gpu, -1, kBytes));
+  pool.EndMaking(3, &made);
+  EXPECT_TRUE(made.empty()) << "all are taken";
+  EXPECT_EQ(pool.missing(), 0) << "the third may be mapped still";
+  pool.TakeBack(std::move(lent.back()));
+  lent.pop_back();
+  EXPECT_EQ(pool.missing(), 1);
+  pool.EndPay(3);
+  EXPECT_EQ(pool.Trim(/*all=*/true).size(), 2);
+  EXPECT_EQ(budget_.used(), 2 * kBytes);
+  pool.TakeBack(std::move(lent.back()));
+  EXPECT_EQ(budget_.used(), kBytes);
 }
 
 TEST_F(StagingPoolTest, WhatAGpuPinnedGoesWithIt) {

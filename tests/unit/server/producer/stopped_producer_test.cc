@@ -1,0 +1,264 @@
+// Producers that are processes, which signals stop.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "proto/producer_socket.h"
+#include "server/arena/shared_memory.h"
+#include "server/base/clock.h"
+#include "server/base/fd.h"
+#include "server/base/process.h"
+#include "server/producer/answer_waiter.h"
+#include "server/producer/memory_watch.h"
+#include "server/producer/producer_set.h"
+#include "tests/unit/server/producer/fake_host.h"
+
+namespace forebay::producer {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Sends an answer, and a descriptor unless that is -1.
+bool SendAnswer(int socket, int fd) {
+  std::string said = AnswerOf();
+  struct iovec data = {.iov_base = said.data(), .iov_len = said.size()};
+  struct msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  if (fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    struct cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL) > 0;
+}
+
+// Receives a task, and the descriptor that comes with it.
+std::optional<std::pair<proto::ProducerTask, base::Fd>> Receive(int socket) {
+  proto::ProducerTask task;
+  alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  struct iovec data = {.iov_base = &task, .iov_len = sizeof(task)};
+  struct msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  if (recvmsg(socket, &message, 0) <= 0) return std::nullopt;
+  base::Fd fd;
+  if (const struct cmsghdr* const header = CMSG_FIRSTHDR(&message)) {
+    int received;
+    std::memcpy(&received, CMSG_DATA(header), sizeof(received));
+    fd = base::Fd(received);
+  }
+  return std::pair(task, std::move(fd));
+}
+
+// A host in a process of its own, whose producers answer nothing. With
+// SIGUSR1, it wakes now and then, and answers nothing either.
+class ForkingHost {
+ public:
+  explicit ForkingHost(base::Fd socket) {
+    pid_ = fork();
+    if (pid_ == 0) Serve(socket.get());
+  }
+  ~ForkingHost() {
+    kill(pid_, SIGCONT);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  [[noreturn]] static void Serve(int socket) {
+    signal(SIGUSR1, [](int) {
+      while (kill(getppid(), 0) == 0) usleep(1000);
+    });
+    while (auto task = Receive(socket)) {
+      base::Fd pidfd;
+      if (task->first.command == proto::ProducerCommand::kFork) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+          close(socket);
+          while (Receive(task->second.get())) {
+          }
+          _exit(0);
+        }
+        pidfd = base::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+      }
+      SendAnswer(socket, pidfd.get());
+    }
+    _exit(0);
+  }
+
+  pid_t pid_;
+};
+
+class StoppedProducerTest : public testing::Test {
+ protected:
+  StoppedProducerTest() : host_(*set_->Start(2)) {}
+  ~StoppedProducerTest() override { set_->End(); }
+
+  ProducerPtr Take() { return TakeLater().get(); }
+  // Null: the host was gone before.
+  std::future<ProducerPtr> TakeLater() {
+    const auto promise = std::make_shared<std::promise<ProducerPtr>>();
+    auto idle = set_->Take(std::nullopt, [promise](auto taken) {
+      promise->set_value(taken.ok() ? *std::move(taken) : nullptr);
+    });
+    if (*idle != nullptr) promise->set_value(*idle);
+    return promise->get_future();
+  }
+  void StopHost() {
+    kill(host_.pid(), SIGSTOP);
+    ASSERT_EQ(waitpid(host_.pid(), nullptr, WUNTRACED), host_.pid());
+  }
+  // Gives it a task.
+  void Begin(Producer& producer) {
+    producer.Begin(clock_.NowNanos(), false);
+    EXPECT_TRUE(
+        producer.socket.Ask({.command = proto::ProducerCommand::kMake}, {}, -1)
+            .ok());
+  }
+  // Looks for some seconds, as long as the host answers what it is asked.
+  void LookFor(int seconds) {
+    for (int i = 0; i < seconds; ++i) {
+      clock_.Advance(kSecond);
+      set_->Look({.is_awaited = true});
+      clock_.Advance(1);
+      while (set_->SilentNanos() > 0) std::this_thread::yield();
+    }
+  }
+  static void Stop(const Producer& producer) {
+    kill(producer.process()->pid(), SIGSTOP);
+    while (!producer.process()->IsStopped()) std::this_thread::yield();
+  }
+
+  base::FakeClock clock_;
+  AnswerWaiter waiter_{&clock_};
+  MemoryWatch memory_{std::uint64_t{1} << 40};
+  const std::shared_ptr<ProducerSet> set_ = ProducerSet::Create(
+      {64}, "data", {.waiter = &waiter_, .clock = &clock_, .memory = &memory_});
+  ForkingHost host_;
+};
+
+TEST_F(StoppedProducerTest, IsKilledSoThatAnotherMayDoItsTask) {
+  const ProducerPtr producer = Take();
+  ASSERT_NE(producer->process(), nullptr);
+  Begin(*producer);
+  Stop(*producer);
+  LookFor(4);
+  EXPECT_EQ(producer->stall(), Stall::kStopped);
+  EXPECT_TRUE(absl::IsUnavailable(producer->socket.Await(-1).status()));
+  std::promise<void> gone;
+  waiter_.Watch(producer->process()->fd(), [&] {
+    gone.set_value();
+    return true;
+  });
+  gone.get_future().wait();
+  set_->GiveBack(producer, false);
+  EXPECT_EQ(Take()->number(), 0);
+}
+
+TEST_F(StoppedProducerTest, IsLeftAloneWhereItsHostIsStoppedToo) {
+  const ProducerPtr producer = Take();
+  Begin(*producer);
+  Stop(*producer);
+  StopHost();
+  for (int i = 0; i < 100; ++i) {
+    clock_.Advance(kSecond);
+    set_->Look({.is_awaited = true});
+  }
+  EXPECT_EQ(producer->stall(), std::nullopt);
+  EXPECT_GT(set_->SilentNanos(), 90 * kSecond);
+  EXPECT_FALSE(set_->ended());
+  kill(producer->process()->pid(), SIGCONT);
+  kill(host_.pid(), SIGCONT);
+  while (set_->SilentNanos() > 0) std::this_thread::yield();
+}
+
+TEST_F(StoppedProducerTest, IdleOnesGoToWhoWaitsForAHostThatIsStopped) {
+  ProducerPtr first = Take();
+  StopHost();
+  std::future<ProducerPtr> second = TakeLater();
+  set_->GiveBack(std::exchange(first, nullptr), true);
+  EXPECT_EQ(second.wait_for(std::chrono::seconds(0)),
+            std::future_status::timeout);
+  clock_.Advance(kSecond);
+  set_->Look({});
+  EXPECT_EQ(second.get()->number(), 0);
+}
+
+TEST_F(StoppedProducerTest, AHostThatOnlyWakesNowAndThenIsSilent) {
+  const ProducerPtr first = Take();
+  kill(host_.pid(), SIGUSR1);
+  const std::future<ProducerPtr> second = TakeLater();
+  for (int i = 0; i < 5; ++i) {
+    const std::int64_t before = base::ProcessCpuNanos(host_.pid());
+    clock_.Advance(kSecond);
+    set_->Look({});
+    while (base::ProcessCpuNanos(host_.pid()) == before)
+      std::this_thread::yield();
+  }
+  EXPECT_GE(set_->SilentNanos(), 3 * kSecond);
+  kill(host_.pid(), SIGKILL);
+  first->socket.End();
+}
+
+TEST_F(StoppedProducerTest, ASleeperIsKilledOnceOthersWork) {
+  const ProducerPtr sleeper = Take();
+  const ProducerPtr other = Take();
+  Begin(*sleeper);
+  LookFor(70);
+  EXPECT_EQ(sleeper->stall(), std::nullopt);
+  set_->GiveBack(other, true);
+  // It may take its task late.
+  while (!sleeper->stall().has_value()) LookFor(1);
+  EXPECT_EQ(sleeper->stall(), Stall::kAsleep);
+}
+
+TEST_F(StoppedProducerTest, AnIdleOneThatDoesNotEndIsKilled) {
+  ProducerPtr producer = Take();
+  Stop(*producer);
+  // With it, memory goes that it may have mapped.
+  const std::weak_ptr<Producer> counted = producer;
+  arena::SharedMemory memory =
+      *arena::SharedMemory::CreateUnsealed("forebay-test", 4096);
+  std::promise<void> mapped;
+  SharedSlot shared;
+  set_->Share(
+      {.fd = memory.fd(), .data = memory.data(), .bytes = memory.bytes()},
+      [&](auto slot) {
+        shared = *std::move(slot);
+        mapped.set_value();
+      });
+  mapped.get_future().wait();
+  set_->GiveBack(std::exchange(producer, nullptr), true);
+  EXPECT_FALSE(counted.expired());
+  // Nobody needs to look: the stream may have left.
+  set_->End();
+  clock_.Advance(11 * kSecond);
+  while (!counted.expired()) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace forebay::producer
