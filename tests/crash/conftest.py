@@ -12,5 +12,6 @@ _fixtures = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_fixtures)
 
 daemon = _fixtures.daemon
+hung_disk = _fixtures.hung_disk
 hung_mount = _fixtures.hung_mount
 photos = _fixtures.photos

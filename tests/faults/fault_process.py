@@ -13,13 +13,14 @@ PATIENCE = 150.0  # seconds until a wait counts as a hang
 PR_SET_PDEATHSIG = 1
 
 
-def end_with(parent):
-    """Lets this process get a SIGTERM when its parent dies.
+def end_with(parent, how=signal.SIGTERM):
+    """Lets this process get a signal when its parent dies.
 
     Args:
       parent: the parent's process id, as the parent knows it.
+      how: the signal.
     """
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, how)
     if os.getppid() != parent:
         sys.exit("the parent is dead")
 

@@ -6,10 +6,13 @@ HungMount starts it, with its process id as PARENT. It speaks the protocol of
 /dev/fuse itself (linux/fuse.h), so that it decides about each request. Commands
 come as lines on its standard input; each is answered by a line:
 
-    stop [OPERATION...]  Requests of these kinds (default: of all) are held from
-                         the answer on: their callers wait.
+    stop CALLER [OPERATION...]
+                         Requests of these kinds (default: of all) are held from
+                         the answer on: their callers wait. CALLER is the process
+                         whose requests are held; 0: those of all.
     go                   No request is held any longer, and held ones are answered.
     await COUNT SECONDS  Waits until so many are held. The answer is their number.
+    unmount PATH         Another mount ends with this one.
 
 The end of its input, its parent or itself ends the mount: the kernel fails all
 waiting calls when the last descriptor of the connection is closed.
@@ -69,8 +72,19 @@ class Request:
     """One request of the kernel's."""
 
     def __init__(self, message):
-        (_, self.opcode, self.unique, self.node, *_) = IN_HEADER.unpack_from(message)
+        (_, self.opcode, self.unique, self.node, _, _, self.thread, _,
+         _) = IN_HEADER.unpack_from(message)
         self.body = message[IN_HEADER.size:]
+
+
+def _process_of(thread):
+    """Returns the process of a thread; 0 if it is gone, or the kernel's."""
+    try:
+        with open(f"/proc/{thread}/status") as status:
+            return next(int(line.split()[1]) for line in status
+                        if line.startswith("Tgid:"))
+    except OSError:
+        return 0
 
 
 def _nanos(seconds):
@@ -177,11 +191,14 @@ class Connection:
         self._device, self._tree, self._probed = device, tree, probed
         self._probe = None
         self._stopped = frozenset()
+        self._caller = 0
         self.held = []
 
-    def stop(self, operations):
-        """Holds requests of these opcodes from now on."""
+    def stop(self, operations, caller):
+        """Holds requests of these opcodes from now on: those of all processes, or of
+        one."""
         self._stopped = frozenset(operations)
+        self._caller = caller
 
     def go(self):
         """Holds nothing any longer."""
@@ -205,11 +222,15 @@ class Connection:
                 request.body.startswith(PROBE.encode() + b"\0"):
             self._probe = request
             self._probed()
-        elif request.opcode in self._stopped:
+        elif self._holds(request):
             self.held.append(request)
         elif request.opcode not in UNANSWERED:
             self._answer(request)
         return request.opcode != DESTROY
+
+    def _holds(self, request):
+        return request.opcode in self._stopped and (
+            self._caller in (0, _process_of(request.thread)))
 
     @staticmethod
     def _init(request):
@@ -245,8 +266,8 @@ class Connection:
 class Commands:
     """The commands from standard input, and their answers."""
 
-    def __init__(self, connection):
-        self._connection = connection
+    def __init__(self, connection, mount):
+        self._connection, self._mount = connection, mount
         self._rest = b""
         self._awaited = self._deadline = None
 
@@ -260,13 +281,17 @@ class Commands:
 
     def _obey(self, command, *words):
         if command == "stop":
+            caller, *operations = words
             self._connection.stop(
-                {OPERATIONS[word] for word in words} or
-                set(range(256)) - set(NEVER_HELD))
+                {OPERATIONS[word] for word in operations} or
+                set(range(256)) - set(NEVER_HELD), int(caller))
             print("stopped", flush=True)
         elif command == "go":
             self._connection.go()
             print("going", flush=True)
+        elif command == "unmount":
+            self._mount.end_with(*words)
+            print("noted", flush=True)
         elif command == "await":
             self._awaited = int(words[0])
             self._deadline = time.monotonic() + float(words[1])
@@ -296,6 +321,7 @@ class Mount:
     def __init__(self, mountpoint):
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._mountpoint = os.fsencode(mountpoint)
+        self._above = []
         self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         options = (f"fd={self.device},rootmode=40000,user_id=0,group_id=0,"
                    "allow_other,default_permissions")
@@ -303,13 +329,18 @@ class Mount:
             b"hung_mount", self._mountpoint, b"fuse",
             ctypes.c_ulong(MS_RDONLY | MS_NOSUID | MS_NODEV), options.encode()))
 
+    def end_with(self, path):
+        """Lets another mount, which lies above this one, end with it."""
+        self._above.append(os.fsencode(path))
+
     def end(self):
-        """Takes the mount away, whoever uses it."""
-        self._libc.umount2(self._mountpoint, MNT_DETACH)
+        """Takes the mounts away, whoever uses them."""
+        for path in (*self._above, self._mountpoint):
+            self._libc.umount2(path, MNT_DETACH)
 
 
 def _serve(mount, connection):
-    commands = Commands(connection)
+    commands = Commands(connection, mount)
     going = True
     while going:
         seconds = commands.look()

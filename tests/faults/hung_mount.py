@@ -48,15 +48,18 @@ class HungMount:
         self._server = FaultProcess("fuse_server.py", source, mountpoint,
                                     valid_seconds)
         self.server_pid = self._server.pid
+        self._above = []
 
-    def stop(self, *operations):
+    def stop(self, *operations, caller=0):
         """From now on, requests are held, and their callers wait.
 
         Args:
           *operations: of which kinds, such as "read": the keys of
             fuse_server.OPERATIONS. By default of all kinds.
+          caller: the id of the process whose requests are held. By default those
+            of all are.
         """
-        self._server.command("stop", *operations)
+        self._server.command("stop", caller, *operations)
 
     def go(self):
         """Nothing is held any longer; held requests are answered."""
@@ -74,11 +77,17 @@ class HungMount:
         """
         self._server.await_held(count)
 
+    def unmount_at_end(self, path):
+        """Lets another mount, which lies above this one, end with it."""
+        self._server.command("unmount", path)
+        self._above.append(path)
+
     def close(self):
         """Ends the mount. Whoever waits for it gets an error."""
         self._server.close()
         # In case that the server was killed: the mount is dead, but still there.
-        ctypes.CDLL(None).umount2(os.fsencode(self.path), MNT_DETACH)
+        for path in (*self._above, self.path):
+            ctypes.CDLL(None).umount2(os.fsencode(path), MNT_DETACH)
 
     def __enter__(self):
         return self

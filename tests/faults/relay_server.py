@@ -53,6 +53,8 @@ class Connection:
             chunk = await reader.read(CHUNK)
             if not chunk:
                 return
+            if not is_answer:
+                chunk = self._relay.addressed(chunk)
             if is_answer and self._relay.mode == "stall" and self.part > 0:
                 begin, chunk = chunk[:self.part], chunk[self.part:]
                 self.part -= len(begin)
@@ -88,6 +90,13 @@ class Relay:
         self._listener = self._port = None
         self.mode = "go"
         self.changed = asyncio.Condition()
+
+    def addressed(self, request):
+        """Returns a request as the server expects it: some look at the header
+        `Host`."""
+        ours, theirs = (f"Host: {host}:{port}".encode() for host, port in (
+            (self._address, self._port), self._upstream))
+        return request.replace(ours, theirs)
 
     def passes(self, is_answer):
         """Returns whether bytes are passed on now."""

@@ -78,6 +78,18 @@ def hung_mount(daemon, tmp_path):
         yield mount
 
 
+@pytest.fixture
+def hung_disk(daemon, tmp_path):
+    """Makes disks that hang on demand, which end before the daemon:
+    `hung_disk(source)` is a HungDisk."""
+    from hung_disk import HungDisk, missing
+    if missing():
+        pytest.skip(missing())
+    with contextlib.ExitStack() as disks:
+        yield lambda source: disks.enter_context(
+            HungDisk(source, tmp_path / "hung-disk"))
+
+
 @pytest.fixture(params=["C++", "ctypes"])
 def batch_reader(request, monkeypatch):
     """Both implementations of BatchReader."""

@@ -11,6 +11,7 @@ import threading
 
 import pytest
 
+import hung_disk
 from hung_mount import HungMount, missing
 from trouble import until
 
@@ -118,6 +119,21 @@ def test_one_kind_of_call_waits(source, operation):
         assert reading.communicate(timeout=60)[0] == b"content"
 
 
+def test_one_process_waits(source):
+    with mounted(source) as mount:
+        reading = subprocess.Popen(
+            ["sh", "-c", f"read go; exec cat {mount.path / 'short'}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        mount.stop(caller=reading.pid)
+        reading.stdin.write(b"\n")
+        reading.stdin.flush()
+        mount.await_held()
+        assert (mount.path / "short").read_text() == "content"
+        assert state_of(reading) in "DR"
+        mount.go()
+        assert reading.communicate(timeout=60)[0] == b"content"
+
+
 def test_known_names_and_attributes_need_not_be_asked_for(source):
     with mounted(source, valid_seconds=3600) as mount:
         (mount.path / "short").stat()
@@ -175,3 +191,22 @@ def test_the_death_of_its_server_frees_callers(source):
         os.kill(mount.server_pid, signal.SIGKILL)
         assert reading.wait(timeout=60) != 0
     assert not is_mounted(mount.path)
+
+
+def test_a_disk_hangs(source):
+    if hung_disk.missing():
+        pytest.skip(hung_disk.missing())
+    with hung_disk.HungDisk(source, source.parent / "disk") as disk:
+        file = disk.path / "inner" / "long"
+        assert file.read_bytes() == (source / "inner" / "long").read_bytes()
+        disk.stop()
+        reading = [reader(file), reader(disk.path / "short")]
+        disk.await_held()
+        disk.go()
+        assert reading[0].communicate(timeout=60)[0] == file.read_bytes()
+        assert reading[1].communicate(timeout=60)[0] == b"content"
+        disk.stop()
+        waiting = reader(file)
+        disk.await_held()
+    assert waiting.wait(timeout=60) != 0
+    assert not is_mounted(disk.path.parent)

@@ -82,20 +82,42 @@ def test_jobs_on_healthy_disks_go_on(daemon, hung_mount, many, photos, tmp_path,
             job.await_epochs(1)
 
 
+@contextlib.contextmanager
+def uncached(tmp_path, io_uring):
+    """A daemon that caches nothing."""
+    config = tmp_path / "forebayd.toml"
+    config.write_text(f'storage.io_uring = "{io_uring}"\ncache.memory = "0"\n')
+    folder = tmp_path / "uncached"
+    folder.mkdir()
+    with serving(folder, "--config", str(config)) as started:
+        yield started
+
+
+@pytest.mark.parametrize("io_uring", ["auto", "off"])
+@pytest.mark.parametrize("load", LOADS)
+def test_jobs_on_healthy_disks_go_on_beside_a_disk(hung_disk, many, photos, tmp_path,
+                                                   load, io_uring):
+    count, batch_size = LOADS[load]
+    with uncached(tmp_path, io_uring), contextlib.ExitStack() as stack:
+        disk = hung_disk(many)
+        stack.callback(disk.close)  # before the daemon ends
+        victims = Victims(stack, photos, tmp_path)
+        with jobs(count, batch_size, disk.path) as suffering:
+            with hanging(disk):
+                victims.check()
+            for job in suffering:
+                job.await_batches(3)
+
+
 @pytest.mark.parametrize("operation", ["lookup", "getattr", "open", "read",
                                        "flush"])
 @pytest.mark.parametrize("io_uring", ["auto", "off"])
-def test_whichever_call_hangs(hung_mount, many, photos, tmp_path, stack, operation,
+def test_whichever_call_hangs(hung_mount, many, photos, tmp_path, operation,
                               io_uring):
-    # The mount of this test ends before the daemon, too.
-    config = tmp_path / "forebayd.toml"
-    config.write_text(f'storage.io_uring = "{io_uring}"\ncache.memory = "0"\n')
-    folder = tmp_path / "second"
-    folder.mkdir()
-    with serving(folder, "--config", str(config)), contextlib.ExitStack() as inner:
+    with uncached(tmp_path, io_uring), contextlib.ExitStack() as stack:
         mount = hung_mount(many)
-        inner.callback(mount.close)
-        victims = Victims(inner, photos, tmp_path)
+        stack.callback(mount.close)  # before the daemon ends
+        victims = Victims(stack, photos, tmp_path)
         with jobs(1, 64, mount.path), hanging(mount, operation):
             victims.check()
 

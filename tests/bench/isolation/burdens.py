@@ -6,6 +6,7 @@ import time
 from figures import CORES
 
 from . import cpu_groups
+from .data import SMALL_CACHE
 from .faults import PATIENCE, SPREAD_SECONDS, Fault
 from .process import family
 from .victims import KINDS
@@ -46,10 +47,16 @@ class Paused(Fault):
 
 
 class PausedResting(Paused):
-    """The same, of jobs between two epochs: their slots are about to be unmapped."""
+    """The same, of jobs with code of their own, between two epochs: the hosts of
+    their workers are about to be told to unmap slots."""
 
     COUNT = 9
-    config = f"[session]\nidle_seconds = {IDLE_SECONDS}\n"
+    config = SMALL_CACHE + f"[session]\nidle_seconds = {IDLE_SECONDS}\n"
+
+    def start(self, server):
+        for number in range(self.COUNT):
+            self.add_job(server, "python", uri=str(self.data.few), batch_size=32,
+                         seed=100 + number)
 
     def begin(self):
         self.run_jobs()
@@ -78,7 +85,7 @@ class PausedBeforeForking(Paused):
         self._flag.touch()
         self.run_jobs(is_awaited=False)
         end = time.monotonic() + PATIENCE
-        while not all("T" in family(job.pid).values() for job in self.jobs):
+        while not any("T" in family(job.pid).values() for job in self.jobs):
             if time.monotonic() > end:
                 raise TimeoutError("no host was told to fork")
             time.sleep(0.01)
@@ -93,7 +100,7 @@ class PausedBeforeForking(Paused):
 class PausedOwner(Paused):
     """A job whose workers make the samples of an equal job, the victim."""
 
-    victims = ("python",)
+    victims = ("equal",)
 
     def start(self, server):
         self.add_job(server, "python", **KINDS["python"].options(self.data))
@@ -119,9 +126,11 @@ class HangingCode(Fault):
 
 class Burden(Fault):
     """Jobs that want as much CPU as they get. Each, and the victim, is due an equal
-    part of what the daemon has."""
+    part of what the daemon has. There is room for all images, decoded, so that the
+    victim needs little."""
 
     victims = ("light", "open")
+    config = ""
     contends = True
     JOBS = 1
     PART = 1.0  # of the CPUs that the daemon has
@@ -140,7 +149,7 @@ class Heavy(Burden):
 
     def start(self, server):
         for _ in range(self.JOBS):
-            self.add_job(server, "heavy", uri=str(self.data.photos), batch_size=8)
+            self.add_job(server, "heavy", uri=str(self.data.some), batch_size=8)
 
 
 class EightHeavy(Heavy):
@@ -153,6 +162,7 @@ class HeavyAndHogs(Heavy):
     """The first, where other processes leave the daemon a quarter of the CPU."""
 
     PART = 0.25
+    missing = staticmethod(cpu_groups.missing)
 
     def start(self, server):
         self._hogs = cpu_groups.Hogs(server.pid, self.PART)

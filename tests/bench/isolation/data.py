@@ -20,8 +20,9 @@ sys.path[:0] = [str(TESTS / "faults"), str(TESTS / "cloud")]
 
 FEW = 500  # photographs that the daemon's cache has room for
 SOME = 1000  # that jobs read which suffer a fault
-# Less than the others have, so that they are read again and again.
-CACHE = "32MiB"
+# The configuration of a daemon that caches FEW, encoded. The others are more, and are
+# read again and again.
+SMALL_CACHE = '[cache]\ndecoded = "off"\nmemory = "32MiB"\n'
 SMALL, SMALL_COUNT = (96, 72), 32  # pixels; images of a dataset that is opened
 OPENED = 200  # datasets, more than are opened in a turn
 SHARDS, SHARD_PHOTOS = 4, 400

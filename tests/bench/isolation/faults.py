@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from .data import HUNG
+from .data import HUNG, SMALL_CACHE
 from .process import Process
 
 PATIENCE = 60.0  # seconds until a job that should do something counts as hanging
@@ -23,8 +23,13 @@ class Fault:
     """
 
     victims = ("open", "hit", "miss", "python")
-    config = ""
+    config = SMALL_CACHE
     contends = False
+
+    @staticmethod
+    def missing():
+        """Returns why this machine cannot make it; "" if it can."""
+        return ""
 
     def __init__(self, data):
         """Called before there is a daemon."""
@@ -85,6 +90,18 @@ class Fault:
                     raise TimeoutError(f"a job is not {word} after {PATIENCE} s")
 
 
+def hung_mount_missing():
+    """Returns why no mount can be made; "" if one can."""
+    import hung_mount
+    return hung_mount.missing()
+
+
+def store_missing():
+    """Returns why no store of objects can be had; "" if one can."""
+    import fake_gcs
+    return fake_gcs.missing()
+
+
 class NoFault(Fault):
     """None: alone beside alone."""
 
@@ -93,6 +110,8 @@ class NoFault(Fault):
 
 class Mounted(Fault):
     """Jobs that read a mount, which hangs."""
+
+    missing = staticmethod(hung_mount_missing)
 
     def __init__(self, data, jobs, batch):
         super().__init__(data)
@@ -168,6 +187,7 @@ class Hosted(Fault):
     """A job that reads shards of a host, which hangs, stalls or dies."""
 
     victims = ("open", "hit", "miss", "python", "web")
+    missing = staticmethod(store_missing)
 
     def __init__(self, data, how, scheme="http"):
         super().__init__(data)
@@ -235,6 +255,8 @@ class Openers(Fault):
 class HostOpeners(Openers):
     """They open what is on a host that hangs."""
 
+    missing = staticmethod(store_missing)
+
     def __init__(self, data):
         super().__init__(data)
         from hung_host import HungHost
@@ -259,8 +281,10 @@ class HostOpeners(Openers):
 
 
 class MountOpeners(Openers):
-    """They open what is on a mount that hangs: the trainers can open the root, and
-    the daemon can do nothing."""
+    """They open what is on a mount that hangs: the trainers get answers to what they
+    ask first, and the daemon gets none."""
+
+    missing = staticmethod(hung_mount_missing)
 
     def start(self, server):
         super().start(server)
@@ -280,7 +304,7 @@ class MountOpeners(Openers):
         return folders, [f"{folder}/class/image.jpg" for folder in folders], None
 
     def begin(self):
-        self._mount.stop("readdir", "open", "read")
+        self._mount.stop(caller=self._server.pid)
         self.open_all()
         self._mount.await_held()
         time.sleep(2 * SPREAD_SECONDS)

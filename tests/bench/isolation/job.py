@@ -46,11 +46,17 @@ OPENERS = {"photographs": victim.photographs, "python": victim.made_by_python,
 
 def stop_before_forking(flag):
     """Lets each host of workers stop itself, as by SIGSTOP, when it is about to
-    fork, while a file exists."""
+    fork the first worker, while a file exists."""
     trainer = os.getpid()
+    forks = 0
 
     def stop():
-        if os.getpid() != trainer and os.path.exists(flag):
+        nonlocal forks
+        if os.getpid() == trainer:
+            return
+        forks += 1
+        # At first it forks a process that looks at a sample.
+        if forks > 1 and os.path.exists(flag):
             os.kill(os.getpid(), signal.SIGSTOP)
 
     os.register_at_fork(before=stop)

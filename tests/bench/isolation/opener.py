@@ -7,6 +7,7 @@ import sys
 
 import forebay
 import victim
+from fault_process import end_with
 
 
 def again_and_again(attempt):
@@ -20,9 +21,11 @@ def again_and_again(attempt):
 
 def main(datasets, files, fields):
     """Forks a process for each dataset and each file; says when it has."""
+    parent = os.getpid()
     for uri in datasets + files:
         if os.fork() != 0:
             continue
+        end_with(parent, signal.SIGKILL)
         if uri in datasets:
             again_and_again(lambda: victim.photographs(
                 uri, 8, **({"fields": fields} if fields else {})).close())

@@ -12,6 +12,7 @@ import time
 # A program that begins so is killed when this process ends, however it does.
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 FOLDER = pathlib.Path(__file__).resolve().parent
+FAULTS = FOLDER.parents[1] / "faults"
 
 
 def _processes():
@@ -58,7 +59,8 @@ class Process:
         self._process = subprocess.Popen(
             [*MORTAL, "/usr/bin/python3", "-B", str(FOLDER / script),
              json.dumps(options)],
-            env=dict(environment, FOREBAY_JOB=job, OMP_NUM_THREADS="1"),
+            env=dict(environment, FOREBAY_JOB=job, OMP_NUM_THREADS="1",
+                     PYTHONPATH=f"{environment['PYTHONPATH']}:{FAULTS}"),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.pid = self._process.pid
         self._text = b""

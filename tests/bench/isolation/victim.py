@@ -42,15 +42,15 @@ def photographs(uri, batch_size, **options):
         **options)
 
 
-def made_by_python(uri, batch_size, **options):
+def made_by_python(uri, batch_size, seed=1, **options):
     """A loader of images that Python code makes in workers of its own."""
     return forebay.DataLoader(
-        Inverted(uri), batch_size=batch_size, shuffle=True, seed=1, num_workers=2,
+        Inverted(uri), batch_size=batch_size, shuffle=True, seed=seed, num_workers=2,
         framework="numpy", autostart=False, **options)
 
 
 class Progress:
-    """The results so far, in a file that others see."""
+    """A count of samples, in a file that others see."""
 
     def __init__(self, path):
         with open(path, "r+b") as file:
@@ -64,31 +64,35 @@ class Progress:
 
 
 class Reading:
-    """Takes batches of a loader that it opens anew each time; counts samples."""
+    """Takes batches, from the beginning of the first epoch on; counts samples. Its
+    loader stays open."""
 
     def __init__(self, progress, opener, options):
         self._progress = progress
-        self._open = lambda: opener(**options)
+        self._loader = opener(**options)
 
     def measure(self, seconds, step=0.0):
         """Reads for so long; `step` are seconds that it computes at each batch."""
-        begin = now = time.monotonic()
+        self._loader.set_epoch(0)
+        return self._read(self._loader, time.monotonic(), seconds, step)
+
+    def _read(self, loader, begin, seconds, step=0.0):
+        now = begin
         found = {"digests": [], "waits": []}
         count = 0
-        with self._open() as loader:
-            while now < begin + seconds:
-                for batch, waited in self._batches(loader):
-                    now = time.monotonic()
-                    count += len(batch[1])
-                    self._progress.add(len(batch[1]))
-                    found["waits"].append(waited)
-                    found["digests"].append(digest(batch))
-                    del batch
-                    if now >= begin + seconds:
-                        break
-                    if step:
-                        # It computes from when it got the batch.
-                        time.sleep(max(0.0, now + step - time.monotonic()))
+        while now < begin + seconds:
+            for batch, waited in self._batches(loader):
+                now = time.monotonic()
+                count += len(batch[1])
+                self._progress.add(len(batch[1]))
+                found["waits"].append(waited)
+                found["digests"].append(digest(batch))
+                del batch
+                if now >= begin + seconds:
+                    break
+                if step:
+                    # It computes from when it got the batch.
+                    time.sleep(max(0.0, now + step - time.monotonic()))
         found["waits"] = found["waits"][1:]  # the first includes the start
         return dict(found, rate=count / (now - begin))
 
@@ -102,6 +106,20 @@ class Reading:
             if batch is None:
                 return
             yield batch, time.monotonic() - wanted
+
+
+class Joining(Reading):
+    """The same, of a loader that is opened anew each time."""
+
+    def __init__(self, progress, opener, options):
+        self._progress = progress
+        self._open = lambda: opener(**options)
+
+    def measure(self, seconds):
+        """Reads for so long, opening included."""
+        begin = time.monotonic()
+        with self._open() as loader:
+            return self._read(loader, begin, seconds)
 
 
 class Opening:
@@ -152,6 +170,7 @@ class Fetching:
 KINDS = {
     "read": lambda progress, **options: Reading(progress, photographs, options),
     "python": lambda progress, **options: Reading(progress, made_by_python, options),
+    "joining": lambda progress, **options: Joining(progress, made_by_python, options),
     "open": Opening,
     "fetch": Fetching,
 }

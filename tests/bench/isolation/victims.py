@@ -15,7 +15,7 @@ GRACE_SECONDS = 1.0
 
 @dataclasses.dataclass
 class Kind:
-    """The work of a victim.
+    """One kind of victim: its work, and how long a turn of it takes.
 
     Attributes:
       script_kind: the kind of victim.py.
@@ -38,6 +38,9 @@ KINDS = {
     "miss": Kind("read", lambda data: {"uri": str(data.photos), "batch_size": 64}),
     "python": Kind("python", lambda data: {"uri": str(data.few), "batch_size": 32},
                    seconds=1.5),
+    # It joins whoever has workers already.
+    "equal": Kind("joining", lambda data: KINDS["python"].options(data),
+                  seconds=1.5),
     "fetch": Kind("fetch", lambda data: {"paths": [
         str(path) for path in sorted(data.few.glob("*/*.jpg"))[:200]]},
         unit="files/s"),
