@@ -7,17 +7,17 @@
 namespace forebay::producer {
 namespace {
 
-absl::Status HostGone() {
-  return absl::UnavailableError(
-      "the process that runs the dataset's code is gone");
-}
-
 void Fail(std::deque<Host::Order>& orders) {
   for (const Host::Order& order : orders)
     if (order.done != nullptr) order.done(HostGone());
 }
 
 }  // namespace
+
+absl::Status HostGone() {
+  return absl::UnavailableError(
+      "the process that runs the dataset's code is gone");
+}
 
 std::shared_ptr<Host> Host::Create(TaskSocket socket, AnswerWaiter* waiter,
                                    const base::Clock* clock,

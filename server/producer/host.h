@@ -114,6 +114,9 @@ class Host : public std::enable_shared_from_this<Host> {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
+// The error of all that needs a host that is gone.
+absl::Status HostGone();
+
 }  // namespace forebay::producer
 
 #endif  // FOREBAY_SERVER_PRODUCER_HOST_H_

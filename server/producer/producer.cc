@@ -13,6 +13,14 @@ bool Producer::HasLeft() const {
   return poll(&ended, 1, 0) > 0;
 }
 
+bool Producer::Kill(Stall stall) {
+  // Noted first: the end of the process may be seen at once.
+  stall_ = static_cast<int>(stall);
+  if (process()->Kill()) return true;
+  stall_ = kNoStall;
+  return false;
+}
+
 std::optional<BusyProducer> Producer::Look(std::int64_t now_nanos) {
   const std::int64_t asked = asked_at_nanos_;
   if (asked == kNoTask || process() == nullptr) return std::nullopt;

@@ -65,6 +65,10 @@ class Producer {
   // task, or cannot be seen.
   std::optional<BusyProducer> Look(std::int64_t now_nanos);
 
+  // Kills the process, so that another producer may do its task. Returns
+  // whether that was allowed.
+  bool Kill(Stall stall);
+
   const std::uint32_t number_;
   const std::uint64_t generation_;
   const Mappings mapped_;

@@ -25,11 +25,6 @@ absl::Status NoHost() {
       "no process was started that runs the dataset's code");
 }
 
-absl::Status HostGone() {
-  return absl::UnavailableError(
-      "the process that runs the dataset's code is gone");
-}
-
 }  // namespace
 
 std::shared_ptr<ProducerSet> ProducerSet::Create(
@@ -148,25 +143,20 @@ absl::StatusOr<ProducerPtr> ProducerSet::Take(
   DismissOutdatedLocked();
   auto idle = TakeIdleLocked(number);
   if (idle != nullptr) return idle;
-  waiting_.push_back({number, std::move(later)});
+  waiting_.Add(number, std::move(later));
   const absl::Status forks = ForkForWaitingLocked();
   if (!forks.ok()) {
-    waiting_.pop_back();
+    waiting_.RemoveLast();
     return forks;
   }
   return nullptr;
 }
 
 absl::Status ProducerSet::ForkForWaitingLocked() {
-  std::size_t unnumbered = 0;
-  for (const Waiting& one : waiting_) {
-    if (!one.number.has_value()) {
-      ++unnumbered;
-    } else if (!numbers_.contains(*one.number)) {
-      FOREBAY_RETURN_IF_ERROR(ForkLocked(*one.number));
-    }
+  for (const std::uint32_t number : waiting_.Numbers()) {
+    if (!numbers_.contains(number)) FOREBAY_RETURN_IF_ERROR(ForkLocked(number));
   }
-  while (forking_.size() < unnumbered)
+  while (forking_.size() < waiting_.WantAny())
     FOREBAY_RETURN_IF_ERROR(ForkLocked(FreeNumberLocked()));
   return absl::OkStatus();
 }
@@ -209,7 +199,7 @@ void ProducerSet::OnForked(std::uint32_t number, TaskSocket socket,
       DismissOutdatedLocked();
     } else {
       numbers_.erase(number);
-      if (Taken taken = TakeWaitingLocked(number)) {
+      if (Taken taken = waiting_.TakeFor(number)) {
         calls.emplace_back(std::move(taken),
                            done.ok() ? HostGone() : done.status());
       }
@@ -247,7 +237,7 @@ void ProducerSet::GiveBack(const ProducerPtr& producer, bool alive) {
 }
 
 void ProducerSet::GiveLocked(ProducerPtr producer, Calls* calls) {
-  Taken taken = TakeWaitingLocked(producer->number_);
+  Taken taken = waiting_.TakeFor(producer->number_);
   if (taken == nullptr) {
     idle_.push_back(std::move(producer));
     return;
@@ -259,10 +249,7 @@ void ProducerSet::GiveLocked(ProducerPtr producer, Calls* calls) {
 void ProducerSet::ReplaceLocked(Calls* calls) {
   if (ended_) return;
   const absl::Status forks = ForkForWaitingLocked();
-  if (forks.ok()) return;
-  for (Waiting& one : waiting_)
-    calls->emplace_back(std::move(one.taken), forks);
-  waiting_.clear();
+  if (!forks.ok()) waiting_.FailAll(forks, calls);
 }
 
 void ProducerSet::Call(Calls* calls) {
@@ -302,33 +289,18 @@ ProducerPtr ProducerSet::TakeIdleLocked(std::optional<std::uint32_t> number) {
   }
 }
 
-ProducerSet::Taken ProducerSet::TakeWaitingLocked(std::uint32_t number) {
-  const auto found =
-      std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
-        return one.number.value_or(number) == number;
-      });
-  if (found == waiting_.end()) return nullptr;
-  Taken taken = std::move(found->taken);
-  waiting_.erase(found);
-  return taken;
-}
-
 bool ProducerSet::AwaitsForksLocked() const {
-  return host_->SilentNanos() < kLongForkNanos &&
-         waiting_.size() <= forking_.size() &&
-         std::none_of(waiting_.begin(), waiting_.end(), [](const Waiting& one) {
-           return one.number.has_value();
-         });
+  return host_->SilentNanos() < kLongForkNanos && waiting_.Numbers().empty() &&
+         waiting_.WantAny() <= forking_.size();
 }
 
 void ProducerSet::GiveIdleLocked(Calls* calls) {
-  if (AwaitsForksLocked()) return;
+  if (waiting_.WantAny() == 0 || AwaitsForksLocked()) return;
   DismissOutdatedLocked();
-  while (!waiting_.empty() && !waiting_.front().number.has_value()) {
+  while (waiting_.WantAny() > 0) {
     ProducerPtr idle = TakeIdleLocked(std::nullopt);
     if (idle == nullptr) return;
-    calls->emplace_back(std::move(waiting_.front().taken), std::move(idle));
-    waiting_.pop_front();
+    GiveLocked(std::move(idle), calls);
   }
 }
 
@@ -381,14 +353,7 @@ bool ProducerSet::LookAtProducersLocked(const Need& need,
     if (!seen.has_value() || !need.may_retry || producer->stall().has_value())
       continue;
     const std::optional<Stall> stall = FindStall(*seen, context);
-    if (!stall.has_value()) continue;
-    // Noted first: its end may be seen at once.
-    producer->stall_ = static_cast<int>(*stall);
-    if (producer->process()->Kill()) {
-      Log(*producer, *stall);
-    } else {
-      producer->stall_ = Producer::kNoStall;
-    }
+    if (stall.has_value() && producer->Kill(*stall)) Log(*producer, *stall);
   }
   return has_suspects;
 }
@@ -426,12 +391,9 @@ void ProducerSet::End() {
   if (host_ != nullptr) host_->End();
   if (waiting_.empty()) return;
   // The caller may hold locks that these take.
-  const auto failed =
-      std::make_shared<std::deque<Waiting>>(std::move(waiting_));
-  waiting_.clear();
-  deps_.waiter->Post([failed] {
-    for (const Waiting& one : *failed) one.taken(HostGone());
-  });
+  const auto failed = std::make_shared<Calls>();
+  waiting_.FailAll(HostGone(), failed.get());
+  deps_.waiter->Post([failed] { Call(failed.get()); });
 }
 
 }  // namespace forebay::producer

@@ -2,14 +2,12 @@
 #define FOREBAY_SERVER_PRODUCER_PRODUCER_SET_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -24,13 +22,13 @@
 #include "server/producer/memory_watch.h"
 #include "server/producer/producer.h"
 #include "server/producer/stall_policy.h"
+#include "server/producer/take_queue.h"
 #include "server/producer/task_socket.h"
 
 namespace forebay::producer {
 
 // Memory that producers can write; its end takes it from them.
 using SharedSlot = std::shared_ptr<const void>;
-using ProducerPtr = std::shared_ptr<Producer>;
 
 // The producers of one stream, and the host that forks them: as many as there
 // is work for, up to a limit. A producer can write the slots that the host had
@@ -54,7 +52,7 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
     MemoryWatch* memory = nullptr;  // null: producers' memory has no limit
   };
   using Shared = std::function<void(absl::StatusOr<SharedSlot> slot)>;
-  using Taken = std::function<void(absl::StatusOr<ProducerPtr> producer)>;
+  using Taken = producer::Taken;
 
   // `offsets`: of the fields that producers write, in a slot. `name`: the
   // dataset's, for people.
@@ -122,14 +120,7 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   void End();
 
  private:
-  // A caller of Take that waits.
-  struct Waiting {
-    std::optional<std::uint32_t> number;
-    Taken taken;
-  };
-
-  // Who waited, with what each gets; to be called without the mutex.
-  using Calls = std::vector<std::pair<Taken, absl::StatusOr<ProducerPtr>>>;
+  using Calls = TakeQueue::Calls;
 
   ProducerSet(std::vector<std::uint64_t> offsets, std::string name,
               const Deps& deps);
@@ -145,16 +136,12 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   // Limits the memory of a producer that the host has forked, if it says which
   // process that is.
   std::shared_ptr<const LimitedProducer> Limit(Answer forked) const;
-  void OnHostGone();
   // Lets the idle producers go that cannot write all slots, have ones mapped
   // that are gone, or were ended for their memory.
   void DismissOutdatedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the producer that has been idle for longest, and dismisses those that
   // have left; null if there is none.
   ProducerPtr TakeIdleLocked(std::optional<std::uint32_t> number)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Finds who waits for a producer of that number; null if nobody does.
-  Taken TakeWaitingLocked(std::uint32_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether each of those who wait has a fork on its way, which comes soon:
   // then idle producers are for others. Otherwise one quick producer would make
@@ -167,6 +154,7 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Has another producer forked where one went that somebody waits for.
   void ReplaceLocked(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls back, without the mutex.
   static void Call(Calls* calls);
   void LookLocked(const Need& need, Calls* calls)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -197,7 +185,7 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   std::set<std::uint32_t> numbers_ ABSL_GUARDED_BY(mutex_);
   std::set<std::uint32_t> forking_ ABSL_GUARDED_BY(mutex_);
   std::vector<ProducerPtr> idle_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  TakeQueue waiting_ ABSL_GUARDED_BY(mutex_);
   // A caller that ends may drop one without giving it back.
   std::map<Producer*, std::weak_ptr<Producer>> taken_ ABSL_GUARDED_BY(mutex_);
   std::int64_t answered_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;

@@ -1,6 +1,7 @@
 // Producers that are processes, which signals stop.
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -91,7 +92,7 @@ class ForkingHost {
  private:
   [[noreturn]] static void Serve(int socket) {
     signal(SIGUSR1, [](int) {
-      while (kill(getppid(), 0) == 0) usleep(1000);
+      while (kill(getppid(), 0) == 0) poll(nullptr, 0, 1);
     });
     while (auto task = Receive(socket)) {
       base::Fd pidfd;

@@ -27,8 +27,8 @@ namespace forebay::stream {
 class FakeProducers {
  public:
   explicit FakeProducers(base::Fd socket)
-      : shared_(new (mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared()),
+      : shared_(new(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared()),
         pid_(fork()) {
     setpgid(pid_, pid_);
     // A child of a process with threads allocates nothing.
