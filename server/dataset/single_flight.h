@@ -1,6 +1,7 @@
 #ifndef FOREBAY_SERVER_DATASET_SINGLE_FLIGHT_H_
 #define FOREBAY_SERVER_DATASET_SINGLE_FLIGHT_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
@@ -17,8 +19,9 @@ namespace forebay::dataset {
 
 // Finds the item of a key, such as a dataset's index, for many callers. One
 // caller at a time searches for a key. Those that waited search after it, and
-// know what it found. All callers share an item as long as any of them holds
-// it.
+// know what it found. If a search found that its host does not answer, those
+// that waited for it do not ask again. All callers share an item as long as any
+// of them holds it.
 //
 // Thread-safe. Owns no item. Find blocks for the search and for other searches
 // of its key. A caller that waits returns soon after its stop is requested. The
@@ -70,10 +73,14 @@ class SingleFlight {
  private:
   struct Entry {
     std::weak_ptr<const Item> item;
-    bool searching = false;  // a caller searches, without the mutex
-    std::stop_source stop;   // ends that search
-    int callers = 0;         // in Find
-    int waiting = 0;         // of these, those that have not stopped
+    bool searching = false;   // a caller searches, without the mutex
+    std::stop_source stop;    // ends that search
+    int callers = 0;          // in Find
+    int waiting = 0;          // of these, those that have not stopped
+    std::uint64_t begun = 0;  // searches
+    // The number of the last search that failed as UNAVAILABLE, and its error.
+    std::uint64_t failed = 0;
+    absl::Status failure;
   };
   // A call of Find, which keeps its entry in place. Guarded by the mutex.
   struct Caller {
@@ -97,16 +104,20 @@ class SingleFlight {
     Entry& entry = *caller.entry;
     Known known;
     std::stop_token stop;
+    std::uint64_t number;
     {
       base::MutexLock lock(&mutex_);
+      const std::uint64_t awaited = entry.begun;
       while (entry.searching && !caller.stopped) {
         known.waited = true;
         changed_.Wait(&mutex_);
+        if (entry.failed >= awaited && !caller.stopped) return entry.failure;
       }
       if (caller.stopped)
         return absl::CancelledError(
             absl::StrCat(what, ": was not looked into"));
       entry.searching = true;
+      number = ++entry.begun;
       entry.stop = std::stop_source();
       stop = entry.stop.get_token();
       known.item = entry.item.lock();
@@ -116,6 +127,10 @@ class SingleFlight {
     entry.searching = false;
     changed_.NotifyAll();
     if (found.ok()) entry.item = *found;
+    if (absl::IsUnavailable(found.status())) {
+      entry.failed = number;
+      entry.failure = found.status();
+    }
     return found;
   }
 

@@ -18,11 +18,15 @@ struct Demand {
   std::int64_t cpu_nanos = 0;
   // Within a flow, smaller is sooner; among equals, the oldest goes first.
   std::uint64_t urgency = 0;
-  // Makes the task count as long, however little CPU time it takes: because it
-  // waits for another process, say.
+  // Makes the task count as long, however little CPU time it takes.
   bool may_be_long = false;
+  // Otherwise makes it count as short: a process of the user's takes most of
+  // that time, and the task waits for that only briefly.
+  bool asks_process = false;
 
-  bool is_long() const { return may_be_long || cpu_nanos > kLongTaskNanos; }
+  bool is_long() const {
+    return may_be_long || (!asks_process && cpu_nanos > kLongTaskNanos);
+  }
 };
 
 // Runs CPU tasks on worker threads, shared fairly among flows by weight. Long

@@ -117,7 +117,7 @@ absl::Status TaskSocket::Ask(const proto::ProducerTask& task,
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
   }
-  may_have_begun_ = false;
+  was_sent_ = false;
   // An answer that nobody asked for, such as that of a forked child.
   char byte;
   if (recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0) {
@@ -125,8 +125,8 @@ absl::Status TaskSocket::Ask(const proto::ProducerTask& task,
     do {
       sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (sent < 0 && errno == EINTR);
-    may_have_begun_ = sent >= 0;
-    if (may_have_begun_) return absl::OkStatus();
+    was_sent_ = sent >= 0;
+    if (was_sent_) return absl::OkStatus();
   }
   End();
   return Gone();
@@ -156,7 +156,7 @@ absl::StatusOr<Answer> TaskSocket::Await(int milliseconds) {
         recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (received < 0 && errno == EINTR);
   // The kernel says so where the socket closed with a message unread.
-  if (received < 0 && errno == ECONNRESET) may_have_begun_ = false;
+  if (received < 0 && errno == ECONNRESET) left_unread_ = true;
   if (received <= 0) return Gone();
   pid_t sender = 0;
   base::Fd fd;

@@ -60,7 +60,7 @@ class TaskSocket {
 
   // Whether the process may have begun the last task. False if that could not
   // be sent, or the process ended before it took the task.
-  bool may_have_begun() const { return may_have_begun_; }
+  bool may_have_begun() const { return was_sent_ && !left_unread_; }
   // Whether the process has said something, or is gone.
   bool IsReadable() const { return PollFor(0); }
 
@@ -78,7 +78,8 @@ class TaskSocket {
 
   base::Fd socket_;
   pid_t pid_ = 0;  // as the daemon sees it; 0: not known
-  bool may_have_begun_ = false;
+  bool was_sent_ = false;     // the last task; set by Ask
+  bool left_unread_ = false;  // that task, by a process that is gone; by Await
 };
 
 struct TaskSocket::Pair {

@@ -103,7 +103,8 @@ class FairQueue {
       const Turn turn = choose(each.flow, item);
       if (turn == Turn::kTake) return Front{each.flow, &item};
       if (turn == Turn::kAwait)
-        end = std::min(end, each.start + next.cost / each.state->weight);
+        end = std::min(
+            end, each.start + AwaitedCost(next.cost) / each.state->weight);
     }
     return std::nullopt;
   }
@@ -130,6 +131,7 @@ class FairQueue {
     last_finish_ = std::max(last_finish_, state.start);
     ++state.in_flight;
     ++in_flight_;
+    costs_in_flight_.insert(taken.cost);
     if (!state.waiting.empty()) {
       node.value().start = state.start;
       backlog_.insert(std::move(node));
@@ -146,6 +148,9 @@ class FairQueue {
     FlowState& state = found->second;
     Shift(flow, &state, std::max<std::int64_t>(actual, 1) - estimated);
     --state.in_flight;
+    const auto cost = costs_in_flight_.find(estimated);
+    FOREBAY_CHECK(cost != costs_in_flight_.end());
+    costs_in_flight_.erase(cost);
     // An idle queue forgives what flows owed.
     if (--in_flight_ == 0 && size_ == 0)
       virtual_time_ = std::max(virtual_time_, last_finish_);
@@ -267,6 +272,14 @@ class FairQueue {
     return place;
   }
 
+  // What others may have before an item of that cost that awaits its server:
+  // as much as that server may still need for the items before.
+  double AwaitedCost(std::int64_t cost) const {
+    const std::int64_t longest =
+        costs_in_flight_.empty() ? 0 : *costs_in_flight_.rbegin();
+    return static_cast<double>(std::max(cost, longest));
+  }
+
   // Moves the flow's next start by what `cost` is worth to it.
   void Shift(Flow flow, FlowState* state, double cost) {
     const double start = state->start + cost / state->weight;
@@ -295,6 +308,7 @@ class FairQueue {
   std::uint64_t next_sequence_ = 0;
   std::size_t size_ = 0;
   std::size_t in_flight_ = 0;
+  std::multiset<std::int64_t> costs_in_flight_;  // estimates
 };
 
 }  // namespace forebay::schedule

@@ -24,14 +24,10 @@ constexpr std::uint16_t kProducerOp = 0xFFFF;
 // needs no core, and then less and less often. It does if it has computed for
 // this part of the time, or waits for a core.
 constexpr int kFirstLookMilliseconds = 1;
-constexpr int kLastLookMilliseconds = 20;
 constexpr std::int64_t kBusyPart = 4;
 constexpr std::int64_t kNanosPerMilli = 1'000'000;
-// A task that computes for longer keeps no worker: other jobs need it.
-constexpr int kLongestMilliseconds = 1000;
-// Nor does one that has waited for a core for most of so long. Its process may
-// be throttled by its cgroup, and use little of the core that it is lent.
-constexpr int kLongestIdleMilliseconds = 100;
+// A task whose producer takes longer keeps no worker: short tasks need it.
+constexpr int kLongestMilliseconds = 15;
 // Producers that may die of one sample.
 constexpr std::uint32_t kMaxDeaths = 3;
 // Producers that may be ended while they make one sample because all together
@@ -255,11 +251,9 @@ std::uint32_t ProducedSamples::NumberOf(const std::uint8_t* memory) const {
 
 ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
     producer::Producer& producer) {
-  const std::int64_t begun = producer.socket.CpuNanos();
-  std::int64_t before = begun;
+  std::int64_t before = producer.socket.CpuNanos();
   int waited = 0;
-  for (int step = kFirstLookMilliseconds;;
-       step = std::min(2 * step, kLastLookMilliseconds)) {
+  for (int step = kFirstLookMilliseconds;; step *= 2) {
     AnswerOr answer = producer.socket.Await(step);
     waited += step;
     if (!absl::IsDeadlineExceeded(answer.status()) ||
@@ -269,9 +263,6 @@ ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
     if (now < 0) return answer;
     const bool computes = now - before >= step * kNanosPerMilli / kBusyPart;
     if (!computes && !producer.socket.IsRunnable()) return answer;
-    const bool has_computed =
-        now - begun >= waited * kNanosPerMilli / kBusyPart;
-    if (!has_computed && waited >= kLongestIdleMilliseconds) return answer;
     before = now;
   }
 }

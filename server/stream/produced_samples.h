@@ -25,8 +25,8 @@ namespace forebay::stream {
 // the slot, or of the staging memory. Or has the user's code in its pipeline
 // run by them: on what lies on the samples' desks. While a producer computes,
 // the task that asked it keeps its worker of the executor, whose core the
-// producer takes. While no producer is there, or the producer sleeps or is
-// stopped, the task keeps none.
+// producer takes, for some milliseconds. While no producer is there, or the
+// producer takes longer, sleeps or is stopped, the task keeps none.
 //
 // Thread-safe. All that it is made with outlives it. Make blocks while the
 // producer computes. Errors: those of ProducerSet, as ABORTED; UNKNOWN: the

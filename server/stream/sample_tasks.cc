@@ -24,10 +24,12 @@ void SampleTasks::AddAgain(ReadSample sample) {
 
 std::optional<SampleTask> SampleTasks::Next(const Flows& charged) {
   if (produced_ != nullptr) return NextOfProducers(charged);
+  if (!cost_.is_known() && guesses_.contains(charged)) return std::nullopt;
   const std::uint32_t samples = cost_.task_samples();
   const PendingSample* const first =
       queues_.NextTask(charged, cost_.is_known() ? samples : kAll);
   if (first == nullptr) return std::nullopt;
+  if (!cost_.is_known()) guesses_.insert(charged);
   return SampleTask{.demand = DemandOf(*first, samples), .flows = charged};
 }
 
@@ -90,7 +92,7 @@ executor::Demand SampleTasks::DemandOf(const PendingSample& first,
                                        std::uint32_t samples) const {
   return {.cpu_nanos = cost_.cpu_nanos() * samples,
           .urgency = members_->UrgencyOf(*first.batch),
-          .may_be_long = produced_ != nullptr};
+          .asks_process = produced_ != nullptr};
 }
 
 }  // namespace forebay::stream

@@ -56,18 +56,21 @@ class SampleTasks {
   }
 
   // Returns one more task for samples that these flows pay for, if their queue
-  // wants one. Until the first sample is measured, it wants one at a time.
+  // wants one. Until the first sample is measured, one at a time is under way:
+  // many long ones that are taken for short would hold what short ones need.
   std::optional<SampleTask> Next(const Flows& charged);
   // Returns one more task that producers have room for, whoever pays; nullopt
   // also if the daemon makes the samples.
   std::optional<SampleTask> NextProduced();
   // Takes the samples of a task that begins, perhaps none.
   std::vector<ReadSample> Take(const SampleTask& task);
+  // Says that a task of these flows' is done that began before any sample was
+  // measured.
+  void EndGuessed(const Flows& charged) { guesses_.erase(charged); }
   // Says that a producer's task is done.
   void EndProduced(std::optional<std::uint32_t> lane);
 
-  // The demand of a task for so many samples, of which `first` is first. A task
-  // that asks a producer may be long.
+  // The demand of a task for so many samples, of which `first` is first.
   executor::Demand DemandOf(const PendingSample& first,
                             std::uint32_t samples) const;
   SampleCost& cost() { return cost_; }
@@ -83,6 +86,8 @@ class SampleTasks {
   const InFlightBatches* const in_flight_;
   DecodeQueues queues_;
   SampleCost cost_;
+  // Who pays for the tasks under way whose cost is guessed.
+  std::set<Flows> guesses_;
   // Of producers, submitted or under way.
   std::uint32_t produce_tasks_ = 0;
   std::set<std::uint32_t> busy_lanes_;

@@ -86,8 +86,7 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                           &spec_, &layout_, &deps_,
                           [this](const PendingSample& pending,
                                  executor::Executor::Task task) {
-                            SubmitFor(pending, /*asks_producer=*/true,
-                                      std::move(task));
+                            SubmitFor(pending, std::move(task));
                           })
                     : nullptr),
       large_(std::make_shared<sample::LargeSamples>(deps_.executor,
@@ -835,7 +834,7 @@ void Stream::Produce(int worker, const SampleTask& task) {
                   });
 }
 
-void Stream::SubmitFor(const PendingSample& pending, bool asks_producer,
+void Stream::SubmitFor(const PendingSample& pending,
                        executor::Executor::Task task) {
   Flows flows;
   executor::Demand demand;
@@ -844,7 +843,6 @@ void Stream::SubmitFor(const PendingSample& pending, bool asks_producer,
     flows = pending.batch->charged;
     demand = tasks_.DemandOf(pending, /*samples=*/1);
   }
-  demand.may_be_long = asks_producer;
   const absl::Span<const schedule::Flow> payers = flows;
   deps_.executor->SubmitFor(payers, demand, std::move(task));
 }
@@ -912,7 +910,7 @@ void Stream::TakeLater(ProducedSamples::Outcome outcome,
   // A function must be copyable.
   const auto shared =
       std::make_shared<ProducedSamples::Outcome>(std::move(outcome));
-  SubmitFor(*shared->samples.front().pending, /*asks_producer=*/false,
+  SubmitFor(*shared->samples.front().pending,
             [self = shared_from_this(), shared, lane](int worker) {
               shared->worker = worker;
               self->OnProduced(std::move(*shared), lane);
@@ -959,6 +957,7 @@ void Stream::SubmitMore(const Flows& flows, std::vector<ReadSample> rest) {
   std::vector<SampleTask> tasks;
   {
     base::MutexLock lock(&mutex_);
+    tasks_.EndGuessed(flows);
     const auto want = [&](const Flows& wanting)
                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
                             while (auto task = tasks_.Next(wanting))

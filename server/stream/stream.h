@@ -259,8 +259,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
               absl::StatusOr<storage::ReadResult> result);
   void Submit(std::optional<SampleTask> task);
   // Submits a further task for a sample that is under way.
-  void SubmitFor(const PendingSample& pending, bool asks_producer,
-                 executor::Executor::Task task);
+  void SubmitFor(const PendingSample& pending, executor::Executor::Task task);
   void RunTask(int worker, const SampleTask& task);
   // Makes samples until all are made, or it has taken as long as a short task
   // may; returns the rest.

@@ -291,6 +291,18 @@ TEST(FairQueueTest, ItemsOvertakeOneThatAwaitsItsServerByItsCost) {
   }
 }
 
+TEST(FairQueueTest, OrByThatOfTheLongestInFlight) {
+  Queue queue;
+  queue.Push(3, 200, 0, kLongItem);
+  const auto running = queue.Pop(3);
+  queue.Push(1, 20, 0, kLongItem);
+  for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(NextShort(queue, Turn::kAwait), i);
+  EXPECT_EQ(NextShort(queue, Turn::kAwait), -1);
+  queue.Complete(3, running.cost, 200);
+  EXPECT_EQ(Next(queue), kLongItem);
+}
+
 // One server of long items, and one of short ones, to which most of the
 // capacity goes. Two flows that always have
 // more, one of long and one of short items, are served by weight all the same.
