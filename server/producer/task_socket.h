@@ -77,7 +77,7 @@ class TaskSocket {
   bool PollFor(int milliseconds) const;
 
   base::Fd socket_;
-  pid_t pid_ = 0;  // as the daemon sees it; 0: not known
+  pid_t pid_ = 0;             // as the daemon sees it; 0: not known
   bool was_sent_ = false;     // the last task; set by Ask
   bool left_unread_ = false;  // that task, by a process that is gone; by Await
 };

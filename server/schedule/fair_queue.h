@@ -272,8 +272,8 @@ class FairQueue {
     return place;
   }
 
-  // What others may have before an item of that cost that awaits its server:
-  // as much as that server may still need for the items before.
+  // The cost that others may take before an item of `cost` that awaits its
+  // server: as much as that server may still need for the items before.
   double AwaitedCost(std::int64_t cost) const {
     const std::int64_t longest =
         costs_in_flight_.empty() ? 0 : *costs_in_flight_.rbegin();

@@ -86,7 +86,7 @@ class SampleTasks {
   const InFlightBatches* const in_flight_;
   DecodeQueues queues_;
   SampleCost cost_;
-  // Who pays for the tasks under way whose cost is guessed.
+  // The payers of the tasks under way whose cost is guessed.
   std::set<Flows> guesses_;
   // Of producers, submitted or under way.
   std::uint32_t produce_tasks_ = 0;

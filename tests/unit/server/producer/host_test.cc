@@ -129,8 +129,7 @@ TEST_F(HostTest, WhatItCannotDoIsAnErrorOfThatOrder) {
   auto first = Send(ProducerCommand::kMapSlot, 1);
   auto second = Send(ProducerCommand::kFork, 0);
   Answer("no memory for it");
-  EXPECT_EQ(first.get().status(),
-            absl::ResourceExhaustedError("no memory for it"));
+  EXPECT_TRUE(absl::IsResourceExhausted(first.get().status()));
   Answer();
   EXPECT_TRUE(second.get()->mapped.empty());
 }

@@ -104,8 +104,7 @@ TEST_F(ProducerSetTest, ADeadOneIsReplacedForWhoWaits) {
   const Later<ProducerPtr> taken;
   host_->Refuse("no process left");
   EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
-  EXPECT_EQ(taken.Get().status(),
-            absl::ResourceExhaustedError("no process left"));
+  EXPECT_TRUE(absl::IsResourceExhausted(taken.Get().status()));
   host_->Refuse("");
   set_->GiveBack(std::exchange(first, nullptr), false);
   EXPECT_EQ((*Take())->number(), 0);
@@ -155,7 +154,7 @@ TEST_F(ProducerSetTest, IdleOnesThatHaveEndedAreNotTaken) {
 TEST_F(ProducerSetTest, WhatAHostCannotDoIsAnErrorAndItGoesOn) {
   Start();
   host_->Refuse("no memory for it");
-  EXPECT_EQ(Share().status(), absl::ResourceExhaustedError("no memory for it"));
+  EXPECT_TRUE(absl::IsResourceExhausted(Share().status()));
   host_->Refuse("");
   EXPECT_TRUE(Share().ok());
 }
