@@ -74,8 +74,11 @@ std::optional<std::pair<proto::ProducerTask, base::Fd>> Receive(int socket) {
   return std::pair(task, std::move(fd));
 }
 
-// A host in a process of its own, whose producers answer nothing. With
-// SIGUSR1, it wakes now and then, and answers nothing either.
+// A host answers no order to fork a producer of this number, and none later: it
+// wakes now and then.
+constexpr std::uint32_t kNaps = 7;
+
+// A host in a process of its own, whose producers answer nothing.
 class ForkingHost {
  public:
   explicit ForkingHost(base::Fd socket) {
@@ -91,12 +94,11 @@ class ForkingHost {
 
  private:
   [[noreturn]] static void Serve(int socket) {
-    signal(SIGUSR1, [](int) {
-      while (kill(getppid(), 0) == 0) poll(nullptr, 0, 1);
-    });
     while (auto task = Receive(socket)) {
       base::Fd pidfd;
       if (task->first.command == proto::ProducerCommand::kFork) {
+        while (task->first.slot == kNaps && kill(getppid(), 0) == 0)
+          poll(nullptr, 0, 1);
         const pid_t pid = fork();
         if (pid == 0) {
           close(socket);
@@ -121,9 +123,10 @@ class StoppedProducerTest : public testing::Test {
 
   ProducerPtr Take() { return TakeLater().get(); }
   // Null: the host was gone before.
-  std::future<ProducerPtr> TakeLater() {
+  std::future<ProducerPtr> TakeLater(
+      std::optional<std::uint32_t> number = std::nullopt) {
     const auto promise = std::make_shared<std::promise<ProducerPtr>>();
-    auto idle = set_->Take(std::nullopt, [promise](auto taken) {
+    auto idle = set_->Take(number, [promise](auto taken) {
       promise->set_value(taken.ok() ? *std::move(taken) : nullptr);
     });
     if (*idle != nullptr) promise->set_value(*idle);
@@ -211,8 +214,7 @@ TEST_F(StoppedProducerTest, IdleOnesGoToWhoWaitsForAHostThatIsStopped) {
 
 TEST_F(StoppedProducerTest, AHostThatOnlyWakesNowAndThenIsSilent) {
   const ProducerPtr first = Take();
-  kill(host_.pid(), SIGUSR1);
-  const std::future<ProducerPtr> second = TakeLater();
+  const std::future<ProducerPtr> second = TakeLater(kNaps);
   for (int i = 0; i < 5; ++i) {
     const std::int64_t before = base::ProcessCpuNanos(host_.pid());
     clock_.Advance(kSecond);
