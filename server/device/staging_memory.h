@@ -33,8 +33,8 @@ class StagingMemory {
   // By which it was pinned.
   const cuda::Gpu* gpu() const { return gpu_.get(); }
 
-  // Of memory that has writers: the memfd, which other processes may map for
-  // writing until Seal. -1 afterwards.
+  // The memfd of memory that has writers: other processes may map the memory
+  // for writing until Seal. -1 afterwards.
   int fd() const { return fd_.get(); }
   // Lets nobody else map it for writing. `shared` lives as long as the memory.
   absl::Status Seal(std::shared_ptr<const void> shared);

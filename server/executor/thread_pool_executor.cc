@@ -8,7 +8,8 @@
 // Unknown tasks. The CPU time of a job's first task is not known, so it starts
 // as a short one. If it takes long, it gives its thread's place up, even while
 // as many long tasks run as there are CPUs. So jobs with long tasks that begin
-// do not delay one with short tasks that begins.
+// do not delay one with short tasks that begins. A stream has no second task
+// before the first is measured (stream/sample_tasks.h).
 //
 // Priorities. As many short tasks as CPUs and as many long ones may run at
 // once. If they are more than CPUs, the threads with long tasks get a lower

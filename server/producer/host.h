@@ -55,7 +55,7 @@ class Host : public std::enable_shared_from_this<Host> {
     // keeps open; -1 for none.
     base::Fd own_fd = {};
     int fd = -1;
-    // Of a kMapSlot.
+    // The mapping that a kMapSlot makes; null for other commands.
     std::shared_ptr<Mapping> mapping = nullptr;
     OnDone done;
   };

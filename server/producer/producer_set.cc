@@ -195,7 +195,7 @@ void ProducerSet::OnForked(std::uint32_t number, TaskSocket socket,
                      std::move(socket), number, is_current ? generation_ : 0,
                      std::move(done->mapped), std::move(limited)),
                  &calls);
-      // It may keep slots mapped that went meanwhile.
+      // The producer may keep slots mapped that went meanwhile.
       DismissOutdatedLocked();
     } else {
       numbers_.erase(number);

@@ -48,8 +48,9 @@ enum class Turn {
 //
 // Items may need servers of different kinds. An item that waits for a busy
 // server keeps its place. Until that server is free, other items may overtake
-// it whose start is less than where the waiting item would end: each flow gets
-// ahead of it by at most the cost / weight of one such item.
+// it whose start is less than where the waiting item would end, if it cost as
+// much as the largest item in flight: each flow gets ahead of it by at most the
+// cost / weight of one such item.
 //
 // Not thread-safe; the caller locks. Owns the items. Never blocks, reads no
 // clock. No errors.

@@ -146,7 +146,7 @@ absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
 bool Stream::HasEnded() const {
   if (produced_ == nullptr) return false;
   base::MutexLock lock(&mutex_);
-  // One process alone makes a live dataset, for all.
+  // A live dataset has one process, which makes it for all.
   return produced_->producers()->ended() ||
          (host_stands_still_ && !spec_.dataset->is_live());
 }
@@ -534,7 +534,7 @@ void Stream::EndEpochLocked(Member& member, const absl::Status& status) {
 }
 
 void Stream::EndAllEpochs(const absl::Status& status) {
-  // As of samples that producers do not make.
+  // Samples that producers do not make fail with the same code.
   const absl::Status ended = absl::IsUnavailable(status)
                                  ? absl::AbortedError(status.message())
                                  : status;
@@ -815,7 +815,7 @@ void Stream::Produce(int worker, const SampleTask& task) {
   {
     base::MutexLock lock(&mutex_);
     samples = tasks_.Take(task);
-    // It may have left some for another producer.
+    // The task may have left samples for another producer.
     while (auto next = tasks_.NextProduced()) more.push_back(*std::move(next));
   }
   for (SampleTask& next : more) Submit(std::move(next));

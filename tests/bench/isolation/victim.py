@@ -91,7 +91,7 @@ class Reading:
                 if now >= begin + seconds:
                     break
                 if step:
-                    # It computes from when it got the batch.
+                    # A step begins when the batch is there.
                     time.sleep(max(0.0, now + step - time.monotonic()))
         found["waits"] = found["waits"][1:]  # the first includes the start
         return dict(found, rate=count / (now - begin))
