@@ -31,7 +31,8 @@ enum class ProducerCommand : std::uint32_t {
   // of their fields, each in the part of the slot where it lies. If they run
   // the user's code in a pipeline: where sample 0 has its input, how far behind
   // that sample 1 has, and likewise for the result. An input is a raw image
-  // (raw_image.h) of uint8; a result has no header.
+  // (raw_image.h) of uint8; a result has no header. With the answer comes a
+  // pidfd of the host; without one, the daemon cannot kill it.
   kMapSlot = 1,
   // To hosts: what was mapped under that number goes.
   kUnmapSlot = 2,

@@ -1,22 +1,15 @@
 #include "server/producer/dismissal.h"
 
-#include <cstdint>
 #include <utility>
 
 #include "server/producer/process.h"
 
 namespace forebay::producer {
-namespace {
-
-constexpr std::int64_t kPatienceNanos = 10'000'000'000;
-
-}  // namespace
-
 void Dismiss(std::shared_ptr<Producer> producer, AnswerWaiter* waiter) {
   producer->socket.Dismiss();
   const Process* const process = producer->process();
   if (process != nullptr) {
-    waiter->PostAfter(kPatienceNanos,
+    waiter->PostAfter(kEndPatienceNanos,
                       [weak = std::weak_ptr<Producer>(producer)] {
                         if (const auto late = weak.lock())
                           late->process()->Kill();

@@ -114,6 +114,9 @@ void Host::OnAnswer(Answer answer) {
     if (ended_) return;
     answered_at_nanos_ = clock_->NowNanos();
     pid_ = answer.sender;
+    if (process_ == nullptr && in_flight_.has_value() &&
+        in_flight_->task.command == proto::ProducerCommand::kMapSlot)
+      process_ = OpenOwnProcess(std::move(answer.fd), pid_);
     order = std::exchange(in_flight_, std::nullopt);
     if (order.has_value()) {
       const proto::ProducerTask& task = order->task;
@@ -176,7 +179,16 @@ std::deque<Host::Order> Host::EndLocked() {
     in_flight_.reset();
   }
   socket_.Dismiss();
+  waiter_->PostAfter(kEndPatienceNanos, [weak = weak_from_this()] {
+    if (const auto late = weak.lock()) late->Kill();
+  });
   return failed;
+}
+
+// A process that is stopped has not noticed that it is to end.
+void Host::Kill() {
+  base::MutexLock lock(&mutex_);
+  if (process_ != nullptr) process_->Kill();
 }
 
 }  // namespace forebay::producer

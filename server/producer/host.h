@@ -20,6 +20,7 @@
 #include "server/base/fd.h"
 #include "server/base/mutex.h"
 #include "server/producer/answer_waiter.h"
+#include "server/producer/process.h"
 #include "server/producer/task_socket.h"
 
 namespace forebay::producer {
@@ -69,8 +70,9 @@ class Host : public std::enable_shared_from_this<Host> {
   void Send(Order order) ABSL_LOCKS_EXCLUDED(mutex_);
   // Asks whether the process answers, unless an order is in flight.
   void Ping() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Lets the process end. Orders that it has not answered fail. What it has
-  // mapped counts as mapped until it is gone.
+  // Lets the process end, and kills it if it has not ended in time. Orders that
+  // it has not answered fail. What it has mapped counts as mapped until it is
+  // gone.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Looks whether the process works, to be called now and then.
@@ -97,6 +99,7 @@ class Host : public std::enable_shared_from_this<Host> {
   void SendNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the work; returns the orders that are to fail.
   std::deque<Order> EndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Kill() ABSL_LOCKS_EXCLUDED(mutex_);
 
   AnswerWaiter* const waiter_;
   const base::Clock* const clock_;
@@ -108,6 +111,8 @@ class Host : public std::enable_shared_from_this<Host> {
   // When it was asked, or was seen to work on that.
   std::int64_t worked_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   pid_t pid_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: not to be seen
+  // Null until its pidfd has come.
+  std::unique_ptr<Process> process_ ABSL_GUARDED_BY(mutex_);
   std::int64_t cpu_nanos_ ABSL_GUARDED_BY(mutex_) = -1;
   std::int64_t answered_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
   Mappings mapped_ ABSL_GUARDED_BY(mutex_);

@@ -61,9 +61,20 @@ base::Fd OpenOf(pid_t pid, std::string_view name) {
   return base::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-class ChildProcess final : public Process {
+// Returns the process that a pidfd is of, as seen from here: 0 of one that
+// cannot be seen and of another descriptor, -1 of a process that is gone.
+pid_t PidOf(const base::Fd& pidfd) {
+  if (!pidfd) return 0;
+  // Only a pidfd has this line.
+  const base::Fd info(
+      open(absl::StrCat("/proc/self/fdinfo/", pidfd.get()).c_str(),
+           O_RDONLY | O_CLOEXEC));
+  return static_cast<pid_t>(NumberOf("Pid", Read(info)).value_or(0));
+}
+
+class OpenedProcess final : public Process {
  public:
-  ChildProcess(base::Fd pidfd, pid_t pid, base::Fd status)
+  OpenedProcess(base::Fd pidfd, pid_t pid, base::Fd status)
       : pidfd_(std::move(pidfd)), pid_(pid), status_(std::move(status)) {}
 
   pid_t pid() const override { return pid_; }
@@ -95,18 +106,18 @@ class ChildProcess final : public Process {
 }  // namespace
 
 std::unique_ptr<Process> OpenProcess(base::Fd pidfd, pid_t parent) {
-  if (!pidfd || parent <= 0) return nullptr;
-  // Only a pidfd has this line: 0 of a process that cannot be seen, -1 of one
-  // that is gone.
-  const base::Fd info(
-      open(absl::StrCat("/proc/self/fdinfo/", pidfd.get()).c_str(),
-           O_RDONLY | O_CLOEXEC));
-  const std::int64_t pid = NumberOf("Pid", Read(info)).value_or(0);
-  if (pid <= 0) return nullptr;
-  base::Fd status = OpenOf(static_cast<pid_t>(pid), "status");
+  const pid_t pid = PidOf(pidfd);
+  if (pid <= 0 || parent <= 0) return nullptr;
+  base::Fd status = OpenOf(pid, "status");
   if (NumberOf("PPid", Read(status)) != parent) return nullptr;
-  return std::make_unique<ChildProcess>(
-      std::move(pidfd), static_cast<pid_t>(pid), std::move(status));
+  return std::make_unique<OpenedProcess>(std::move(pidfd), pid,
+                                         std::move(status));
+}
+
+std::unique_ptr<Process> OpenOwnProcess(base::Fd pidfd, pid_t pid) {
+  if (pid <= 0 || PidOf(pidfd) != pid) return nullptr;
+  return std::make_unique<OpenedProcess>(std::move(pidfd), pid,
+                                         OpenOf(pid, "status"));
 }
 
 }  // namespace forebay::producer

@@ -36,9 +36,14 @@ class Process {
   virtual bool Kill() = 0;
 };
 
+// How long a process may take to end by itself before it is killed.
+inline constexpr std::int64_t kEndPatienceNanos = 10'000'000'000;
+
 // Opens the process that `pidfd` is of. Returns null unless it is a child of
 // `parent` that can be seen from here: in another PID namespace, it cannot.
 std::unique_ptr<Process> OpenProcess(base::Fd pidfd, pid_t parent);
+// Likewise, of the process `pid` itself.
+std::unique_ptr<Process> OpenOwnProcess(base::Fd pidfd, pid_t pid);
 
 }  // namespace forebay::producer
 

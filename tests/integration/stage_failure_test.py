@@ -1,6 +1,7 @@
 """Datasets whose own code fails: one clear error, and nothing is left behind."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import forebay
+from own_processes import hosts, workers
 from stage_test import leaves_nothing, numbers_of, reachable  # noqa: F401
-from trouble import pause
+from trouble import pause, trainer, until
 
 SAMPLES = 40
 
@@ -179,6 +181,35 @@ def test_a_sample_that_sleeps_for_ever_is_timed_out():
         with pytest.raises(RuntimeError, match="timed out after 1 seconds: Faulty has "
                            "not made batch 2"):
             list(loader)
+
+
+def test_a_first_sample_that_sleeps_for_ever_is_timed_out():
+    with forebay.DataLoader(Faulty(signal.pause, at=0), 8, num_workers=2,
+                            timeout=1) as loader:
+        with pytest.raises(RuntimeError, match="timed out after 1 seconds: Faulty has "
+                           "not made sample 0$"):
+            list(loader)
+
+
+def test_a_trainer_that_dies_while_the_first_sample_sleeps_leaves_no_process():
+    with trainer("""
+import forebay, signal
+from stage_failure_test import Faulty
+list(forebay.DataLoader(Faulty(signal.pause, at=0), 8, num_workers=2))
+""") as process:
+        found = until(lambda: workers(process.pid), "the first sample is made")
+        found += hosts(process.pid)
+        process.kill()
+        until(lambda: not any(is_alive(pid) for pid in found), "all end")
+
+
+def is_alive(pid):
+    """Whether a process is neither gone nor waits for somebody to look."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def test_samples_that_sleep_or_spin_hold_up_no_other_job():

@@ -68,6 +68,30 @@ def test_one_slot_can_be_written_while_a_sample_is_made(collate_fn):
     assert [writable for _, _, writable in rows].count(1) > SLOW / 2
 
 
+class Forking(torch.utils.data.Dataset):
+    """Samples that are the slots of a process which their code forks."""
+
+    def __len__(self):
+        return SLOW
+
+    def __getitem__(self, number):
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.write(write, b"%d" % len(slots()))
+            os._exit(0)
+        os.waitpid(pid, 0)
+        os.close(write)
+        with open(read, "rb") as said:
+            return len(slots()), int(said.read())
+
+
+def test_what_code_forks_has_no_slots():
+    with forebay.DataLoader(Forking(), 8, num_workers=2, collate_fn=list) as loader:
+        for mapped, of_child in (sample for batch in loader for sample in batch):
+            assert mapped >= 2 and of_child == 0
+
+
 class Late(torch.utils.data.Dataset):
     """Writes once into a slot that no task names at that time."""
 

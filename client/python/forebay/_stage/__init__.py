@@ -32,7 +32,8 @@ def code(split: Any, order: str, seed: int, given: Dict[str, Any],
     workers = coded.Workers(
         arguments.workers(given["num_workers"]), given["worker_init_fn"],
         arguments.context(given["multiprocessing_context"]), seed,
-        bool(given["persistent_workers"]), given["share_key"])
+        bool(given["persistent_workers"]), given["share_key"],
+        float(given["timeout"]))
     try:
         made = coded.make(split, workers)
     except errors.ForebayError:

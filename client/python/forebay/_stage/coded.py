@@ -27,6 +27,7 @@ class Workers(NamedTuple):
       seed: of the loader.
       are_persistent: whether they stay with the ops as they began.
       share_key: tells equal ops by hand; None: by what they are.
+      timeout: seconds to wait for a batch; 0: without end.
     """
 
     most: int
@@ -35,6 +36,7 @@ class Workers(NamedTuple):
     seed: int
     are_persistent: bool
     share_key: Optional[str]
+    timeout: float
 
 
 class _UserCode(T.Transform):
@@ -92,6 +94,7 @@ def make(code: Code, workers: Workers) -> Coded:
 
     Raises:
       errors.Unsupported: that is nothing that batches can have.
+      RuntimeError: the ops took longer than the timeout.
       Exception: that of the user's code.
     """
     host = _start_host(code, workers, False)
@@ -116,7 +119,8 @@ def make(code: Code, workers: Workers) -> Coded:
 def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
     stage = Stage(Ops.of(code), workers.init, workers.most, workers.seed, tuple,
                   False)
-    return HostProcess(code.names, workers.context, stage, None, is_shared)
+    return HostProcess(code.names, workers.context, stage, None, is_shared,
+                       workers.timeout)
 
 
 def _digest(code: Code, workers: Workers) -> Optional[bytes]:

@@ -6,6 +6,7 @@ worker, as it was when it began.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing.connection
 import multiprocessing.reduction
@@ -87,6 +88,9 @@ class _Host:
         self._slots: Dict[int, Slot] = {}
         self._poll = select.poll()
         self._workers = Workers(self._poll)
+        self._own_pidfds: List[int] = []  # one, if the system has one left
+        with contextlib.suppress(OSError):
+            self._own_pidfds.append(os.pidfd_open(os.getpid()))
 
     def run(self) -> None:
         poll = self._poll
@@ -151,13 +155,33 @@ class _Host:
             pid = os.fork()
             if pid == 0:
                 _in_child(lambda: self._describe(kind, which, seed))
-            _, status = os.waitpid(pid, 0)
+            status = self._await_child(pid)
             if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
                 break
         if status != 0:
             made = f"sample {which}" if kind == "probe" else "the first image"
             self._trainer.send((
                 "failed", f"it ended while it made {made} ({reason(status)})"))
+
+    def _await_child(self, pid: int) -> int:
+        """Waits until a child has ended. Returns its status, as os.waitpid does.
+
+        Raises:
+          EOFError: the trainer has hung up first; the child is killed.
+        """
+        child = os.pidfd_open(pid)
+        try:
+            poll = select.poll()
+            poll.register(child, select.POLLIN)
+            # The next order may come before the child has ended: only the end of the
+            # connection counts.
+            poll.register(self._trainer.fileno(), 0)
+            if child not in [descriptor for descriptor, _ in poll.poll()]:
+                os.kill(pid, signal.SIGKILL)
+                raise EOFError
+        finally:
+            os.close(child)
+        return os.waitpid(pid, 0)[1]
 
     def _describe(self, kind: str, which: int, seed: int) -> None:
         become(0, self._stage)
@@ -212,6 +236,7 @@ class _Host:
         answer."""
         if task.command == wire.MAP_SLOT:
             self._slots[task.slot] = Slot.map(fds[0], task.bytes, task.offsets)
+            return self._own_pidfds
         elif task.command == wire.UNMAP_SLOT:
             self._slots.pop(task.slot).unmap()
         elif task.command == wire.FORK:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing.reduction
 import os
 import select
+import time
 from typing import Any, Optional, Tuple
 
 from .. import _apart, errors
@@ -19,7 +20,7 @@ class HostProcess:
     """A process that runs host.main."""
 
     def __init__(self, name: str, context: Any, stage: Stage,
-                 feed: Optional[Feed], is_shared: bool):
+                 feed: Optional[Feed], is_shared: bool, timeout: float):
         """Starts it.
 
         Args:
@@ -27,10 +28,12 @@ class HostProcess:
           context: of multiprocessing.
           is_shared: whether its workers may serve other trainers, too. Then it
             outlives this one, if the context forks.
+          timeout: seconds to wait for a probe; 0: without end.
         """
         self._name = name
         ours, theirs = context.Pipe()
         self._connection = ours
+        self._timeout = timeout
         self._serves_others = False
         # Only a forked process can be nobody's child, whatever its context is.
         self._method = context.get_start_method()
@@ -52,9 +55,10 @@ class HostProcess:
 
         Raises:
           structure.Irregular: batches cannot have such samples.
+          RuntimeError: the code took longer than the timeout.
           Exception: that of the user's code.
         """
-        return self._answer_to(("probe", number, seed))
+        return self._answer_to(("probe", number, seed), f"sample {number}")
 
     def probe_image(self, as_image: bool, seed: int) -> Any:
         """The _code.Result of the stage's images.Ops.
@@ -64,24 +68,35 @@ class HostProcess:
 
         Raises:
           structure.Irregular: it is no array.
+          RuntimeError: the code took longer than the timeout.
           Exception: that of the user's code.
         """
-        return self._answer_to(("probe_image", as_image, seed))
+        return self._answer_to(("probe_image", as_image, seed), "the first image")
 
-    def _answer_to(self, order: Tuple[Any, ...]) -> Any:
-        kind, said = self._ask(order)
+    def _answer_to(self, order: Tuple[Any, ...], what: str) -> Any:
+        answer = self._ask(order, self._timeout)
+        if answer is None:
+            raise RuntimeError(
+                f"DataLoader timed out after {self._timeout:g} seconds: "
+                f"{self._name} has not made {what}")
+        kind, said = answer
         if kind == "irregular":
             raise structure.Irregular(said)
         if kind == "failed":
             raise failure.restore(said, f"worker process of {self._name}")
         return said
 
-    def _ask(self, order: Tuple[Any, ...]) -> Any:
+    def _ask(self, order: Tuple[Any, ...], timeout: float = 0) -> Any:
+        """Returns the answer; None if there is none after `timeout` seconds, unless
+        that is 0."""
+        began = time.monotonic()
         try:
             self._connection.send(order)
             while not self._connection.poll(_PROBE_SECONDS):
                 if not self._process.is_alive():
                     raise EOFError
+                if timeout and time.monotonic() - began > timeout:
+                    return None
             return self._connection.recv()
         except (EOFError, OSError):
             self._has_ended(5)

@@ -231,7 +231,7 @@ class Run:
         if plan.start_daemon is not None:
             plan.start_daemon()
         self._host = HostProcess(plan.name, plan.context, plan.stage, self._feed,
-                                 self.digest is not None)
+                                 self.digest is not None, plan.timeout)
         self._prepare(self._host)
         options = dict(self._options())
         options["dataset"] = self._dataset()

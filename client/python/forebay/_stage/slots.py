@@ -31,6 +31,8 @@ _munmap = _libc.munmap
 _munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _mprotect = _libc.mprotect
 _mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_madvise = _libc.madvise
+_madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def _failure() -> OSError:
@@ -90,6 +92,11 @@ class Slot(NamedTuple):
         """Nothing may use the memory afterwards."""
         self.memory.release()
         _munmap(self.address, self.size)
+
+    def keep_from_children(self) -> None:
+        """Leaves it out of what this process forks from now on."""
+        if _madvise(self.address, self.size, mmap.MADV_DONTFORK) != 0:
+            raise _failure()
 
     def protect(self, writable: bool) -> None:
         """Makes it writable, or read-only.

@@ -221,6 +221,8 @@ class Worker:
           number: of the worker.
         """
         become(number, self._stage)
+        for slot in self._slots.values():
+            slot.keep_from_children()
         try:
             making.initialize(self._stage, number)
             forked.end_child()

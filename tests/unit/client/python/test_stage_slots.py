@@ -46,6 +46,16 @@ def test_a_slot_can_be_read_and_not_written(slot):
     assert fate_of_writing(one) == signal.SIGSEGV
 
 
+def test_a_child_has_no_slot_that_is_kept_from_it(slot):
+    one, other = slot(), slot(HUGE)
+    for each in (one, other):
+        each.protect(writable=True)
+        assert fate_of_writing(each) == 0
+        each.keep_from_children()
+        assert fate_of_writing(each) == signal.SIGSEGV
+        each.memory[1] = 8
+
+
 def test_what_is_written_in_a_task_is_shared(slot):
     one, other = slot(), slot()
     guard = Guard({3: one, 4: other})

@@ -115,5 +115,13 @@ TEST_F(ProcessTest, IsAChildOfTheHost) {
   EXPECT_EQ(OpenProcess(base::Fd(dup(STDERR_FILENO)), getpid()), nullptr);
 }
 
+TEST_F(ProcessTest, IsTheOneThatSaysSo) {
+  EXPECT_EQ(OpenOwnProcess(PidfdOf(pid_), pid_)->pid(), pid_);
+  EXPECT_EQ(OpenOwnProcess(PidfdOf(pid_), getpid()), nullptr);
+  EXPECT_EQ(OpenOwnProcess(PidfdOf(pid_), 0), nullptr);
+  EXPECT_EQ(OpenOwnProcess(base::Fd(), pid_), nullptr);
+  EXPECT_EQ(OpenOwnProcess(base::Fd(dup(STDERR_FILENO)), pid_), nullptr);
+}
+
 }  // namespace
 }  // namespace forebay::producer

@@ -74,6 +74,10 @@ std::optional<std::pair<proto::ProducerTask, base::Fd>> Receive(int socket) {
   return std::pair(task, std::move(fd));
 }
 
+base::Fd PidfdOf(pid_t pid) {
+  return base::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
 // A host answers no order to fork a producer of this number, and none later: it
 // wakes now and then.
 constexpr std::uint32_t kNaps = 7;
@@ -96,7 +100,9 @@ class ForkingHost {
   [[noreturn]] static void Serve(int socket) {
     while (auto task = Receive(socket)) {
       base::Fd pidfd;
-      if (task->first.command == proto::ProducerCommand::kFork) {
+      if (task->first.command == proto::ProducerCommand::kMapSlot) {
+        pidfd = PidfdOf(getpid());
+      } else if (task->first.command == proto::ProducerCommand::kFork) {
         while (task->first.slot == kNaps && kill(getppid(), 0) == 0)
           poll(nullptr, 0, 1);
         const pid_t pid = fork();
@@ -106,7 +112,7 @@ class ForkingHost {
           }
           _exit(0);
         }
-        pidfd = base::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+        pidfd = PidfdOf(pid);
       }
       SendAnswer(socket, pidfd.get());
     }
@@ -135,6 +141,14 @@ class StoppedProducerTest : public testing::Test {
   void StopHost() {
     kill(host_.pid(), SIGSTOP);
     ASSERT_EQ(waitpid(host_.pid(), nullptr, WUNTRACED), host_.pid());
+  }
+  // Lets producers write memory, and waits until the host has it mapped.
+  SharedSlot Share(const arena::SharedMemory& memory) {
+    std::promise<SharedSlot> shared;
+    set_->Share(
+        {.fd = memory.fd(), .data = memory.data(), .bytes = memory.bytes()},
+        [&](auto slot) { shared.set_value(*std::move(slot)); });
+    return shared.get_future().get();
   }
   // Gives it a task.
   void Begin(Producer& producer) {
@@ -239,6 +253,21 @@ TEST_F(StoppedProducerTest, ASleeperIsKilledOnceOthersWork) {
   EXPECT_EQ(sleeper->stall(), Stall::kAsleep);
 }
 
+TEST_F(StoppedProducerTest, AHostThatDoesNotEndIsKilled) {
+  const arena::SharedMemory memory =
+      *arena::SharedMemory::CreateUnsealed("forebay-test", 4096);
+  const SharedSlot shared = Share(memory);
+  StopHost();
+  set_->End();
+  clock_.Advance(11 * kSecond);
+  siginfo_t end = {};
+  ASSERT_EQ(
+      waitid(P_PID, static_cast<id_t>(host_.pid()), &end, WEXITED | WNOWAIT),
+      0);
+  EXPECT_EQ(end.si_code, CLD_KILLED);
+  EXPECT_EQ(end.si_status, SIGKILL);
+}
+
 TEST_F(StoppedProducerTest, AnIdleOneThatDoesNotEndIsKilled) {
   ProducerPtr producer = Take();
   Stop(*producer);
@@ -246,15 +275,7 @@ TEST_F(StoppedProducerTest, AnIdleOneThatDoesNotEndIsKilled) {
   const std::weak_ptr<Producer> counted = producer;
   arena::SharedMemory memory =
       *arena::SharedMemory::CreateUnsealed("forebay-test", 4096);
-  std::promise<void> mapped;
-  SharedSlot shared;
-  set_->Share(
-      {.fd = memory.fd(), .data = memory.data(), .bytes = memory.bytes()},
-      [&](auto slot) {
-        shared = *std::move(slot);
-        mapped.set_value();
-      });
-  mapped.get_future().wait();
+  const SharedSlot shared = Share(memory);
   set_->GiveBack(std::exchange(producer, nullptr), true);
   EXPECT_FALSE(counted.expired());
   // Nobody needs to look: the stream may have left.
