@@ -113,8 +113,10 @@ void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
     base::MutexLock lock(&mutex_);
     if (ending_) return;
     if (groups_[kind].threads == 0) kind = kind == kShort ? kLong : kShort;
-    queue_.PushFor(flows, LoadOf(demand.cpu_nanos), demand.urgency,
-                   {std::move(task), kind});
+    queue_.PushFor(
+        flows, LoadOf(demand.cpu_nanos), demand.urgency,
+        {std::move(task), kind,
+         flows.size() == 1 ? std::optional(flows.front()) : std::nullopt});
     ++groups_[kind].waiting;
     if (!WantsThreadNowLocked(kind)) return;
   }
@@ -232,6 +234,7 @@ std::optional<ThreadPoolExecutor::Queue::Popped> ThreadPoolExecutor::TakeLocked(
   if (!next.has_value()) return next;
   --groups_[self->kind].waiting;
   self->worker = places_.Take(self->kind);
+  self->only_flow = next->item.only_flow;
   self->began_nanos = now;
   self->began_cpu_nanos = cpu_nanos;
   LowerPrioritiesLocked(now);
@@ -316,13 +319,24 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
       left = each.began_cpu_nanos + kLongTaskNanos -
              options_.cpu_clock->Of(each.thread.native_handle());
     }
-    if (left <= 0 && places_.HasPlaceForLonger()) {
+    if (left <= 0 && places_.HasPlaceForLonger() &&
+        HoldsUpOthersLocked(each, now_nanos)) {
       MakeLongLocked(&each, now_nanos);
     } else {
       if (left <= 0) left = kLongTaskNanos;
       look_at_nanos_ = std::min(look_at_nanos_, now_nanos + left);
     }
   }
+}
+
+bool ThreadPoolExecutor::HoldsUpOthersLocked(const Thread& thread,
+                                             std::int64_t now_nanos) {
+  return queue_.HasNext(now_nanos, [&](const Item& item) {
+    return item.kind == kShort && (!item.only_flow.has_value() ||
+                                   item.only_flow != thread.only_flow)
+               ? schedule::Turn::kTake
+               : schedule::Turn::kPass;
+  });
 }
 
 void ThreadPoolExecutor::MakeLongLocked(Thread* thread,

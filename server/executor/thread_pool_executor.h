@@ -42,10 +42,10 @@ struct ThreadPoolExecutorOptions {
 // Runs tasks from one fair queue on two groups of threads: forebay-cpu-N for
 // short tasks, forebay-long-N for long ones, one of each for every CPU. While
 // short tasks want the CPUs, threads with long tasks have a lower priority in
-// the kernel. A short task that takes as much CPU time as a long one, while
-// another waits for its thread, is counted among the long ones from then on; a
-// new thread serves the short ones. A task is charged the CPU time that its
-// thread spent on it.
+// the kernel. A short task that takes as much CPU time as a long one, while one
+// of another flow waits for its thread, is counted among the long ones from
+// then on; a new thread serves the short ones. A task is charged the CPU time
+// that its thread spent on it.
 //
 // One more thread, forebay-cpu-cap, wakes a thread when a task that a cap held
 // up may run, looks for short tasks that take long, and starts threads.
@@ -88,6 +88,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   struct Item {
     Task task;
     TaskKind kind;
+    std::optional<schedule::Flow> only_flow;  // unless several want it
   };
   using Queue = schedule::SharedQueue<Item>;
   // Chooses tasks for a thread of a kind.
@@ -108,7 +109,8 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
     pid_t id = 0;
     bool has_low_priority = false;
     bool ended = false;
-    int worker = -1;  // of the task that it runs, or -1
+    int worker = -1;                          // of the task that it runs, or -1
+    std::optional<schedule::Flow> only_flow;  // of that task
     // The time, and the thread's CPU time, when that task began.
     std::int64_t began_nanos = 0;
     std::int64_t began_cpu_nanos = 0;
@@ -163,6 +165,9 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // Counts the short tasks that take long among the long ones, while others
   // wait for their threads.
   void FindLongTasksLocked(std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether a short task of another flow than that of the thread's task waits.
+  bool HoldsUpOthersLocked(const Thread& thread, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MakeLongLocked(Thread* thread, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

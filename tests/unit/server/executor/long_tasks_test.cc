@@ -194,6 +194,23 @@ TEST_F(LongTasksTest, AShortTaskThatTakesLongLosesItsThreadToTheOthers) {
   EXPECT_EQ(executor.queued(), 0);
 }
 
+TEST_F(LongTasksTest, AShortTaskThatTakesLongKeepsItsThreadFromItsOwnFlow) {
+  ThreadPoolExecutor executor(1, options());
+  HeldTask slow(executor, 1, kShortOne);
+  slow.AwaitStart();
+  HeldTask own(executor, 1, kShortOne);
+  cpu_.AdvanceOf(slow.thread(), kLongTaskNanos);
+  for (int i = 0; i < 2; ++i) AwaitLook();
+  EXPECT_FALSE(own.has_started());
+  EXPECT_FALSE(HasLowPriority(slow));
+  HeldTask other(executor, 2, kShortOne);
+  AwaitLook();
+  other.AwaitStart();
+  EXPECT_TRUE(HasLowPriority(slow));
+  other.LetGo();
+  own.AwaitStart();
+}
+
 TEST_F(LongTasksTest, OnlySoManyTasksThatTurnOutLongRunAtOnce) {
   ThreadPoolExecutor executor(1, options());
   std::list<HeldTask> slow;
