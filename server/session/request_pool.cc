@@ -98,8 +98,8 @@ void RequestPool::BeginLocked() {
 }
 
 void RequestPool::StartThreadsLocked() {
-  for (std::size_t woken = std::min(idle_, begun_.size()); woken > 0; --woken)
-    wake_.NotifyOne();
+  while (!asleep_.empty() && begun_.size() > idle_ - asleep_.size())
+    WakeLastLocked();
   while (begun_.size() > idle_ && threads_.size() < options_.max_threads) {
     const auto self = threads_.emplace(threads_.end());
     *self = base::StartThread([this, self] { Work(self); });
@@ -114,9 +114,21 @@ void RequestPool::StartThreadsLocked() {
   }
 }
 
+void RequestPool::WakeLastLocked() {
+  IdleThread* const last = asleep_.back();
+  asleep_.pop_back();
+  last->is_woken = true;
+  last->wake.NotifyOne();
+}
+
 bool RequestPool::TakeLocked(Begun* request) {
-  while (begun_.empty()) {
-    if (stopping_ || !wake_.WaitFor(&mutex_, options_.idle)) break;
+  bool has_time = true;
+  while (begun_.empty() && !stopping_ && has_time) {
+    IdleThread self;
+    asleep_.push_back(&self);
+    while (!self.is_woken && has_time)
+      has_time = self.wake.WaitFor(&mutex_, options_.idle);
+    if (!self.is_woken) std::erase(asleep_, &self);
   }
   --idle_;
   if (begun_.empty()) return false;
@@ -171,7 +183,7 @@ std::vector<RequestPool::Request> RequestPool::TakeWaiting() {
     RemoveLocked(begun);
   }
   begun_.clear();
-  wake_.NotifyAll();
+  while (!asleep_.empty()) WakeLastLocked();
   return taken;
 }
 

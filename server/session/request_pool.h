@@ -33,7 +33,8 @@ struct RequestKey {
 // are still free, and each of its groups on fewer than half as many. So a key
 // that runs nothing begins at once as long as one thread is free, while a key
 // that hangs can hold 29 of 256 threads, the next such key 26, and so on. Other
-// requests wait. Threads that have nothing to run end after a while.
+// requests wait. The thread that became idle last runs the next request, so
+// that those that are not needed end after a while.
 //
 // Thread-safe; the caller owns it. Run and TryRun do not block. Destruction
 // drops requests that have not begun, and waits for the others, for ever if
@@ -94,6 +95,13 @@ class RequestPool {
   void StartThreadsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the request, which has ended or is dropped, off the books.
   void RemoveLocked(const Begun& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A thread that waits for a request.
+  struct IdleThread {
+    base::CondVar wake;
+    bool is_woken = false;
+  };
+
+  void WakeLastLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes a request that has begun. Returns false if the thread is to end.
   bool TakeLocked(Begun* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Stops, and takes the requests that no thread has.
@@ -104,7 +112,6 @@ class RequestPool {
   const Options options_;
 
   mutable base::Mutex mutex_;
-  base::CondVar wake_;   // idle threads
   base::CondVar ended_;  // a request or a thread
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Keys keys_ ABSL_GUARDED_BY(mutex_);
@@ -114,6 +121,9 @@ class RequestPool {
   std::size_t running_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<Begun> begun_ ABSL_GUARDED_BY(mutex_);
   std::size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The idle threads that nobody has woken, in the order of their going to
+  // sleep.
+  std::vector<IdleThread*> asleep_ ABSL_GUARDED_BY(mutex_);
   std::list<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
   std::list<std::thread> ended_threads_ ABSL_GUARDED_BY(mutex_);
 };

@@ -88,6 +88,22 @@ TEST(RequestPoolTest, UsesIdleThreadsAgain) {
   EXPECT_LT(pool.threads(), 100);
 }
 
+TEST(RequestPoolTest, ThreadsThatAreNotNeededEndThoughRequestsCome) {
+  Hang hang;
+  RequestPool pool({.idle = std::chrono::milliseconds(100)});
+  for (int i = 0; i < 8; ++i)
+    pool.Run({absl::StrCat("key ", i)}, [&] { hang.Await(); });
+  Until([&] { return hang.held() == 8; });
+  hang.Go();
+  // If all took turns, none would be idle for so long.
+  Until([&] {
+    std::latch done(1);
+    pool.Run({"tick"}, [&] { done.count_down(); });
+    done.wait();
+    return pool.threads() <= 2;
+  });
+}
+
 TEST(RequestPoolTest, AKeyThatHangsLeavesThreadsToOthers) {
   Hang hang;
   RequestPool pool({.max_threads = 32});
