@@ -13,6 +13,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/device/device.h"
+#include "server/executor/executor.h"
 #include "server/producer/producer_set.h"
 #include "server/stream/aside.h"
 #include "server/stream/batch_cache.h"
@@ -67,6 +68,10 @@ class SlotMaker {
   absl::Status PrepareDevice(const DevicePtr& device,
                              std::function<void(const absl::Status&)> ready)
       ABSL_LOCKS_EXCLUDED(*mutex_);
+
+  // The demand of MakeSlots, and that of MakeStaging. A driver may take long.
+  executor::Demand DemandOfSlots(std::uint32_t slots) const;
+  static executor::Demand DemandOfStaging() { return {.may_be_long = true}; }
 
   // Makes slots, for BatchCache::Grown, with parts on the GPUs that are to have
   // some.

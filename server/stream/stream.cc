@@ -605,21 +605,20 @@ void Stream::Leave() {
 void Stream::Execute(Plan plan) {
   // Charged to no job, so that no cap, present or later, holds up a slot.
   constexpr schedule::Flow kNobody = 0;
-  constexpr executor::Demand kMaking = {.cpu_nanos = 20'000'000, .urgency = 0};
   if (plan.first_slots > 0) {
     deps_.executor->Submit(
-        kNobody, kMaking,
+        kNobody, slot_maker_.DemandOfSlots(plan.first_slots),
         [self = shared_from_this(), slots = plan.first_slots](int) {
           self->MakeFirstSlots(slots);
         });
   }
   if (plan.grows) {
-    deps_.executor->Submit(kNobody, kMaking, [self = shared_from_this()](int) {
-      self->MakeSlot();
-    });
+    deps_.executor->Submit(
+        kNobody, slot_maker_.DemandOfSlots(1),
+        [self = shared_from_this()](int) { self->MakeSlot(); });
   }
   if (plan.staging > 0) {
-    deps_.executor->Submit(kNobody, kMaking,
+    deps_.executor->Submit(kNobody, SlotMaker::DemandOfStaging(),
                            [self = shared_from_this(), batches = plan.staging](
                                int) { self->MakeStaging(batches); });
   }
