@@ -174,8 +174,20 @@ def run():
             waits += _waits(case)
     faulty = [each for each in rows if not each["metric"].startswith("nothing:")]
     worst = min(faulty or rows, key=lambda each: each["ratio"])
-    return [dict(worst, metric=f"the worst of all, {worst['metric']}"), *rows,
-            *openings, *waits]
+    return [dict(worst, metric=f"the worst of all, {worst['metric']}"),
+            *_over_all(faulty), *rows, *openings, *waits]
+
+
+def _over_all(rows):
+    """Rows: the median of what a victim got beside all faults / what it got alone.
+    The noise of single cases, as "nothing" shows it, is not in there."""
+    ratios = {}
+    for each in rows:
+        victim = each["metric"].partition(": ")[2].partition(" / ")[0]
+        ratios.setdefault(victim, []).append(each["ratio"])
+    return [row("isolation", f"{victim}: the median of {len(found)} faults / alone",
+                statistics.median(found), 1.0, "of its rate")
+            for victim, found in ratios.items()]
 
 
 def _openings(case):

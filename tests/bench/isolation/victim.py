@@ -71,9 +71,15 @@ class Reading:
         self._progress = progress
         self._loader = opener(**options)
 
-    def measure(self, seconds, step=0.0):
-        """Reads for so long; `step` are seconds that it computes at each batch."""
+    def measure(self, seconds, step=0.0, warms=False):
+        """Reads for so long; `step` are seconds that it computes at each batch.
+        `warms`: reads an epoch before, so that all of it is cached."""
         self._loader.set_epoch(0)
+        if warms:
+            for batch in self._loader:
+                self._progress.add(len(batch[1]))
+                del batch
+            self._loader.set_epoch(0)
         return self._read(self._loader, time.monotonic(), seconds, step)
 
     def _read(self, loader, begin, seconds, step=0.0):

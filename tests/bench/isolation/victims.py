@@ -21,12 +21,14 @@ class Kind:
       script_kind: the kind of victim.py.
       options: function of a Data that returns its options.
       seconds: that a turn of it takes.
+      warm_seconds: that it may take before, until all is cached.
       task: further fields of its task.
       unit: of its rate.
     """
     script_kind: str
     options: typing.Callable
     seconds: float = 1.0
+    warm_seconds: float = 0.0
     task: dict = dataclasses.field(default_factory=dict)
     unit: str = "samples/s"
 
@@ -34,16 +36,18 @@ class Kind:
 LIGHT_BATCH, LIGHT_STEP = 32, 0.04
 KINDS = {
     "open": Kind("open", lambda data: {"batch_size": 32}, unit="datasets/s"),
-    "hit": Kind("read", lambda data: {"uri": str(data.few), "batch_size": 64}),
-    "miss": Kind("read", lambda data: {"uri": str(data.photos), "batch_size": 64}),
+    "hit": Kind("read", lambda data: {"uri": str(data.few), "batch_size": 64},
+                seconds=2.0, warm_seconds=2.0, task={"warms": True}),
+    "miss": Kind("read", lambda data: {"uri": str(data.photos), "batch_size": 64},
+                 seconds=2.0),
     "python": Kind("python", lambda data: {"uri": str(data.few), "batch_size": 32},
-                   seconds=1.5),
+                   seconds=2.5),
     # It joins whoever has workers already.
     "equal": Kind("joining", lambda data: KINDS["python"].options(data),
-                  seconds=1.5),
+                  seconds=2.5),
     "fetch": Kind("fetch", lambda data: {"paths": [
         str(path) for path in sorted(data.few.glob("*/*.jpg"))[:200]]},
-        unit="files/s"),
+        seconds=2.0, unit="files/s"),
     "web": Kind("read", lambda data: {
         "batch_size": 64, **data.shards_at(data.store().url, NEAR)}),
     "light": Kind("read", lambda data: {"uri": str(data.few),
@@ -97,6 +101,7 @@ class Victim:
     def _rate(self, turn, more):
         seconds = self.kind.seconds
         self._process.say({"seconds": seconds, **self.kind.task, **more})
+        seconds += self.kind.warm_seconds
         found = self._process.answer(seconds + GRACE_SECONDS)
         if found is None:
             self.hung += 1
