@@ -32,18 +32,19 @@ void RequestPool::Run(const RequestKey& key, Request request) {
   JoinEnded();
   base::MutexLock lock(&mutex_);
   if (stopping_) return;
-  AddLocked(key, std::move(request));
+  AddLocked(FindOrAddLocked(key), std::move(request));
 }
 
 bool RequestPool::TryRun(const RequestKey& key, Request request) {
   JoinEnded();
   base::MutexLock lock(&mutex_);
   if (stopping_) return false;
-  const auto found = keys_.find(key.name);
-  if ((found != keys_.end() && !found->second.waiting.empty()) ||
-      !MayBegin(key.name, key.groups))
+  const Keys::iterator entry = FindOrAddLocked(key);
+  if (!entry->second.waiting.empty() || !MayBeginLocked(entry->second)) {
+    EraseIfUnusedLocked(entry);
     return false;
-  AddLocked(key, std::move(request));
+  }
+  AddLocked(entry, std::move(request));
   return true;
 }
 
@@ -52,45 +53,69 @@ void RequestPool::StartMissing() {
   StartThreadsLocked();
 }
 
-void RequestPool::AddLocked(const RequestKey& key, Request request) {
+RequestPool::Keys::iterator RequestPool::FindOrAddLocked(
+    const RequestKey& key) {
   const auto [entry, is_new] = keys_.try_emplace(key.name);
-  if (is_new) entry->second.groups = key.groups;
-  if (entry->second.waiting.empty()) turns_.push_back(entry);
-  entry->second.waiting.push_back(std::move(request));
-  BeginLocked();
-}
-
-bool RequestPool::MayBegin(const std::string& name,
-                           const std::vector<std::string>& groups) const {
-  const std::size_t free = options_.max_threads - running_;
-  const auto key = keys_.find(name);
-  if (key != keys_.end() && key->second.running * kPartOfKey >= free)
-    return false;
-  for (const std::string& group : groups) {
-    const auto counted = groups_.find(group);
-    if (counted != groups_.end() && counted->second * kPartOfGroup >= free)
-      return false;
+  if (is_new) {
+    for (const std::string& name : key.groups) {
+      const auto group = groups_.try_emplace(name).first;
+      ++group->second.keys;
+      entry->second.groups.push_back(group);
+    }
   }
-  return free > 0;
+  return entry;
 }
 
-void RequestPool::BeginLocked() {
+void RequestPool::EraseIfUnusedLocked(Keys::iterator entry) {
+  const Key& key = entry->second;
+  if (key.running > 0 || !key.waiting.empty()) return;
+  for (const Groups::iterator group : key.groups)
+    if (--group->second.keys == 0) groups_.erase(group);
+  keys_.erase(entry);
+}
+
+void RequestPool::AddLocked(Keys::iterator entry, Request request) {
+  Key& key = entry->second;
+  key.waiting.push_back(std::move(request));
+  if (key.waiting.size() > 1) return;
+  if (MayBeginLocked(key)) {
+    BeginNextLocked(entry);
+    StartThreadsLocked();
+  } else {
+    turns_.push_back(entry);
+  }
+}
+
+bool RequestPool::MayBeginLocked(const Key& key) const {
+  const std::size_t free = options_.max_threads - running_;
+  if (free == 0 || key.running * kPartOfKey >= free) return false;
+  return std::all_of(key.groups.begin(), key.groups.end(),
+                     [free](const Groups::iterator& group) {
+                       return group->second.running * kPartOfGroup < free;
+                     });
+}
+
+void RequestPool::BeginNextLocked(Keys::iterator entry) {
+  Key& key = entry->second;
+  ++running_;
+  ++key.running;
+  for (const Groups::iterator group : key.groups) ++group->second.running;
+  begun_.push_back({entry, std::move(key.waiting.front())});
+  key.waiting.pop_front();
+}
+
+void RequestPool::BeginWaitingLocked() {
   // Each request that begins leaves fewer free threads: a key that may not
   // begin stays so until a request ends.
   for (std::size_t looks = turns_.size(); looks > 0; --looks) {
     const Keys::iterator entry = turns_.front();
     turns_.pop_front();
-    Key& key = entry->second;
-    if (!MayBegin(entry->first, key.groups)) {
+    if (!MayBeginLocked(entry->second)) {
       turns_.push_back(entry);
       continue;
     }
-    ++running_;
-    ++key.running;
-    for (const std::string& group : key.groups) ++groups_[group];
-    begun_.push_back({entry, std::move(key.waiting.front())});
-    key.waiting.pop_front();
-    if (key.waiting.empty()) continue;
+    BeginNextLocked(entry);
+    if (entry->second.waiting.empty()) continue;
     turns_.push_back(entry);
     ++looks;
   }
@@ -138,11 +163,11 @@ bool RequestPool::TakeLocked(Begun* request) {
 }
 
 void RequestPool::RemoveLocked(const Begun& request) {
-  --running_;
   Key& key = request.key->second;
-  for (const std::string& group : key.groups)
-    if (--groups_[group] == 0) groups_.erase(group);
-  if (--key.running == 0 && key.waiting.empty()) keys_.erase(request.key);
+  --running_;
+  --key.running;
+  for (const Groups::iterator group : key.groups) --group->second.running;
+  EraseIfUnusedLocked(request.key);
 }
 
 void RequestPool::Work(std::list<std::thread>::iterator self) {
@@ -162,7 +187,7 @@ void RequestPool::Work(std::list<std::thread>::iterator self) {
     base::MutexLock lock(&mutex_);
     RemoveLocked(request);
     ++idle_;
-    BeginLocked();
+    BeginWaitingLocked();
     ended_.NotifyAll();
   }
 }
@@ -175,7 +200,7 @@ std::vector<RequestPool::Request> RequestPool::TakeWaiting() {
     for (Request& request : entry->second.waiting)
       taken.push_back(std::move(request));
     entry->second.waiting.clear();
-    if (entry->second.running == 0) keys_.erase(entry);
+    EraseIfUnusedLocked(entry);
   }
   turns_.clear();
   for (Begun& begun : begun_) {

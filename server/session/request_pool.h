@@ -71,9 +71,16 @@ class RequestPool {
   std::size_t threads() const;
 
  private:
+  // A group that keys which have requests belong to.
+  struct Group {
+    std::size_t keys = 0;
+    std::size_t running = 0;
+  };
+  using Groups = std::map<std::string, Group>;
+
   // A key that has requests.
   struct Key {
-    std::vector<std::string> groups;
+    std::vector<Groups::iterator> groups;
     std::size_t running = 0;
     std::deque<Request> waiting;
   };
@@ -85,13 +92,19 @@ class RequestPool {
     Request run;
   };
 
-  void AddLocked(const RequestKey& key, Request request)
+  Keys::iterator FindOrAddLocked(const RequestKey& key)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool MayBegin(const std::string& name,
-                const std::vector<std::string>& groups) const
+  void EraseIfUnusedLocked(Keys::iterator entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Begins all requests that may.
-  void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddLocked(Keys::iterator entry, Request request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayBeginLocked(const Key& key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Begins the key's first request.
+  void BeginNextLocked(Keys::iterator entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Begins all requests that may, after one has ended.
+  void BeginWaitingLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartThreadsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the request, which has ended or is dropped, off the books.
   void RemoveLocked(const Begun& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -114,10 +127,11 @@ class RequestPool {
   mutable base::Mutex mutex_;
   base::CondVar ended_;  // a request or a thread
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Groups groups_ ABSL_GUARDED_BY(mutex_);
   Keys keys_ ABSL_GUARDED_BY(mutex_);
-  // The keys with waiting requests, in the order of their turns.
+  // The keys with waiting requests, none of which may begin, in the order of
+  // their turns.
   std::deque<Keys::iterator> turns_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::size_t> groups_ ABSL_GUARDED_BY(mutex_);
   std::size_t running_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<Begun> begun_ ABSL_GUARDED_BY(mutex_);
   std::size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
