@@ -369,12 +369,13 @@ void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
 // The request that it may have under way ends by itself, or never.
 void Server::Forget(const std::shared_ptr<Client>& client) {
   if (clients_.erase(client->id) == 0) return;
-  --session_count_;
   Unwatch(*client);
   client->hung_up = true;
   const std::string job = client->session->JobName();
   Session::Holdings holdings = client->session->Leave();
   const RequestKey key = KeyOfEnd(job, GpusOf(holdings.loaders));
+  // Who sees that the session is gone finds nothing of it.
+  --session_count_;
   End(key, std::move(holdings));
   End(key, std::pair(std::move(client->session), std::move(client->socket)));
 }
