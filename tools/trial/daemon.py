@@ -65,12 +65,14 @@ class Daemon:
 
 
 def process_cpu_nanos(pid):
-    """Returns the CPU time of a process so far, in nanoseconds."""
-    total = 0
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):
-            total += int((task / "schedstat").read_text().split()[0])
-    return total
+    """Returns the CPU time of a process so far, in nanoseconds, with that of threads
+    that have ended.
+
+    Raises:
+      OSError: it is gone.
+    """
+    # The clock that clock_getcpuclockid(3) names.
+    return time.clock_gettime_ns((~pid << 3) | 2)
 
 
 def read_cpu_nanos():
