@@ -374,7 +374,7 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
   const std::string job = client->session->JobName();
   Session::Holdings holdings = client->session->Leave();
   const RequestKey key = KeyOfEnd(job, GpusOf(holdings.loaders));
-  // Who sees that the session is gone finds nothing of it.
+  // Others that see the session gone find nothing of it.
   --session_count_;
   End(key, std::move(holdings));
   End(key, std::pair(std::move(client->session), std::move(client->socket)));
