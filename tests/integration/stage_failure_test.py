@@ -178,8 +178,9 @@ def test_a_crash_names_the_batch():
 
 def test_a_sample_that_sleeps_for_ever_is_timed_out():
     with loader_of(signal.pause, timeout=1) as loader:
+        # The sample's task may have others before it, of earlier batches.
         with pytest.raises(RuntimeError, match="timed out after 1 seconds: Faulty has "
-                           "not made batch 2"):
+                           "not made batch [012]$"):
             list(loader)
 
 
