@@ -61,7 +61,7 @@ absl::Status SlotMaker::PrepareDevice(
 }
 
 executor::Demand SlotMaker::DemandOfSlots(std::uint32_t slots) const {
-  // The kernel clears some 2 bytes a nanosecond.
+  // An estimate: the kernel clears 2 bytes a nanosecond.
   const std::uint64_t nanos = size_.host * slots / 2;
   return {.cpu_nanos = static_cast<std::int64_t>(nanos),
           .may_be_long = size_.device > 0};

@@ -237,10 +237,10 @@ class _Host:
         if task.command == wire.MAP_SLOT:
             self._slots[task.slot] = Slot.map(fds[0], task.bytes, task.offsets)
             return self._own_pidfds
-        elif task.command == wire.UNMAP_SLOT:
-            self._slots.pop(task.slot).unmap()
-        elif task.command == wire.FORK:
+        if task.command == wire.FORK:
             return self._fork(task.slot, fds[0])
+        if task.command == wire.UNMAP_SLOT:
+            self._slots.pop(task.slot).unmap()
         return []
 
     def _fork(self, number: int, fd: int) -> List[int]:
