@@ -17,7 +17,8 @@
 // old priority back. So a thread of low priority ends when its task is done and
 // no short task has needed a CPU of late; another takes its place. Where no job
 // has short tasks, those with long ones therefore compete with other processes
-// as all threads do.
+// as all threads do. Threads with long tasks ask the kernel for long slices, so
+// that whatever wakes need not wait for the end of theirs.
 //
 // Wake-ups. A task wakes a sleeping thread only if those that are waking do not
 // suffice; threads that are awake look into the queue themselves. If a cap
@@ -27,7 +28,6 @@
 #include "server/executor/thread_pool_executor.h"
 
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,8 +44,6 @@ namespace forebay::executor {
 namespace {
 
 constexpr double kNanosPerSecond = 1e9;
-// By which a low priority is below the usual one.
-constexpr int kLowNice = 5;
 // For so long after short tasks needed their CPUs, threads with long tasks keep
 // their low priority.
 constexpr std::int64_t kCalmNanos = 1'000'000'000;
@@ -64,12 +62,6 @@ void NameThread(TaskKind kind, int number) {
 }
 
 }  // namespace
-
-void LowerPriority(pid_t thread) {
-  const auto id = static_cast<id_t>(thread);
-  setpriority(PRIO_PROCESS, id,
-              std::min(getpriority(PRIO_PROCESS, id) + kLowNice, 19));
-}
 
 ThreadPoolExecutor::ThreadPoolExecutor(int cpus,
                                        const ThreadPoolExecutorOptions& options)
@@ -113,10 +105,11 @@ void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
     base::MutexLock lock(&mutex_);
     if (ending_) return;
     if (groups_[kind].threads == 0) kind = kind == kShort ? kLong : kShort;
-    queue_.PushFor(
-        flows, LoadOf(demand.cpu_nanos), demand.urgency,
-        {std::move(task), kind,
-         flows.size() == 1 ? std::optional(flows.front()) : std::nullopt});
+    const std::optional<schedule::Flow> only_flow =
+        flows.size() == 1 ? std::optional(flows.front()) : std::nullopt;
+    queue_.PushFor(flows, LoadOf(demand.cpu_nanos), demand.urgency,
+                   {std::move(task), kind, only_flow});
+    if (kind == kShort && only_flow != short_flow_) short_flow_.reset();
     ++groups_[kind].waiting;
     if (!WantsThreadNowLocked(kind)) return;
   }
@@ -156,7 +149,8 @@ bool ThreadPoolExecutor::WantsThreadLocked(TaskKind kind) {
   Group& group = groups_[kind];
   if (static_cast<std::size_t>(group.waking) >= group.waiting) return false;
   if (group.waking < group.asleep) return true;
-  if (kind == kShort && look_at_nanos_ == INT64_MAX) {
+  if (kind == kShort && look_at_nanos_ == INT64_MAX &&
+      !short_flow_.has_value()) {
     look_at_nanos_ = Now() + kLongTaskNanos;
     SuperviseByLocked(look_at_nanos_);
   }
@@ -183,6 +177,7 @@ void ThreadPoolExecutor::Wake(const Wanted& wanted) {
 
 // Only a thread that looks into the queue sees what caps let through.
 void ThreadPoolExecutor::CapsChangedLocked() {
+  short_flow_.reset();
   for (const TaskKind kind : {kShort, kLong}) {
     if (!WantsThreadLocked(kind)) continue;
     ++groups_[kind].waking;
@@ -197,6 +192,7 @@ void ThreadPoolExecutor::Work(Thread* self) {
   mutex_.Lock();
   self->id = gettid();
   NameThread(self->kind, self->number);
+  if (self->kind == kLong) LengthenSlices(self->id);
   while (!ending_ && !IsSurplusLocked(*self)) {
     std::optional<Queue::Popped> next = TakeLocked(self, begin);
     const Wanted wanted = WantedLocked();
@@ -293,6 +289,7 @@ void ThreadPoolExecutor::Supervise() {
     base::MutexLock lock(&mutex_);
     supervise_at_nanos_ = INT64_MAX;
     if (ending_) return;
+    CapsChangedLocked();
     const std::int64_t now = Now();
     if (look_at_nanos_ <= now) FindLongTasksLocked(now);
     SuperviseByLocked(look_at_nanos_);
@@ -302,7 +299,6 @@ void ThreadPoolExecutor::Supervise() {
       each = next;
     }
     StartThreadsLocked();
-    CapsChangedLocked();
   }
   for (Thread& each : ended) each.thread.join();
 }
@@ -312,6 +308,8 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   if (places_.HasPlace(kShort) ||
       !queue_.HasNext(now_nanos, ChooserFor(kShort)))
     return;
+  short_flow_ = ShortFlowLocked(now_nanos);
+  if (short_flow_.has_value()) return;  // nobody else is held up
   for (Thread& each : threads_) {
     if (each.kind != kShort || each.worker < 0) continue;
     std::int64_t left = each.began_nanos + kLongTaskNanos - now_nanos;
@@ -320,7 +318,7 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
              options_.cpu_clock->Of(each.thread.native_handle());
     }
     if (left <= 0 && places_.HasPlaceForLonger() &&
-        HoldsUpOthersLocked(each, now_nanos)) {
+        HoldsUpOthersLocked(each.only_flow, now_nanos)) {
       MakeLongLocked(&each, now_nanos);
     } else {
       if (left <= 0) left = kLongTaskNanos;
@@ -329,11 +327,23 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   }
 }
 
-bool ThreadPoolExecutor::HoldsUpOthersLocked(const Thread& thread,
-                                             std::int64_t now_nanos) {
+std::optional<schedule::Flow> ThreadPoolExecutor::ShortFlowLocked(
+    std::int64_t now_nanos) {
+  std::optional<schedule::Flow> flow;
+  for (const Thread& each : threads_) {
+    if (each.kind != kShort || each.worker < 0) continue;
+    if (!each.only_flow || flow.value_or(*each.only_flow) != each.only_flow)
+      return std::nullopt;
+    flow = each.only_flow;
+  }
+  return HoldsUpOthersLocked(flow, now_nanos) ? std::nullopt : flow;
+}
+
+bool ThreadPoolExecutor::HoldsUpOthersLocked(
+    std::optional<schedule::Flow> only_flow, std::int64_t now_nanos) {
   return queue_.HasNext(now_nanos, [&](const Item& item) {
-    return item.kind == kShort && (!item.only_flow.has_value() ||
-                                   item.only_flow != thread.only_flow)
+    return item.kind == kShort &&
+                   (!item.only_flow.has_value() || item.only_flow != only_flow)
                ? schedule::Turn::kTake
                : schedule::Turn::kPass;
   });
@@ -346,6 +356,7 @@ void ThreadPoolExecutor::MakeLongLocked(Thread* thread,
   ++groups_[kLong].threads;
   thread->kind = kLong;
   contended_at_nanos_ = now_nanos;
+  LengthenSlices(thread->id);
   Lower(thread);
 }
 

@@ -19,15 +19,12 @@
 #include "server/base/mutex.h"
 #include "server/executor/cpu_clock.h"
 #include "server/executor/executor.h"
+#include "server/executor/thread_priority.h"
 #include "server/executor/worker_places.h"
 #include "server/schedule/job_shares.h"
 #include "server/schedule/shared_queue.h"
 
 namespace forebay::executor {
-
-// Lowers a thread's priority in the kernel: beside a thread of the usual one,
-// it has a quarter of the CPU.
-void LowerPriority(pid_t thread);
 
 struct ThreadPoolExecutorOptions {
   // The CPU time that all tasks together may take, in CPUs: positive.
@@ -135,7 +132,8 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   void CompleteLocked(Thread* self, Queue::Id task, std::int64_t cpu_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether to notify one more sleeping thread of the kind, and counts
-  // it as waking. Where no thread sleeps, has short tasks watched.
+  // it as waking. Where no thread sleeps, has short tasks watched if those of
+  // several flows may wait for each other.
   bool WantsThreadLocked(TaskKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Likewise, unless the next tasks wait for those of the other kind.
   bool WantsThreadNowLocked(TaskKind kind)
@@ -166,8 +164,14 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // wait for their threads.
   void FindLongTasksLocked(std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether a short task of another flow than that of the thread's task waits.
-  bool HoldsUpOthersLocked(const Thread& thread, std::int64_t now_nanos)
+  // Returns the flow of all short tasks that run, and of all that may run next.
+  // Null if there are several flows, or none.
+  std::optional<schedule::Flow> ShortFlowLocked(std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether a short task that `only_flow` is not alone to want waits; null: of
+  // a task that several flows want.
+  bool HoldsUpOthersLocked(std::optional<schedule::Flow> only_flow,
+                           std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MakeLongLocked(Thread* thread, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -189,9 +193,11 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   bool refused_ ABSL_GUARDED_BY(mutex_) = false;  // a thread, at the last try
   // When more tasks than CPUs last ran, short ones among them.
   std::int64_t contended_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // When to look for short tasks that take long; INT64_MAX: no task waits for
-  // them.
+  // When to look for short tasks that take long; INT64_MAX: no other flow's
+  // task waits for them.
   std::int64_t look_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
+  // The only flow of which short tasks run or may run; null: not known.
+  std::optional<schedule::Flow> short_flow_ ABSL_GUARDED_BY(mutex_);
   std::int64_t supervise_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
   // As AddCpu told of the running tasks: each worker has its own.
   std::vector<std::int64_t> added_nanos_;
