@@ -105,11 +105,12 @@ void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
     base::MutexLock lock(&mutex_);
     if (ending_) return;
     if (groups_[kind].threads == 0) kind = kind == kShort ? kLong : kShort;
-    const std::optional<schedule::Flow> only_flow =
-        flows.size() == 1 ? std::optional(flows.front()) : std::nullopt;
+    std::optional<schedule::Flow> only_flow;
+    if (flows.size() == 1 && flows.front() != schedule::kNobody)
+      only_flow = flows.front();
     queue_.PushFor(flows, LoadOf(demand.cpu_nanos), demand.urgency,
                    {std::move(task), kind, only_flow});
-    if (kind == kShort && only_flow != short_flow_) short_flow_.reset();
+    if (kind == kShort) ++short_tasks_[only_flow];
     ++groups_[kind].waiting;
     if (!WantsThreadNowLocked(kind)) return;
   }
@@ -149,8 +150,7 @@ bool ThreadPoolExecutor::WantsThreadLocked(TaskKind kind) {
   Group& group = groups_[kind];
   if (static_cast<std::size_t>(group.waking) >= group.waiting) return false;
   if (group.waking < group.asleep) return true;
-  if (kind == kShort && look_at_nanos_ == INT64_MAX &&
-      !short_flow_.has_value()) {
+  if (kind == kShort && look_at_nanos_ == INT64_MAX && MixesFlowsLocked()) {
     look_at_nanos_ = Now() + kLongTaskNanos;
     SuperviseByLocked(look_at_nanos_);
   }
@@ -177,7 +177,6 @@ void ThreadPoolExecutor::Wake(const Wanted& wanted) {
 
 // Only a thread that looks into the queue sees what caps let through.
 void ThreadPoolExecutor::CapsChangedLocked() {
-  short_flow_.reset();
   for (const TaskKind kind : {kShort, kLong}) {
     if (!WantsThreadLocked(kind)) continue;
     ++groups_[kind].waking;
@@ -240,6 +239,7 @@ std::optional<ThreadPoolExecutor::Queue::Popped> ThreadPoolExecutor::TakeLocked(
 void ThreadPoolExecutor::CompleteLocked(Thread* self, Queue::Id task,
                                         std::int64_t cpu_nanos) {
   queue_.Complete(task, LoadOf(cpu_nanos), Now());
+  if (self->kind == kShort) EndShortLocked(self->only_flow);
   places_.GiveBack(self->worker);
   self->worker = -1;
 }
@@ -289,16 +289,17 @@ void ThreadPoolExecutor::Supervise() {
     base::MutexLock lock(&mutex_);
     supervise_at_nanos_ = INT64_MAX;
     if (ending_) return;
-    CapsChangedLocked();
     const std::int64_t now = Now();
     if (look_at_nanos_ <= now) FindLongTasksLocked(now);
     SuperviseByLocked(look_at_nanos_);
+    if (queue_.NextAt() > now) SuperviseByLocked(queue_.NextAt());
     for (auto each = threads_.begin(); each != threads_.end();) {
       const auto next = std::next(each);
       if (each->ended) ended.splice(ended.end(), threads_, each);
       each = next;
     }
     StartThreadsLocked();
+    CapsChangedLocked();
   }
   for (Thread& each : ended) each.thread.join();
 }
@@ -308,8 +309,7 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   if (places_.HasPlace(kShort) ||
       !queue_.HasNext(now_nanos, ChooserFor(kShort)))
     return;
-  short_flow_ = ShortFlowLocked(now_nanos);
-  if (short_flow_.has_value()) return;  // nobody else is held up
+  if (!MixesFlowsLocked()) return;
   for (Thread& each : threads_) {
     if (each.kind != kShort || each.worker < 0) continue;
     std::int64_t left = each.began_nanos + kLongTaskNanos - now_nanos;
@@ -327,16 +327,14 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   }
 }
 
-std::optional<schedule::Flow> ThreadPoolExecutor::ShortFlowLocked(
-    std::int64_t now_nanos) {
-  std::optional<schedule::Flow> flow;
-  for (const Thread& each : threads_) {
-    if (each.kind != kShort || each.worker < 0) continue;
-    if (!each.only_flow || flow.value_or(*each.only_flow) != each.only_flow)
-      return std::nullopt;
-    flow = each.only_flow;
-  }
-  return HoldsUpOthersLocked(flow, now_nanos) ? std::nullopt : flow;
+bool ThreadPoolExecutor::MixesFlowsLocked() const {
+  return short_tasks_.size() > 1 || short_tasks_.contains(std::nullopt);
+}
+
+void ThreadPoolExecutor::EndShortLocked(
+    std::optional<schedule::Flow> only_flow) {
+  const auto found = short_tasks_.find(only_flow);
+  if (--found->second == 0) short_tasks_.erase(found);
 }
 
 bool ThreadPoolExecutor::HoldsUpOthersLocked(
@@ -351,6 +349,7 @@ bool ThreadPoolExecutor::HoldsUpOthersLocked(
 
 void ThreadPoolExecutor::MakeLongLocked(Thread* thread,
                                         std::int64_t now_nanos) {
+  EndShortLocked(thread->only_flow);
   places_.MakeLong(thread->worker);
   --groups_[kShort].threads;
   ++groups_[kLong].threads;

@@ -11,6 +11,7 @@
 #include <list>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -85,7 +86,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   struct Item {
     Task task;
     TaskKind kind;
-    std::optional<schedule::Flow> only_flow;  // unless several want it
+    std::optional<schedule::Flow> only_flow;  // of the job that alone wants it
   };
   using Queue = schedule::SharedQueue<Item>;
   // Chooses tasks for a thread of a kind.
@@ -164,9 +165,10 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // wait for their threads.
   void FindLongTasksLocked(std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the flow of all short tasks that run, and of all that may run next.
-  // Null if there are several flows, or none.
-  std::optional<schedule::Flow> ShortFlowLocked(std::int64_t now_nanos)
+  // Whether short tasks of several jobs wait and run.
+  bool MixesFlowsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A short task that waits or runs is there no more, or counts as long now.
+  void EndShortLocked(std::optional<schedule::Flow> only_flow)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether a short task that `only_flow` is not alone to want waits; null: of
   // a task that several flows want.
@@ -196,8 +198,10 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // When to look for short tasks that take long; INT64_MAX: no other flow's
   // task waits for them.
   std::int64_t look_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
-  // The only flow of which short tasks run or may run; null: not known.
-  std::optional<schedule::Flow> short_flow_ ABSL_GUARDED_BY(mutex_);
+  // The number of short tasks that wait or run, by the job that alone wants
+  // them; null: several do, or nobody.
+  std::unordered_map<std::optional<schedule::Flow>, std::size_t> short_tasks_
+      ABSL_GUARDED_BY(mutex_);
   std::int64_t supervise_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
   // As AddCpu told of the running tasks: each worker has its own.
   std::vector<std::int64_t> added_nanos_;

@@ -116,8 +116,7 @@ class SharedQueue {
   // called as Turn(const Item&), on items that nothing holds up.
   template <typename Choose>
   std::optional<Popped> Pop(std::int64_t now_nanos, Choose choose) {
-    while (!held_.empty() && held_.begin()->first <= now_nanos)
-      Release(held_.begin()->second);
+    ReleaseDue(now_nanos);
     limit_ready_ = INT64_MAX;
     while (const auto next = NextFor(now_nanos, choose)) {
       Entry& entry = entries_.find(*next->item)->second;
@@ -223,6 +222,7 @@ class SharedQueue {
   // the limit holds up what it held up at the last Pop.
   template <typename Choose>
   bool HasNext(std::int64_t now_nanos, Choose choose) {
+    ReleaseDue(now_nanos);
     return limit_ready_ == INT64_MAX && NextFor(now_nanos, choose).has_value();
   }
   // Returns the number of items that wait, with those that are held up.
@@ -314,6 +314,12 @@ class SharedQueue {
     if (--found->second == 0) stalled_by_flow_.erase(found);
     Release(flow);
     queue_.Release(flow);  // the next Pop looks anew
+  }
+
+  // Lets the flows pass whose caps have held them until now.
+  void ReleaseDue(std::int64_t now_nanos) {
+    while (!held_.empty() && held_.begin()->first <= now_nanos)
+      Release(held_.begin()->second);
   }
 
   // Lets the flow pass that its cap has held.

@@ -44,19 +44,22 @@ absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
     const std::vector<DevicePtr>& devices) {
   // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
   // waits for its first batch. So all slots are made at once, or one after the
-  // other where the system has no threads left.
+  // other where the system has no threads left. The caller makes the first: its
+  // CPU time says whether it takes long.
+  const auto create = [bytes = size.host] {
+    return arena::SharedMemory::CreateUnsealed("forebay-slot", bytes);
+  };
   std::vector<std::future<absl::StatusOr<arena::SharedMemory>>> making;
   making.reserve(slots);
-  for (std::uint32_t i = 0; i < slots; ++i) {
-    making.push_back(std::async(
-        std::launch::async | std::launch::deferred, [bytes = size.host] {
-          return arena::SharedMemory::CreateUnsealed("forebay-slot", bytes);
-        }));
+  for (std::uint32_t i = 1; i < slots; ++i) {
+    making.push_back(
+        std::async(std::launch::async | std::launch::deferred, create));
   }
   std::vector<SlotParts> made;
   made.reserve(slots);
-  for (auto& memory : making) {
-    FOREBAY_ASSIGN_OR_RETURN(arena::SharedMemory created, memory.get());
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    FOREBAY_ASSIGN_OR_RETURN(arena::SharedMemory created,
+                             i == 0 ? create() : making[i - 1].get());
     made.push_back(
         {.host = {.memory = std::move(created)}, .devices = devices});
   }

@@ -603,8 +603,8 @@ void Stream::Leave() {
 }
 
 void Stream::Execute(Plan plan) {
-  // Charged to no job, so that no cap, present or later, holds up a slot.
-  constexpr schedule::Flow kNobody = 0;
+  // No cap, present or later, is to hold up a slot.
+  using schedule::kNobody;
   if (plan.first_slots > 0) {
     deps_.executor->Submit(
         kNobody, slot_maker_.DemandOfSlots(plan.first_slots),

@@ -169,7 +169,10 @@ class _Host:
         Raises:
           EOFError: the trainer has hung up first; the child is killed.
         """
-        child = os.pidfd_open(pid)
+        try:
+            child = os.pidfd_open(pid)
+        except OSError:  # no descriptor is left
+            return os.waitpid(pid, 0)[1]
         try:
             poll = select.poll()
             poll.register(child, select.POLLIN)
@@ -205,6 +208,8 @@ class _Host:
             forked.end_child(error)
             said = "failed", failure.describe(error, doing)
         forked.end_child()
+        # This process may be killed once the trainer has its answer.
+        _flush_output()
         self._trainer.send(said)
 
     def _answer(self) -> bool:
@@ -245,8 +250,7 @@ class _Host:
 
     def _fork(self, number: int, fd: int) -> List[int]:
         """Forks a worker. Returns its pidfd, if the system has one left."""
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush_output()
         pid = os.fork()
         if pid == 0:
             assert self._tasks is not None
@@ -273,7 +277,11 @@ def _in_child(work: Any) -> None:
         traceback.print_exc()
     finally:
         try:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _flush_output()
         finally:
             os._exit(status)
+
+
+def _flush_output() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()

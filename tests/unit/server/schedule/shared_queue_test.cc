@@ -112,7 +112,11 @@ TEST(SharedQueueTest, WhoIsOverItsCapIsPassedOver) {
   EXPECT_EQ(queue.size(), 40);
   EXPECT_NEAR(queue.NextAt(), 10 * kMillisecond, 10);
   EXPECT_EQ(Next(queue, Same(10), kSecond / 200), -1);
-  EXPECT_EQ(Next(queue, Same(10), queue.NextAt()), 1);
+  const auto take = [](int) { return Turn::kTake; };
+  const std::int64_t due = queue.NextAt();
+  EXPECT_FALSE(queue.HasNext(due - 1, take));
+  EXPECT_TRUE(queue.HasNext(due, take)) << "its cap lets it pass again";
+  EXPECT_EQ(Next(queue, Same(10), due), 1);
   EXPECT_EQ(Next(queue, Same(10), kSecond / 100 + 10), -1);
   queue.SetCap(1, kNone, kSecond / 100);
   EXPECT_EQ(Next(queue, Same(10), kSecond / 100), 1);
