@@ -306,10 +306,9 @@ void ThreadPoolExecutor::Supervise() {
 
 void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   look_at_nanos_ = INT64_MAX;
-  if (places_.HasPlace(kShort) ||
+  if (!MixesFlowsLocked() || places_.HasPlace(kShort) ||
       !queue_.HasNext(now_nanos, ChooserFor(kShort)))
     return;
-  if (!MixesFlowsLocked()) return;
   for (Thread& each : threads_) {
     if (each.kind != kShort || each.worker < 0) continue;
     std::int64_t left = each.began_nanos + kLongTaskNanos - now_nanos;

@@ -13,7 +13,8 @@ namespace {
 
 // By which a low priority is below the usual one.
 constexpr int kLowNice = 5;
-// The kernel's own is 0.7 ms, times 1 + log2 of up to 8 CPUs.
+// The kernel's own (kernel/sched/fair.c) is some 0.7 ms, times 1 + log2 of up
+// to 8 CPUs.
 constexpr std::uint64_t kLongSliceNanos = 10'000'000;
 
 // struct sched_attr of sched_setattr(2), of its first version: the header that
