@@ -25,14 +25,6 @@ namespace {
 // Measuring the CPU time of so many costs nothing, and no worker waits long.
 constexpr std::size_t kRunReads = 16;
 
-// Returns whether the cached bytes may be given out without asking the source:
-// the object is what it was when they were read.
-bool IsCurrent(const storage::ReadRequest& request, const CachedBytes& cached) {
-  storage::ObjectVersion version = request.version;
-  version.revision = cached.revision;
-  return request.root->StillHas(request.object, version);
-}
-
 // Returns whether the cached bytes, if current, answer the request. Bytes of
 // another revision than the reader's index knows may have another layout.
 bool Suits(const storage::ReadRequest& request, const CachedBytes& cached) {
@@ -135,7 +127,8 @@ bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
   Stripe::Found found =
       stripes_[stripe].LookUp(extent, root, request, /*memory=*/0, now_nanos);
   if (found.hit != nullptr &&
-      (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
+      (!Suits(request, *found.hit) ||
+       !results->look.IsCurrent(request, found.hit->revision))) {
     found = stripes_[stripe].CheckStaleness(extent, root, request, /*memory=*/0,
                                             now_nanos, found.saves_nanos);
   }
@@ -172,7 +165,8 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
   Stripe::Found found =
       stripes_[stripe].LookUp(extent, root, request, metadata.bytes, now_nanos);
   if (found.hit != nullptr &&
-      (!Suits(request, *found.hit) || !IsCurrent(request, *found.hit))) {
+      (!Suits(request, *found.hit) ||
+       !results->look.IsCurrent(request, found.hit->revision))) {
     found = stripes_[stripe].CheckStaleness(extent, root, request,
                                             metadata.bytes, now_nanos,
                                             /*saves_nanos=*/0);

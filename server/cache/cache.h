@@ -14,6 +14,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/cache/evictor.h"
+#include "server/cache/last_look.h"
 #include "server/cache/ledger.h"
 #include "server/cache/miss.h"
 #include "server/cache/next_use.h"
@@ -107,6 +108,7 @@ class Cache final : public storage::ByteSource,
                    std::shared_ptr<const CachedBytes> cached);
   // The outcome of the lookups of one Read.
   struct LookupResults {
+    LastLook look;
     std::vector<Hit> hits;
     std::vector<Miss> misses;
     std::vector<ReadAhead::Trigger> triggers;

@@ -18,7 +18,7 @@ struct BusyProducer {
   // When its CPU time was first seen to be what it is now.
   std::int64_t still_since_nanos = 0;
   // When it was first seen to be stopped; nullopt if it is not.
-  std::optional<std::int64_t> stopped_since_nanos;
+  std::optional<std::int64_t> stopped_since_nanos = std::nullopt;
   // Whether a sample of the task was taken from a sleeping producer before.
   bool has_retried = false;
 };
