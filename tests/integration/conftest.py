@@ -143,7 +143,10 @@ def photos(tmp_path_factory):
             y = chance.randrange(image.height - HEIGHT)
             image.crop((x, y, x + WIDTH, y + HEIGHT)).save(
                 folder / name / f"{number:03d}.jpg", quality=90)
-    return folder
+    yield folder
+    # A hard link changes the file's ctime, and how tar archives it.
+    assert all(path.stat().st_nlink == 1 for path in folder.glob("*/*.jpg")), \
+        "a test has linked the photographs that all tests share"
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import warnings
 
 import pytest
@@ -16,13 +17,13 @@ CAPTIONS = ("", 'with, "commas"', "two\nlines", "\u00e9\u4e16")
 
 @pytest.fixture
 def table(tmp_path, photos):
-    """A folder with links to the photographs, and rows that list them."""
+    """A folder with copies of the photographs, and rows that list them."""
     (tmp_path / "data").mkdir()
     rows = []
     for name in sorted(path.name for path in photos.iterdir()):
         (tmp_path / "data" / name).mkdir()
         for path in sorted((photos / name).iterdir()):
-            os.link(path, tmp_path / "data" / name / path.name)
+            shutil.copy(path, tmp_path / "data" / name / path.name)
             rows.append({"file": f"{name}/{path.name}", "kind": name,
                          "caption": CAPTIONS[len(rows) % 4],
                          "number": len(rows) - 5, "unused": 0.5})
