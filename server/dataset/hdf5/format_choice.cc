@@ -15,6 +15,8 @@
 #include "server/dataset/hdf5/hdf5_parser.h"
 #include "server/dataset/hdf5/path_pattern.h"
 #include "server/dataset/records/content_guess.h"
+#include "server/storage/local/local_root.h"
+#include "server/storage/local/writer_lock.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -51,6 +53,29 @@ bool IsGuessed(const Column& column) {
          column.type.kind == Kind::kBytes ||
          (column.type.kind == Kind::kSequence &&
           proto::SizeOf(column.type.dtype) == 1);
+}
+
+// Local files of superblock versions 0 and 1 tell of an open writer by its lock
+// alone. FAILED_PRECONDITION, naming the file: a writer holds its lock.
+absl::Status CheckWriterLocks(const storage::Root& root,
+                              const records::RecordRequest::Files& files,
+                              const std::stop_token& stop) {
+  const auto* const local =
+      dynamic_cast<const storage::local::LocalRoot*>(&root);
+  if (local == nullptr) return absl::OkStatus();
+  for (const storage::ListedObject& file : files) {
+    if (stop.stop_requested())
+      return absl::CancelledError("was not scanned to the end");
+    FOREBAY_ASSIGN_OR_RETURN(
+        const bool is_locked,
+        storage::local::IsLockedByWriter(*local, file.name));
+    if (!is_locked) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(file.name,
+                     ": is open for writing, and rows that are not written yet "
+                     "would be zeros: close the file in its writer first"));
+  }
+  return absl::OkStatus();
 }
 
 // The path without parts that name nothing.
@@ -333,6 +358,7 @@ absl::StatusOr<FormatPtr> FormatChoice::FindFormat(
     const records::RecordRequest& request,
     const records::RecordRequest::Files& files, base::WorkingMemory& memory,
     const std::stop_token& stop, std::vector<std::string>* warnings) const {
+  FOREBAY_RETURN_IF_ERROR(CheckWriterLocks(*request.root, files, stop));
   const storage::ListedObject& first = files.front();
   FirstFile file(*request.source, request.root, first, request.read_sizes,
                  &memory, stop);

@@ -13,6 +13,11 @@ constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr std::uint64_t kFirstOffset = 512;
 constexpr std::uint64_t kLastOffset = std::uint64_t{1} << 30;
 
+// Bits of a superblock's consistency flags. A writer sets them when it opens
+// the file, and clears them when it closes the file.
+constexpr unsigned kOpenForWriting = 1;
+constexpr unsigned kOpenForSwmrWriting = 4;
+
 bool IsWidth(std::uint64_t width) {
   return width == 2 || width == 4 || width == 8;
 }
@@ -49,8 +54,26 @@ absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
   return root;
 }
 
+absl::Status CheckFlags(unsigned flags) {
+  constexpr std::string_view kHowToEnd =
+      "close the file in its writer, or, if its writer ended without closing "
+      "it, run `h5clear -s` on it";
+  if ((flags & kOpenForSwmrWriting) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("is marked as open for SWMR writing, during which it "
+                     "cannot be read here: ",
+                     std::string(kHowToEnd)));
+  }
+  if ((flags & kOpenForWriting) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "is marked as open for writing: ", std::string(kHowToEnd)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::uint64_t> ReadNew(FileView& file, std::uint64_t offset) {
   constexpr std::uint64_t kFixed = 12;
+  constexpr std::size_t kFlags = 11;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes fixed, file.At(offset, kFixed));
   const Widths widths{fixed[9], fixed[10]};
   if (!IsWidth(widths.address) || !IsWidth(widths.length))
@@ -59,6 +82,7 @@ absl::StatusOr<std::uint64_t> ReadNew(FileView& file, std::uint64_t offset) {
   FOREBAY_ASSIGN_OR_RETURN(
       Cursor cursor,
       file.Checked(offset, kFixed + 4 * widths.address + 4, kSignature));
+  FOREBAY_RETURN_IF_ERROR(CheckFlags(fixed[kFlags]));
   cursor.Skip(kFixed - kSignature.size());
   cursor.TakeAddress();
   cursor.TakeAddress();

@@ -11,8 +11,9 @@ namespace forebay::dataset::hdf5 {
 // Finds the superblock of a file, behind the user's own bytes if there are
 // some. Tells `file` how its addresses are written. Returns the address of the
 // root group's header. Thread-safe; never blocks. Errors: those of
-// FileView::At; DATA_LOSS: it is no HDF5 file, or damaged; UNIMPLEMENTED: it is
-// of an unknown version.
+// FileView::At; DATA_LOSS: it is no HDF5 file, or damaged; FAILED_PRECONDITION:
+// it says that a writer has it open, as files of the versions 2 and 3 do;
+// UNIMPLEMENTED: it is of an unknown version.
 absl::StatusOr<std::uint64_t> ReadSuperblock(FileView& file);
 
 }  // namespace forebay::dataset::hdf5

@@ -201,5 +201,34 @@ TEST_F(HostileHdf5Test, PagesTakePlace) {
               HasSubstr("an index of chunks contradicts itself"));
 }
 
+// Sets the version and the consistency flags of a superblock of version 3.
+void SetFlags(unsigned version, unsigned flags, std::string* file) {
+  Set(version, 1, 8, file);
+  Set(flags, 1, 11, file);
+  Set(Lookup3(AsBytes(std::string_view(*file).substr(0, 44))), 4, 44, file);
+}
+
+TEST_F(HostileHdf5Test, AWriterThatMayHaveTheFileOpen) {
+  std::string file = GoldenFile("small_latest.h5");
+  ASSERT_EQ(file[8], 3);
+  const absl::Status unmarked = Find(file, "");
+  for (const unsigned version : {2, 3}) {
+    // The second bit has no meaning.
+    for (const unsigned flags : {0, 2}) {
+      SetFlags(version, flags, &file);
+      EXPECT_EQ(Find(file, ""), unmarked) << flags;
+    }
+    for (const unsigned flags : {1, 4, 5}) {
+      SetFlags(version, flags, &file);
+      const absl::Status status = Find(file, "");
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+      EXPECT_THAT(status.ToString(),
+                  HasSubstr(flags == 1 ? "is marked as open for writing: "
+                                       : "is marked as open for SWMR writing"));
+      EXPECT_THAT(status.ToString(), HasSubstr("`h5clear -s`"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace forebay::dataset::hdf5
