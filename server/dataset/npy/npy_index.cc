@@ -118,10 +118,17 @@ std::uint64_t NpyIndex::DataOffsetOf(std::string_view path) const {
 bool NpyIndex::Accept(std::string_view path, const storage::Revision& revision,
                       const NpyRows& rows) const {
   if (rows.type != type_) return false;
+  return AcceptIf(path, revision, [&](std::size_t file) {
+    return rows.count == CountOf(file) &&
+           rows.data_offset == files_[file].data_offset;
+  });
+}
+
+bool NpyIndex::AcceptIf(
+    std::string_view path, const storage::Revision& revision,
+    absl::FunctionRef<bool(std::size_t)> is_as_indexed) const {
   for (const std::size_t i : by_path_.Find(path, paths())) {
-    const File& file = files_[i];
-    if (revision.inode != file.version.revision.inode ||
-        rows.count != CountOf(i) || rows.data_offset != file.data_offset)
+    if (revision.inode != files_[i].version.revision.inode || !is_as_indexed(i))
       return false;
     ctimes_[i] = revision.ctime_nanos;
   }

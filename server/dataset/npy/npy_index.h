@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/memory_budget.h"
@@ -70,7 +71,7 @@ class NpyIndex {
   // Whether it is of these files, in these versions.
   bool IsOf(absl::Span<const storage::ListedObject> files) const;
 
-  // The three calls below are for a file of the index by its path.
+  // The calls below are for a file of the index by its path.
   storage::Revision RevisionOf(std::string_view path) const;
   // Bytes before its first row.
   std::uint64_t DataOffsetOf(std::string_view path) const;
@@ -79,6 +80,9 @@ class NpyIndex {
   // returns false and changes nothing.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const NpyRows& rows) const;
+  // As Accept, if `is_as_indexed` says so of the file's number.
+  bool AcceptIf(std::string_view path, const storage::Revision& revision,
+                absl::FunctionRef<bool(std::size_t file)> is_as_indexed) const;
 
  private:
   struct File {

@@ -26,8 +26,9 @@ absl::StatusOr<std::vector<std::string>> FindNames(
     bool has_labels, base::WorkingMemory& memory, const std::stop_token& stop,
     std::vector<std::string>* warnings) {
   const NpzReader reader(request.source, request.root, stop);
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
-                           reader.ReadMembers(file, memory));
+  FOREBAY_ASSIGN_OR_RETURN(const Directory directory,
+                           reader.ReadDirectory(file, memory));
+  const std::vector<zip::ZipMember>& members = directory.members;
   std::vector<std::string> names;
   for (std::string& name : ArrayNamesOf(members)) {
     FOREBAY_ASSIGN_OR_RETURN(

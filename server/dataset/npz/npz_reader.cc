@@ -7,6 +7,7 @@
 #include "server/base/status.h"
 #include "server/dataset/npz/npz_archive.h"
 #include "server/dataset/range_read.h"
+#include "server/dataset/zip/directory_digest.h"
 #include "server/dataset/zip/zip_directory.h"
 
 namespace forebay::dataset::npz {
@@ -26,21 +27,24 @@ absl::StatusOr<base::Bytes> NpzReader::Read(const storage::ListedObject& file,
   return ReadRange({*source_, root_, file, {offset, length}}, &memory, stop_);
 }
 
-absl::StatusOr<std::vector<zip::ZipMember>> NpzReader::ReadMembers(
+absl::StatusOr<Directory> NpzReader::ReadDirectory(
     const storage::ListedObject& file, base::WorkingMemory& memory) const {
   FOREBAY_ASSIGN_OR_RETURN(
-      zip::ZipDirectory directory,
+      zip::ZipDirectory reader,
       zip::ZipDirectory::Create(file.name, file.version.size));
-  std::vector<zip::ZipMember> members;
-  while (const auto wanted = directory.wanted()) {
+  Directory directory;
+  while (const auto wanted = reader.wanted()) {
     FOREBAY_RETURN_IF_ERROR(memory.Grow(zip::MemoryOfMembers(wanted->length)));
     FOREBAY_ASSIGN_OR_RETURN(
         const base::Bytes bytes,
         Read(file, wanted->offset, wanted->length, memory));
     FOREBAY_RETURN_IF_ERROR(
-        directory.See(wanted->offset, bytes.span(), &members));
+        reader.See(wanted->offset, bytes.span(), &directory.members));
   }
-  return members;
+  zip::DirectoryDigest digest;
+  for (const zip::ZipMember& member : directory.members) digest.Add(member);
+  directory.digest = digest.Finish(reader.begin());
+  return directory;
 }
 
 absl::StatusOr<ArrayFile> NpzReader::ReadArray(

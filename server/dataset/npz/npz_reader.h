@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/dataset.h"
 #include "server/dataset/zip/zip_member.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
@@ -22,6 +23,12 @@ struct ArrayFile {
   base::Bytes read;
   std::unique_ptr<std::uint8_t[]> inflated;
   std::uint64_t offset = 0;  // of its data, in the .npz file; bytes
+};
+
+// The directory of a .npz file.
+struct Directory {
+  std::vector<zip::ZipMember> members;
+  Version digest = {};  // of all of it: see zip::DirectoryDigest
 };
 
 // Reads arrays of .npz files.
@@ -37,8 +44,8 @@ class NpzReader {
             std::shared_ptr<const storage::Root> root, std::stop_token stop)
       : source_(source), root_(std::move(root)), stop_(std::move(stop)) {}
 
-  absl::StatusOr<std::vector<zip::ZipMember>> ReadMembers(
-      const storage::ListedObject& file, base::WorkingMemory& memory) const;
+  absl::StatusOr<Directory> ReadDirectory(const storage::ListedObject& file,
+                                          base::WorkingMemory& memory) const;
   absl::StatusOr<ArrayFile> ReadArray(const storage::ListedObject& file,
                                       const zip::ZipMember& member,
                                       base::WorkingMemory& memory) const;

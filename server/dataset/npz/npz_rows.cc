@@ -16,6 +16,7 @@
 #include "server/dataset/npy/npy_rows.h"
 #include "server/dataset/npz/npz_archive.h"
 #include "server/dataset/npz/npz_format.h"
+#include "server/dataset/npz/npz_layout.h"
 #include "server/dataset/npz/npz_reader.h"
 #include "server/dataset/npz/row_memory.h"
 #include "server/dataset/npz/stored_rows.h"
@@ -68,16 +69,20 @@ class Loader {
     auto index = npy::NpyIndex::Create(
         files, types_[stored], BytesOf(types_[stored]), stored_rows_, kept_);
     if (!index.ok()) return Named(index.status());
-    return std::make_shared<const StoredRows>(*std::move(index), source_.root,
-                                              std::move(fields), stored,
-                                              std::move(sealed));
+    auto layout =
+        NpzLayout::Create(*index, directories_, kept_, source_.budget);
+    if (!layout.ok()) return Named(layout.status());
+    return std::make_shared<const StoredRows>(
+        *std::move(index), *std::move(layout), source_.root, std::move(fields),
+        stored, std::move(sealed));
   }
 
  private:
   absl::Status LoadFile(const ListedObject& file) {
     base::WorkingMemory memory(source_.budget, "the arrays of a .npz file");
-    FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
-                             reader_.ReadMembers(file, memory));
+    FOREBAY_ASSIGN_OR_RETURN(const Directory directory,
+                             reader_.ReadDirectory(file, memory));
+    const std::vector<zip::ZipMember>& members = directory.members;
     if (types_.empty()) ChooseStored(members);
     FOREBAY_ASSIGN_OR_RETURN(const std::vector<LoadedArray> arrays,
                              ReadArrays(file, members, memory));
@@ -89,6 +94,8 @@ class Loader {
       if (one.name == stored_) {
         FOREBAY_RETURN_IF_ERROR(kept_.MakeRoom(stored_rows_, 1));
         stored_rows_.push_back({count, one.file.offset + one.rows.data_offset});
+        FOREBAY_RETURN_IF_ERROR(kept_.MakeRoom(directories_, 1));
+        directories_.push_back(directory.digest);
       } else {
         columns.push_back(
             {one.file.bytes.data() + one.rows.data_offset, one.rows.row_bytes});
@@ -216,6 +223,7 @@ class Loader {
   // does.
   std::optional<std::string> stored_;
   std::vector<npy::FileRows> stored_rows_;
+  std::vector<Version> directories_;  // digests, by the file
 };
 
 }  // namespace

@@ -34,10 +34,12 @@ Version DigestOf(const npy::NpyIndex& index, const std::vector<Field>& fields,
 }  // namespace
 
 StoredRows::StoredRows(std::shared_ptr<const npy::NpyIndex> index,
+                       std::shared_ptr<const storage::ObjectLayout> layout,
                        std::shared_ptr<const storage::Root> root,
                        std::vector<Field> fields, std::size_t stored,
                        std::shared_ptr<const base::SealedMemory> memory)
     : index_(std::move(index)),
+      layout_(std::move(layout)),
       root_(std::move(root)),
       fields_(std::move(fields)),
       stored_(stored),
@@ -50,10 +52,9 @@ StoredRows::StoredRows(std::shared_ptr<const npy::NpyIndex> index,
 
 Sample StoredRows::At(std::uint64_t id) const {
   const npy::NpyIndex::Extent extent = index_->ExtentOf(id);
-  const storage::ObjectVersion version = index_->VersionOf(extent.file);
   return {.object = index_->PathOf(extent.file),
-          .version = {version.size, version.stamp},
-          .layout = nullptr,
+          .version = index_->VersionOf(extent.file),
+          .layout = layout_,
           .offset = extent.offset,
           .length = index_->row_bytes()};
 }

@@ -18,13 +18,15 @@ namespace forebay::dataset::npz {
 
 // A dataset of the rows of several arrays. One of them is stored in files and
 // read row by row: its rows are the samples' extents. Those of the others are
-// in memory. Files are told by their sizes and times.
+// in memory. A sample has rows of one revision of its file: see NpzLayout.
 class StoredRows final : public Dataset {
  public:
   // `index` has the rows of field number `stored`, an item of `fields`, all of
   // which are arrays without raggedness. `memory` has those of the others: the
-  // first row of each in their order, then the second of each.
+  // first row of each in their order, then the second of each. `layout` is that
+  // of the index's files.
   StoredRows(std::shared_ptr<const npy::NpyIndex> index,
+             std::shared_ptr<const storage::ObjectLayout> layout,
              std::shared_ptr<const storage::Root> root,
              std::vector<Field> fields, std::size_t stored,
              std::shared_ptr<const base::SealedMemory> memory);
@@ -51,6 +53,7 @@ class StoredRows final : public Dataset {
 
  private:
   const std::shared_ptr<const npy::NpyIndex> index_;
+  const std::shared_ptr<const storage::ObjectLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
   const std::size_t stored_;

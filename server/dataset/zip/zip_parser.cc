@@ -37,9 +37,7 @@ absl::Status ZipParser::Take(absl::Span<const std::uint8_t> bytes) {
 }
 
 absl::Status ZipParser::Add(const ZipMember& member) {
-  digest_.Add(std::string_view(member.name));
-  digest_.Add(member.header_offset).Add(member.compressed).Add(member.length);
-  digest_.Add(member.crc32).Add(static_cast<int>(member.method));
+  digest_.Add(member);
   if (keep_ == Keep::kDigest) return absl::OkStatus();
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(contents_.files, 1));
   FOREBAY_RETURN_IF_ERROR(
@@ -58,7 +56,7 @@ absl::Status ZipParser::Add(const ZipMember& member) {
 
 ArchiveContents ZipParser::TakeContents() {
   contents_.end = directory_.begin();
-  contents_.digest = digest_.Add(contents_.end).Get();
+  contents_.digest = digest_.Finish(contents_.end);
   return std::move(contents_);
 }
 

@@ -16,7 +16,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/object_parser.h"
-#include "server/dataset/version_digest.h"
+#include "server/dataset/zip/directory_digest.h"
 #include "server/dataset/zip/zip_directory.h"
 #include "server/dataset/zip/zip_member.h"
 #include "server/storage/object_lister.h"
@@ -73,7 +73,7 @@ class ZipParser final : public ObjectParser {
   ZipDirectory directory_;
   const Keep keep_;
   base::WorkingMemory* const memory_;
-  VersionDigest digest_;
+  DirectoryDigest digest_;
   ArchiveContents contents_;
 };
 

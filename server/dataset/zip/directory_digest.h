@@ -1,0 +1,35 @@
+#ifndef FOREBAY_SERVER_DATASET_ZIP_DIRECTORY_DIGEST_H_
+#define FOREBAY_SERVER_DATASET_ZIP_DIRECTORY_DIGEST_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "server/dataset/dataset.h"
+#include "server/dataset/version_digest.h"
+#include "server/dataset/zip/zip_member.h"
+
+namespace forebay::dataset::zip {
+
+// Digests all that an archive's directory says of its members, CRCs included:
+// equal digests mean equal members in equal places.
+//
+// Not thread-safe; owns nothing else; never blocks; has no errors.
+class DirectoryDigest {
+ public:
+  // To be called for all members, in the directory's order.
+  void Add(const ZipMember& member) {
+    digest_.Add(std::string_view(member.name));
+    digest_.Add(member.header_offset).Add(member.compressed).Add(member.length);
+    digest_.Add(member.crc32).Add(static_cast<int>(member.method));
+  }
+
+  // To be called once, last. `begin` is where the directory begins, in bytes.
+  Version Finish(std::uint64_t begin) { return digest_.Add(begin).Get(); }
+
+ private:
+  VersionDigest digest_;
+};
+
+}  // namespace forebay::dataset::zip
+
+#endif  // FOREBAY_SERVER_DATASET_ZIP_DIRECTORY_DIGEST_H_
