@@ -1,6 +1,7 @@
 #include "server/storage/gathered/gathered_source.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,13 +12,16 @@
 
 // A gathering reads some pieces, waits for all of them, and reads the next
 // ones, until it has all bytes. Whoever comes last reads on: the thread that
-// began the reads, or that of the last one that is done.
+// began the reads, or that of the last one that is done. If two pieces are of
+// different revisions of the file, the gathering begins anew.
 
 namespace forebay::storage::gathered {
 namespace {
 
 // Those of readers above count up from 1.
 constexpr std::uint64_t kOwnTickets = std::uint64_t{1} << 63;
+// The most gatherings of a file whose revision changes meanwhile.
+constexpr int kMaxTries = 5;
 
 void Complete(ReadRequest& request, absl::Status status) {
   const ReadDone done = std::exchange(request.done, nullptr);
@@ -55,6 +59,9 @@ class GatheredSource::Gathering
                     const ReadResult& result);
   // Returns whether all of the reads that were begun are done.
   bool Arrive();
+  // Returns whether there is nothing to read any more. Begins anew if the
+  // pieces are of several revisions.
+  bool IsOver();
   // Reads on, or finishes.
   void ReadOn();
   void Finish();
@@ -66,11 +73,15 @@ class GatheredSource::Gathering
   std::size_t next_piece_ = 0;
   std::uint64_t within_ = 0;  // bytes of that piece that were read
   std::uint64_t at_ = 0;      // bytes that were read
+  int tries_ = 1;
 
   base::Mutex mutex_;
   std::size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;  // reads, and their begin
   absl::Status status_ ABSL_GUARDED_BY(mutex_);      // the first error
   bool has_all_ ABSL_GUARDED_BY(mutex_) = false;     // the caller
+  // Of the file, as the first piece told.
+  std::optional<Revision> revision_ ABSL_GUARDED_BY(mutex_);
+  bool is_mixed_ ABSL_GUARDED_BY(mutex_) = false;  // of several revisions
   ReadResult result_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<std::uint8_t> buffer_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> tickets_ ABSL_GUARDED_BY(mutex_);  // of reads
@@ -147,7 +158,11 @@ void GatheredSource::Gathering::Take(const Piece& piece, std::uint64_t at,
   {
     base::MutexLock lock(&mutex_);
     if (status_.ok()) status_ = status;
-    if (status.ok()) result_ = *std::move(result);
+    if (status.ok()) {
+      if (!revision_.has_value()) revision_ = result->revision;
+      is_mixed_ = is_mixed_ || result->revision != *revision_;
+      result_ = *std::move(result);
+    }
   }
   if (Arrive()) ReadOn();
 }
@@ -184,14 +199,26 @@ bool GatheredSource::Gathering::Arrive() {
   return --missing_ == 0;
 }
 
+bool GatheredSource::Gathering::IsOver() {
+  base::MutexLock lock(&mutex_);
+  if (!status_.ok() || has_all_) return true;
+  if (!is_mixed_) return next_piece_ == pieces_.size();
+  if (++tries_ > kMaxTries) {
+    status_ = absl::UnavailableError(
+        absl::StrCat(request_.object, ": is being changed while it is read"));
+    return true;
+  }
+  next_piece_ = 0;
+  within_ = 0;
+  at_ = 0;
+  revision_.reset();
+  is_mixed_ = false;
+  return false;
+}
+
 void GatheredSource::Gathering::ReadOn() {
   // Reads may be done at once: then this goes on here, and not within itself.
-  for (;;) {
-    {
-      base::MutexLock lock(&mutex_);
-      if (!status_.ok() || has_all_) break;
-    }
-    if (next_piece_ == pieces_.size()) break;
+  while (!IsOver()) {
     std::vector<ReadRequest> reads;
     BeginReads(&reads);
     std::vector<std::uint64_t> tickets;

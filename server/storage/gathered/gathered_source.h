@@ -18,8 +18,8 @@
 namespace forebay::storage::gathered {
 
 // Reads below GatheredRoots: what lies behind a file's own bytes, by reads of
-// the pieces that it is made of, many at a time. Ranges of own bytes pass as
-// they are.
+// the pieces that it is made of, many at a time. All pieces of a read are of
+// one revision of the file. Ranges of own bytes pass as they are.
 //
 // Besides the bytes that it gives, a read takes kBytesOfRead, whatever its
 // length. The caller sees to it that no more are in flight than there is memory
@@ -29,7 +29,8 @@ namespace forebay::storage::gathered {
 // The source below outlives it, except as Stop says. Read does not block;
 // `done` of the reads below copies up to kMostAtOnce bytes. Errors as
 // ByteSource says, and those of the source below and of Pieces; CANCELLED:
-// stopped; RESOURCE_EXHAUSTED: there is no memory.
+// stopped; RESOURCE_EXHAUSTED: there is no memory; UNAVAILABLE: the file's
+// revision changes again and again.
 class GatheredSource final : public ByteSource {
  public:
   // Bytes, and pieces, that are read at once for one read, at most.

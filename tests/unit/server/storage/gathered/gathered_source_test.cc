@@ -147,6 +147,32 @@ TEST_F(GatheredSourceTest, GivesNothingToWhoHasTheBytes) {
   EXPECT_EQ(seen, revision);
 }
 
+// As when a writer sets the file's time back and leaves its layout as it was.
+TEST_F(GatheredSourceTest, GivesBytesOfOneRevision) {
+  memory_.Rewrite("a", content_, {.inode = 1, .ctime_nanos = 1});
+  const std::string other(turned_.rbegin(), turned_.rend());
+  below_.set_on_read([&, reads = 0]() mutable {
+    if (++reads != 3) return;
+    memory_.Rewrite("a", pieces_->Add("a", other),
+                    {.inode = 1, .ctime_nanos = 2});
+  });
+  Revision seen;
+  const auto read = ReadText(source_, Request(0, 100 * kPiece), &seen);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(*read == other.substr(0, 100 * kPiece));
+  EXPECT_EQ(seen, (Revision{.inode = 1, .ctime_nanos = 2}));
+}
+
+TEST_F(GatheredSourceTest, GivesUpIfTheRevisionChangesAgainAndAgain) {
+  below_.set_on_read([&, ctime = std::int64_t{0}]() mutable {
+    memory_.Rewrite("a", content_, {.inode = 1, .ctime_nanos = ++ctime});
+  });
+  const absl::Status status =
+      ReadText(source_, Request(0, 100 * kPiece)).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(status.message(), "a: is being changed while it is read");
+}
+
 TEST_F(GatheredSourceTest, RefusesOtherRangesAndVersions) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       ReadText(source_, Request(turned_.size(), 1)).status()));
