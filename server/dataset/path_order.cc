@@ -3,31 +3,32 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "server/base/utf8.h"
 
 namespace forebay::dataset {
 namespace {
 
-std::u32string CodePoints(std::string_view text) {
-  std::u32string result;
-  while (!text.empty()) {
-    const std::size_t length = base::Utf8Length(text);
-    const auto lead = static_cast<std::uint8_t>(text[0]);
-    char32_t point = lead;
-    if (length == 0) point = 0xDC00 + lead;
-    if (length > 1) point = lead & (0xFF >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-      point = point << 6 | (static_cast<std::uint8_t>(text[i]) & 0x3F);
-    }
-    result.push_back(point);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+// Takes the first code point off `text`, which is not empty.
+char32_t TakeCodePoint(std::string_view& text) {
+  const std::size_t length = base::Utf8Length(text);
+  const auto lead = static_cast<std::uint8_t>(text[0]);
+  char32_t point = lead;
+  if (length == 0) point = 0xDC00 + lead;
+  if (length > 1) point = lead & (0xFF >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    point = point << 6 | (static_cast<std::uint8_t>(text[i]) & 0x3F);
   }
-  return result;
+  text.remove_prefix(std::max<std::size_t>(length, 1));
+  return point;
 }
 
 bool IsAscii(char c) { return static_cast<std::uint8_t>(c) < 0x80; }
+
+// Whether a UTF-8 character may have this byte behind its first one.
+bool IsContinuation(char c) {
+  return (static_cast<std::uint8_t>(c) & 0xC0) == 0x80;
+}
 
 }  // namespace
 
@@ -40,7 +41,19 @@ bool PathLess(std::string_view a, std::string_view b) {
     if (at_a == a.end() || at_b == b.end()) return a.size() < b.size();
     return *at_a < *at_b;
   }
-  return CodePoints(a) < CodePoints(b);
+  // Every byte that is not a continuation begins a code point. So equal bytes
+  // before the last of these are equal code points.
+  auto equal = static_cast<std::size_t>(at_a - a.begin());
+  while (equal > 0 && IsContinuation(a[--equal])) {
+  }
+  a.remove_prefix(equal);
+  b.remove_prefix(equal);
+  while (!a.empty() && !b.empty()) {
+    const char32_t point_a = TakeCodePoint(a);
+    const char32_t point_b = TakeCodePoint(b);
+    if (point_a != point_b) return point_a < point_b;
+  }
+  return a.empty() && !b.empty();
 }
 
 }  // namespace forebay::dataset

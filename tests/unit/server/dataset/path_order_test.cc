@@ -41,5 +41,27 @@ TEST(PathOrderTest, IsPythonsOrder) {
   }
 }
 
+TEST(PathOrderTest, EqualBytesBeforeTheFirstDifferenceDoNotMatter) {
+  const std::vector<std::string> sorted = {
+      "\303\251",              // U+00E9
+      "\345\233\276",          // U+56FE
+      "\345\233\277",          // U+56FF
+      "\345\234\200",          // U+5700
+      "\345\233",              // a part of one: U+DCE5 U+DC9B
+      "\345\233\303\251",      // U+DCE5 U+DC9B U+00E9 in sequence
+      "\345\233\345\233\276",  // U+DCE5 U+DC9B U+56FE
+      "\360\237\230\200",      // U+1F600
+      "\360\237\230\201",      // U+1F601
+  };
+  for (const char* before : {"", "a", "\345\233\276", "\200\200\200\200\200"}) {
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      for (std::size_t j = 0; j < sorted.size(); ++j) {
+        EXPECT_EQ(PathLess(before + sorted[i], before + sorted[j]), i < j)
+            << before << " " << i << " " << j;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace forebay::dataset

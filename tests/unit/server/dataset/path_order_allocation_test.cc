@@ -1,0 +1,40 @@
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "server/dataset/path_order.h"
+
+namespace {
+
+int allocations = 0;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace forebay::dataset {
+namespace {
+
+TEST(PathOrderAllocationTest, ComparingNamesTakesNoMemory) {
+  // Longer than a string that holds its text in itself.
+  const std::string folder(100, 'x');
+  const std::string a = folder + "\303\251\303\251.jpg";
+  const std::string b = folder + "\303\251\303\250.jpg";
+  const int before = allocations;
+  const bool ordered = PathLess(b, a) && !PathLess(a, b);
+  const int after = allocations;
+  EXPECT_TRUE(ordered);
+  EXPECT_EQ(after, before);
+}
+
+}  // namespace
+}  // namespace forebay::dataset
