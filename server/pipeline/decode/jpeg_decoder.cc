@@ -10,6 +10,10 @@
 // - A progressive image that lacks scans is decoded whole, and the region cut
 //   out: libjpeg smooths such an image across its blocks, also across the edges
 //   of a crop.
+// - Pillow decodes whole images. So it refuses a file whose bytes below a crop
+//   end too early or hold a segment that libjpeg cannot read. Bytes that hold
+//   no marker but restarts up to the end-of-image marker cannot fail. If others
+//   follow the crop, the rest of the image is decoded as well.
 // - Rows go into a strip whose rows begin 16 bytes off a vector's alignment.
 //   libjpeg-turbo would write aligned rows with non-temporal stores, past the
 //   caches in which the sink should find them.
@@ -28,6 +32,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/pipeline/decode/cmyk_pixels.h"
+#include "server/pipeline/decode/jpeg_markers.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -65,25 +71,25 @@ struct ErrorState {
 
 void IgnoreMessage(j_common_ptr) {}
 
-void OnWarning(j_common_ptr jpeg, int level) {
-  if (level < 0) ++jpeg->err->num_warnings;
-}
+// Pillow ignores warnings, too.
+void IgnoreWarning(j_common_ptr, int) {}
 
 void InitSource(j_decompress_ptr) {}
 
 // All bytes are there from the start. libjpeg asks for more only at the end of
 // a truncated file.
-boolean FillInput(j_decompress_ptr jpeg) {
+boolean FailAtEnd(j_decompress_ptr jpeg) {
   Fail(reinterpret_cast<j_common_ptr>(jpeg), Failure::kTruncated);
 }
 
+boolean SuspendAtEnd(j_decompress_ptr) { return FALSE; }
+
 void SkipInput(j_decompress_ptr jpeg, long bytes) {
   if (bytes <= 0) return;
-  if (static_cast<std::size_t>(bytes) > jpeg->src->bytes_in_buffer) {
-    Fail(reinterpret_cast<j_common_ptr>(jpeg), Failure::kTruncated);
-  }
-  jpeg->src->next_input_byte += bytes;
-  jpeg->src->bytes_in_buffer -= static_cast<std::size_t>(bytes);
+  const std::size_t skipped =
+      std::min(static_cast<std::size_t>(bytes), jpeg->src->bytes_in_buffer);
+  jpeg->src->next_input_byte += skipped;
+  jpeg->src->bytes_in_buffer -= skipped;
 }
 
 void CountScans(j_common_ptr jpeg) {
@@ -92,17 +98,12 @@ void CountScans(j_common_ptr jpeg) {
   }
 }
 
-// Whether an end-of-image marker comes after the first scan's header. It is the
-// last two bytes of an intact file.
-bool HasEndOfImage(const std::uint8_t* scan, std::size_t size) {
-  while (size >= 2) {
-    const auto* found =
-        static_cast<const std::uint8_t*>(memrchr(scan + 1, JPEG_EOI, size - 1));
-    if (found == nullptr) return false;
-    if (found[-1] == 0xff) return true;
-    size = static_cast<std::size_t>(found - scan);
-  }
-  return false;
+// Whether no byte behind those that are decoded of a single scan can fail.
+bool EndsWell(j_decompress_ptr jpeg) {
+  const int met = jpeg->unread_marker;
+  if (met != 0 && !IsRestart(met)) return met == JPEG_EOI;
+  return MarkerAfter(jpeg->src->next_input_byte, jpeg->src->bytes_in_buffer) ==
+         JPEG_EOI;
 }
 
 std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
@@ -158,26 +159,6 @@ bool LacksScans(j_decompress_ptr jpeg) {
   return false;
 }
 
-// Pillow's arithmetic. The file has inverted inks, as Adobe's files have.
-std::uint8_t InkToLight(unsigned ink, unsigned light) {
-  const unsigned product = ink * light + 128;
-  return static_cast<std::uint8_t>(light - ((product >> 8) + product) / 256);
-}
-
-// Works in place: it writes a pixel's RGB behind what is still to be read.
-void CmykToRgb(std::uint8_t* row, std::uint32_t width) {
-  const std::uint8_t* in = row;
-  for (std::uint32_t x = 0; x < width; ++x, in += 4, row += 3) {
-    const unsigned light = in[3];
-    const unsigned c = 255U - in[0];
-    const unsigned m = 255U - in[1];
-    const unsigned y = 255U - in[2];
-    row[0] = InkToLight(c, light);
-    row[1] = InkToLight(m, light);
-    row[2] = InkToLight(y, light);
-  }
-}
-
 }  // namespace
 
 class JpegDecoder::Codec {
@@ -200,6 +181,9 @@ class JpegDecoder::Codec {
   // what they call while libjpeg runs.
   void ReadHeader(absl::Span<const std::uint8_t> encoded);
   void DecodeRows(const Region& region, RowSink& sink);
+  // Fails where a decode of the rows that are left does, or the end of the
+  // file.
+  void DecodeRest(JSAMPROW row);
   Window CropColumns(const Region& region);
 
   absl::Status CheckHeader();
@@ -220,10 +204,9 @@ class JpegDecoder::Codec {
 JpegDecoder::Codec::Codec(const DecodeLimits& limits) : limits_(limits) {
   jpeg_.err = jpeg_std_error(&errors_.manager);
   errors_.manager.error_exit = OnError;
-  errors_.manager.emit_message = OnWarning;
+  errors_.manager.emit_message = IgnoreWarning;
   errors_.manager.output_message = IgnoreMessage;
   source_.init_source = InitSource;
-  source_.fill_input_buffer = FillInput;
   source_.skip_input_data = SkipInput;
   source_.resync_to_restart = jpeg_resync_to_restart;
   source_.term_source = InitSource;
@@ -257,8 +240,11 @@ void JpegDecoder::Codec::ReadHeader(absl::Span<const std::uint8_t> encoded) {
   jpeg_create_decompress(&jpeg_);
   source_.next_input_byte = encoded.data();
   source_.bytes_in_buffer = encoded.size();
+  source_.fill_input_buffer = FailAtEnd;
   jpeg_.src = &source_;
-  jpeg_read_header(&jpeg_, TRUE);
+  // An image may follow the end of what has only tables.
+  while (jpeg_read_header(&jpeg_, FALSE) == JPEG_HEADER_TABLES_ONLY) {
+  }
 }
 
 absl::StatusOr<ImageInfo> JpegDecoder::Codec::Open(
@@ -295,11 +281,7 @@ absl::Status JpegDecoder::Codec::CheckHeader() {
       return absl::DataLossError(absl::StrCat(
           "is a JPEG image of ", jpeg_.num_components, " components"));
   }
-  FOREBAY_RETURN_IF_ERROR(CheckLimits("JPEG", info_, limits_));
-  if (!HasEndOfImage(source_.next_input_byte, source_.bytes_in_buffer)) {
-    return absl::DataLossError("is a truncated JPEG image");
-  }
-  return absl::OkStatus();
+  return CheckLimits("JPEG", info_, limits_);
 }
 
 Reduction JpegDecoder::Codec::Reduce(std::uint32_t factor) {
@@ -377,6 +359,15 @@ void JpegDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
     sink.Rows(done, count, strip + offset, stride);
     done += count;
   }
+  if (!jpeg_has_multiple_scans(&jpeg_) && !EndsWell(&jpeg_)) DecodeRest(strip);
+}
+
+void JpegDecoder::Codec::DecodeRest(JSAMPROW row) {
+  while (jpeg_.output_scanline < jpeg_.output_height)
+    jpeg_read_scanlines(&jpeg_, &row, 1);
+  // All pixels are there: nothing need follow them.
+  source_.fill_input_buffer = SuspendAtEnd;
+  jpeg_finish_decompress(&jpeg_);
 }
 
 JpegDecoder::JpegDecoder(const DecodeLimits& limits)

@@ -16,9 +16,10 @@ namespace forebay::pipeline::decode {
 // and YCCK. Reduced images are libjpeg-turbo's, from fewer coefficients of each
 // block.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. A file
-// without an end-of-image marker counts as truncated. Like Pillow, it decodes
-// damage that libjpeg only warns of as well as possible.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Like
+// Pillow, it decodes damage that libjpeg only warns of as well as possible, and
+// refuses all regions of a file that Pillow refuses. So only Decode finds
+// truncation.
 class JpegDecoder : public ImageDecoder {
  public:
   explicit JpegDecoder(const DecodeLimits& limits);

@@ -63,6 +63,36 @@ TEST(JpegDecoder, BearsWhatFollowsTheEnd) {
   EXPECT_TRUE(DecodeTop(decoder, file).ok());
 }
 
+TEST(JpegDecoder, RefusesACropAboveASegmentThatCannotBeRead) {
+  JpegDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"420.jpg", "422_restart_blocks.jpg", "gray.jpg"}) {
+    File file = GoldenFile(name);
+    file.insert(file.end() - 200, {0xff, 0xc4, 0, 4, 0xff, 0xff});
+    EXPECT_THAT(std::string(DecodeTop(decoder, file).message()),
+                HasSubstr("is a corrupt JPEG image: Bogus"))
+        << name;
+  }
+}
+
+TEST(JpegDecoder, NeedsNothingBehindTheLastPixel) {
+  JpegDecoder decoder{DecodeLimits{}};
+  for (const char* name : {"420.jpg", "422_restart_blocks.jpg", "gray.jpg"}) {
+    File file = GoldenFile(name);
+    file.resize(file.size() - 2);
+    EXPECT_EQ(DecodeTop(decoder, file).code(), absl::StatusCode::kDataLoss);
+    file.insert(file.end(), 20, 0);
+    EXPECT_TRUE(DecodeTop(decoder, file).ok()) << name;
+  }
+}
+
+TEST(JpegDecoder, AnEarlyEndLeavesTheRestGray) {
+  File file = GoldenFile("420.jpg");
+  file.resize(file.size() / 2);
+  file.insert(file.end(), {0xff, 0xd9});
+  JpegDecoder decoder{DecodeLimits{}};
+  EXPECT_TRUE(DecodeTop(decoder, file).ok());
+}
+
 TEST(JpegDecoder, RefusesMorePixelsThanTheLimit) {
   const File file = WithSize(GoldenFile("420.jpg"), 0xc0, 60000, 60000);
   JpegDecoder decoder{DecodeLimits{}};

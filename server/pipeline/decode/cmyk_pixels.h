@@ -1,0 +1,15 @@
+#ifndef FOREBAY_SERVER_PIPELINE_DECODE_CMYK_PIXELS_H_
+#define FOREBAY_SERVER_PIPELINE_DECODE_CMYK_PIXELS_H_
+
+#include <cstdint>
+
+namespace forebay::pipeline::decode {
+
+// Converts a row of `width` CMYK pixels with inverted inks, as Adobe's files
+// have them, to RGB in place, with Pillow's arithmetic. Thread-safe; never
+// blocks; no errors.
+void CmykToRgb(std::uint8_t* row, std::uint32_t width);
+
+}  // namespace forebay::pipeline::decode
+
+#endif  // FOREBAY_SERVER_PIPELINE_DECODE_CMYK_PIXELS_H_
