@@ -6,13 +6,15 @@ namespace forebay::dataset::shards {
 namespace {
 
 constexpr std::size_t kLongestKey = UINT8_MAX;  // bytes
+// Bytes of a key that is as the one before it.
+constexpr std::size_t kLeastBytes = 2;
 
 // Takes the next key off the front of `packed`; `key` holds the one before it.
 bool TakeKey(std::string_view& packed, std::string& key) {
-  if (packed.size() < 2) return false;
+  if (packed.size() < kLeastBytes) return false;
   const std::size_t shared = static_cast<std::uint8_t>(packed[0]);
   const std::size_t rest = static_cast<std::uint8_t>(packed[1]);
-  packed.remove_prefix(2);
+  packed.remove_prefix(kLeastBytes);
   if (shared > key.size() || rest > packed.size() ||
       shared + rest > kLongestKey) {
     return false;
@@ -26,7 +28,7 @@ bool TakeKey(std::string_view& packed, std::string& key) {
 }  // namespace
 
 absl::Status KeyList::CountOneMore(base::WorkingMemory& memory) {
-  return memory.MakeRoom(packed_, kLongestKey + 2);
+  return memory.MakeRoom(packed_, kLongestKey + kLeastBytes);
 }
 
 void KeyList::Add(std::string_view key) {
@@ -40,21 +42,45 @@ void KeyList::Add(std::string_view key) {
   last_ = key;
 }
 
-bool IsKeyList(std::string_view packed, std::uint64_t count) {
+std::optional<KeyMarks> KeyMarks::Create(std::string_view packed,
+                                         std::uint64_t count) {
+  KeyMarks marks;
+  marks.marks_.reserve(std::min(count, packed.size() / kLeastBytes) / kStride);
+  std::string_view rest = packed;
   std::string key;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (!TakeKey(packed, key)) return false;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    if (!TakeKey(rest, key)) return std::nullopt;
+    if (i % kStride == 0)
+      marks.marks_.push_back({packed.size() - rest.size(), key});
   }
-  return packed.empty();
+  if (!rest.empty()) return std::nullopt;
+  return marks;
 }
 
-std::optional<std::string> KeyAt(std::string_view packed,
-                                 std::uint64_t number) {
+std::optional<std::string> KeyMarks::KeyAt(std::string_view packed,
+                                           std::uint64_t number) const {
+  const std::uint64_t passed = number / kStride;
+  if (passed > marks_.size()) return std::nullopt;
   std::string key;
-  for (std::uint64_t i = 0; i <= number; ++i) {
+  if (passed > 0) {
+    key = marks_[passed - 1].key;
+    packed.remove_prefix(marks_[passed - 1].offset);
+  }
+  for (std::uint64_t i = passed * kStride; i <= number; ++i) {
     if (!TakeKey(packed, key)) return std::nullopt;
   }
   return key;
+}
+
+std::uint64_t KeyMarks::memory() const {
+  std::uint64_t bytes = sizeof(KeyMarks) + marks_.capacity() * sizeof(Mark);
+  for (const Mark& mark : marks_) bytes += base::HeapBytes(mark.key.size());
+  return bytes;
+}
+
+std::uint64_t KeyMarks::Bytes(std::uint64_t packed_bytes) {
+  return sizeof(KeyMarks) + packed_bytes / kLeastBytes / kStride *
+                                (sizeof(Mark) + base::HeapBytes(kLongestKey));
 }
 
 }  // namespace forebay::dataset::shards

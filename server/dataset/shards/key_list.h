@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "server/base/working_memory.h"
@@ -29,13 +30,37 @@ class KeyList {
   std::string last_;
 };
 
-// Whether `packed` is a list of `count` keys. Thread-safe; never blocks.
-bool IsKeyList(std::string_view packed, std::uint64_t count);
+// Finds any key of one list: every kStride-th key is kept whole, so that a walk
+// begins near the wanted one. Immutable, so thread-safe; never blocks.
+class KeyMarks {
+ public:
+  static constexpr std::uint64_t kStride = 1024;  // keys
 
-// Returns key `number` of a list, after a walk through all keys before it.
-// Returns nothing if the list has fewer keys, or is malformed. Thread-safe;
-// never blocks.
-std::optional<std::string> KeyAt(std::string_view packed, std::uint64_t number);
+  // Returns nothing unless `packed` is a list of `count` keys.
+  static std::optional<KeyMarks> Create(std::string_view packed,
+                                        std::uint64_t count);
+
+  // Returns key `number` of the list that the marks are of. Returns nothing if
+  // the list has fewer keys.
+  std::optional<std::string> KeyAt(std::string_view packed,
+                                   std::uint64_t number) const;
+
+  // Bytes of memory.
+  std::uint64_t memory() const;
+  // The most bytes that the marks of a list of so many bytes take.
+  static std::uint64_t Bytes(std::uint64_t packed_bytes);
+
+ private:
+  // Stands behind a key.
+  struct Mark {
+    std::uint64_t offset = 0;  // bytes into the list
+    std::string key;
+  };
+
+  KeyMarks() = default;
+
+  std::vector<Mark> marks_;
+};
 
 }  // namespace forebay::dataset::shards
 

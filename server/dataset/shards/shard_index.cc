@@ -56,8 +56,9 @@ absl::Status ShardIndex::CheckCounts() {
   return absl::OkStatus();
 }
 
-absl::Status ShardIndex::CheckShards() const {
+absl::Status ShardIndex::CheckShards() {
   const auto& shards = parts_.shards;
+  key_marks_.reserve(shards.size());
   const std::uint64_t names = parts_.names.size();
   if (shards.empty() ? size_ > 0 : shards.front().first_sample != 0) {
     return DamagedIndex("first sample of shard", 0);
@@ -78,10 +79,11 @@ absl::Status ShardIndex::CheckShards() const {
     }
     const std::uint64_t keys_end =
         i + 1 < shards.size() ? shards[i + 1].keys_offset : parts_.keys.size();
-    if (shard.keys_offset > keys_end || keys_end > parts_.keys.size() ||
-        !IsKeyList(KeysOf(i), EndOf(i) - shard.first_sample)) {
+    if (shard.keys_offset > keys_end || keys_end > parts_.keys.size())
       return DamagedIndex("keys of shard", i);
-    }
+    auto marks = KeyMarks::Create(KeysOf(i), EndOf(i) - shard.first_sample);
+    if (!marks.has_value()) return DamagedIndex("keys of shard", i);
+    key_marks_.push_back(*std::move(marks));
   }
   return absl::OkStatus();
 }
@@ -201,7 +203,8 @@ ShardIndex::Extent ShardIndex::ExtentOf(std::uint64_t sample) const {
 
 std::string ShardIndex::KeyOf(std::uint64_t sample) const {
   const std::size_t shard = ShardOf(sample);
-  auto key = KeyAt(KeysOf(shard), sample - parts_.shards[shard].first_sample);
+  auto key = key_marks_[shard].KeyAt(
+      KeysOf(shard), sample - parts_.shards[shard].first_sample);
   FOREBAY_CHECK(key.has_value());
   return *std::move(key);
 }
@@ -273,7 +276,10 @@ bool ShardIndex::HasSamples(std::size_t shard,
 }
 
 std::uint64_t ShardIndex::memory() const {
-  return sizeof(ShardIndex) + parts_.names.capacity() + parts_.keys.capacity() +
+  std::uint64_t marks = 0;
+  for (const KeyMarks& some : key_marks_) marks += some.memory();
+  return sizeof(ShardIndex) + marks + parts_.names.capacity() +
+         parts_.keys.capacity() +
          parts_.shards.capacity() *
              (sizeof(ShardRecord) + sizeof(ctimes_.front()) +
               PathLookup::Bytes(1)) +
@@ -287,8 +293,8 @@ std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
                                 std::uint64_t inflated, std::uint64_t text) {
   return sizeof(ShardIndex) +
          shards * (sizeof(ShardRecord) + sizeof(std::atomic<std::int64_t>) +
-                   PathLookup::Bytes(1)) +
-         members * sizeof(MemberRecord) + alternatives +
+                   PathLookup::Bytes(1) + KeyMarks::Bytes(0)) +
+         KeyMarks::Bytes(text) + members * sizeof(MemberRecord) + alternatives +
          inflated * sizeof(std::uint32_t) + text;
 }
 

@@ -82,8 +82,9 @@ struct ShardIndexParts {
 
 // Every sample of a dataset of shards: where its fields lie, packed. A sample
 // takes 8 bytes a field, one more for each field with alternatives, four for
-// each that may be compressed, and two bytes and the new part of its key. A
-// shard takes 80 bytes and its path. Holds a reservation for them. Thread-safe;
+// each that may be compressed, and two bytes and the new part of its key. Every
+// 1,024th key of a shard takes 72 bytes more, and itself. A shard
+// takes 104 bytes and its path. Holds a reservation for them. Thread-safe;
 // immutable, but for the shards' ctimes. Never blocks.
 class ShardIndex {
  public:
@@ -121,7 +122,7 @@ class ShardIndex {
   // Bytes of its value.
   std::uint64_t BytesOf(std::uint64_t sample, std::size_t field) const;
   Extent ExtentOf(std::uint64_t sample) const;
-  // For people. Walks through the shard's keys.
+  // For people.
   std::string KeyOf(std::uint64_t sample) const;
 
   // Whether it is of these fields of these shards, in these versions.
@@ -153,7 +154,8 @@ class ShardIndex {
   ShardIndex(ShardIndexParts parts, FieldChoice fields);
 
   absl::Status CheckCounts();
-  absl::Status CheckShards() const;
+  // Marks the shards' keys.
+  absl::Status CheckShards();
   absl::Status CheckSamples() const;
   void Summarize();
   std::uint64_t EndOf(std::size_t shard) const;
@@ -178,6 +180,7 @@ class ShardIndex {
   std::size_t inflated_each_ = 0;
   std::uint64_t size_ = 0;
   PathLookup by_path_;
+  std::vector<KeyMarks> key_marks_;      // by shard
   std::vector<std::uint64_t> longest_;   // by field
   std::vector<std::uint64_t> shortest_;  // by field
   std::uint64_t largest_extent_ = 0;
