@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/listing/brace_expansion.h"
+#include "server/dataset/listing/pattern_set.h"
 #include "server/dataset/path_order.h"
 #include "server/storage/local/file_stat.h"
 
@@ -36,47 +39,80 @@ std::string Join(std::string_view directory, std::string_view name) {
   return path.append(name);
 }
 
+// Bytes that `names` take.
+std::uint64_t BytesOf(const std::vector<std::string>& names) {
+  std::uint64_t bytes = names.capacity() * sizeof(std::string);
+  for (const std::string& name : names) bytes += base::HeapBytes(name.size());
+  return bytes;
+}
+
+// A pattern's directory and what follows it.
+struct Split {
+  std::string_view directory;
+  std::string_view name;
+};
+
+Split SplitPattern(std::string_view pattern) {
+  const std::size_t slash = pattern.rfind('/');
+  if (slash == pattern.npos) return {"", pattern};
+  return {pattern.substr(0, slash), pattern.substr(slash + 1)};
+}
+
 class Listing {
  public:
   Listing(const LocalRoot& root, base::WorkingMemory& memory,
           const std::stop_token& stop)
       : root_(root), memory_(memory), stop_(stop) {}
 
-  // Adds the files of one pattern, which has no braces.
-  absl::Status Add(const std::string& pattern) {
-    FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
-    if (!HasWildcard(pattern)) return AddFile(pattern);
-    std::vector<std::string> paths = {""};
-    for (std::size_t begin = 0; begin < pattern.size();) {
-      const std::size_t end =
-          std::min(pattern.find('/', begin), pattern.size());
-      const std::string component = pattern.substr(begin, end - begin);
-      if (!component.empty()) {
-        FOREBAY_ASSIGN_OR_RETURN(
-            paths, Descend(paths, component, end == pattern.size()));
-      }
-      begin = end + 1;
+  // Returns the files of patterns that have no braces. Reads a directory once
+  // for all patterns that differ in its files' names alone.
+  absl::StatusOr<std::vector<ListedObject>> List(
+      const std::vector<std::string>& patterns) {
+    const std::uint64_t bytes =
+        patterns.size() * (sizeof(Names) + kGroupedBytes);
+    FOREBAY_RETURN_IF_ERROR(memory_.Grow(bytes));
+    std::vector<Names> found(patterns.size());
+    std::map<std::string_view, std::vector<std::size_t>> by_directory;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (HasWildcard(patterns[i]))
+        by_directory[SplitPattern(patterns[i]).directory].push_back(i);
     }
-    if (paths.empty()) {
+    for (const auto& [directory, numbers] : by_directory)
+      FOREBAY_RETURN_IF_ERROR(FindIn(directory, patterns, numbers, found));
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+      FOREBAY_RETURN_IF_ERROR(Add(patterns[i], found[i]));
+    memory_.Shrink(bytes);
+    return std::move(files_);
+  }
+
+ private:
+  using Names = std::vector<std::string>;
+
+  // Of a pattern in the map of directories.
+  static constexpr std::uint64_t kGroupedBytes =
+      base::HeapBytes(sizeof(std::string_view) + sizeof(Names)) +
+      base::HeapBytes(2 * sizeof(std::size_t));
+
+  absl::Status CheckNotStopped() const {
+    if (!stop_.stop_requested()) return absl::OkStatus();
+    return absl::CancelledError("was not listed to the end");
+  }
+
+  // Adds the files of one pattern, in Python's order of names. Frees `found`.
+  absl::Status Add(const std::string& pattern, Names& found) {
+    if (!HasWildcard(pattern)) return AddFile(pattern);
+    if (found.empty()) {
       const auto namesake = root_.Stat(pattern);
       if (namesake.ok() && namesake->type == FileType::kRegular)
         return AddFile(pattern);
       return absl::NotFoundError(
           absl::StrCat(pattern, ": no file fits this pattern"));
     }
-    std::sort(paths.begin(), paths.end(), PathLess);
-    for (const std::string& path : paths) {
+    std::sort(found.begin(), found.end(), PathLess);
+    for (const std::string& path : found)
       FOREBAY_RETURN_IF_ERROR(AddFile(path));
-    }
+    Free(found);
     return absl::OkStatus();
-  }
-
-  std::vector<ListedObject> TakeFiles() { return std::move(files_); }
-
- private:
-  absl::Status CheckNotStopped() const {
-    if (!stop_.stop_requested()) return absl::OkStatus();
-    return absl::CancelledError("was not listed to the end");
   }
 
   absl::Status AddFile(const std::string& path) {
@@ -92,46 +128,85 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // Finds what fits `component` in each of `directories`: files if it is the
-  // last component, else directories.
-  absl::StatusOr<std::vector<std::string>> Descend(
-      const std::vector<std::string>& directories, const std::string& component,
-      bool last) const {
-    std::vector<std::string> found;
-    for (const std::string& directory : directories) {
-      FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
-      if (!HasWildcard(component)) {
-        FOREBAY_RETURN_IF_ERROR(
-            AddIfItFits(Join(directory, component), last, found));
-        continue;
-      }
-      FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                               NamesIn(directory));
-      for (const std::string& name : names) {
-        // A backslash is a character; a hidden name must be asked for.
-        if (fnmatch(component.c_str(), name.c_str(),
-                    FNM_NOESCAPE | FNM_PERIOD) != 0) {
-          continue;
-        }
-        FOREBAY_RETURN_IF_ERROR(
-            AddIfItFits(Join(directory, name), last, found));
-      }
+  // Finds the files of the numbered patterns, which share a directory pattern.
+  absl::Status FindIn(std::string_view directory, const Names& patterns,
+                      const std::vector<std::size_t>& numbers,
+                      std::vector<Names>& found) const {
+    Names directories;
+    FOREBAY_RETURN_IF_ERROR(AddTo(directories, ""));
+    for (std::size_t begin = 0; begin < directory.size();) {
+      const std::size_t end =
+          std::min(directory.find('/', begin), directory.size());
+      const std::string_view component = directory.substr(begin, end - begin);
+      begin = end + 1;
+      if (component.empty()) continue;
+      std::vector<Names> below(1);
+      PatternSet fitting(memory_);
+      FOREBAY_RETURN_IF_ERROR(
+          FindOrAdd(component, 0, directories, false, fitting, below[0]));
+      FOREBAY_RETURN_IF_ERROR(FindFitting(directories, fitting, false, below));
+      Free(directories);
+      directories = std::move(below[0]);
     }
-    return found;
+    PatternSet fitting(memory_);
+    for (const std::size_t number : numbers) {
+      const std::string_view name = SplitPattern(patterns[number]).name;
+      FOREBAY_RETURN_IF_ERROR(
+          FindOrAdd(name, number, directories, true, fitting, found[number]));
+    }
+    FOREBAY_RETURN_IF_ERROR(FindFitting(directories, fitting, true, found));
+    Free(directories);
+    return absl::OkStatus();
   }
 
-  absl::Status AddTo(std::vector<std::string>& names,
-                     std::string_view name) const {
+  // Adds a component with wildcards to `fitting`, to be found later. Finds
+  // another in each of `directories`: files, if it is the `last`.
+  absl::Status FindOrAdd(std::string_view component, std::size_t number,
+                         const Names& directories, bool last,
+                         PatternSet& fitting, Names& found) const {
+    if (HasWildcard(component)) return fitting.Add(component, number);
+    for (const std::string& directory : directories) {
+      FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
+      if (component.empty()) {
+        FOREBAY_RETURN_IF_ERROR(AddTo(found, directory));
+      } else {
+        FOREBAY_RETURN_IF_ERROR(
+            AddIfItFits(Join(directory, component), last, found));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Finds what fits each of `fitting` in `directories`, each read once.
+  absl::Status FindFitting(const Names& directories, const PatternSet& fitting,
+                           bool last, std::vector<Names>& found) const {
+    if (fitting.empty()) return absl::OkStatus();
+    for (const std::string& directory : directories) {
+      FOREBAY_RETURN_IF_ERROR(ForNamesIn(directory, [&](const char* name) {
+        return fitting.ForEach(name, [&](std::size_t number) {
+          return AddIfItFits(Join(directory, name), last, found[number]);
+        });
+      }));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddTo(Names& names, std::string_view name) const {
     FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(names, 1));
     FOREBAY_RETURN_IF_ERROR(memory_.Grow(base::HeapBytes(name.size())));
     names.emplace_back(name);
     return absl::OkStatus();
   }
 
+  void Free(Names& names) const {
+    memory_.Shrink(BytesOf(names));
+    names = Names();
+  }
+
   // As in Python's glob, an entry that stat fails for does not fit. But one
   // that may not be read is an error: the dataset would lack it.
   absl::Status AddIfItFits(const std::string& path, bool file,
-                           std::vector<std::string>& found) const {
+                           Names& found) const {
     // Nothing above the root fits.
     if (path == ".." || path.ends_with("/..")) return absl::OkStatus();
     const auto stat = root_.Stat(path);
@@ -141,23 +216,25 @@ class Listing {
     return AddTo(found, path);
   }
 
-  absl::StatusOr<std::vector<std::string>> NamesIn(
-      const std::string& path) const {
+  // Calls `take` with each entry of a directory, until it fails.
+  absl::Status ForNamesIn(
+      const std::string& path,
+      const std::function<absl::Status(const char*)>& take) const {
     FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, root_.OpenDirectory(path));
     const std::unique_ptr<DIR, CloseDirectory> open(fdopendir(fd.get()));
     if (open == nullptr) return base::ErrnoStatus(errno, path);
     fd.Release();
-    std::vector<std::string> names;
     for (;;) {
+      FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
       errno = 0;
       const dirent* entry = readdir(open.get());
       if (entry == nullptr) break;
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..")
-        FOREBAY_RETURN_IF_ERROR(AddTo(names, name));
+        FOREBAY_RETURN_IF_ERROR(take(entry->d_name));
     }
     if (errno != 0) return base::ErrnoStatus(errno, path);
-    return names;
+    return absl::OkStatus();
   }
 
   const LocalRoot& root_;
@@ -171,13 +248,9 @@ class Listing {
 absl::StatusOr<std::vector<ListedObject>> ListFiles(
     const LocalRoot& root, const std::vector<std::string>& patterns,
     base::WorkingMemory& memory, const std::stop_token& stop) {
-  Listing listing(root, memory, stop);
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<std::string> expanded,
                            ExpandBraces(patterns, memory));
-  for (const std::string& one : expanded) {
-    FOREBAY_RETURN_IF_ERROR(listing.Add(one));
-  }
-  return listing.TakeFiles();
+  return Listing(root, memory, stop).List(expanded);
 }
 
 }  // namespace forebay::dataset::listing

@@ -17,7 +17,8 @@ namespace forebay::dataset::listing {
 // and '[…]' stand for all files that they fit, as in Python's glob; each
 // pattern's files come in Python's order of names. If none fits, a file is
 // taken that has the pattern itself for its name, as in a shell. A file may be
-// named twice. Counts the files in `memory`.
+// named twice. Reads a directory once for all patterns that differ in the names
+// of its files alone. Counts the files in `memory`.
 //
 // Blocks for the disk, at most until `stop` is requested. Errors name the
 // pattern or path: NOT_FOUND: no file fits; INVALID_ARGUMENT: a malformed

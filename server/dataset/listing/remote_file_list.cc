@@ -1,7 +1,5 @@
 #include "server/dataset/listing/remote_file_list.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -16,6 +14,7 @@
 #include "server/base/worker_threads.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/listing/brace_expansion.h"
+#include "server/dataset/listing/pattern_set.h"
 #include "server/dataset/object_listing.h"
 #include "server/dataset/path_order.h"
 
@@ -66,6 +65,14 @@ class VersionQuery {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
+// Bytes that `files` take.
+std::uint64_t BytesOf(const std::vector<ListedObject>& files) {
+  std::uint64_t bytes = files.capacity() * sizeof(ListedObject);
+  for (const ListedObject& file : files)
+    bytes += base::HeapBytes(file.name.size());
+  return bytes;
+}
+
 // Counts one more file of that name.
 absl::Status CountFile(std::vector<ListedObject>& files, std::string_view name,
                        base::WorkingMemory& memory) {
@@ -79,31 +86,45 @@ struct Fitting {
   std::optional<ListedObject> namesake;  // has the pattern itself for a name
 };
 
+// Bytes that a pattern and its result take, without the files.
+std::uint64_t PatternBytes(const std::string& pattern) {
+  return base::HeapBytes(sizeof(std::pair<const std::string, Fitting>)) +
+         base::HeapBytes(pattern.size());
+}
+
 // Finds the files that fit each pattern, in Python's order of names.
 absl::Status FindFitting(storage::ObjectLister& lister,
                          const storage::Root& root, base::WorkingMemory& memory,
                          const std::stop_token& stop,
                          std::map<std::string, Fitting>& fitting) {
+  PatternSet patterns(memory);
+  std::vector<Fitting*> by_number;
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(by_number, fitting.size()));
+  for (auto& [pattern, found] : fitting) {
+    FOREBAY_RETURN_IF_ERROR(patterns.Add(pattern, by_number.size()));
+    by_number.push_back(&found);
+  }
   const absl::Status listed =
       TakeObjects(lister, root, stop, [&](const ListedObject& object) {
-        for (auto& [pattern, found] : fitting) {
-          if (stop.stop_requested())
-            return absl::CancelledError("was not listed to the end");
-          if (object.name == pattern)
-            found.namesake = {object.name, object.version};
-          // A backslash is a character; a hidden name must be asked for.
-          if (fnmatch(pattern.c_str(), object.name.c_str(),
-                      FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) != 0)
-            continue;
-          FOREBAY_RETURN_IF_ERROR(CountFile(found.files, object.name, memory));
-          found.files.push_back({object.name, object.version});
-        }
-        return absl::OkStatus();
+        if (stop.stop_requested())
+          return absl::CancelledError("was not listed to the end");
+        const auto same = fitting.find(object.name);
+        if (same != fitting.end()) same->second.namesake = object;
+        return patterns.ForEach(object.name, [&](std::size_t number) {
+          std::vector<ListedObject>& files = by_number[number]->files;
+          FOREBAY_RETURN_IF_ERROR(CountFile(files, object.name, memory));
+          files.push_back(object);
+          return absl::OkStatus();
+        });
       });
+  memory.Shrink(by_number.capacity() * sizeof(by_number[0]));
   FOREBAY_RETURN_IF_ERROR(listed);
   for (auto& [pattern, found] : fitting) {
     auto& [files, namesake] = found;
-    if (files.empty() && namesake.has_value()) files = {*std::move(namesake)};
+    if (files.empty() && namesake.has_value()) {
+      FOREBAY_RETURN_IF_ERROR(CountFile(files, namesake->name, memory));
+      files.push_back(*std::move(namesake));
+    }
     if (files.empty())
       return absl::NotFoundError(
           absl::StrCat(pattern, ": no object fits this pattern"));
@@ -126,14 +147,12 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
   std::vector<ListedObject> named;
   std::map<std::string, Fitting> fitting;
   for (const std::string& one : expanded) {
-    FOREBAY_RETURN_IF_ERROR(CountFile(named, one, memory));
     if (HasWildcard(one)) {
-      FOREBAY_RETURN_IF_ERROR(memory.Grow(
-          base::HeapBytes(sizeof(std::pair<const std::string, Fitting>) +
-                          one.size()) +
-          base::HeapBytes(0)));
+      if (fitting.contains(one)) continue;
+      FOREBAY_RETURN_IF_ERROR(memory.Grow(PatternBytes(one)));
       fitting.try_emplace(one);
     } else {
+      FOREBAY_RETURN_IF_ERROR(CountFile(named, one, memory));
       named.push_back({one, {}});
     }
   }
@@ -156,6 +175,11 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
       files.push_back(std::move(*next_named++));
     }
   }
+  // The names in `named` have moved to the files.
+  std::uint64_t freed = named.capacity() * sizeof(named[0]);
+  for (const auto& [pattern, found] : fitting)
+    freed += PatternBytes(pattern) + BytesOf(found.files);
+  memory.Shrink(freed);
   return files;
 }
 

@@ -1,5 +1,6 @@
 #include "server/dataset/listing/file_list.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,6 +102,29 @@ TEST_F(FileListTest, ErrorsNameWhatLacks) {
   expect("train", absl::StatusCode::kInvalidArgument,
          "train: is not a regular");
   expect("../*.tar", absl::StatusCode::kNotFound, "../*.tar");
+}
+
+TEST_F(FileListTest, PatternsFromBracesTakeTheMemoryOfTheirFiles) {
+  constexpr int kFiles = 1000;
+  for (int i = 0; i < kFiles; ++i)
+    tree_.Write("many/" + std::to_string(kFiles + i) + "-of-1.tar", "");
+  base::MemoryBudget budget(std::uint64_t{4} << 20);
+  base::WorkingMemory memory(&budget, "files");
+  const auto files =
+      ListFiles(*tree_.Root(), {"many/{1000..1999}-*.tar"}, memory);
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ(files->size(), kFiles);
+  for (int i = 0; i < kFiles; ++i)
+    EXPECT_EQ((*files)[i].name,
+              "many/" + std::to_string(kFiles + i) + "-of-1.tar");
+}
+
+TEST_F(FileListTest, PatternsOfOneDirectoryKeepTheirOrder) {
+  EXPECT_EQ(
+      List({"train/1*.tar", "val/?/0.tar", "train/0*", "val/b*/*.tar",
+            "train/[0-9].tar"}),
+      Paths({"train/1.tar", "train/10.tar", "val/a/0.tar", "val/b/0.tar",
+             "train/0.tar", "val/b/0.tar", "train/0.tar", "train/1.tar"}));
 }
 
 TEST_F(FileListTest, Stops) {

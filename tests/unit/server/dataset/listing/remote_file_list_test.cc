@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -57,6 +58,25 @@ TEST_F(RemoteFileListTest, PatternsAreMatchedAsPathsAre) {
       ElementsAre("c-1.tar", "sub/b-3.tar", "sub/deep/b-4.tar", "b-9.tar"));
   EXPECT_THAT(*List({"*/b-[0-9].tar"}), ElementsAre("sub/b-3.tar"));
   EXPECT_EQ(lister_.lists, 3);
+}
+
+TEST_F(RemoteFileListTest, GivesBackTheMemoryOfItsSteps) {
+  constexpr std::uint64_t kObjects = 20000;
+  for (std::uint64_t i = 0; i < kObjects; ++i)
+    lister_.Put(std::string(60, 'x') + std::to_string(kObjects + i) + "-1.tar");
+  base::MemoryBudget budget(std::uint64_t{1} << 30);
+  base::WorkingMemory memory(&budget, "files");
+  const auto files =
+      ListRemoteFiles(lister_, *lister_.root(), {"*.tar"}, memory, {});
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ(files->size(), kObjects);
+  // The memory of the steps is reserved still, and free for later work.
+  const std::uint64_t used = budget.used();
+  std::uint64_t results = files->capacity() * sizeof(files->front());
+  for (const storage::ListedObject& file : *files)
+    results += base::HeapBytes(file.name.size());
+  ASSERT_TRUE(memory.Grow(results / 2).ok());
+  EXPECT_EQ(budget.used(), used);
 }
 
 TEST_F(RemoteFileListTest, TakesTheObjectOfThatNameIfNoneFits) {
