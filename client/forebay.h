@@ -164,7 +164,8 @@ typedef struct forebay_field {
 
 /* Writes the directory in which the library looks for the daemon's socket:
  * $FOREBAY_RUNTIME_DIR, else /run/forebay if a daemon's socket is there, else
- * $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID. `size` counts bytes.
+ * $XDG_RUNTIME_DIR/forebay if that variable's directory is there, else
+ * /tmp/forebay-UID. `size` counts bytes.
  * FOREBAY_INVALID_ARGUMENT if the path and its NUL do not fit. */
 FOREBAY_EXPORT forebay_status forebay_runtime_dir(char* path, size_t size);
 

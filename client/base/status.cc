@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 namespace forebay::client {
 
@@ -60,7 +61,12 @@ Status ErrnoStatus(int error, const std::string& what) {
       break;
   }
   char text[128];
-  return Status(code, what + ": " + strerror_r(error, text, sizeof text));
+  std::string message = what + ": " + strerror_r(error, text, sizeof text);
+  struct rlimit limit;
+  if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    message += " (the limit of this process is " +
+               std::to_string(limit.rlim_cur) + ": ulimit -n raises it)";
+  return Status(code, message);
 }
 
 }  // namespace forebay::client

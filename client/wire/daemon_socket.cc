@@ -27,16 +27,23 @@ Status CheckOwners(int directory, const std::string& path) {
   struct stat dir_stat, socket_stat;
   if (fstat(directory, &dir_stat) != 0)
     return ErrnoStatus(errno, "cannot look at " + path);
-  if (!IsOurs(dir_stat.st_uid) || (dir_stat.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+  if (!IsOurs(dir_stat.st_uid))
+    return Status(FOREBAY_PERMISSION_DENIED,
+                  "the daemon's directory " + path + " belongs to uid " +
+                      std::to_string(dir_stat.st_uid) + ": uid " +
+                      std::to_string(geteuid()) +
+                      " trusts only its own and root's");
+  if ((dir_stat.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return Status(FOREBAY_PERMISSION_DENIED,
                   "the daemon's directory " + path +
-                      " belongs to another user or may be written by others");
+                      " may be written by other users: chmod go-w " + path);
   if (fstatat(directory, kSocketName, &socket_stat, AT_SYMLINK_NOFOLLOW) != 0)
     return NotListening(path + "/" + kSocketName);
   if (!S_ISSOCK(socket_stat.st_mode) || !IsOurs(socket_stat.st_uid))
-    return Status(
-        FOREBAY_PERMISSION_DENIED,
-        path + "/" + kSocketName + " is not a socket of this user or of root");
+    return Status(FOREBAY_PERMISSION_DENIED,
+                  path + "/" + kSocketName + " is not a socket of uid " +
+                      std::to_string(geteuid()) + " or of root, but of uid " +
+                      std::to_string(socket_stat.st_uid));
   return Status();
 }
 
@@ -58,7 +65,9 @@ std::string RuntimeDirectory() {
   if (const char* dir = getenv("FOREBAY_RUNTIME_DIR"); dir && *dir) return dir;
   struct stat ignored;
   if (stat("/run/forebay/session.sock", &ignored) == 0) return "/run/forebay";
-  if (const char* dir = getenv("XDG_RUNTIME_DIR"); dir && *dir)
+  // A container may have the variable without the directory.
+  if (const char* dir = getenv("XDG_RUNTIME_DIR");
+      dir && *dir && stat(dir, &ignored) == 0)
     return std::string(dir) + "/forebay";
   return "/tmp/forebay-" + std::to_string(geteuid());
 }

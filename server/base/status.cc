@@ -1,14 +1,32 @@
 #include "server/base/status.h"
 
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 
 namespace forebay::base {
 
+namespace {
+
+// Returns how many descriptors this process may have, and how to have more.
+std::string DescribeDescriptorLimit() {
+  struct rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return absl::StrCat(" (the limit is ", limit.rlim_cur,
+                      ": LimitNOFILE= of the unit, or ulimit -n, raises it)");
+}
+
+}  // namespace
+
 absl::Status ErrnoStatus(int error_number, std::string_view what) {
-  return absl::ErrnoToStatus(error_number,
-                             absl::string_view(what.data(), what.size()));
+  const absl::Status status = absl::ErrnoToStatus(
+      error_number, absl::string_view(what.data(), what.size()));
+  if (error_number != EMFILE) return status;
+  return absl::Status(
+      status.code(), absl::StrCat(status.message(), DescribeDescriptorLimit()));
 }
 
 absl::Status Annotate(const absl::Status& status, std::string_view context) {

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/config.pb.h"
+#include "proto/edit_distance.h"
 #include "server/base/byte_size.h"
 #include "server/base/cpu_share.h"
 #include "server/base/status.h"
 #include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
+#include "server/storage/http/url.h"
 
 namespace forebay::daemon {
 namespace {
@@ -50,21 +50,6 @@ void AppendKeys(const google::protobuf::Descriptor& message,
       AppendKeys(*field->message_type(), absl::StrCat(name, "."), keys);
     }
   }
-}
-
-// Levenshtein's: insertions, deletions and substitutions.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] != b[j] ? 1 : 0);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 // That a size can be read does not depend on how much memory there is.
@@ -116,6 +101,15 @@ absl::Status CheckAbsolutePath(std::string_view value) {
       absl::StrCat("must be an absolute path, not \"", View(value), "\""));
 }
 
+absl::Status CheckUrl(std::string_view value) {
+  if (value.empty()) return absl::OkStatus();
+  const auto url = storage::http::ParseBaseUrl(value);
+  if (url.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be a URL, such as \"https://host:9000\": ",
+                   url.status().message()));
+}
+
 absl::Status CheckOneOf(const std::vector<std::string>& choices,
                         std::string_view value) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) {
@@ -149,7 +143,7 @@ std::string NearestConfigKey(std::string_view name) {
     const bool misplaced =
         key != leaf && std::string_view(key).substr(key.rfind('.') + 1) == leaf;
     const std::size_t distance =
-        misplaced ? 1 : EditDistance(name, std::string_view(key));
+        misplaced ? 1 : proto::EditDistance(name, std::string_view(key));
     if (distance < least) {
       least = distance;
       nearest = key;
@@ -191,6 +185,8 @@ absl::Status CheckText(std::string_view key, std::string_view value) {
   } else if (key == "index.directory" || key == "cache.directory" ||
              key == "hdfs.token_file") {
     FOREBAY_RETURN_IF_ERROR(CheckAbsolutePath(value));
+  } else if (key == "s3.endpoint" || key == "hdfs.endpoint") {
+    return CheckUrl(value);
   } else if (key == "s3.addressing") {
     return CheckOneOf({"auto", "path", "virtual"}, value);
   } else if (key == "cuda.memory") {

@@ -8,17 +8,20 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "proto/version.h"
 #include "server/base/cgroup.h"
 #include "server/base/fd.h"
@@ -38,6 +41,8 @@ namespace {
 // Exit codes, beside 0 and 1.
 constexpr int kUsage = 2;     // a bad command line
 constexpr int kOccupied = 3;  // another daemon has the directory
+
+constexpr double kLongestIdleSeconds = 604800;
 
 struct Flags {
   std::string runtime_dir;
@@ -86,6 +91,14 @@ void LogProtobuf() {
   });
 }
 
+// Returns the path as users can follow it whatever their directory is; empty
+// if it is empty.
+std::string AbsolutePath(const std::string& path) {
+  std::error_code unknown_directory;
+  const auto absolute = std::filesystem::absolute(path, unknown_directory);
+  return path.empty() || unknown_directory ? path : absolute.string();
+}
+
 // Destroys the daemon, or ends the process if it hangs.
 void Leave(std::unique_ptr<Daemon> daemon, int exit_status) {
   const std::vector<base::Fd> locks = daemon->Locks();
@@ -122,8 +135,9 @@ absl::Status Serve(const Flags& flags) {
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd signals, TerminationSignals());
   FOREBAY_ASSIGN_OR_RETURN(RuntimeDir runtime_dir,
                            RuntimeDir::Open(flags.runtime_dir));
-  FOREBAY_ASSIGN_OR_RETURN(auto daemon, Daemon::Create(config, flags.config,
-                                                       std::move(runtime_dir)));
+  FOREBAY_ASSIGN_OR_RETURN(auto daemon,
+                           Daemon::Create(config, AbsolutePath(flags.config),
+                                          std::move(runtime_dir)));
   FOREBAY_RETURN_IF_ERROR(daemon->StopWhenReadable(signals.get()));
   daemon->Run();
   absl::Status status =
@@ -152,12 +166,13 @@ int Main(int argc, char** argv) {
   app.add_option("--exit-when-idle", flags.exit_when_idle,
                  "leave after so many seconds without a session (default: as "
                  "configured; 0: never)")
-      ->check(CLI::Range(0.0, 604800.0))
-      // CLI::Range lets NaN pass.
-      ->check([](const std::string& text) {
-        return std::isnan(std::strtod(text.c_str(), nullptr))
-                   ? text + " is not a number"
-                   : std::string();
+      ->check([](const std::string& text) -> std::string {
+        double seconds = 0;
+        if (absl::SimpleAtod(text, &seconds) && seconds >= 0 &&
+            seconds <= kLongestIdleSeconds)
+          return "";
+        return absl::StrCat(text, " is not a number from 0 to ",
+                            kLongestIdleSeconds);
       });
   try {
     app.parse(argc, argv);
@@ -169,7 +184,10 @@ int Main(int argc, char** argv) {
   }
   const absl::Status status = Serve(flags);
   if (status.ok()) return EXIT_SUCCESS;
-  std::cerr << "forebayd: " << status.message() << '\n';
+  // The log may not have begun. systemd's journal reads a priority, as of its
+  // lines.
+  std::cerr << (std::getenv("JOURNAL_STREAM") != nullptr ? "<3>" : "")
+            << "forebayd: " << status.message() << '\n';
   return absl::IsAlreadyExists(status) ? kOccupied : EXIT_FAILURE;
 }
 

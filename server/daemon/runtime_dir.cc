@@ -30,7 +30,9 @@ std::string DefaultPath() {
   if (std::string path = FirstOf(Environment("RUNTIME_DIRECTORY"));
       !path.empty())
     return path;
-  if (std::string path = Environment("XDG_RUNTIME_DIR"); !path.empty())
+  // A container may have the variable without the directory.
+  if (std::string path = Environment("XDG_RUNTIME_DIR");
+      !path.empty() && access(path.c_str(), F_OK) == 0)
     return path + "/forebay";
   return absl::StrCat("/tmp/forebay-", geteuid());
 }

@@ -18,7 +18,7 @@ class RuntimeDir {
  public:
   // Creates the directory (0700) if it is not there. An empty path means
   // $FOREBAY_RUNTIME_DIR, else systemd's $RUNTIME_DIRECTORY, else
-  // $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID.
+  // $XDG_RUNTIME_DIR/forebay if that directory is there, else /tmp/forebay-UID.
   static absl::StatusOr<RuntimeDir> Open(std::string path);
 
   const std::string& path() const { return path_; }

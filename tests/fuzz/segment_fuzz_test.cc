@@ -56,6 +56,7 @@ class OneFile final : public Volume {
   explicit OneFile(std::vector<std::uint8_t> content)
       : content_(std::move(content)) {}
 
+  const std::string& path() const override { return path_; }
   int List(std::vector<std::string>* names) override {
     names->push_back(SegmentName(kSerial));
     return 0;
@@ -78,6 +79,7 @@ class OneFile final : public Volume {
   int Sync(int) override { return 0; }
 
  private:
+  const std::string path_ = "memory";
   const std::vector<std::uint8_t> content_;
 };
 

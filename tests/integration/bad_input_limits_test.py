@@ -231,6 +231,16 @@ def test_missing_configuration(tmp_path):
         f"forebayd: {path}: No such file or directory\n")
 
 
+def test_failed_start_tells_the_journal_its_priority(tmp_path):
+    path = tmp_path / "nowhere.toml"
+    said = subprocess.run([FOREBAYD, "--runtime-dir", str(tmp_path),
+                           "--config", str(path)], stderr=subprocess.PIPE,
+                          env=dict(os.environ, JOURNAL_STREAM="8:1"),
+                          timeout=PATIENCE)
+    assert said.stderr.decode() == (
+        f"<3>forebayd: {path}: No such file or directory\n")
+
+
 def test_second_daemon(tmp_path, photos):
     with serving(tmp_path) as daemon, neighbour(photos):
         said = subprocess.run(

@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+import forebay
 from raw_session import (FAILED_PRECONDITION, INVALID_ARGUMENT,
                          PERMISSION_DENIED, RawSession, forked, loader_spec,
                          memfd, messages, refused)
@@ -188,6 +189,34 @@ def test_another_user_is_refused_a_session(open_to_all):
     os.chdir(open_to_all)
     become_nobody()
     refused(RawSession("session.sock"), PERMISSION_DENIED, "user 65534")
+
+
+@ROOT_ONLY
+@forked
+@pytest.mark.parametrize("owner,mode,why", [
+    (65534, 0o755, "belongs to uid 65534: uid 0 trusts only its own and root's"),
+    (0, 0o770, "may be written by other users: chmod go-w"),
+    (0, 0o757, "may be written by other users: chmod go-w")])
+def test_trainers_refuse_a_directory_that_others_control(
+        tmp_path, photos, monkeypatch, owner, mode, why):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    os.chown(folder, owner, owner)
+    folder.chmod(mode)
+    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(folder))
+    with pytest.raises(forebay.PermissionDenied) as caught:
+        forebay.DataLoader(str(photos), batch_size=4, autostart=False)
+    assert f"the daemon's directory {folder} {why}" in str(caught.value)
+
+
+@pytest.mark.skipif(os.path.exists("/run/forebay/session.sock"),
+                    reason="a system daemon's directory comes first")
+def test_without_the_sessions_directory_trainers_look_in_tmp(tmp_path, monkeypatch):
+    monkeypatch.delenv("FOREBAY_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert forebay._native.runtime_dir() == f"{tmp_path}/forebay"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "gone"))
+    assert forebay._native.runtime_dir() == f"/tmp/forebay-{os.geteuid()}"
 
 
 @ROOT_ONLY

@@ -114,11 +114,12 @@ class CtlTest(unittest.TestCase):
         path = self.folder + "/forebayd.toml"
         pathlib.Path(path).write_text(
             "[memory]\nlimit = '700MiB'\n[cpu]\nworkers = 1\n")
-        self.start_daemon("--config", path)
+        self.start_daemon("--config", os.path.relpath(path))
         status = self.json("status")
         self.assertEqual(status["memory_limit"], str(700 << 20))
         self.assertEqual(status["workers"], 1)
-        self.assertEqual(status["config_file"], path)
+        self.assertTrue(os.path.isabs(status["config_file"]))
+        self.assertTrue(os.path.samefile(status["config_file"], path))
 
     def test_a_typo_in_the_configuration_is_named(self):
         path = self.folder + "/forebayd.toml"
@@ -133,9 +134,14 @@ class CtlTest(unittest.TestCase):
             "memory.limit?", result.stderr)
 
     def test_a_bad_command_line_is_one_sentence(self):
+        def verb(arguments):
+            return "".join(f"{word} " for word in arguments[:1]
+                           if word in ("jobs", "peek", "set"))
+
         for program, arguments, sentence in (
                 ("forebayctl", [], "A subcommand is required"),
-                ("forebayctl", ["jbos"], "there is no subcommand jbos"),
+                ("forebayctl", ["jbos"],
+                 "there is no subcommand jbos; did you mean jobs?"),
                 ("forebayctl", ["--jobs"], "there is no option --jobs"),
                 ("forebayctl", ["jobs", "all"],
                  "The following argument was not expected: all"),
@@ -152,7 +158,8 @@ class CtlTest(unittest.TestCase):
                 text=True, timeout=_PATIENCE, check=False)
             self.assertEqual(
                 (result.returncode, result.stdout, result.stderr),
-                (2, "", f"{program}: {sentence} (see {program} --help)\n"))
+                (2, "", f"{program}: {sentence} (see {program} "
+                        f"{verb(arguments)}--help)\n"))
 
     def test_a_killed_daemon_is_missed_and_its_socket_replaced(self):
         self.start_daemon()
@@ -212,13 +219,26 @@ class CtlTest(unittest.TestCase):
             os.kill(pid, number)
             self._expect_restored(pid, terminal)
 
-    def test_top_says_when_the_daemon_goes(self):
+    def test_top_goes_on_when_the_daemon_comes_back(self):
         self.start_daemon()
         pid, terminal = self._live_top()
         self.daemon.kill()
-        self._read_until(terminal, b"forebayctl: ")
+        self.daemon.wait()
+        self._read_until(terminal, b"no forebay daemon is running in " +
+                         self.folder.encode() + b": trying again")
+        self.start_daemon()
+        self._read_until(terminal, b"workers 0 of ")
+        os.write(terminal, b"q")
+        self._expect_restored(pid, terminal)
+
+    def test_top_without_a_daemon_ends(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(_FOREBAYCTL, ["forebayctl", "top"], self.environment)
+        self.addCleanup(os.close, terminal)
+        self._read_until(terminal, b"forebayctl: no forebay daemon is running")
         _, result = os.waitpid(pid, 0)
-        self.assertEqual(os.WEXITSTATUS(result), 1)
+        self.assertEqual(os.WEXITSTATUS(result), 3)
 
 
 if __name__ == "__main__":

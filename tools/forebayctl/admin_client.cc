@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "proto/admin.grpc.pb.h"
 #include "proto/shm_layout.h"
@@ -45,9 +46,14 @@ absl::Status FromGrpc(const grpc::Status& status) {
                       status.error_message());
 }
 
+// Marks the status of NoDaemon.
+constexpr char kNoDaemonUrl[] = "forebay.dev/no-daemon";
+
 absl::Status NoDaemon(const std::string& runtime_dir) {
-  return absl::UnavailableError(
+  absl::Status status = absl::UnavailableError(
       absl::StrCat("no forebay daemon is running in ", runtime_dir));
+  status.SetPayload(kNoDaemonUrl, absl::Cord());
+  return status;
 }
 
 // Returns a connected socket. gRPC would not say why it cannot connect.
@@ -170,6 +176,10 @@ absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Connect(
   static_cast<void>(kept);
   return std::make_unique<GrpcAdminClient>(
       proto::Admin::NewStub(grpc::CreateInsecureChannelFromFd("forebay", *fd)));
+}
+
+bool IsNoDaemon(const absl::Status& status) {
+  return status.GetPayload(kNoDaemonUrl).has_value();
 }
 
 absl::Status CheckBatch(const PeekedBatch& batch) {

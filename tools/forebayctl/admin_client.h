@@ -38,6 +38,9 @@ class AdminClient {
   virtual absl::Status SetJob(const proto::SetJobRequest& request) = 0;
 };
 
+// Whether a call failed because no daemon runs in the directory.
+bool IsNoDaemon(const absl::Status& status);
+
 // INTERNAL unless every field's type, shape and place fit `batch.data`.
 absl::Status CheckBatch(const PeekedBatch& batch);
 

@@ -5,14 +5,14 @@
 
 namespace forebay::ctl {
 
+int ExitCodeOf(const absl::Status& status) {
+  return IsNoDaemon(status) ? kNoDaemon : kFailed;
+}
+
 int Complain(const absl::Status& status) {
   std::cerr << "forebayctl: " << Printable(std::string(status.message()))
             << std::endl;
-  return absl::IsUnavailable(status) &&
-                 status.message().find("no forebay daemon") !=
-                     absl::string_view::npos
-             ? kNoDaemon
-             : kFailed;
+  return ExitCodeOf(status);
 }
 
 }  // namespace forebay::ctl

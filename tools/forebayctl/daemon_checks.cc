@@ -185,6 +185,11 @@ Finding CheckIndexDirectory(const std::string& directory) {
                          " cannot be written: dataset indexes are built anew "
                          "after every start.")};
   }
+  if (disk.f_blocks == 0) {
+    return {Level::kProblem, "index",
+            absl::StrCat(directory, " cannot be created: ", existing,
+                         " has no room for files.")};
+  }
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free < kEnoughDisk) {
     return {Level::kProblem, "index",

@@ -89,6 +89,7 @@ int RunDoctor(const Options& options) {
                 << Printable(finding.sentence) << "\n";
     }
   }
+  if (!reached.ok()) return ExitCodeOf(reached);
   return healthy ? kOk : kFailed;
 }
 

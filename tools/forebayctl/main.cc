@@ -3,13 +3,20 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "proto/edit_distance.h"
+#include "proto/version.h"
 #include "tools/forebayctl/caps.h"
 #include "tools/forebayctl/runtime_dir.h"
 #include "tools/forebayctl/verb.h"
@@ -30,11 +37,18 @@ double Parsed(const std::string& option, const absl::StatusOr<double>& value) {
   throw CLI::ValidationError(option, std::string(value.status().message()));
 }
 
-// CLI::Range lets NaN pass.
-std::string RefuseNan(const std::string& text) {
-  return std::isnan(std::strtod(text.c_str(), nullptr))
-             ? text + " is not a number"
-             : "";
+// Refuses all but the numbers from `least` to `most`. CLI::Range takes NaN, and
+// prints six decimals of each end.
+CLI::Validator From(double least, double most) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        double number = 0;
+        if (!absl::SimpleAtod(text, &number) || std::isnan(number))
+          return absl::StrCat(text, " is not a number");
+        if (number >= least && number <= most) return "";
+        return absl::StrCat(text, " is not from ", least, " to ", most);
+      },
+      "");
 }
 
 std::string RefuseEmpty(const std::string& text) {
@@ -74,12 +88,14 @@ void DescribeInspect(CLI::App* app, CommandLine* line) {
   inspect
       ->add_option("--show", options->show,
                    "Broken samples to list at most, 0 to 1000000. Default 20")
-      ->check(CLI::Range(0, 1000000));
+      ->check(From(0, 1000000));
 }
 
 void Describe(CLI::App* app, CommandLine* line) {
   Options& options = line->options;
   app->require_subcommand(1);
+  app->set_version_flag("--version",
+                        std::string("forebayctl ") + proto::kVersion);
   app->add_option("--runtime-dir", options.runtime_dir,
                   "Folder of the daemon's sockets. Default: "
                   "$FOREBAY_RUNTIME_DIR, else /run/forebay if a daemon is "
@@ -89,6 +105,7 @@ void Describe(CLI::App* app, CommandLine* line) {
                 "Print JSON: the messages of proto/admin.proto with their "
                 "field names, 64-bit integers as strings");
   app->footer(
+      "`forebayctl help VERB` shows the options of a subcommand.\n"
       "Exit code: 0 done, 1 failed or (doctor) something is wrong, 2 bad "
       "command line, 3 no daemon.");
   AddVerb(app, "status", "Show the state of the daemon", &RunStatus, line);
@@ -110,8 +127,7 @@ void Describe(CLI::App* app, CommandLine* line) {
   CLI::App* top = app->get_subcommand("top");
   top->add_option("--interval", options.interval_seconds,
                   "Seconds between two samples, 0.1 to 3600. Default 1")
-      ->check(CLI::Range(0.1, 3600.0))
-      ->check(RefuseNan);
+      ->check(From(0.1, 3600));
   top->add_flag("--once", options.once, "Print one sample and exit");
   CLI::App* set = app->get_subcommand("set");
   set->add_option("JOB", options.job, "The job's name or key")->required();
@@ -121,8 +137,7 @@ void Describe(CLI::App* app, CommandLine* line) {
       ->add_option("--weight", options.weight,
                    "Its share of contended resources beside other jobs, 0.001 "
                    "to 1000")
-      ->check(CLI::Range(0.001, 1000.0))
-      ->check(RefuseNan);
+      ->check(From(0.001, 1000));
   changes->add_option_function<std::string>(
       "--max-read",
       [&options](const std::string& text) {
@@ -146,7 +161,7 @@ void Describe(CLI::App* app, CommandLine* line) {
       ->check(RefuseEmpty);
   peek->add_option("--count", options.count,
                    "Images to show at most, 1 to 4096. Default 64")
-      ->check(CLI::Range(1, 4096));
+      ->check(From(1, 4096));
 }
 
 // Ends the output: what was not written is a failure, as of a full disk.
@@ -155,13 +170,76 @@ int Flush(int code) {
   return Complain(absl::UnavailableError("standard output cannot be written"));
 }
 
-// Returns the fault of a command line.
+// Returns the name that `unknown` is probably meant to be, or an empty text if
+// none differs from it in at most a third of its letters.
+std::string Nearest(const std::vector<std::string>& names,
+                    const std::string& unknown) {
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(2, unknown.size() / 3) + 1;
+  for (const std::string& name : names) {
+    const std::size_t distance = proto::EditDistance(name, unknown);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
+// Appends the long options of a verb, or of all verbs.
+void AppendOptions(const CLI::App& verb, std::vector<std::string>* names) {
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames())
+      names->push_back("--" + name);
+  }
+  // CLI11 keeps a group of options as a nameless subcommand.
+  for (const CLI::App* each : verb.get_subcommands(nullptr)) {
+    if (each->get_name().empty()) AppendOptions(*each, names);
+  }
+}
+
+// Returns the name that `unknown` is probably meant to be: of a verb, or of an
+// option of the verb that the command line names, or of all verbs.
+std::string Meant(const CLI::App& app, const CLI::App& verb,
+                  const std::string& unknown) {
+  std::vector<std::string> names;
+  if (unknown.rfind('-', 0) == 0) {
+    AppendOptions(app, &names);
+    AppendOptions(verb, &names);
+  } else if (&app == &verb) {
+    for (const CLI::App* each : app.get_subcommands(nullptr))
+      names.push_back(each->get_name());
+  }
+  return Nearest(names, unknown);
+}
+
+// Returns the fault of a command line, and where to read of what is right.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining();
-  if (!app.get_subcommands().empty() || unknown.empty()) return error.what();
-  const bool option = unknown.front().rfind('-', 0) == 0;
-  return (option ? "there is no option " : "there is no subcommand ") +
-         unknown.front();
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  const CLI::App& verb = named.empty() ? app : *named.front();
+  const std::vector<std::string> unknown = app.remaining(true);
+  std::string fault = error.what();
+  if (!unknown.empty()) {
+    const bool is_option = unknown.front().rfind('-', 0) == 0;
+    if (is_option || named.empty())
+      fault =
+          absl::StrCat("there is no ", is_option ? "option " : "subcommand ",
+                       unknown.front());
+    const std::string meant = Meant(app, verb, unknown.front());
+    if (!meant.empty()) absl::StrAppend(&fault, "; did you mean ", meant, "?");
+  }
+  return absl::StrCat(fault, " (see forebayctl ",
+                      named.empty() ? "" : verb.get_name() + " ", "--help)");
+}
+
+// Returns the words of the command line. `help VERB` is short for
+// `VERB --help`.
+std::vector<std::string> Words(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  return words;
 }
 
 int Main(int argc, char** argv) {
@@ -170,12 +248,13 @@ int Main(int argc, char** argv) {
   CommandLine line;
   Describe(&app, &line);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = Words(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     // CLI11 throws for --help too.
     if (error.get_exit_code() == 0) return Flush(app.exit(error));
-    std::cerr << "forebayctl: " << Complaint(app, error)
-              << " (see forebayctl --help)\n";
+    std::cerr << "forebayctl: " << Complaint(app, error) << "\n";
     return kUsage;
   }
   line.options.is_runtime_dir_given = !line.options.runtime_dir.empty();

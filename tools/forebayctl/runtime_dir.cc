@@ -20,7 +20,9 @@ std::string FindRuntimeDir(const std::string& option,
     return system_dir;
   }
   const std::string session = environment("XDG_RUNTIME_DIR");
-  if (!session.empty()) return absl::StrCat(session, "/forebay");
+  // A container may have the variable without the directory.
+  if (!session.empty() && access(session.c_str(), F_OK) == 0)
+    return absl::StrCat(session, "/forebay");
   return absl::StrCat("/tmp/forebay-", getuid());
 }
 

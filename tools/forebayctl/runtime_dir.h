@@ -13,7 +13,8 @@ using Environment = std::function<std::string(const std::string&)>;
 
 // Returns the directory of the daemon's sockets: `option` if not empty, else
 // $FOREBAY_RUNTIME_DIR, else `system_dir` if a daemon of this user or of root
-// has its socket there, else $XDG_RUNTIME_DIR/forebay, else /tmp/forebay-UID.
+// has its socket there, else $XDG_RUNTIME_DIR/forebay if that
+// variable's directory is there, else /tmp/forebay-UID.
 // Thread-safe; blocks for file I/O; cannot fail.
 std::string FindRuntimeDir(const std::string& option,
                            const Environment& environment,

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -146,13 +147,57 @@ int RunOnce(const Options& options, AdminClient* client) {
   return kOk;
 }
 
-// Redraws until the user quits (OK) or the daemon is gone.
-absl::Status Watch(const Options& options, AdminClient* client,
-                   Terminal* terminal) {
-  absl::StatusOr<proto::JobList> before = client->ListJobs();
-  if (!before.ok()) return before.status();
-  std::string head;
-  std::vector<JobRates> rates = RatesBetween(*before, *before);
+// What the live display shows of a daemon, which may be away for a while: as
+// when it is restarted.
+class Live {
+ public:
+  Live(std::string runtime_dir, std::unique_ptr<AdminClient> client)
+      : runtime_dir_(std::move(runtime_dir)), client_(std::move(client)) {}
+
+  // Takes a sample. Blocks as AdminClient. Errors: all but that the daemon is
+  // away, which is shown.
+  absl::Status Sample() {
+    if (client_ == nullptr) {
+      auto connected = AdminClient::Connect(runtime_dir_);
+      if (!connected.ok()) return Lose(connected.status());
+      client_ = *std::move(connected);
+    }
+    const auto status = client_->GetStatus();
+    if (!status.ok()) return Lose(status.status());
+    auto jobs = client_->ListJobs();
+    if (!jobs.ok()) return Lose(jobs.status());
+    rates_ = RatesBetween(before_.value_or(*jobs), *jobs);
+    head_ = FormatHead(*status);
+    before_ = *std::move(jobs);
+    return absl::OkStatus();
+  }
+
+  std::string Text() const {
+    return head_ + "\n" +
+           (client_ == nullptr ? "" : FormatTable(rates_, TerminalWidth())) +
+           "\nq: quit\n";
+  }
+
+ private:
+  absl::Status Lose(const absl::Status& status) {
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status))
+      return status;
+    client_ = nullptr;
+    before_ = std::nullopt;
+    head_ = absl::StrCat(Printable(std::string(status.message())),
+                         ": trying again\n");
+    return absl::OkStatus();
+  }
+
+  const std::string runtime_dir_;
+  std::unique_ptr<AdminClient> client_;  // null while the daemon is away
+  std::optional<proto::JobList> before_;
+  std::string head_;
+  std::vector<JobRates> rates_;
+};
+
+// Redraws until the user quits (OK).
+absl::Status Watch(const Options& options, Live* live, Terminal* terminal) {
   using Clock = std::chrono::steady_clock;
   const auto interval = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(options.interval_seconds));
@@ -160,16 +205,10 @@ absl::Status Watch(const Options& options, AdminClient* client,
   while (true) {
     if (Clock::now() >= next) {
       next = Clock::now() + interval;
-      const auto status = client->GetStatus();
-      if (!status.ok()) return status.status();
-      auto after = client->ListJobs();
-      if (!after.ok()) return after.status();
-      head = FormatHead(*status);
-      rates = RatesBetween(*before, *after);
-      before = std::move(after);
+      const absl::Status sampled = live->Sample();
+      if (!sampled.ok()) return sampled;
     }
-    terminal->Draw(head + "\n" + FormatTable(rates, TerminalWidth()) +
-                   "\nq: quit\n");
+    terminal->Draw(live->Text());
     const std::chrono::duration<double> left = next - Clock::now();
     if (terminal->Wait(std::max(0.0, left.count())) == Terminal::Event::kQuit) {
       return absl::OkStatus();
@@ -180,17 +219,20 @@ absl::Status Watch(const Options& options, AdminClient* client,
 }  // namespace
 
 int RunTop(const Options& options) {
-  const bool live =
+  const bool is_live =
       !options.once && !options.json && isatty(STDOUT_FILENO) != 0;
   absl::Status result;
   {
     // Before gRPC starts its threads, so that signals come here alone.
     std::optional<Terminal> terminal;
-    if (live) terminal.emplace();
-    const auto client = AdminClient::Connect(options.runtime_dir);
-    if (client.ok() && !live) return RunOnce(options, client->get());
-    result = client.ok() ? Watch(options, client->get(), &*terminal)
-                         : client.status();
+    if (is_live) terminal.emplace();
+    auto client = AdminClient::Connect(options.runtime_dir);
+    if (client.ok() && !is_live) return RunOnce(options, client->get());
+    result = client.status();
+    if (client.ok()) {
+      Live live(options.runtime_dir, *std::move(client));
+      result = Watch(options, &live, &*terminal);
+    }
   }
   return result.ok() ? static_cast<int>(kOk) : Complain(result);
 }

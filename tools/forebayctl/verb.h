@@ -56,6 +56,8 @@ int RunStatus(const Options& options);
 int RunTop(const Options& options);
 int RunVersion(const Options& options);
 
+// Returns the exit code for a request that failed.
+int ExitCodeOf(const absl::Status& status);
 // Writes `status` to standard error, and returns the exit code for it.
 int Complain(const absl::Status& status);
 

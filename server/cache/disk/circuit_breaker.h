@@ -14,6 +14,13 @@ class CircuitBreaker {
   explicit CircuitBreaker(int tolerated) : tolerated_(tolerated) {}
 
   bool IsOpen(std::int64_t now_nanos) const { return now_nanos < until_nanos_; }
+  // Returns for how many seconds more the breaker is open, rounded up; 0: it is
+  // not open.
+  std::int64_t SecondsLeft(std::int64_t now_nanos) const {
+    return IsOpen(now_nanos)
+               ? (until_nanos_ - now_nanos + kFirstNanos - 1) / kFirstNanos
+               : 0;
+  }
 
   // Returns true if this failure opens the breaker.
   bool RecordFailure(std::int64_t now_nanos) {

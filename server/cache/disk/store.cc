@@ -185,7 +185,8 @@ void Store::ReadFailed(const absl::Status& status, std::int64_t now_nanos) {
   }
   ++counted_.failures;
   if (read_breaker_.RecordFailure(now_nanos)) {
-    spdlog::warn("the cache on disk is not read for a while: {}",
+    spdlog::warn("the cache on disk, {}, is not read for {} s: {}",
+                 volume_->path(), read_breaker_.SecondsLeft(now_nanos),
                  std::string(status.message()));
   }
 }
@@ -488,8 +489,8 @@ void Store::WriteFailed(std::string_view why) {
   base::MutexLock lock(&mutex_);
   ++counted_.failures;
   if (write_breaker_.RecordFailure(now)) {
-    spdlog::warn("nothing is written to the cache on disk for a while: {}",
-                 why);
+    spdlog::warn("the cache on disk, {}, takes nothing new for {} s: {}",
+                 volume_->path(), write_breaker_.SecondsLeft(now), why);
   }
 }
 

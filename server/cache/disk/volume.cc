@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<Directory>> Directory::Lock(
     return base::ErrnoStatus(errno, absl::StrCat(path, "/lock"));
   }
   return std::unique_ptr<Directory>(
-      new Directory(std::move(directory), std::move(lock)));
+      new Directory(path, std::move(directory), std::move(lock)));
 }
 
 int Directory::List(std::vector<std::string>* names) {

@@ -22,6 +22,8 @@ class Volume {
  public:
   virtual ~Volume() = default;
 
+  // Names the directory for people.
+  virtual const std::string& path() const = 0;
   // Appends the names of all files.
   virtual int List(std::vector<std::string>* names) = 0;
   // Creates a file of that many bytes, for which the disk has space. Returns a
@@ -51,6 +53,7 @@ class Directory final : public Volume {
   static absl::StatusOr<std::unique_ptr<Directory>> Lock(
       const std::string& path);
 
+  const std::string& path() const override { return path_; }
   int List(std::vector<std::string>* names) override;
   int Create(const std::string& name, std::uint64_t bytes) override;
   int Open(const std::string& name) override;
@@ -66,11 +69,14 @@ class Directory final : public Volume {
   int lock() const { return lock_.get(); }
 
  private:
-  Directory(base::Fd directory, base::Fd lock)
-      : directory_(std::move(directory)), lock_(std::move(lock)) {}
+  Directory(std::string path, base::Fd directory, base::Fd lock)
+      : path_(std::move(path)),
+        directory_(std::move(directory)),
+        lock_(std::move(lock)) {}
 
   int OpenFile(const std::string& name, int flags);
 
+  const std::string path_;
   const base::Fd directory_;
   const base::Fd lock_;
 };

@@ -138,5 +138,6 @@ def _folder_of(directory: str) -> str:
         if os.stat(directory).st_uid == os.geteuid():
             return directory
     session = os.environ.get("XDG_RUNTIME_DIR")
-    return (os.path.join(session, "forebay") if session else
-            f"/tmp/forebay-{os.getuid()}")
+    # A container may have the variable without the directory.
+    return (os.path.join(session, "forebay") if session and os.path.exists(session)
+            else f"/tmp/forebay-{os.getuid()}")

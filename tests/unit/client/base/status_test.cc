@@ -1,6 +1,10 @@
 #include "client/base/status.h"
 
+#include <errno.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <string>
 
 #include "absl/status/status.h"
 
@@ -20,6 +24,17 @@ TEST(StatusTest, TellsADaemonThatLeavesFromASourceThatIsAway) {
     EXPECT_TRUE(Status(code, "").MayPass());
   }
   EXPECT_FALSE(Status(FOREBAY_UNIMPLEMENTED, "").MayPass());
+}
+
+TEST(StatusTest, ErrnoSaysHowToHaveMoreDescriptors) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const Status status = ErrnoStatus(EMFILE, "cannot make a socket");
+  EXPECT_EQ(status.code, FOREBAY_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.message,
+            "cannot make a socket: Too many open files (the limit of this "
+            "process is " +
+                std::to_string(limit.rlim_cur) + ": ulimit -n raises it)");
 }
 
 TEST(StatusTest, OfNumbersThatNoCodeHasMakesAFault) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <memory>
 #include <string>
@@ -13,6 +14,17 @@ TEST(StatusTest, ErrnoNamesWhatFailed) {
   const absl::Status status = ErrnoStatus(ENOENT, "a/b.jpg");
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), "a/b.jpg: No such file or directory");
+}
+
+TEST(StatusTest, ErrnoSaysHowToHaveMoreDescriptors) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const absl::Status status = ErrnoStatus(EMFILE, "a/b.jpg");
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.message(),
+            "a/b.jpg: Too many open files (the limit is " +
+                std::to_string(limit.rlim_cur) +
+                ": LimitNOFILE= of the unit, or ulimit -n, raises it)");
 }
 
 TEST(StatusTest, AnnotationKeepsTheCode) {

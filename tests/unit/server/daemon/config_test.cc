@@ -118,6 +118,13 @@ TEST(ConfigTest, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(Refusal("s3.addressing = 'dns'"),
             "f.toml: s3.addressing must be \"auto\", \"path\" or \"virtual\", "
             "not \"dns\" (line 1)");
+  EXPECT_EQ(Refusal("s3.endpoint = 'http://minio:9000'"), "accepted");
+  EXPECT_EQ(Refusal("s3.endpoint = 'minio:9000'"),
+            "f.toml: s3.endpoint must be a URL, such as "
+            "\"https://host:9000\": minio:9000: is no URL (line 1)");
+  EXPECT_EQ(Refusal("hdfs.endpoint = 'hdfs://namenode:8020'"),
+            "f.toml: hdfs.endpoint must be a URL, such as "
+            "\"https://host:9000\": hdfs://namenode:8020: is no URL (line 1)");
   EXPECT_EQ(Refusal("s3.credentials = '/etc/forebay/s3'"), "accepted");
   EXPECT_EQ(Refusal("s3.credentials = 'AKIA1'"),
             "f.toml: s3.credentials must be \"auto\", \"none\" or an absolute "

@@ -95,6 +95,9 @@ TEST_F(HostChecksTest, TheIndexDirectoryMustBeWritable) {
   // Not made before the first index.
   status_.set_index_directory(root_ + "/not/yet");
   EXPECT_EQ(Find("index").level, Finding::Level::kOk);
+  status_.set_index_directory("/proc/index");
+  EXPECT_EQ(Find("index").sentence,
+            "/proc/index cannot be created: /proc has no room for files.");
   status_.set_index_directory("/dev/null/index");
   EXPECT_EQ(Find("index").sentence,
             "/dev/null/index cannot be written: dataset indexes are built anew "

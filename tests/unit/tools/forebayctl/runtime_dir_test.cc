@@ -40,22 +40,24 @@ class RuntimeDirTest : public testing::Test {
 
 TEST_F(RuntimeDirTest, SearchOrder) {
   const std::map<std::string, std::string> all = {
-      {"FOREBAY_RUNTIME_DIR", "/named"}, {"XDG_RUNTIME_DIR", "/run/user/7"}};
+      {"FOREBAY_RUNTIME_DIR", "/named"}, {"XDG_RUNTIME_DIR", directory_}};
   EXPECT_EQ(Find("/option", all), "/option");
   EXPECT_EQ(Find("", all), "/named");
-  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", "/run/user/7"}}),
-            "/run/user/7/forebay");
-  EXPECT_EQ(Find("", {}), "/tmp/forebay-" + std::to_string(getuid()));
+  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_}}),
+            directory_ + "/forebay");
+  const std::string last = "/tmp/forebay-" + std::to_string(getuid());
+  EXPECT_EQ(Find("", {}), last);
+  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_ + "/gone"}}), last);
   std::ofstream(directory_ + "/admin.sock").put('\n');
-  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", "/run/user/7"}}), directory_);
+  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_}}), directory_);
   EXPECT_EQ(Find("", all), "/named");
 }
 
 TEST_F(RuntimeDirTest, ASystemDirectoryOfStrangersIsPassedOver) {
   std::ofstream(directory_ + "/admin.sock").put('\n');
   ASSERT_EQ(chmod(directory_.c_str(), 0777), 0);
-  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", "/run/user/7"}}),
-            "/run/user/7/forebay");
+  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_}}),
+            directory_ + "/forebay");
 }
 
 TEST_F(RuntimeDirTest, OwnersAreChecked) {

@@ -15,9 +15,12 @@ TEST(CircuitBreakerTest, LastsTwiceAsLongEachTime) {
     EXPECT_TRUE(breaker.RecordFailure(now));
     EXPECT_FALSE(
         breaker.RecordFailure(now));  // began before the breaker opened
+    EXPECT_EQ(breaker.SecondsLeft(now), seconds);
     EXPECT_TRUE(breaker.IsOpen(now + seconds * kSecond - 1));
+    EXPECT_EQ(breaker.SecondsLeft(now + seconds * kSecond - 1), 1);
     now += seconds * kSecond;
     EXPECT_FALSE(breaker.IsOpen(now));
+    EXPECT_EQ(breaker.SecondsLeft(now), 0);
   }
   breaker.RecordSuccess();
   EXPECT_TRUE(breaker.RecordFailure(now));

@@ -42,6 +42,7 @@ class FaultyVolume final : public Volume {
   FaultyVolume(std::unique_ptr<Volume> inner, std::shared_ptr<Faults> faults)
       : inner_(std::move(inner)), faults_(std::move(faults)) {}
 
+  const std::string& path() const override { return inner_->path(); }
   int List(std::vector<std::string>* names) override {
     return faults_->list != 0 ? -faults_->list : inner_->List(names);
   }

@@ -1,0 +1,31 @@
+#ifndef FOREBAY_PROTO_EDIT_DISTANCE_H_
+#define FOREBAY_PROTO_EDIT_DISTANCE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace forebay::proto {
+
+// Returns Levenshtein's distance of two names: how many letters to insert,
+// remove or replace to make one of the other. For "did you mean" in messages.
+inline std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] != b[j] ? 1 : 0);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace forebay::proto
+
+#endif  // FOREBAY_PROTO_EDIT_DISTANCE_H_
