@@ -62,20 +62,24 @@ TEST(AnswerWaiterTest, KeepsNothingOfWhatItHasCalled) {
   while (!counted.expired()) std::this_thread::yield();
 }
 
-// Waits for the end of a producer, whose sockets `pair` are.
+// Waits for the end of a producer, whose sockets `pair` are, and until the
+// waiter has let go of its socket.
 void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
   std::promise<void> done;
-  waiter.Wait(std::make_shared<TaskSocket>(std::move(pair.ours)),
+  auto socket = std::make_shared<TaskSocket>(std::move(pair.ours));
+  const std::weak_ptr<TaskSocket> kept = socket;
+  waiter.Wait(std::move(socket),
               [&done](const absl::StatusOr<Answer>&) { done.set_value(); });
   shutdown(pair.theirs.get(), SHUT_RDWR);
   done.get_future().wait();
+  while (!kept.expired()) std::this_thread::yield();
 }
 
 // Waits for an answer where no more descriptors can be had.
 [[noreturn]] void WaitWithoutDescriptors() {
   {
     AnswerWaiter waiter;
-    // UBSan opens a pipe when it first sees a type.
+    // UBSan opens a pipe when it first sees a type in use.
     AwaitEnd(waiter, *TaskSocket::Create());
     TaskSocket::Pair pair = *TaskSocket::Create();
     const struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
