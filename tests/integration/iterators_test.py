@@ -31,14 +31,13 @@ def before_the_next_read(iterator, meddle):
 def test_an_iterator_that_is_over_takes_nothing_of_the_next(daemon, photos):
     with open_loader(photos, shuffle=True) as loader:
         first, others = iter(loader), []
-        next(first)
+        begun = ids([next(first)])
         taken = before_the_next_read(
             first, lambda: others.append(iter(loader)))
-        with pytest.raises(forebay.StateError, match="another iteration"):
-            next(first)
+        second = ids([next(first)])
         assert all(isinstance(one, int) for one in taken)
         assert sorted(ids(others[0])) == list(range(SAMPLES))
-        assert next(first, None) is None
+        assert sorted(begun + second + ids(first)) == list(range(SAMPLES))
 
 
 def test_an_iterator_that_waits_takes_nothing_of_the_next(daemon, photos):
@@ -50,14 +49,14 @@ def test_an_iterator_that_waits_takes_nothing_of_the_next(daemon, photos):
         await_batch = loader._await
 
         def meddle(epoch, status):
+            del loader._await
             others.append(iter(loader))
             return await_batch(epoch, status)
 
         loader._await = meddle
-        with pytest.raises(forebay.StateError, match="another iteration"):
-            next(first)
-        del loader._await
+        begun = ids([next(first)])
         assert ids(others[0]) == list(range(SAMPLES))
+        assert begun + ids(first) == list(range(SAMPLES))
 
 
 def test_a_state_that_was_loaded_stays_loaded(daemon, photos):
@@ -74,7 +73,7 @@ def test_a_state_that_was_loaded_stays_loaded(daemon, photos):
         before_the_next_read(first, meddle)
         next(first, None)  # of the epoch that was under way
         assert loader.state_dict() == state
-        with pytest.raises(forebay.StateError):
+        with pytest.raises(forebay.StateError, match="a state was loaded"):
             next(first)
         assert ids(loader) == list(range(16, SAMPLES))
 
@@ -109,6 +108,44 @@ def test_set_epoch_holds_until_the_iteration_goes_on(daemon, photos):
         assert (state["epoch"], state["position"]) == (0, 16)
         loader.set_epoch(8)
         assert loader.state_dict()["epoch"] == 8
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"shuffle": True}, {"order": "coordinated", "shuffle": True},
+    {"sampler": list(reversed(range(SAMPLES)))},
+    {"batch_transform": lambda image, label: (image, label)}],
+    ids=["exact", "shuffled", "coordinated", "listed", "transformed"])
+def test_two_iterators_read_a_stream_each(daemon, photos, options):
+    with open_loader(photos, **options) as loader:
+        both = list(zip(loader, loader))
+        assert len(both) == len(loader)
+        for batches in zip(*both):
+            assert sorted(ids(batches)) == list(range(SAMPLES))
+        assert loader.stats()["batches_delivered"] >= 2 * len(loader)
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (1, SAMPLES)
+
+
+def test_an_iterator_beside_another_gives_the_batches_of_its_epoch(daemon, photos):
+    with open_loader(photos, shuffle=True) as loader, \
+            open_loader(photos, shuffle=True) as alone:
+        first = iter(loader)
+        begun = ids([next(first)])
+        second = iter(loader)
+        mixed = [(ids([next(first)]), ids([next(second)])) for _ in range(3)]
+        seen = [begun + sum((one for one, _ in mixed), []) + ids(first),
+                sum((other for _, other in mixed), []) + ids(second)]
+        assert seen == [ids(alone), ids(alone)]
+
+
+def test_closing_ends_all_iterators(daemon, photos):
+    loader = open_loader(photos)
+    first, second = iter(loader), iter(loader)
+    next(first), next(second)
+    loader.close()
+    for iterator in (first, second):
+        with pytest.raises(forebay.StateError, match="the loader is closed"):
+            next(iterator)
 
 
 class Rang(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 
 from . import _connection, _reopen, _retry, errors
@@ -16,6 +17,7 @@ class Attachment:
 
     Attributes:
       connection: the _connection.Connection that was opened last.
+      start_daemon: see _retry.Retry.
     """
 
     def __init__(self, options, transform, start_daemon):
@@ -27,25 +29,25 @@ class Attachment:
         """
         self._options = options
         self._transform = transform
-        self._start_daemon = start_daemon
+        self.start_daemon = start_daemon
         self.connection = self._open()
         self._pid = os.getpid()
         self._is_given_up = False
 
     def _open(self):
-        if self._start_daemon is None:
+        if self.start_daemon is None:
             return self._connect()
-        self._start_daemon()
+        self.start_daemon()
         try:
             return self._connect()
         except errors.DaemonUnavailable:
             # A daemon that listened may have been about to exit.
-            self._start_daemon()
+            self.start_daemon()
             return self._connect()
 
     def _connect(self):
         return _connection.Connection(self._options, self._transform,
-                                      self._start_daemon)
+                                      self.start_daemon)
 
     @property
     def version(self) -> str:
@@ -58,7 +60,7 @@ class Attachment:
 
     def retry(self) -> _retry.Retry:
         """Waits until the connection delivers batches again."""
-        return self.connection.retry(self._start_daemon)
+        return self.connection.retry(self.start_daemon)
 
     def start(self, position, is_new: bool) -> None:
         """Starts an epoch; opens the loader first if it has no connection of its
@@ -84,11 +86,21 @@ class Attachment:
 
     def _reopen(self, is_new):
         uri = os.fsdecode(self._options["uri"])
-        opened = _retry.until_available(uri, self._open, self._start_daemon)
+        opened = _retry.until_available(uri, self._open, self.start_daemon)
         _reopen.check_successor(uri, self.connection, opened, is_new)
         self.connection = opened
         self._pid = os.getpid()
         self._is_given_up = False
+
+    def another(self) -> Attachment:
+        """One with a connection of its own to the same dataset.
+
+        Raises:
+          errors.StateError: the dataset has changed.
+        """
+        made = copy.copy(self)
+        made._reopen(False)
+        return made
 
     def give_up(self, error: errors.StateError) -> None:
         """Closes the connection because `error` says that its dataset is out of

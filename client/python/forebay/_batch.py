@@ -223,6 +223,7 @@ class Wrapper:
           ragged: a _ragged.Form, of arrays that differ in length; None: as
             DataLoader's default.
         """
+        self._framework = framework
         self._maker = _framework(framework)
         self._gpu = gpu
         self._ragged = ragged or _ragged.form(None, 0, framework)
@@ -232,6 +233,12 @@ class Wrapper:
         """See _gpu.Gpu."""
         if self._gpu is not None:
             self._gpu.warn_of_refusal(why, stacklevel + 1)
+
+    def another(self):
+        """One like this, with static buffers of its own."""
+        return Wrapper(self._framework,
+                       None if self._gpu is None else self._gpu.another(),
+                       self._ragged)
 
     def close(self):
         """Wraps no more batches; those that were stay."""

@@ -34,6 +34,13 @@ class Epoch:
         self._batch_reader = connection.batch_reader(self._view.native)
         self._next_memory = self._batch_reader.next
 
+    def leave_for(self, loader: Any, position: Any, connection: Any) -> None:
+        """Goes on at this position of another loader. Batches that were put back are
+        made again."""
+        self._put_back.clear()
+        self._loader, self._position = loader, position
+        self.read_from(connection)
+
     def reads_from(self, connection) -> bool:
         return self._connection is connection
 
@@ -54,7 +61,8 @@ class Epoch:
                     raise StopIteration
                 try:
                     if loader._current is not position:
-                        loader._say_why_over()
+                        loader._leave(self)
+                        loader, position = self._loader, self._position
                     if self._put_back:
                         counted, again = self._put_back[0], True
                         del self._put_back[0]
@@ -63,6 +71,7 @@ class Epoch:
                         memory = self._next_memory()
                         if memory.__class__ is int:
                             memory = loader._await(self, memory)
+                            loader, position = self._loader, self._position
                         batch = loader._wrapper.wrap(memory, self._view)
                         before = position.samples
                         samples = memory.next_sample - position.first

@@ -46,6 +46,10 @@ class Gpu:
     def __str__(self) -> str:
         return f'device="cuda:{self.ordinal}"'
 
+    def another(self) -> Gpu:
+        """One of the same GPU, with static buffers of its own."""
+        return type(self)(str(self.ordinal))  # type: ignore[arg-type]
+
     def warn_of_refusal(self, why: str, stacklevel: int) -> None:
         """Warns, once for each reason, that batches come by way of the host.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes as c
 import os
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from . import _native, _retry
+from . import _native, _retry, errors
+
+_DRAWN_AT_ONCE = 16384
 
 
 def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
@@ -33,3 +35,40 @@ def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
         return list(samples[:drawn.value])
 
     return _retry.until_available(os.fsdecode(options["uri"]), ask, start_daemon)
+
+
+def from_place(draw: Callable[[int, int], List[int]], first: int,
+               end: int) -> Iterator[int]:
+    """The samples of the daemon's order, from place `first` to before `end`.
+
+    Args:
+      draw: a function of (first, count) that returns these.
+    """
+    while first < end:
+        drawn = draw(first, min(end - first, _DRAWN_AT_ONCE))
+        if not drawn:
+            return
+        yield from drawn
+        first += len(drawn)
+
+
+def whole(options: Dict[str, Any], size: int, epoch: int, samples: int,
+          start_daemon: Optional[Callable[[], None]]) -> Iterator[int]:
+    """All samples of this rank in an epoch, in their order.
+
+    Args:
+      samples: of this rank.
+      The others: as draw's.
+
+    Raises:
+      errors.Unsupported: the seed alone does not make the order.
+    """
+    if options["order"] not in (_native.SEQUENTIAL, _native.SHUFFLE) or options.get(
+            "by_length"):
+        raise errors.Unsupported(
+            'the sampler of a loader with shuffle="block", order="coordinated" or '
+            "bucket_by lists no samples: the daemon alone knows their order: read "
+            "batch.sample_ids")
+    return from_place(
+        lambda first, count: draw(options, size, epoch, first, count, start_daemon),
+        0, samples)

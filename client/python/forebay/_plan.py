@@ -10,6 +10,7 @@ from . import (_batch, _device, _field_transforms, _gpu, _job, _options, _ragged
 from ._post_processing import PostProcessing
 from ._sampling import Sampling
 from ._source import Folder
+from ._stage import collation
 from .transforms import Transform
 
 
@@ -40,6 +41,7 @@ class Plan(NamedTuple):
       timeout: seconds, of these workers.
       size: samples of a dataset object; None if only the daemon knows.
       classes: of a dataset object, if it tells them.
+      collate_fn: what makes such batches of samples.
     """
 
     options: Dict[str, Any]
@@ -53,6 +55,7 @@ class Plan(NamedTuple):
     timeout: float
     size: Optional[int]
     classes: Optional[List[str]]
+    collate_fn: Callable[..., Any]
 
 
 def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
@@ -166,7 +169,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         **others)
     return Plan(options, for_daemon, kind, gpu, form,
                 None if processing.is_empty else processing, sampling, coded,
-                timeout, size, None if data is None else data.classes)
+                timeout, size, None if data is None else data.classes,
+                collate_fn or collation.default(kind, True))
 
 
 def _check_functions(gpu: _gpu.Gpu, trailing: Any,

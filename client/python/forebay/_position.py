@@ -40,10 +40,11 @@ class Position:
         if nothing is known.
       last: what settle() adds to `seen`: the value of `samples` once the last
         batch is counted, and its sample numbers. None if there was no batch.
+      loads: int, the states that its loader had loaded when its epoch began.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",
-                 "generator", "seen", "shards", "last")
+                 "generator", "seen", "shards", "last", "loads")
 
     def __init__(self, epoch: int, start: int = 0, first: int = 0,
                  indices: Any = None, generator: Optional[bytes] = None,
@@ -58,6 +59,7 @@ class Position:
         self.seen = seen
         self.shards: Any = None
         self.last: Optional[Tuple[int, Any]] = None
+        self.loads = 0
 
     def settle(self) -> None:
         """Brings `seen` up to `samples`. Any thread."""
@@ -72,6 +74,13 @@ class Position:
                         self.generator, seen)
         made.sizes = self.sizes
         made.shards = None if self.shards is None else self.shards.copy()
+        return made
+
+    def rest(self) -> Position:
+        """The position behind what next() has returned, as a beginning of its own."""
+        self.settle()
+        made = self.copy()
+        made.first = self.first + self.samples
         return made
 
     def list_to_send(self) -> Any:

@@ -55,6 +55,7 @@ class Progress:
         self._iterator: Callable[[], Any] = lambda: self
         self._ignored_epoch: Optional[int] = None  # while the sampler says this
         self._drawn: Any = None  # the last indices of a listed order
+        self._loads = 0  # states
 
     @property
     def is_new(self) -> bool:
@@ -146,6 +147,21 @@ class Progress:
             position.seen = Seen(len(self._dataset))
         return position
 
+    @property
+    def coming_epoch(self) -> int:
+        """The epoch that the next iter() begins, or goes on with."""
+        told = self._sampling.epoch
+        if told is not None and told != self._ignored_epoch:
+            return told
+        if self._has_taken_nothing() and self._iterator() is None:
+            return self._begun
+        return self._next.epoch
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an epoch has begun, or a state was loaded."""
+        return self._begun >= 0 or not self._is_new
+
     def _has_taken_nothing(self) -> bool:
         """Whether an epoch has begun, but next() has returned nothing of it."""
         return self._running is not None and self._running.samples == 0
@@ -159,12 +175,24 @@ class Progress:
             just to see whether it works.
         """
         self._is_new = self.is_new
+        position.loads = self._loads
         self._next = Position(position.epoch + 1, generator=position.generator)
         self._begun = position.epoch
         self._ignored_epoch = None
         self._running = self._state = position
         self._iterator = (lambda: self) if iterator is None else _reference(iterator)
         self._samples_before = 0
+
+    def goes_on(self, position: Position) -> bool:
+        """Whether an epoch that began may go on: no state was loaded since."""
+        return position.loads == self._loads
+
+    def branch(self, position: Position) -> Progress:
+        """That of another loader, which runs the epoch of this position alone."""
+        made = Progress(self._sampling, self._options, self._dataset)
+        made._is_new = False
+        made.begin(position)
+        return made
 
     def end(self) -> None:
         """Ends the running epoch, which is complete."""
@@ -188,6 +216,7 @@ class Progress:
         """Goes on at a position of which nothing is taken yet."""
         self._running = None
         self._next = self._state = position
+        self._loads += 1
         self._is_new = False
         # The sampler's epoch counts once it is set again.
         self._ignored_epoch = self._sampling.epoch

@@ -8,24 +8,10 @@ from typing import Any, NamedTuple, Optional, Union
 
 from . import errors
 from ._counterpart import is_plainly
+from ._epoch_order import EpochOrder
 from ._position import Position
 
 _TORCH = "torch.utils.data"
-
-
-class EpochSetter:
-    """The `sampler` of a loader that was given none: its set_epoch says which epoch
-    iter() begins, as DistributedSampler's does. Training frameworks call it.
-
-    Attributes:
-      epoch: int; None, if it was not set yet: each iter() begins the next one.
-    """
-
-    def __init__(self) -> None:
-        self.epoch: Optional[int] = None
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = operator.index(epoch)
 
 
 class Sampling(NamedTuple):
@@ -37,7 +23,7 @@ class Sampling(NamedTuple):
       rank, world_size: which part of it; None takes DataLoader's.
       pad: as DataLoader's; None takes that.
       listed: whether the sampler's own indices make each epoch.
-      sampler: the argument, or an EpochSetter.
+      sampler: the argument, or an EpochOrder.
     """
 
     shuffle: Union[bool, str]
@@ -181,7 +167,7 @@ def read(sampler: Any, size: Optional[int], shuffle: Union[bool, str, None],
     """
     if sampler is None:
         return Sampling(False if shuffle is None else shuffle, _seed(generator),
-                        sampler=EpochSetter())
+                        sampler=EpochOrder())
     if shuffle:
         raise errors.InvalidArgument(
             "sampler and shuffle are mutually exclusive: the sampler says the "

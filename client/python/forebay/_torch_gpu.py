@@ -43,6 +43,9 @@ class TorchGpu(Gpu):
         self._static = static_buffers
         self._kept: Dict[Any, Any] = {}  # static tensors, by what they are of
 
+    def another(self) -> Gpu:
+        return TorchGpu(str(self.ordinal), self._static)
+
     def _empty(self, dtype: int, shape: tuple) -> Callable:
         name = _native.DTYPE_NAMES[dtype]
         if not hasattr(self._torch, name):

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import operator
 import os
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import (_attachment, _batch, _daemon, _fork, _job, _manifest, _native,
-               _plan, _stage, errors)
+from . import (_attachment, _batch, _daemon, _fork, _job, _lengths, _manifest,
+               _native, _order, _plan, _stage, _twin, errors)
 from ._dataset import DatasetInfo
 from ._epoch import Epoch
+from ._leading import Leading
 from ._position import Position
 from ._progress import Progress
+from ._torch_attributes import TorchAttributes
 
 
-class DataLoader:
+class DataLoader(TorchAttributes, Leading):
     """Batches of a dataset, which the host's daemon reads, decodes and augments.
 
-    Each `iter()` starts the next epoch and abandons the one before (one that was
-    dropped before it gave a batch begins again). A batch is a named tuple of the
-    dataset's fields, with the attribute `sample_ids`. A folder of class folders has
-    the fields `image` (or `audio`) and `label`, .npy files have `array`; of tar shards
-    and manifests you choose them. Field names become identifiers: others become "_"
-    ("left.png" is `left_png`), "jpg;png" is named after the first, and a name that is
-    taken or does not begin with a letter is prefixed by "f_". Images and arrays are the
-    memory that the daemon wrote: writable, private to this process, and valid while
-    something refers to it. Texts, JSON and bytes are lists.
+    Each `iter()` starts the next epoch (one that was dropped before it gave a batch
+    begins again). An iterator that is used beside a later one goes on as a loader of
+    its own. A batch is a named tuple of the dataset's fields, with the attribute
+    `sample_ids`. A folder of class folders has the fields `image` (or `audio`) and
+    `label`, .npy files have `array`; of tar shards and manifests you choose them. Field
+    names become identifiers: others become "_" ("left.png" is `left_png`), "jpg;png" is
+    named after the first, and a name that is taken or does not begin with a letter is
+    prefixed by "f_". Images and arrays are the memory that the daemon wrote: writable,
+    private to this process, and valid while something refers to it. Texts, JSON and
+    bytes are lists.
 
     The daemon may restart at any moment. Batches in use keep their content, and the
     loader goes on with the next sample once a daemon is back; the log ("forebay")
@@ -133,7 +135,7 @@ class DataLoader:
     Attributes:
       dataset: a `forebay.Dataset`: uri, classes, version.
       batch_size, rank, world_size: int; with `distributed`, local_rank: of this host.
-      sampler: the argument; else an object with DistributedSampler's set_epoch.
+      sampler, batch_sampler, collate_fn, ...: as those of torch's DataLoader.
 
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
@@ -177,10 +179,10 @@ class DataLoader:
         arguments = {name: value for name, value in locals().items()
                      if name not in ("self", "autostart")}
         self._closed = True  # until it is open
+        self._note({**arguments, "autostart": autostart})
         plan = _plan.make(2, **arguments)
         if isinstance(plan, _plan.NeedsWorkers):
-            _stage.become(self, plan)
-            self.__init__(autostart=autostart, **arguments)  # type: ignore[misc]
+            _stage.become(self, plan, self._arguments)
             return
         self._options = plan.options
         self._wrapper = _batch.Wrapper(plan.framework, plan.gpu, plan.ragged)
@@ -190,7 +192,6 @@ class DataLoader:
         self._options["runtime_dir"] = os.fsencode(directory)
         start_daemon = (functools.partial(_daemon.ensure_running, directory)
                         if autostart else None)
-        self.sampler = plan.sampling.sampler
         self.batch_size = self._options["batch_size"]
         self.rank = self._options["rank"]
         self.world_size = self._options["world_size"]
@@ -199,6 +200,7 @@ class DataLoader:
         self.num_workers = 0
         self._lock = threading.RLock()  # guards what follows
         self._current: Optional[Position] = None  # whose iterator is current
+        self._twins = _twin.Twins()
         _fork.watch(self)
         if plan.coded is not None:
             _stage.become_coded(self)
@@ -218,6 +220,10 @@ class DataLoader:
         _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
         self._progress = Progress(plan.sampling, self._options, self._contents)
         self.dataset: Any = self._contents if plan.size is None else dataset
+        self._show_order(arguments, None if _lengths.vary(self._options) else
+                         self.batch_size, self.drop_last, plan.sampling.sampler)
+        self._show(arguments, plan.coded is not None, plan.collate_fn,
+                   None if plan.coded is None else plan.coded.workers.context)
 
     def _attach(self, plan, start_daemon) -> _attachment.Attachment:
         return _attachment.Attachment(self._options, plan.transform, start_daemon)
@@ -242,6 +248,12 @@ class DataLoader:
     def _samples_per_epoch(self) -> int:
         return self._attachment.connection.samples_per_epoch
 
+    def _draw(self) -> Iterator[int]:
+        """The samples of this rank in the coming epoch, in their order."""
+        return _order.whole(
+            self._options, self._contents.size, self._progress.coming_epoch,
+            self._samples_per_epoch(), self._attachment.start_daemon)
+
     def set_epoch(self, epoch: int) -> None:
         """Sets which epoch the next `iter()` starts; 0 is the first."""
         with self._lock:
@@ -256,84 +268,8 @@ class DataLoader:
             self._progress.begin(position, epoch)
             return epoch
 
-    def _start(self, position):
-        try:
-            self._attachment.start(position, self._progress.is_new)
-        finally:
-            self._contents.version = self._attachment.version
-
-    def _say_why_over(self):
-        """Raises the reason why an iterator may not go on."""
-        with self._lock:
-            self._check_open()
-            if self._attachment.is_inherited():
-                raise errors.StateError(
-                    "this iteration belongs to the process that this one was "
-                    "forked from: call iter() again")
-            raise errors.StateError("another iteration of this loader has begun: "
-                                    "this one is over")
-
-    def _await(self, epoch, status):
-        """Waits for the memory of the next batch of an iterator, whose batch reader
-        returned `status` instead. Raises StopIteration at the epoch's end."""
-        retry = None
-        while status != _native.END_OF_EPOCH:
-            if self._current is not epoch._position:
-                self._say_why_over()
-            try:
-                if status not in (_native.INTERRUPTED, _native.TIMEOUT):
-                    _native.check(status)
-            except errors.PASSING as error:
-                if retry is None:
-                    retry = self._attachment.retry()
-                retry.wait(error)
-            except errors.StateError as error:
-                self._reopen(epoch, error)
-                if retry is not None:
-                    retry.done()
-                    retry = None  # it was for the connection before
-            memory = status = epoch._next_memory()
-            if memory.__class__ is not int:
-                break
-        if retry is not None:
-            retry.done()
-            self._wrapper.warn_of_refusal(self._attachment.connection.refusal, 3)
-        if status != _native.END_OF_EPOCH:
-            return memory
-        self._end(epoch)
-        raise StopIteration
-
-    def _end(self, epoch):
-        """Ends the epoch, which is complete."""
-        with self._lock:
-            if self._current is epoch._position:
-                self._progress.end()
-                epoch.end()
-                self._current = None
-
-    def _reopen(self, epoch, error):
-        """Lets `epoch` go on with the dataset's present version. Raises StateError:
-        a sample was returned before, a state was loaded, or the samples differ."""
-        with self._lock:
-            position = epoch._position
-            if self._current is not position or not self._progress.is_new:
-                raise error
-            # An interrupted call may have opened another connection.
-            if epoch.reads_from(self._attachment.connection):
-                self._attachment.give_up(error)
-            self._start(position)
-            epoch.read_from(self._attachment.connection)
-            self._progress.set_reopened()
-
-    def _abandon(self, position):
-        """Ends production for an iterator that was dropped."""
-        with self._lock:
-            if (self._closed or self._current is not position or
-                    self._attachment.is_inherited()):
-                return
-            self._current = None
-            with contextlib.suppress(errors.ForebayError):  # the next iter() says it
-                self._attachment.connection.stop_epoch()
+    def _kind_of_twins(self) -> type:
+        return DataLoader
 
     def state_dict(self) -> Dict[str, Any]:
         """The loader's position: after what `next()` has returned, prefetched batches
@@ -372,7 +308,7 @@ class DataLoader:
         next() slept; batches_copied because more than the quota were in use;
         batches_held at present."""
         self._check_open()
-        return self._attachment.connection.stats()
+        return self._twins.stats(self._attachment.connection)
 
     def close(self) -> None:
         """Ends production and returns memory; batches in use stay valid."""
@@ -380,6 +316,7 @@ class DataLoader:
             return
         self._closed = True
         self._current = None
+        self._twins.close()
         self._attachment.close()
         self._wrapper.close()
 
@@ -388,10 +325,6 @@ class DataLoader:
 
     def __exit__(self, *exception) -> None:
         self.close()
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a DataLoader can be neither copied nor pickled: make one in "
-                        "each process")
 
     def __repr__(self) -> str:
         batches = -1 if self._closed else operator.length_hint(self, -1)

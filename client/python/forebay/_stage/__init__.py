@@ -53,16 +53,19 @@ def become_coded(loader: Any) -> None:
     _change(loader, CodedLoader)
 
 
-def become(loader: Any, why: Any) -> None:
+def become(loader: Any, why: Any, arguments: Dict[str, Any]) -> None:
     """Makes a StagedLoader of a DataLoader that is not initialized yet.
 
     Args:
       why: a _plan.NeedsWorkers.
+      arguments: DataLoader's.
     """
     from .loader import StagedLoader
     if not why.is_expected:
         warnings.warn(f"worker processes make the samples: {why.why}", stacklevel=4)
     _change(loader, StagedLoader)
+    # Not that of a subclass of the user's, which is on its way already.
+    StagedLoader.__init__(loader, **arguments)
 
 
 def _change(loader: Any, to: Any) -> None:

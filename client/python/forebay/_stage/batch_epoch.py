@@ -39,7 +39,7 @@ class BatchEpoch(Epoch):
                 if self._done:
                     raise StopIteration
                 if run._current is not position:
-                    run._say_why_over()
+                    run._leave(self)
                 made = self._made
                 if made is None:
                     try:

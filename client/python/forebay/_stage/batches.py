@@ -8,22 +8,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 from .. import _native
 from .feed import Batch
 
-_DRAWN_AT_ONCE = 16384
-
-
-def native_order(draw: Callable[[int, int], List[int]], first: int,
-                 end: int) -> Iterator[int]:
-    """The samples of the daemon's order, from place `first` to before `end`.
-
-    Args:
-      draw: a function of (first, count) that returns these.
-    """
-    while first < end:
-        drawn = draw(first, min(end - first, _DRAWN_AT_ONCE))
-        if not drawn:
-            return
-        yield from drawn
-        first += len(drawn)
+_DRAWN_AT_ONCE = 4096  # samples
 
 
 class Repeats:
@@ -76,7 +61,7 @@ class Ordered:
           errors.ForebayError: the daemon does not answer.
         """
         size = self.batch_size or 1
-        some = max(1, _DRAWN_AT_ONCE // 4 // size)  # batches
+        some = max(1, _DRAWN_AT_ONCE // size)  # batches
         place = epoch, number // some
         if place not in self._drawn:
             self._drawn = {place: self._draw(epoch, place[1] * some * size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any, Dict, Optional
 
@@ -40,7 +41,7 @@ class CodeAttachment(_attachment.Attachment):
         if coded.digest is None:
             options = {**options, "sharing": _native.SHARING["off"]}
         connection = _connection.Connection(options, coded.transform,
-                                            self._start_daemon)
+                                            self.start_daemon)
         host = coded.start_host()
         try:
             socket = connection.start_producers(coded.workers.most)
@@ -86,6 +87,12 @@ class CodeAttachment(_attachment.Attachment):
         if not self.is_inherited():
             self.connection.close()
         self._reopen(is_new)
+
+    def another(self) -> CodeAttachment:
+        made = copy.copy(self)
+        made._host = None  # is this one's
+        made._reopen(False)
+        return made
 
     def restored(self, text: str, where: str) -> Exception:
         """As HostProcess.restore."""

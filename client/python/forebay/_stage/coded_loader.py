@@ -21,10 +21,11 @@ class CodedLoader(DataLoader):
     _attachment: CodeAttachment
     _stopped: Optional[Position] = None  # at a batch that failed
 
+    def _kind_of_twins(self) -> type:
+        return CodedLoader
+
     def _attach(self, plan: Any, start_daemon: Any) -> Any:
         self.num_workers = plan.coded.workers.most
-        self.timeout = float(plan.timeout)
-        self._start_daemon = start_daemon
         return CodeAttachment(self._options, plan.coded, start_daemon)
 
     def _await(self, epoch: Epoch, status: Any) -> Any:
@@ -35,7 +36,7 @@ class CodedLoader(DataLoader):
         hosts = 0
         while status != _native.END_OF_EPOCH:
             if self._current is not position:
-                self._say_why_over()
+                return self._leave(epoch)._await(epoch, _native.INTERRUPTED)
             try:
                 if self._stopped is position:
                     self._stopped = None
@@ -76,7 +77,7 @@ class CodedLoader(DataLoader):
             self._go_on(epoch)
             return True
 
-        return _retry.Retry(self._contents.uri, attach, self._start_daemon)
+        return _retry.Retry(self._contents.uri, attach, self._attachment.start_daemon)
 
     def _go_on(self, epoch: Epoch) -> None:
         """Starts the epoch again where it stands."""

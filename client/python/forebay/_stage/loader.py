@@ -59,7 +59,6 @@ class StagedLoader(DataLoader):
             self.dataset = datapipes.with_shuffle(self.dataset,
                                                   bool(given["shuffle"]))
         self._share_key = given["share_key"]
-        self.persistent_workers = bool(given["persistent_workers"])
         framework = _batch.resolve_framework(given["framework"])
         gpu = _device.choose("cpu" if given["device"] is None else given["device"],
                              bool(given["static_buffers"]), framework)
@@ -81,29 +80,24 @@ class StagedLoader(DataLoader):
                 "on_error", "weight", "name", "depth", "sharing")})
         directory = _native.runtime_dir()
         options["runtime_dir"] = os.fsencode(directory)
-        self.batch_sampler = given["batch_sampler"]
-        self.sampler = (keys.sampling.sampler if given["sampler"] is None
-                        else given["sampler"])
-        self.batch_size = keys.batch_size
+        by_batches = given["batch_sampler"] is not None
+        self.batch_size = None if by_batches else keys.batch_size
         self.rank, self.world_size = options["rank"], options["world_size"]
-        self.drop_last = keys.drop_last
-        self.timeout = float(given["timeout"])
-        self.worker_init_fn = given["worker_init_fn"]
+        self.drop_last = keys.drop_last and not by_batches
         self.num_workers = (1 if keys.is_iterable and given["num_workers"] is None
                             else workers(given["num_workers"]))
-        self.collate_fn = given["collate_fn"] or collation.default(
-            framework, keys.is_batched)
+        collate = given["collate_fn"] or collation.default(framework, keys.is_batched)
         self._plan = Plan(
-            Stage(self.dataset, self.worker_init_fn, max(self.num_workers, 1),
-                  options["seed"], self.collate_fn, keys.is_batched,
-                  keys.batch_size, keys.drop_last),
+            Stage(self.dataset, given["worker_init_fn"], max(self.num_workers, 1),
+                  options["seed"], collate, keys.is_batched, keys.batch_size,
+                  keys.drop_last),
             options, framework,
             (functools.partial(_daemon.ensure_running, directory)
              if given["autostart"] else None),
-            context(given["multiprocessing_context"]), self.timeout,
+            context(given["multiprocessing_context"]), float(given["timeout"]),
             given["batch_transform"],
             gpu is None and bool(given["pin_memory"]) and can_pin(framework), {},
-            self.persistent_workers, gpu, _batch.Wrapper(framework, gpu))
+            bool(given["persistent_workers"]), gpu, _batch.Wrapper(framework, gpu))
         self._has_rows = (
             self.num_workers > 0 and not keys.is_counted and
             keys.batch_size is not None and
@@ -116,10 +110,13 @@ class StagedLoader(DataLoader):
         self._said_length: Optional[int] = None  # by an iterable dataset
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)
-        self._progress.keeps_shards = (self.persistent_workers or
+        self._progress.keeps_shards = (self._plan.are_persistent or
                                        self.num_workers == 0)
         self._runs: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._closed = False
+        self._show_order(given, keys.batch_size, self.drop_last,
+                         keys.sampling.sampler)
+        self._show(given, self.num_workers > 0, collate, self._plan.context)
 
     def _look(self) -> None:
         """Learns of a dataset that grew or shrank, unless workers stay with it as it
@@ -136,15 +133,21 @@ class StagedLoader(DataLoader):
         if keys.by_batches:
             return len(self.batch_sampler)
         if keys.is_counted:
-            size = len(self.dataset if keys.is_iterable else self.sampler)
+            size = len(self.dataset if keys.is_iterable else keys.sampler)
             if keys.is_iterable:
                 self._said_length = size
             whole, rest = divmod(size, keys.batch_size or 1)
             return whole + (rest > 0 and not keys.drop_last)
-        whole, rest = divmod(self._samples_per_epoch(),
+        whole, rest = divmod(batches.samples_of(len(self._contents),
+                                                self._plan.options),
                              self._plan.options["batch_size"])
         return self._progress.batches(
-            whole + (rest > 0 and not self.drop_last))
+            whole + (rest > 0 and not keys.drop_last))
+
+    def _draw(self) -> Iterator[int]:
+        return _order.whole(
+            self._plan.options, len(self._contents), self._progress.coming_epoch,
+            self._samples_per_epoch(), self._plan.start_daemon)
 
     def set_epoch(self, epoch: int) -> None:
         self._progress.set_epoch(epoch)
@@ -317,7 +320,7 @@ class StagedLoader(DataLoader):
         options = self._plan.options
         draw = functools.partial(_order.draw, options, len(self._contents), epoch,
                                  start_daemon=self._plan.start_daemon)
-        return keys.ordered(epoch, batches.native_order(
+        return keys.ordered(epoch, _order.from_place(
             draw, first, batches.samples_of(len(self._contents), options)))
 
     def _samples(self, position: Position) -> int:
@@ -327,6 +330,10 @@ class StagedLoader(DataLoader):
         return batches.samples_of(len(self._contents), self._plan.options)
 
     def _samples_per_epoch(self) -> int:
+        self._look()
+        if self._keys.is_iterable:
+            raise TypeError("an iterable dataset has no order, and its sampler no "
+                            "length")
         return batches.samples_of(len(self._contents), self._plan.options)
 
     def state_dict(self) -> Dict[str, Any]:

@@ -138,7 +138,7 @@ class Run:
         """As DataLoader's, of the connection; nothing without one."""
         return {} if self._connection is None else self._connection.stats()
 
-    def _say_why_over(self) -> None:
+    def _leave(self, epoch: Any) -> None:
         raise errors.StateError(
             "the loader is closed: this iteration is over"
             if self._connection is None else

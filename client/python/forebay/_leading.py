@@ -1,0 +1,113 @@
+"""How a loader leads its iterators."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Optional
+
+from . import _native, errors
+from ._position import Position
+
+
+class Leading:
+    """Starts the daemon's part of iterations, and waits for their batches.
+
+    Of several iterators, the one that began last reads from the loader's own
+    connection. The others get one each, once they are used again.
+    """
+
+    _attachment: Any
+    _check_open: Any
+    _closed: bool
+    _contents: Any
+    _current: Optional[Position]  # whose iterator is current; guarded by _lock
+    _kind_of_twins: Any
+    _lock: threading.RLock
+    _progress: Any
+    _twins: Any
+    _wrapper: Any
+
+    def _start(self, position):
+        try:
+            self._attachment.start(position, self._progress.is_new)
+        finally:
+            self._contents.version = self._attachment.version
+
+    def _leave(self, epoch):
+        """Lets an iterator go on with a connection of its own, as another iteration
+        has begun since. Returns the loader that has it."""
+        with self._lock:
+            self._check_open()
+            if self._attachment.is_inherited():
+                raise errors.StateError(
+                    "this iteration belongs to the process that this one was "
+                    "forked from: call iter() again")
+            if not self._progress.goes_on(epoch._position):
+                raise errors.StateError("a state was loaded since this iteration "
+                                        "began: call iter() again")
+            return self._twins.take(self, epoch)
+
+    def _await(self, epoch, status):
+        """Waits for the memory of the next batch of an iterator, whose batch reader
+        returned `status` instead. Raises StopIteration at the epoch's end."""
+        retry = None
+        while status != _native.END_OF_EPOCH:
+            if self._current is not epoch._position:
+                return self._leave(epoch)._await(epoch, _native.INTERRUPTED)
+            try:
+                if status not in (_native.INTERRUPTED, _native.TIMEOUT):
+                    _native.check(status)
+            except errors.PASSING as error:
+                if retry is None:
+                    retry = self._attachment.retry()
+                retry.wait(error)
+            except errors.StateError as error:
+                self._reopen(epoch, error)
+                if retry is not None:
+                    retry.done()
+                    retry = None  # it was for the connection before
+            memory = status = epoch._next_memory()
+            if memory.__class__ is not int:
+                break
+        if retry is not None:
+            retry.done()
+            self._wrapper.warn_of_refusal(self._attachment.connection.refusal, 3)
+        if status != _native.END_OF_EPOCH:
+            return memory
+        self._end(epoch)
+        raise StopIteration
+
+    def _end(self, epoch):
+        """Ends the epoch, which is complete."""
+        with self._lock:
+            if self._current is epoch._position:
+                self._progress.end()
+                epoch.end()
+                self._current = None
+
+    def _reopen(self, epoch, error):
+        """Lets `epoch` go on with the dataset's present version. Raises StateError:
+        a sample was returned before, a state was loaded, or the samples differ."""
+        with self._lock:
+            position = epoch._position
+            if self._current is not position:
+                return  # another iteration has begun
+            if not self._progress.is_new:
+                raise error
+            # An interrupted call may have opened another connection.
+            if epoch.reads_from(self._attachment.connection):
+                self._attachment.give_up(error)
+            self._start(position)
+            epoch.read_from(self._attachment.connection)
+            self._progress.set_reopened()
+
+    def _abandon(self, position):
+        """Ends production for an iterator that was dropped."""
+        with self._lock:
+            if (self._closed or self._current is not position or
+                    self._attachment.is_inherited()):
+                return
+            self._current = None
+            with contextlib.suppress(errors.ForebayError):  # the next iter() says it
+                self._attachment.connection.stop_epoch()

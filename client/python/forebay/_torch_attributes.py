@@ -1,0 +1,133 @@
+"""The attributes of torch's DataLoader, and copies of loaders."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any, Callable, Dict, FrozenSet, Optional
+
+from . import errors
+from ._epoch_order import BatchOrder, EpochOrder
+
+# The attributes that only the arguments decide.
+_FIXED = ("batch_size", "batch_sampler", "collate_fn", "dataset", "drop_last",
+          "persistent_workers", "sampler")
+
+
+def _prefetch_factor(given: Any, has_workers: bool) -> Any:
+    """The value that torch's loader has. Without workers, torch takes no other value
+    than its default, which depends on its version."""
+    torch = sys.modules.get("torch")
+    if has_workers:
+        return 2 if given is None else given
+    if torch is None:
+        return None
+    return inspect.signature(torch.utils.data.DataLoader).parameters[
+        "prefetch_factor"].default
+
+
+class TorchAttributes:
+    """A loader has the public attributes of torch's DataLoader.
+
+    Attributes:
+      collate_fn, generator, pin_memory, pin_memory_device, in_order, worker_init_fn:
+        the arguments; without a collate_fn, the framework's default.
+      sampler: the argument; else an EpochOrder.
+      batch_sampler: the argument; else a BatchOrder; None without batches, and where
+        the lengths of samples decide.
+      timeout, prefetch_factor, persistent_workers, multiprocessing_context: the
+        arguments; where no worker runs, torch's defaults.
+    """
+
+    batch_sampler: Any
+    collate_fn: Optional[Callable[..., Any]]
+    generator: Any
+    in_order: bool
+    multiprocessing_context: Any
+    persistent_workers: bool
+    pin_memory: bool
+    pin_memory_device: str
+    prefetch_factor: Optional[int]
+    sampler: Any
+    timeout: float
+    worker_init_fn: Optional[Callable[[int], None]]
+    _progress: Any
+    _kind: type  # the user's
+    _arguments: Dict[str, Any]
+    _own_names: FrozenSet[str] = frozenset()  # of attributes, once all are there
+
+    def _note(self, arguments: Dict[str, Any]) -> None:
+        """Begins the initialisation of a loader with these arguments."""
+        self._kind = type(self)
+        self._arguments = arguments
+        self._foreign_names = frozenset(vars(self))
+
+    def _show(self, given: Dict[str, Any], has_workers: bool, collate_fn: Any,
+              context: Any) -> None:
+        """Ends the initialisation.
+
+        Args:
+          given: DataLoader's arguments.
+          has_workers: whether workers run the user's code.
+          collate_fn: that makes the batches.
+          context: of multiprocessing, for workers.
+        """
+        self.generator = given["generator"]
+        self.pin_memory = bool(given["pin_memory"])
+        self.pin_memory_device = given["pin_memory_device"]
+        self.in_order = bool(given["in_order"])
+        self.worker_init_fn = given["worker_init_fn"]
+        self.collate_fn = collate_fn
+        self.timeout = float(given["timeout"]) if has_workers else 0.0
+        self.persistent_workers = has_workers and bool(given["persistent_workers"])
+        self.prefetch_factor = _prefetch_factor(given["prefetch_factor"], has_workers)
+        self.multiprocessing_context = (
+            context if has_workers and given["multiprocessing_context"] is not None
+            else None)
+        self._own_names = frozenset(vars(self)) - self._foreign_names
+
+    def _show_order(self, given: Dict[str, Any], batch_size: Optional[int],
+                    drop_last: bool, sampler: Any) -> None:
+        """Sets the attributes of order and batches.
+
+        Args:
+          batch_size: None: there is no batching, or the lengths of samples decide.
+        """
+        if given["sampler"] is None and isinstance(sampler, EpochOrder):
+            sampler.follow(self)
+        self.sampler = sampler
+        self.batch_sampler = given["batch_sampler"]
+        if self.batch_sampler is None and batch_size is not None:
+            self.batch_sampler = BatchOrder(sampler, batch_size, drop_last)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and self._own_names:
+            raise errors.InvalidArgument(
+                f"{name}: the loader has its batches from the arguments that it was "
+                "made with: make another loader")
+        super().__setattr__(name, value)
+
+    def __reduce__(self) -> Any:
+        if not self._own_names or self._progress.has_begun:
+            raise TypeError("a DataLoader that has begun can be neither copied nor "
+                            "pickled: make one in each process")
+        users = {name: value for name, value in vars(self).items()
+                 if name not in self._own_names and name != "_own_names"}
+        return _copy, (self._kind, self._arguments, self._progress.state.epoch, users)
+
+
+def _copy(kind: Any, arguments: Dict[str, Any], epoch: int,
+          users: Dict[str, Any]) -> Any:
+    """A loader that equals another one, which has not begun.
+
+    Args:
+      epoch: that is next.
+      users: the attributes of the user's own.
+    """
+    from .loader import DataLoader
+    made = kind.__new__(kind)
+    vars(made).update(users)
+    DataLoader.__init__(made, **arguments)
+    if epoch:
+        made.set_epoch(epoch)
+    return made
