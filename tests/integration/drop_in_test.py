@@ -1,5 +1,7 @@
 """A PyTorch script's own datasets and transforms, as they are."""
 
+import copy
+import pickle
 import warnings
 
 import numpy
@@ -185,6 +187,32 @@ def test_default_collate_is_no_code_of_the_users(image_folder):
     collate = torch.utils.data.default_collate
     with forebay.DataLoader(image_folder, 48, collate_fn=collate) as loader:
         assert ids(loader) == list(range(SAMPLES))
+
+
+@pytest.mark.parametrize("make", [
+    lambda batch: batch, copy.copy, copy.deepcopy,
+    lambda batch: pickle.loads(pickle.dumps(batch))])
+@pytest.mark.parametrize("more", [
+    {}, {"batch_transform": lambda images, labels: (images, labels)}])
+def test_batches_of_a_dataset_object_are_lists_with_names(image_folder, make, more):
+    with forebay.DataLoader(image_folder, 10, **more) as loader:
+        batch = make(next(iter(loader)))
+    assert isinstance(batch, list) and len(batch) == 2
+    assert batch.sample_ids.tolist() == list(range(10))
+    images, labels = batch
+    assert batch.image is images and batch.label is labels
+    batch[0] = batch[0] * 2
+    assert torch.equal(batch.image, images * 2)
+    batch.label = labels + 1
+    assert torch.equal(batch[1], labels + 1)
+    # Accelerate and Lightning move batches to devices so.
+    moved = type(batch)(value + 0 for value in batch)
+    assert torch.equal(moved.image, batch[0]) and moved.sample_ids is None
+
+
+def test_batches_of_all_else_are_named_tuples(image_folder):
+    with forebay.DataLoader(image_folder.root, 10, transform=T.CenterCrop(8)) as loader:
+        assert isinstance(next(iter(loader)), tuple)
 
 
 def test_target_transform_runs_on_labels(image_folder):

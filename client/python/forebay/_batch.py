@@ -7,6 +7,7 @@ import copy
 import functools
 import keyword
 import math
+import operator
 import re
 import sys
 from typing import Any, Callable, List, NamedTuple, Optional
@@ -104,7 +105,7 @@ def _framework(name):
 
 
 # Of batches, besides their fields.
-_ATTRIBUTES = ("image_places", "place_of", "sample_ids", "with_values")
+_ATTRIBUTES = ("image_places", "of", "place_of", "sample_ids", "with_values")
 
 
 def _identifiers(names):
@@ -119,16 +120,39 @@ def _identifiers(names):
     return tuple(made)
 
 
+def _named_list(names):
+    """A list type whose items have names, as those of a named tuple."""
+
+    class List(list):
+        """A list with names."""
+
+        _fields = names
+
+        def _asdict(self):
+            return dict(zip(names, self))
+
+    def named(place):
+        return property(operator.itemgetter(place),
+                        lambda batch, value: batch.__setitem__(place, value))
+
+    for place, name in enumerate(names):
+        setattr(List, name, named(place))
+    return List
+
+
 @functools.lru_cache(maxsize=None)
-def _tuple_type(fields, images):
+def _batch_type(fields, images, is_list):
     """A named tuple type that also carries the ids of its samples.
 
     Args:
       fields: tuple of the names of the dataset's fields.
       images: tuple of the indices of its fields of images.
+      is_list: whether it is a list with names instead.
     """
     # The names are the dataset's, which no type checker can know.
-    base: Any = collections.namedtuple("Batch", _identifiers(fields))  # type: ignore
+    names = _identifiers(fields)
+    base: Any = (_named_list(names) if is_list else
+                 collections.namedtuple("Batch", names))  # type: ignore[misc]
 
     class Batch(base):
         """The fields of a batch, in the dataset's order.
@@ -144,9 +168,14 @@ def _tuple_type(fields, images):
 
         def with_values(self, values):
             """A batch of the same samples and fields with other values."""
-            made = tuple.__new__(type(self), values)
+            made = Batch.of(values)
             made._ids = self._ids
             return made
+
+        @staticmethod
+        def of(values):
+            """A batch of these values."""
+            return Batch(values) if is_list else tuple.__new__(Batch, values)
 
         @staticmethod
         def place_of(field):
@@ -154,7 +183,8 @@ def _tuple_type(fields, images):
             return fields.index(field)
 
         def __reduce__(self):
-            return _restored, (fields, images, tuple(self), self.sample_ids)
+            return _restored, (fields, images, is_list, tuple(self),
+                               self.sample_ids)
 
         # Not a cached_property: until Python 3.12 that takes a lock, which a
         # forked child may find locked forever.
@@ -168,14 +198,14 @@ def _tuple_type(fields, images):
     return Batch
 
 
-def _restored(fields, images, values, ids):
+def _restored(fields, images, is_list, values, ids):
     """A batch that was copied or pickled.
 
     Args:
-      fields, images: as _tuple_type's.
+      fields, images, is_list: as _batch_type's.
       ids: its sample_ids.
     """
-    made = tuple.__new__(_tuple_type(fields, images), values)
+    made = _batch_type(fields, images, is_list).of(values)
     made._made_ids = ids
     return made
 
@@ -200,20 +230,20 @@ class View:
 class _Format(NamedTuple):
     """How a batch is made of memory; the same for batches of one layout."""
 
-    tuple_type: type
+    of: Callable  # makes a batch of values
     makers: list  # of the fields, each with its offset
     ids: Optional[tuple]  # offset and bytes of the samples' numbers
     make_ids: Optional[Callable]  # of those bytes
 
 
 class Wrapper:
-    """Makes named tuples of a loader's batches.
+    """Makes named tuples of a loader's batches, or lists with names.
 
     Works out a format for the first batch of a layout and reuses it. May be
     used by several threads, each with a view of its own.
     """
 
-    def __init__(self, framework, gpu=None, ragged=None):
+    def __init__(self, framework, gpu=None, ragged=None, makes_lists=False):
         """
         Args:
           framework: "torch", "numpy" or "dlpack"; of the last, NumPy's arrays lie
@@ -222,7 +252,9 @@ class Wrapper:
             host.
           ragged: a _ragged.Form, of arrays that differ in length; None: as
             DataLoader's default.
+          makes_lists: whether batches are lists, as torch's are.
         """
+        self._makes_lists = makes_lists
         self._framework = framework
         self._maker = _framework(framework)
         self._gpu = gpu
@@ -238,7 +270,7 @@ class Wrapper:
         """One like this, with static buffers of its own."""
         return Wrapper(self._framework,
                        None if self._gpu is None else self._gpu.another(),
-                       self._ragged)
+                       self._ragged, self._makes_lists)
 
     def close(self):
         """Wraps no more batches; those that were stay."""
@@ -253,14 +285,14 @@ class Wrapper:
         else is copied, so that holding it keeps no batch alive.
 
         Returns:
-          A named tuple of arrays and lists, with the attribute `sample_ids`.
+          A named tuple, or list, of arrays and lists, with the attribute
+          `sample_ids`.
         """
         if memory.layout != view.layout:
             view.format = self._format(view.native)
             view.layout = memory.layout
-        tuple_type, makers, ids, make_ids = view.format
-        made = tuple.__new__(
-            tuple_type, [make(memory, offset) for make, offset in makers])
+        of, makers, ids, make_ids = view.format
+        made = of([make(memory, offset) for make, offset in makers])
         if ids is not None:
             made._ids = make_ids, memory.read(*ids)
         return made
@@ -315,5 +347,6 @@ class Wrapper:
             else:
                 make = self._number_maker(index, field, shape)
             makers.append((make, field.offset))
-        return _Format(_tuple_type(tuple(names), tuple(images)), makers, ids,
-                       make_ids)
+        kind = _batch_type(tuple(names), tuple(images), self._makes_lists)
+        return _Format(kind if self._makes_lists else
+                       functools.partial(tuple.__new__, kind), makers, ids, make_ids)

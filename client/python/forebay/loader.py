@@ -24,7 +24,7 @@ class DataLoader(TorchAttributes, Leading):
     Each `iter()` starts the next epoch (one that was dropped before it gave a batch
     begins again). An iterator that is used beside a later one goes on as a loader of
     its own. A batch is a named tuple of the dataset's fields, with the attribute
-    `sample_ids`. A folder of class folders has the fields `image` (or `audio`) and
+    `sample_ids`; of an object of torch's, a list with these names. A folder of class folders has the fields `image` (or `audio`) and
     `label`, .npy files have `array`; of tar shards and manifests you choose them. Field
     names become identifiers: others become "_" ("left.png" is `left_png`), "jpg;png" is
     named after the first, and a name that is taken or does not begin with a letter is
@@ -185,7 +185,8 @@ class DataLoader(TorchAttributes, Leading):
             _stage.become(self, plan, self._arguments)
             return
         self._options = plan.options
-        self._wrapper = _batch.Wrapper(plan.framework, plan.gpu, plan.ragged)
+        self._wrapper = _batch.Wrapper(plan.framework, plan.gpu, plan.ragged,
+                                       plan.size is not None)
         self._post_processing = plan.post_processing
         # Decided once: a client of the machine's daemon waits for that daemon.
         directory = _native.runtime_dir()

@@ -43,7 +43,7 @@ DIFFERENT = {
     "datasets::test_a_text_is_a_dataset":
         Difference("A str is a path or a URI.", Exception),
     "datasets::test_a_tensor_dataset_gives_lists_of_tensors":
-        Difference("A TensorDataset gives named tuples."),
+        Difference("A TensorDataset gives lists whose items have names."),
     "default_collate::test_errors[backwards]":
         Difference("Arrays with negative strides are samples like others.",
                    BaseException),
