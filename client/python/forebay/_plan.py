@@ -107,6 +107,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             data = _torch_data.read(dataset)
         except errors.Unsupported as error:
             return NeedsWorkers(str(error), False)
+        if not data.size:
+            return NeedsWorkers("", True)  # the daemon has no dataset without samples
         is_own = data.transform is not None
         transform = _the_transform(data, transform)
         size, dataset = data.size, data.source

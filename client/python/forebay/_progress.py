@@ -95,9 +95,13 @@ class Progress:
         Args:
           samples_per_epoch: of this rank, if no sampler lists them.
         """
-        position = self._running
-        if position is None:
-            return 0
+        running = self._running
+        return 0 if running is None else self.batches_behind(
+            running, samples_per_epoch)
+
+    def batches_behind(self, position: Position, samples_per_epoch: int) -> int:
+        """The number of batches that a position's epoch still has; the argument is
+        as batches_left's."""
         if _lengths.vary(self._options):
             raise TypeError("with max_tokens or max_seconds, nobody knows how many "
                             "batches are left")

@@ -162,8 +162,9 @@ class StagedLoader(DataLoader):
         position = self._progress.next_position(2)
         if self._keys.is_iterable and position.shards is None:
             position.shards = States()
-        if not self._keys.is_counted and position.first >= self._samples(position):
-            # There is no sample to learn from what batches are made of.
+        if not self._keys.is_counted and not self._progress.batches_behind(
+                position, self._samples_per_epoch()):
+            # The daemon has no dataset without batches.
             self._progress.begin(position)
             self._progress.end()
             return iter(())
@@ -322,12 +323,6 @@ class StagedLoader(DataLoader):
                                  start_daemon=self._plan.start_daemon)
         return keys.ordered(epoch, _order.from_place(
             draw, first, batches.samples_of(len(self._contents), options)))
-
-    def _samples(self, position: Position) -> int:
-        """The samples of this rank in the position's epoch."""
-        if position.indices is not None:
-            return len(position.indices)
-        return batches.samples_of(len(self._contents), self._plan.options)
 
     def _samples_per_epoch(self) -> int:
         self._look()
