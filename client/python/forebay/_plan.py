@@ -162,6 +162,7 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         rank, world_size, _ = _job.distributed_rank()
     sampling = _sampling.read(sampler, size, shuffle, generator).completed(
         seed, rank, world_size, pad)
+    sampling.check_list()
     options = _options.build(
         dataset, batch_size=batch_size, shuffle=sampling.shuffle,
         seed=sampling.seed, transform=for_daemon, rank=sampling.rank,

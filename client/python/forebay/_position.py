@@ -40,11 +40,14 @@ class Position:
         if nothing is known.
       last: what settle() adds to `seen`: the value of `samples` once the last
         batch is counted, and its sample numbers. None if there was no batch.
+      origin: where a sampler's keys are drawn one portion after the other, the random
+        generators before the first key, as of _stage.drawing; None before that.
       loads: int, the states that its loader had loaded when its epoch began.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",
-                 "generator", "seen", "shards", "last", "loads")
+                 "generator", "seen", "shards", "last", "loads",
+                 "origin")
 
     def __init__(self, epoch: int, start: int = 0, first: int = 0,
                  indices: Any = None, generator: Optional[bytes] = None,
@@ -60,6 +63,7 @@ class Position:
         self.shards: Any = None
         self.last: Optional[Tuple[int, Any]] = None
         self.loads = 0
+        self.origin: Optional[Dict[str, Any]] = None
 
     def settle(self) -> None:
         """Brings `seen` up to `samples`. Any thread."""
@@ -73,6 +77,7 @@ class Position:
         made = Position(self.epoch, self.start, self.first, self.indices,
                         self.generator, seen)
         made.sizes = self.sizes
+        made.origin = self.origin
         made.shards = None if self.shards is None else self.shards.copy()
         return made
 
@@ -276,5 +281,11 @@ def load_counted(state: Mapping[str, Any], options: Dict[str, Any]) -> Position:
         raise errors.StateError(
             f"the state was saved with another seed: {state['seed']}, not "
             f"{options['seed']}")
-    return Position(_number(state, "epoch", _native.EPOCHS - 1),
-                    first=_number(state, "position", 2 ** 62))
+    position = Position(_number(state, "epoch", _native.EPOCHS - 1),
+                        first=_number(state, "position", 2 ** 62))
+    position.origin = state.get("generators")
+    if not isinstance(position.origin, (dict, type(None))):
+        raise errors.StateError(
+            "the state is damaged: its generators are "
+            f"{reprlib.repr(position.origin)}, not a dict")
+    return position

@@ -10,8 +10,10 @@ from . import errors
 from ._counterpart import is_plainly
 from ._epoch_order import EpochOrder
 from ._position import Position
+from ._stage import drawing
 
 _TORCH = "torch.utils.data"
+_MOST_LISTED = 1 << 28  # 2 GiB of numbers
 
 
 class Sampling(NamedTuple):
@@ -81,6 +83,19 @@ class Sampling(NamedTuple):
                 raise
             return len(drawn)
 
+    def check_list(self) -> None:
+        """Refuses a listed epoch that is too long to be listed.
+
+        Raises:
+          errors.ResourceExhausted: it is.
+        """
+        length = getattr(self.sampler, "__len__", None) if self.listed else None
+        if length is not None and length() > _MOST_LISTED:
+            raise errors.ResourceExhausted(
+                f"{type(self.sampler).__name__} lists {length()} samples an epoch, but "
+                f"the daemon takes {_MOST_LISTED} at most: give it fewer, as each "
+                "iter() begins another epoch")
+
     def draw(self, size: int) -> Any:
         """The indices of an epoch of a listed order: NumPy int64, (M,).
 
@@ -92,7 +107,8 @@ class Sampling(NamedTuple):
         """
         import numpy
         try:
-            indices = numpy.fromiter(map(operator.index, self.sampler), numpy.int64)
+            indices = numpy.fromiter(
+                map(operator.index, drawing.keys_of(self.sampler)), numpy.int64)
         except (TypeError, OverflowError):
             raise errors.InvalidArgument(
                 f"{type(self.sampler).__name__} yields something else than "

@@ -24,13 +24,13 @@ class DataLoader(TorchAttributes, Leading):
     Each `iter()` starts the next epoch (one that was dropped before it gave a batch
     begins again). An iterator that is used beside a later one goes on as a loader of
     its own. A batch is a named tuple of the dataset's fields, with the attribute
-    `sample_ids`; of an object of torch's, a list with these names. A folder of class folders has the fields `image` (or `audio`) and
-    `label`, .npy files have `array`; of tar shards and manifests you choose them. Field
-    names become identifiers: others become "_" ("left.png" is `left_png`), "jpg;png" is
-    named after the first, and a name that is taken or does not begin with a letter is
-    prefixed by "f_". Images and arrays are the memory that the daemon wrote: writable,
-    private to this process, and valid while something refers to it. Texts, JSON and
-    bytes are lists.
+    `sample_ids`; of an object of torch's, a list with these names. A folder of class
+    folders has the fields `image` (or `audio`) and `label`, .npy files have `array`; of
+    tar shards and manifests you choose them. Field names become identifiers: others
+    become "_" ("left.png" is `left_png`), "jpg;png" is named after the first, and a
+    name that is taken or does not begin with a letter is prefixed by "f_". Images and
+    arrays are the memory that the daemon wrote: writable, private to this process, and
+    valid while something refers to it. Texts, JSON and bytes are lists.
 
     The daemon may restart at any moment. Batches in use keep their content, and the
     loader goes on with the next sample once a daemon is back; the log ("forebay")

@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional
 
 from .. import _sampling, errors
 from .._counterpart import is_plainly
-from . import datapipes
+from . import datapipes, drawing
 from .keys import BatchSampling, Keys, KeySampling
 
 _MAX_WORKERS = 256
@@ -197,7 +197,8 @@ def read_keys(given: Dict[str, Any]) -> Keys:
     sampling = _sampling.read(own, size, given["shuffle"], given["generator"])
     counted = None
     if sampling.listed or batch_sampler is not None:
-        if length_of(own) is None or size is None:
+        if size is None or drawing.is_long(length_of(own),
+                                           batch_sampler is not None):
             counted = own
             sampling = sampling._replace(listed=False)
         else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import itertools
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Counter, Dict, Iterable, Iterator, List, Optional
 
 from .. import _native
 from .feed import Batch
@@ -15,7 +17,12 @@ class Repeats:
     """Counts how often each key has come, for orders that have some again."""
 
     def __init__(self) -> None:
-        self._counts: Dict[Any, int] = {}
+        self._counts: Counter[Any] = collections.Counter()
+
+    def pass_over(self, keys: List[Any]) -> None:
+        """Counts keys that need not be told from others."""
+        with contextlib.suppress(TypeError):
+            self._counts.update(keys)
 
     def of(self, keys: List[Any]) -> Optional[List[int]]:
         """How often each has come before; None if none has, or a key cannot be

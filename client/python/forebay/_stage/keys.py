@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, NamedTuple, Optional
 
 from .._position import Position
 from .._sampling import Sampling
-from . import batches
+from . import batches, drawing
 from .feed import Batch
 from .listed import Listed
 
@@ -83,14 +83,27 @@ class Keys(NamedTuple):
         """Whether a position tells only how many have been taken."""
         return self.is_iterable or self.sampler is not None
 
-    def counted(self, epoch: int, first: int) -> Iterator[Batch]:
-        """The batches of the sampler, from its key number `first` on."""
+    def counted(self, position: Position) -> Iterator[Batch]:
+        """The batches of the sampler, from the position on.
+
+        Raises:
+          errors.StateError: the position's origin is damaged.
+        """
+        epoch, first = position.epoch, position.first + position.samples
+        origin = position.origin
+        if origin is None:
+            position.origin = drawing.origin_of(self.sampler)
+        return drawing.begun(self.sampler, origin,
+                             lambda: self._drawn(epoch, first))
+
+    def _drawn(self, epoch: int, first: int) -> Iterator[Batch]:
         assert self.sampler is not None
         repeats = batches.Repeats()
         if self.by_batches:
             return _without(first, batches.sampled(epoch, self.sampler, repeats))
-        keys = iter(self.sampler)
-        repeats.of(list(itertools.islice(keys, first)))
+        keys = drawing.keys_of(self.sampler)
+        for portion in drawing.portions(keys, first):
+            repeats.pass_over(portion)
         return self._grouped(epoch, keys, repeats)
 
     def listed(self, indices: Any, sizes: Any, first: int) -> Listed:

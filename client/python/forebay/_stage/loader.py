@@ -18,7 +18,8 @@ from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
-from . import batches, collation, datapipes, digest, shard_state
+from . import (batches, collation, datapipes, digest, drawing,
+               shard_state)
 from .arguments import check, context, length_of, read_keys, workers
 from .batch_epoch import BatchEpoch
 from .batch_run import BatchRun, FedRun, ListedRun, OrderedRun
@@ -314,7 +315,7 @@ class StagedLoader(DataLoader):
         if keys.is_iterable:
             return None
         if keys.is_counted:
-            return keys.counted(epoch, first)
+            return keys.counted(position)
         listed = self._listed(position)
         if listed is not None:
             return (listed.batch(epoch, number) for number in listed)
@@ -336,6 +337,9 @@ class StagedLoader(DataLoader):
             return self._progress.save()
         position = self._progress.state
         state = _position.save_counted(position, self._plan.options)
+        if self._keys.sampler is not None:
+            state["generators"] = (drawing.own_of(self._keys.sampler)
+                                   if position.origin is None else position.origin)
         if self._keys.is_iterable:
             shards = position.shards or States()
             state.update(shard_state.to_plain(shards.by_worker(),
@@ -347,6 +351,10 @@ class StagedLoader(DataLoader):
             self._progress.load(state, self._samples_per_epoch())
             return
         position = _position.load_counted(state, self._plan.options)
+        if self._keys.sampler is not None and position.origin is not None:
+            drawing.restore_own(self._keys.sampler, position.origin)
+            if "python" not in position.origin:
+                position.origin = None  # the epoch had not begun
         if self._keys.is_iterable:
             position.shards = States(shard_state.of_plain(
                 state, position.epoch, position.first, self._plan.stage.workers))
