@@ -260,7 +260,7 @@ def test_reads_nothing_outside_the_batch(monkeypatch, span):
 
 def test_a_forked_child_has_sample_ids_whatever_threads_were_in():
     """A lock that another thread held is locked for ever in a child."""
-    batch_type = _batch._tuple_type(("image",), (0,))
+    batch_type = _batch._batch_type(("image",), (0,), False)
     begun, may_end = threading.Event(), threading.Event()
 
     def slow(content, offset):
