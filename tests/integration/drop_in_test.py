@@ -113,8 +113,9 @@ def images_of(batches):
 ])
 def test_what_the_daemon_cannot_do_runs_in_workers(image_folder, make, message):
     dataset = make(image_folder.root)
-    with pytest.warns(UserWarning, match=f"worker processes make.*{message}"):
+    with pytest.warns(UserWarning, match=f"worker processes make.*{message}") as told:
         loader = forebay.DataLoader(dataset, 16, num_workers=2)
+    assert told[0].filename == __file__
     with loader:
         batches = list(zip(loader, DataLoader(dataset, 16)))
         assert len(batches) == len(loader)
@@ -265,6 +266,9 @@ def test_without_a_gpu_there_is_no_pinned_memory(image_folder):
     assert told[0].filename == __file__
     with loader:
         assert ids(loader) == list(range(SAMPLES))
+    with pytest.warns(UserWarning, match="torch finds no GPU") as told:
+        forebay.DataLoader(Squares(), 4, pin_memory=True).close()
+    assert told[0].filename == __file__
 
 
 class Half:
@@ -279,8 +283,9 @@ def test_trailing_code_runs_in_the_trainer(image_folder):
     image_folder.transform = V.Compose([
         V.CenterCrop(64), V.ToTensor(), Half(),
         V.Lambda(lambda image: image - 1)])
-    with pytest.warns(UserWarning, match="Half, Lambda: runs in the trainer"):
+    with pytest.warns(UserWarning, match="Half, Lambda: runs in the trainer") as told:
         ours = forebay.DataLoader(image_folder, 16)
+    assert told[0].filename == __file__
     with ours:
         assert check_equal(ours, DataLoader(image_folder, 16)) == SAMPLES
 

@@ -101,12 +101,12 @@ class CtypesBatchReader:
                 memory, functools.partial(_release, memory.batch))
         return memory
 
-    def __del__(self):
+    def __del__(self, lib=_native.lib):
         batch = None if self._view is None else self._view.batch
         if self.pending is not None and self.pending.lease is None:
             batch = self.pending.batch  # nothing else ends its lease
         if batch:
-            _native.lib.forebay_batch_release(batch)
+            lib.forebay_batch_release(batch)
 
 
 def _load_cbatch_reader():

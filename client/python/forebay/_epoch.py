@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any, List, Tuple
 
@@ -100,6 +101,7 @@ class Epoch:
                 self._put_back.append(counted)
             raise
 
-    def __del__(self):
-        if not self._done:
+    def __del__(self, is_finalizing=sys.is_finalizing):
+        # At the interpreter's end modules may be gone, and the process ends all.
+        if not self._done and not is_finalizing():
             self._loader._abandon(self._position)

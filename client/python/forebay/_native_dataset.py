@@ -33,9 +33,9 @@ class NativeDataset:
         self.handle = c.c_void_p()
         _native.check(make(*arguments, c.byref(self.handle)))
 
-    def __del__(self):
+    def __del__(self, lib=_native.lib):
         if self.handle:
-            _native.lib.forebay_dataset_free(self.handle)
+            lib.forebay_dataset_free(self.handle)
 
 
 def describe(source):

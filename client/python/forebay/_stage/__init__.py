@@ -62,7 +62,7 @@ def become(loader: Any, why: Any, arguments: Dict[str, Any]) -> None:
     """
     from .loader import StagedLoader
     if not why.is_expected:
-        warnings.warn(f"worker processes make the samples: {why.why}", stacklevel=4)
+        warnings.warn(f"worker processes make the samples: {why.why}", stacklevel=3)
     _change(loader, StagedLoader)
     # Not that of a subclass of the user's, which is on its way already.
     StagedLoader.__init__(loader, **arguments)
