@@ -135,14 +135,29 @@ class CtlTest(unittest.TestCase):
 
     def test_a_bad_command_line_is_one_sentence(self):
         def verb(arguments):
-            return "".join(f"{word} " for word in arguments[:1]
-                           if word in ("jobs", "peek", "set"))
+            return "".join(f"{word} " for word in arguments
+                           if word in ("jobs", "peek", "set", "status", "top"))
 
         for program, arguments, sentence in (
                 ("forebayctl", [], "A subcommand is required"),
                 ("forebayctl", ["jbos"],
                  "there is no subcommand jbos; did you mean jobs?"),
                 ("forebayctl", ["--jobs"], "there is no option --jobs"),
+                ("forebayctl", ["zzz"], "there is no subcommand zzz"),
+                ("forebayctl", ["--jsno", "status"],
+                 "there is no option --jsno; did you mean --json?"),
+                ("forebayctl", ["set", "job-1", "--weigth", "2"],
+                 "there is no option --weigth; did you mean --weight?"),
+                ("forebayctl", ["set", "job-1", "--weight", "0"],
+                 "--weight: 0 is not from 0.001 to 1000"),
+                ("forebayctl", ["set", "job-1", "--weight", "nan"],
+                 "--weight: nan is not a number"),
+                ("forebayctl", ["peek", "job-1", "--count", "0"],
+                 "--count: 0 is not from 1 to 4096"),
+                ("forebayctl", ["top", "--interval", "1h"],
+                 "--interval: 1h is not a number"),
+                ("forebayd", ["--exit-when-idle", "nan"],
+                 "--exit-when-idle: nan is not a number from 0 to 604800"),
                 ("forebayctl", ["jobs", "all"],
                  "The following argument was not expected: all"),
                 ("forebayctl", ["peek"], "JOB is required"),
@@ -160,6 +175,19 @@ class CtlTest(unittest.TestCase):
                 (result.returncode, result.stdout, result.stderr),
                 (2, "", f"{program}: {sentence} (see {program} "
                         f"{verb(arguments)}--help)\n"))
+
+    def test_help_and_version_are_options_and_verbs(self):
+        for verb in ("help", "set", "top"):
+            with self.subTest(verb):
+                asked = [] if verb == "help" else [verb]
+                help_of = self.ctl("help", *asked)
+                self.assertEqual(help_of.returncode, 0)
+                self.assertIn("Usage: forebayctl", help_of.stdout)
+                self.assertEqual(help_of.stdout, self.ctl(*asked, "--help").stdout)
+        version = self.ctl("--version")
+        self.assertEqual(version.returncode, 0)
+        self.assertEqual(version.stdout.strip(),
+                         self.ctl("version").stdout.split(",")[0])
 
     def test_a_killed_daemon_is_missed_and_its_socket_replaced(self):
         self.start_daemon()

@@ -15,7 +15,7 @@ from torchvision import transforms as V
 
 import forebay
 from drop_in import SAMPLES, TRANSFORM, check_equal, ids
-from forebay import _torch_arguments
+from forebay import _effects
 from forebay import transforms as T
 
 
@@ -37,7 +37,7 @@ def test_takes_torchs_arguments_by_position(image_folder):
 
 
 def test_says_once_what_is_unnecessary(image_folder, monkeypatch):
-    monkeypatch.setattr(_torch_arguments, "_told", set())
+    monkeypatch.setattr(_effects, "_told", set())
     arguments = {"num_workers": 8, "persistent_workers": True,
                  "prefetch_factor": 4}
     with pytest.warns(UserWarning, match="num_workers, prefetch_factor, "
@@ -173,15 +173,6 @@ def test_a_split_of_imagenet(image_folder, photos, tmp_path):
         str(tmp_path / "val"), TRANSFORM)), root=str(tmp_path), split="val")
     with forebay.DataLoader(made, 10) as ours:
         assert check_equal(ours, DataLoader(image_folder, 10)) == SAMPLES
-
-
-def test_a_folder_whose_samples_were_changed_is_read_by_its_own_code(image_folder):
-    image_folder.samples = [(path, 2 - label) for path, label in image_folder.samples]
-    with pytest.warns(UserWarning, match="not those of its class"):
-        loader = forebay.DataLoader(image_folder, 16)
-    with loader:
-        labels = [label.item() for _, batch in loader for label in batch]
-    assert labels == [label for _, label in image_folder.samples]
 
 
 def test_default_collate_is_no_code_of_the_users(image_folder):

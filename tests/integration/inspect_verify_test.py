@@ -17,6 +17,8 @@ import tfrecord_test
 from remote_shards_test import tar_of
 from trouble import FOREBAYCTL, spoil
 
+PROGRAMS = [(FOREBAYCTL,), (sys.executable, "-m", "forebay")]
+
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 
 
@@ -97,8 +99,7 @@ def command(*arguments, program=(FOREBAYCTL,)):
         env=dict(os.environ, FOREBAY_PYTHON=sys.executable))
 
 
-@pytest.mark.parametrize("program", [(FOREBAYCTL,), (sys.executable, "-m", "forebay")],
-                         ids=["forebayctl", "python"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=["forebayctl", "python"])
 def test_command(copied, tmp_path, program):
     done = command(copied, "-o", tmp_path / "sheet.png", program=program)
     assert (done.returncode, done.stderr) == (0, "")

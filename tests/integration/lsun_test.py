@@ -86,3 +86,18 @@ def test_another_lsun_is_read_by_its_own_code(folder, change, says):
     change(dataset)
     with pytest.warns(UserWarning, match=says):
         forebay.DataLoader(dataset, 4, num_workers=1).close()
+
+
+@pytest.mark.parametrize("part", [lambda whole: whole,
+                                  lambda whole: Subset(whole, [9, 2, 3])])
+def test_an_lsun_without_some_of_its_keys(folder, part):
+    whole = lsun(folder)
+    del whole.dbs[0].keys[2]
+    whole.dbs[0].length -= 1
+    whole.indices = [4, 4, 13]
+    whole.length = 13
+    dataset = part(whole)
+    with pytest.warns(UserWarning, match="not those of its folders"):
+        loader = forebay.DataLoader(dataset, 4, num_workers=1)
+    with loader:
+        assert check_equal(loader, DataLoader(dataset, 4)) == len(dataset)

@@ -227,6 +227,13 @@ def test_fields_must_be_named(shared_daemon, shards, photos):
         f"{shards}: there is a transform, but no field that is an image")
 
 
+def test_a_list_of_shards_is_refused_with_a_path_that_reads_them(shared_daemon, shards):
+    paths = [str(path) for path in sorted(shards.glob("*.tar"))[:2]]
+    text = refusal(forebay.InvalidArgument, paths)
+    with open_shards(text.split('"')[1]) as loader:
+        assert sum(map(len, (batch.cls for batch in loader))) == 2 * EACH
+
+
 def test_missing_field(shared_daemon, shards):
     assert refusal(forebay.InvalidArgument, shards / "*.tar",
                    ("jpg", "wav")) == (

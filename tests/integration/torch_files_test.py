@@ -114,7 +114,8 @@ def test_targets_of_several_types(tmp_path, pictures, layout, argument, types):
 def test_newer_classes(tmp_path, pictures, name, change):
     """As torchvision 0.20 has them."""
     dataset = made(torch_layouts.flowers, tmp_path, pictures)
-    kind = type(name, (), {"__getitem__": lambda *_: None})
+    kind = type(name, (), {"__getitem__": lambda *_: None,
+                           "__len__": lambda _: len(dataset)})
     kind.__module__ = f"torchvision.datasets.{name.lower()}"
     newer = kind()
     vars(newer).update(root=dataset.root, transform=TRANSFORM, target_transform=None,
@@ -155,6 +156,8 @@ def replace(dataset, **attributes):
      "6 images and 5 targets"),
     (torch_layouts.flowers, {}, lambda dataset: replace(
         dataset, _labels=["rose"] * 6), "targets that are no numbers"),
+    (torch_layouts.flowers, {}, lambda dataset: replace(
+        dataset, _labels=[True] * 6), "targets that are bool"),
     (torch_layouts.flowers, {}, lambda dataset: replace(
         dataset, _labels=[1 << 63] * 6), "targets that are no numbers"),
     (torch_layouts.flowers, {}, lambda dataset: replace(

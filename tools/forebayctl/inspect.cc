@@ -43,6 +43,9 @@ std::vector<std::string> Arguments(const std::string& python,
   if (!options.fields.empty()) {
     arguments.emplace_back("--fields=" + options.fields);
   }
+  for (const std::string& root : options.extra_roots) {
+    arguments.emplace_back("--extra-root=" + root);
+  }
   if (!options.sheet.empty()) {
     arguments.emplace_back("--output=" + options.sheet);
   }

@@ -78,6 +78,12 @@ void DescribeInspect(CLI::App* app, CommandLine* line) {
                    "The fields to look at, such as jpg,cls, of formats that "
                    "have a choice. Default: guessed")
       ->check(RefuseEmpty);
+  inspect
+      ->add_option("--extra-root", options->extra_roots,
+                   "A folder that links in the dataset may lead to. May be "
+                   "given several times")
+      ->allow_extra_args(false)
+      ->check(RefuseEmpty);
   inspect->add_flag("--verify", options->verify,
                     "Read every sample, and list what is broken. Exit code 1 "
                     "if anything is");

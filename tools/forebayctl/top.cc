@@ -147,8 +147,8 @@ int RunOnce(const Options& options, AdminClient* client) {
   return kOk;
 }
 
-// What the live display shows of a daemon, which may be away for a while: as
-// when it is restarted.
+// The live display of a daemon, which may be away for a while, as when it is
+// restarted.
 class Live {
  public:
   Live(std::string runtime_dir, std::unique_ptr<AdminClient> client)

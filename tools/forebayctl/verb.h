@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "tools/forebayctl/admin_client.h"
@@ -34,8 +35,9 @@ struct Options {
   std::optional<double> max_cpu;   // CPUs; 0: no cap
   // inspect
   std::string uri;
-  std::string sheet;   // the PNG file to write; empty: none
-  std::string fields;  // with commas between; empty: guessed
+  std::string sheet;                     // the PNG file to write; empty: none
+  std::string fields;                    // with commas between; empty: guessed
+  std::vector<std::string> extra_roots;  // folders that links may lead to
   bool verify = false;
   std::size_t show = 20;  // broken samples
   // top

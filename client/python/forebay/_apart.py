@@ -11,6 +11,8 @@ import stat
 import struct
 from typing import Any, Callable, Iterable
 
+from . import _fork
+
 _PID = struct.Struct("<q")
 
 
@@ -31,6 +33,7 @@ class Process:
           ChildProcessError: it has ended at its start.
         """
         read, write = os.pipe()
+        _fork.flush_output()
         pid = os.fork()
         if pid == 0:
             try:

@@ -57,7 +57,7 @@ def find(path: Union[str, bytes]) -> Optional[AudioFolder]:
     """The dataset that a local folder of audio files is: with labels, unless files lie
     right in it. None if there are none, or images in its folders."""
     found = _folder_endings.look(path)
-    if found is None:
+    if found is None or found.has_images:
         return None
     if _ENDINGS & found.own:
         return AudioFolder(path, False)

@@ -54,10 +54,12 @@ def check_jitter(op: Any, **farthest: float) -> None:
 def is_plainly(thing: Any, package: str, names: Iterable[str],
                method: str) -> bool:
     """Whether an object's class is one of a package's, or derived from one
-    without overriding a method."""
-    for base in type(thing).__mro__:
+    without overriding a method, or __getitems__."""
+    kind = type(thing)
+    for base in kind.__mro__:
         module = base.__module__
         if (base.__name__ in names and
                 (module == package or module.startswith(package + "."))):
-            return getattr(type(thing), method) is getattr(base, method)
+            return all(getattr(kind, name, None) is getattr(base, name, None)
+                       for name in (method, "__getitems__"))
     return False

@@ -1,11 +1,14 @@
-"""Objects that a forked child must repair.
+"""Work before a fork and after it.
 
-In a forked child, the threads that may have held a lock do not exist.
+In a forked child, the threads that may have held a lock do not exist. Text in buffers
+exists twice.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import weakref
 from typing import Any
 
@@ -15,6 +18,14 @@ _objects: "weakref.WeakSet[Any]" = weakref.WeakSet()
 def watch(thing: Any) -> None:
     """Calls `thing._after_fork()` in each forked child, while `thing` lives."""
     _objects.add(thing)
+
+
+def flush_output() -> None:
+    """Writes out what was printed: else a forked child writes it, too. A stream that
+    is closed, or was taken away, has nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
 
 
 def _after_fork() -> None:

@@ -44,8 +44,9 @@ class Leading:
                     "this iteration belongs to the process that this one was "
                     "forked from: call iter() again")
             if not self._progress.goes_on(epoch._position):
-                raise errors.StateError("a state was loaded since this iteration "
-                                        "began: call iter() again")
+                raise errors.StateError(
+                    "a state was loaded, or the dataset object has changed, since "
+                    "this iteration began: call iter() again")
             return self._twins.take(self, epoch)
 
     def _await(self, epoch, status):

@@ -59,7 +59,7 @@ def ending_in(path: Union[str, bytes]) -> Optional[str]:
     """The end of the names of a local folder's files, ".npy" or ".npz"; None if they
     are of other kinds, or there are images in its folders."""
     found = _folder_endings.look(path)
-    if found is None:
+    if found is None or found.has_images:
         return None
     if ".npz" in found.own:
         return ".npz"

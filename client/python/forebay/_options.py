@@ -272,7 +272,8 @@ def dataset_options(dataset, fields, extra_roots=()):
             "fields": _shard_fields(fields), "columns": []}
 
 
-def _check_extra_roots(extra_roots, dataset):
+def check_extra_roots(extra_roots, dataset):
+    """The absolute paths of folders that links in a dataset may lead to, as bytes."""
     if isinstance(extra_roots, (str, bytes, os.PathLike)):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
@@ -339,7 +340,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
     world_size = _integer(world_size, "world_size", 1, 1 << 20)
     if coordinated:
         _check_coordinated(shuffle, listed, world_size)
-    extra_roots = _check_extra_roots(extra_roots, dataset)
+    extra_roots = check_extra_roots(extra_roots, dataset)
     options = {
         "job_key": os.fsencode(_job.job_key())[:256],
         "job_name": os.fsencode(_job.job_name())[:256],

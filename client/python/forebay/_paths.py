@@ -87,11 +87,14 @@ def path_of(dataset):
             f"{os.fsdecode(uri)}: the working directory was removed") from None
 
 
+_TAR = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
+
+
 def is_shards(path):
     """Whether a path stands for tar shards rather than for a folder."""
     name = os.fsdecode(path)
-    is_shards = name.endswith((".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"))
-    return (is_shards or any(c in name for c in "{*?[")) and not os.path.isdir(path)
+    is_shards = name.endswith(_TAR) or any(c in name for c in "{*?[")
+    return is_shards and not os.path.isdir(path)
 
 
 _TFRECORD = tuple(ending + packed for ending in (".tfrecord", ".tfrecords", ".tfrec")
@@ -155,3 +158,47 @@ def is_table(path):
     """Whether a path stands for a table, which only forebay.manifest describes."""
     return os.fsdecode(path).endswith((".csv", ".jsonl", ".ndjson", ".json")) and (
         not os.path.isdir(path))
+
+
+_SHOWN_PATHS = 4  # of a list
+
+
+def _as_one(paths):
+    """A path with braces that stands for several; of many, it shows the first."""
+    names = [os.fsdecode(path) for path in paths]
+    shared = os.path.commonprefix(names)
+    start = shared[:shared.rfind("/") + 1]
+    rests = [name[len(start):] for name in names]
+    if any(c in rest for rest in rests for c in "{},"):
+        return "{00000..00127}.tar"
+    if len(rests) > _SHOWN_PATHS:
+        rests = [*rests[:_SHOWN_PATHS - 1], "..."]
+    return start + (rests[0] if len(rests) == 1 else "{" + ",".join(rests) + "}")
+
+
+def _names_files(path):
+    return isinstance(path, (str, bytes, os.PathLike)) and (
+        is_tfrecord(path) or is_array_record(path) or is_hdf5(path) or
+        are_files(path, (*_TAR, ".mds", ".npy", ".npz", ".zip")))
+
+
+def check_no_list_of_files(dataset, has_fields):
+    """Refuses a list of paths, whose samples would be these paths.
+
+    Args:
+      has_fields: whether the fields of the files are named, too.
+
+    Raises:
+      errors.InvalidArgument: the message says how to name several files.
+    """
+    if not isinstance(dataset, (list, tuple)) or not dataset:
+        return
+    if has_fields:
+        is_list = all(isinstance(path, (str, bytes, os.PathLike)) for path in dataset)
+    else:
+        is_list = all(map(_names_files, dataset))
+    if is_list:
+        raise errors.InvalidArgument(
+            f"a {type(dataset).__name__} is a dataset of its elements, which are "
+            "paths here: name the files by one path with braces, such as "
+            f'"{_as_one(dataset)}", or pass collate_fn=list for batches of the paths')

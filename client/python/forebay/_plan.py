@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import collections.abc
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
-from . import (_batch, _device, _field_transforms, _gpu, _job, _options, _ragged,
-               _sampling, _stage, _torch_arguments, _torch_data, _translate, errors)
+from . import (_batch, _device, _effects, _field_transforms, _gpu, _job, _options,
+               _paths, _ragged, _sampling, _stage, _torch_arguments, _torch_data,
+               _translate, errors)
+from ._effects import Kind
 from ._post_processing import PostProcessing
 from ._sampling import Sampling
-from ._source import Folder
+from ._source import Concat, Folder, Source, Subset
 from ._stage import collation
 from .transforms import Transform
+
+# Those of DataLoader's arguments that go to the daemon as they are.
+_OF_OPTIONS = ("drop_last", "fields", "on_error", "sharing", "weight", "name", "depth",
+               "extra_roots", "bucket_by", "max_tokens", "max_seconds")
 
 
 class NeedsWorkers(NamedTuple):
@@ -42,6 +48,11 @@ class Plan(NamedTuple):
       size: samples of a dataset object; None if only the daemon knows.
       classes: of a dataset object, if it tells them.
       collate_fn: what makes such batches of samples.
+      has_places: whether some samples of a dataset object are those of a place that
+        the daemon reads as it finds it. If the object has others, the plan to be made
+        is one with `is_listed`.
+      parts: places that are parts of the dataset, and the samples that the object has
+        of each. The daemon has to find as many.
     """
 
     options: Dict[str, Any]
@@ -56,10 +67,12 @@ class Plan(NamedTuple):
     size: Optional[int]
     classes: Optional[List[str]]
     collate_fn: Callable[..., Any]
+    has_places: bool
+    parts: Tuple[Tuple[Source, int], ...]
 
 
-def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
-         framework: Optional[str], dataset: Any, shuffle: Any, sampler: Any,
+def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
+         order: str, framework: Optional[str], dataset: Any, shuffle: Any, sampler: Any,
          generator: Any, transform: Any, batch_transform: Optional[Callable],
          pin_memory: bool, batch_size: int, batch_sampler: Any, collate_fn: Any,
          seed: int, rank: int, world_size: int, distributed: bool, pad: str,
@@ -70,17 +83,16 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
 
     Args:
       stacklevel: of warnings, as seen from the caller.
+      is_listed: whether the samples of a dataset object have to be listed one by one.
       The others: all of DataLoader's.
 
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
     """
-    by_length = [name for name in ("bucket_by", "max_tokens", "max_seconds")
-                 if others[name] is not None]
-    if by_length and _torch_data.is_object(dataset):
-        raise errors.Unsupported(
-            f"{by_length[0]}: nobody knows the lengths of a dataset object's samples: "
-            "use a batch_sampler, or give the files themselves")
+    daemon_kind = Kind.OBJECT if _torch_data.is_object(dataset) else Kind.FILES
+    _effects.refuse(daemon_kind, dataset, others)
+    if collate_fn is None:
+        _paths.check_no_list_of_files(dataset, others["fields"] is not None)
     if _torch_data.has_own_code(dataset):
         return NeedsWorkers("", True)
     try:
@@ -102,16 +114,17 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
     gpu = _device.choose(device, static_buffers, kind)
     form = _ragged.form(ragged, padding_value, kind)
     data, size, is_own = None, None, False
+    places: Tuple[Tuple[Source, int], ...] = ()
     if _torch_data.is_object(dataset):
         try:
-            data = _torch_data.read(dataset)
+            data = _torch_data.read(dataset, is_listed)
         except errors.Unsupported as error:
             return NeedsWorkers(str(error), False)
         if not data.size:
             return NeedsWorkers("", True)  # the daemon has no dataset without samples
         is_own = data.transform is not None
         transform = _the_transform(data, transform)
-        size, dataset = data.size, data.source
+        size, dataset, places = data.size, data.source, data.places
         if isinstance(dataset, Folder):
             dataset = dataset.path
     else:
@@ -150,9 +163,8 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
             if data is not None and (is_own or not split.trailing):
                 return NeedsWorkers(str(error), False)
             raise
-    timeout = others["timeout"]
-    others = _torch_arguments.without_unnecessary(
-        others, coded is not None, stacklevel + 1)
+    _effects.warn(daemon_kind if coded is None else Kind.OPS, dataset, others,
+                  stacklevel + 1)
     if split.trailing:
         _translate.warn_of(split.trailing, stacklevel + 1)
     processing = PostProcessing(
@@ -169,11 +181,12 @@ def make(stacklevel: int, *, device: Any, static_buffers: bool, order: str,
         world_size=sampling.world_size, pad=sampling.pad,
         listed=sampling.listed, coordinated=order == "coordinated",
         device=None if gpu is None else gpu.ordinal, padded=form.name == "pad",
-        **others)
+        **{key: others[key] for key in _OF_OPTIONS})
     return Plan(options, for_daemon, kind, gpu, form,
                 None if processing.is_empty else processing, sampling, coded,
-                timeout, size, None if data is None else data.classes,
-                collate_fn or collation.default(kind, True))
+                others["timeout"], size, None if data is None else data.classes,
+                collate_fn or collation.default(kind, True), bool(places),
+                places if isinstance(dataset, (Subset, Concat)) else ())
 
 
 def _check_functions(gpu: _gpu.Gpu, trailing: Any,

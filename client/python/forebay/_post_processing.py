@@ -141,7 +141,7 @@ def can_pin(framework: str) -> bool:
     if torch.cuda.is_available():
         return True
     warnings.warn("pin_memory=True, but torch finds no GPU: batches stay in "
-                  "pageable memory", stacklevel=5)
+                  "pageable memory", stacklevel=6)
     return False
 
 

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Optional
 
 from . import _lengths, _native, _position, errors
 from ._dataset import DatasetInfo
+from ._epoch_order import EpochOrder
 from ._position import Position
 from ._sampling import Sampling, warn_of_repeated
 from ._seen import Seen
@@ -55,7 +56,7 @@ class Progress:
         self._iterator: Callable[[], Any] = lambda: self
         self._ignored_epoch: Optional[int] = None  # while the sampler says this
         self._drawn: Any = None  # the last indices of a listed order
-        self._loads = 0  # states
+        self._loads = 0  # of states, and of datasets that changed
 
     @property
     def is_new(self) -> bool:
@@ -63,6 +64,11 @@ class Progress:
         returned, no state loaded, and the dataset not opened again."""
         running = self._running
         return self._is_new and (running is None or running.samples == 0)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an epoch has ever begun."""
+        return self._begun >= 0
 
     def set_reopened(self) -> None:
         """Notes that the dataset was opened again, which is allowed once."""
@@ -162,9 +168,44 @@ class Progress:
         return self._next.epoch
 
     @property
-    def has_begun(self) -> bool:
+    def is_used(self) -> bool:
         """Whether an epoch has begun, or a state was loaded."""
         return self._begun >= 0 or not self._is_new
+
+    def follow(self, present: Progress) -> None:
+        """Goes on with the dataset object as it is now.
+
+        Args:
+          present: made of it, for the same loader.
+
+        Raises:
+          errors.StateError: a state was loaded, for another number of samples. The
+            epoch begins again at the next iter().
+        """
+        sizes = len(self._dataset), len(present._dataset)
+        sampler = self._sampling.sampler
+        self._loads += 1  # running iterators belong to the object as it was
+        self._sampling, self._options = present._sampling, present._options
+        self._dataset, self.keeps_shards = present._dataset, present.keeps_shards
+        if isinstance(sampler, EpochOrder):
+            self._sampling = self._sampling._replace(sampler=sampler)
+        if sizes[0] == sizes[1]:
+            return
+        pending = self._next
+        if self._running is not None and self._has_taken_nothing():
+            if self._iterator() is None:
+                pending = self._running
+            self._running = None
+        self._next = self._state = Position(pending.epoch, generator=pending.generator)
+        if pending.first or pending.seen:
+            raise errors.StateError(
+                f"the state was loaded for {sizes[0]} samples, but {self._dataset.uri} "
+                f"has {sizes[1]} now: load one that was saved with these")
+
+    @property
+    def sampler(self) -> Any:
+        """The sampler that says which epoch is next."""
+        return self._sampling.sampler
 
     def _has_taken_nothing(self) -> bool:
         """Whether an epoch has begun, but next() has returned nothing of it."""
@@ -188,7 +229,8 @@ class Progress:
         self._samples_before = 0
 
     def goes_on(self, position: Position) -> bool:
-        """Whether an epoch that began may go on: no state was loaded since."""
+        """Whether an epoch that began may go on: no state was loaded since, and the
+        dataset is the same."""
         return position.loads == self._loads
 
     def branch(self, position: Position) -> Progress:

@@ -62,6 +62,22 @@ class TorchAttributes:
         self._arguments = arguments
         self._foreign_names = frozenset(vars(self))
 
+    def _forget(self) -> None:
+        """Begins the initialisation anew, with the same arguments."""
+        self._own_names = frozenset()
+
+    def _keep_order(self, sampler: EpochOrder) -> None:
+        """Goes on with the `sampler` that the loader had before it was initialized
+        anew."""
+        names = self._own_names
+        self._forget()
+        sampler.follow(self)
+        self.sampler = sampler
+        if isinstance(self.batch_sampler, BatchOrder):
+            self.batch_sampler = BatchOrder(sampler, self.batch_sampler.batch_size,
+                                            self.batch_sampler.drop_last)
+        self._own_names = names
+
     def _show(self, given: Dict[str, Any], has_workers: bool, collate_fn: Any,
               context: Any) -> None:
         """Ends the initialisation.
@@ -108,7 +124,7 @@ class TorchAttributes:
         super().__setattr__(name, value)
 
     def __reduce__(self) -> Any:
-        if not self._own_names or self._progress.has_begun:
+        if not self._own_names or self._progress.is_used:
             raise TypeError("a DataLoader that has begun can be neither copied nor "
                             "pickled: make one in each process")
         users = {name: value for name, value in vars(self).items()

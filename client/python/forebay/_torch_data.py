@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any, Callable, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
-from . import _torch_files, errors
+from . import _native, _torch_files, _torch_folders, _torch_labels, errors
 from ._array_record import ArrayRecords
 from ._counterpart import is_plainly
 from ._hdf5 import HDF5
@@ -22,15 +22,12 @@ from ._tfrecord import TFRecords
 _OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, HDF5, Arrays,
          Concat, Folder, LabelledFiles, NpyClasses, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
-_FOLDERS = ("ImageFolder", "DatasetFolder", "ImageNet", "Country211", "EuroSAT")
 # Those in memory, with the channels of their images.
 _IN_MEMORY = {"CIFAR10": 3, "CIFAR100": 3, "EMNIST": 1, "FashionMNIST": 1, "KMNIST": 1,
               "MNIST": 1, "SEMEION": 1, "STL10": 3, "SVHN": 3, "USPS": 1}
 _CHANNELS_FIRST = ("STL10", "SVHN")
+_UNCUT = ("CIFAR10", "CIFAR100")  # give labels as they are; all others, integers
 _PATTERNS = "{}*?[]"
-_IMAGE_LOADERS = ("default_loader", "pil_loader", "accimage_loader")
-IMAGE_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif",
-                    ".tiff", ".webp"}
 
 
 class TorchData(NamedTuple):
@@ -44,6 +41,10 @@ class TorchData(NamedTuple):
       channels: of the images; 0 if there are none.
       extent: (height, width) that all images have, or None.
       classes: list of str, or None.
+      form: the types and shapes of labels and tensors, as text; equal where parts can
+        be concatenated.
+      places: folders and environments of the source, with the samples that each has
+        to have; if the daemon finds another number there, `read` has to list samples.
     """
 
     source: Source
@@ -53,6 +54,8 @@ class TorchData(NamedTuple):
     channels: int = 3
     extent: Optional[Tuple[int, int]] = None
     classes: Optional[List[str]] = None
+    form: str = "int64"
+    places: Tuple[Tuple[Source, int], ...] = ()
 
 
 def is_object(dataset: Any) -> bool:
@@ -84,38 +87,59 @@ def has_own_code(dataset: Any) -> bool:
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):
         return any(map(has_own_code, dataset.datasets))
     return not (_plain(dataset, "torch.utils.data", "TensorDataset") or
-                _plain(dataset, "torchvision.datasets", *_FOLDERS, *_IN_MEMORY,
-                       "LSUN") or _torch_files.knows(dataset))
+                _plain(dataset, "torchvision.datasets", *_IN_MEMORY, "LSUN") or
+                _torch_folders.knows(dataset) or _torch_files.knows(dataset))
 
 
-def read(dataset: Any) -> TorchData:
+def read(dataset: Any, is_listed: bool = False) -> TorchData:
     """Reads the contents of a dataset object.
+
+    Args:
+      is_listed: whether each place has to be given as a list of its samples.
 
     Raises:
       errors.Unsupported: only the object's own code knows its samples.
       errors.InvalidArgument: the object contradicts itself.
     """
+    return _first(_read(dataset, is_listed), len(dataset), dataset)
+
+
+def _first(found: TorchData, length: int, dataset: Any) -> TorchData:
+    """The first samples of a dataset that says to have so many."""
+    if length == found.size:
+        return found
+    if length > found.size:
+        raise errors.Unsupported(
+            f"the {_name(dataset)} says that it has {length} samples, but lists "
+            f"{found.size}")
+    import numpy
+    return found._replace(source=Subset(found.source, numpy.arange(length)),
+                          size=length)
+
+
+def _read(dataset: Any, is_listed: bool) -> TorchData:
+    """The contents, without regard to the length that the object says it has."""
     if _plain(dataset, "torch.utils.data", "Subset"):
-        return _subset(dataset)
+        return _subset(dataset, is_listed)
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):
-        return _concat(dataset)
+        return _concat(dataset, is_listed)
     if _plain(dataset, "torch.utils.data", "TensorDataset"):
         return _tensors(dataset)
-    if _plain(dataset, "torchvision.datasets", *_FOLDERS):
-        return _folder(dataset)
+    if _torch_folders.knows(dataset):
+        return _folder(dataset, is_listed)
     for name, channels in _IN_MEMORY.items():
         if _plain(dataset, "torchvision.datasets", name):
             return _images(dataset, name, channels)
     if _plain(dataset, "torchvision.datasets", "LSUN"):
-        return _lsun(dataset)
+        return _lsun(dataset, is_listed)
     if _torch_files.knows(dataset):
         return _files(_torch_files.read(dataset))
     raise errors.Unsupported(f"{_name(dataset)} has code of its own")
 
 
-def _subset(dataset: Any) -> TorchData:
+def _subset(dataset: Any, is_listed: bool) -> TorchData:
     import numpy
-    whole = read(dataset.dataset)
+    whole = _read(dataset.dataset, is_listed)
     try:
         chosen = numpy.asarray(dataset.indices)
         if not len(chosen):
@@ -137,8 +161,11 @@ def _subset(dataset: Any) -> TorchData:
                           size=len(indices))
 
 
-def _concat(dataset: Any) -> TorchData:
-    parts = [read(part) for part in dataset.datasets]
+def _concat(dataset: Any, is_listed: bool) -> TorchData:
+    # The numbers of samples are those with which the ConcatDataset was made.
+    ends = [0, *dataset.cumulative_sizes]
+    parts = [_first(_read(part, is_listed), end - begin, part)
+             for part, begin, end in zip(dataset.datasets, ends, ends[1:])]
     first = parts[0]
     for part in parts[1:]:
         if (not _same(part.transform, first.transform, first.channels) or
@@ -147,10 +174,14 @@ def _concat(dataset: Any) -> TorchData:
             raise errors.Unsupported(
                 "the parts of a ConcatDataset have different transforms: give "
                 "them the same, or read each with a loader of its own")
+    if any(part.form != first.form for part in parts):
+        raise errors.Unsupported(
+            "the parts of a ConcatDataset have labels or tensors of different types")
     alike = all(part.extent == first.extent for part in parts)
     return first._replace(source=Concat(tuple(part.source for part in parts)),
                           size=sum(part.size for part in parts),
-                          extent=first.extent if alike else None)
+                          extent=first.extent if alike else None,
+                          places=sum((part.places for part in parts), ()))
 
 
 def _same(one: Any, other: Any, channels: int) -> bool:
@@ -166,28 +197,44 @@ def _same(one: Any, other: Any, channels: int) -> bool:
 def _tensors(dataset: Any) -> TorchData:
     fields = []
     for number, tensor in enumerate(dataset.tensors):
-        array = tensor.detach().cpu().numpy()
+        try:
+            array = tensor.detach().cpu().numpy()
+        except (TypeError, RuntimeError):
+            raise errors.Unsupported(
+                f"the TensorDataset has a tensor of {tensor.dtype}") from None
+        if array.dtype.name not in _native.DTYPES:
+            raise errors.Unsupported(
+                f"the TensorDataset has a tensor of {tensor.dtype}")
         label = array.ndim == 1 and array.dtype == "int64"
         fields.append((f"tensor{number}", "label" if label else "array", array))
-    return TorchData(Arrays(tuple(fields)), len(dataset), channels=0)
+    form = str([(str(array.dtype), array.shape[1:]) for _, _, array in fields])
+    return TorchData(Arrays(tuple(fields)), len(dataset), channels=0, form=form)
 
 
 def _images(dataset: Any, name: str, channels: int) -> TorchData:
     """Reads a dataset that torchvision holds in memory as pixels and labels."""
     import numpy
-    images = numpy.asarray(dataset.data)
-    if name in _CHANNELS_FIRST:
+    try:
+        images = numpy.asarray(dataset.data)
+    except (TypeError, ValueError, RuntimeError):
+        raise errors.Unsupported(f"the images of the {_name(dataset)} are no array"
+                                 ) from None
+    if name in _CHANNELS_FIRST and images.ndim == 4:
         images = images.transpose(0, 2, 3, 1)
+    if images.dtype != "uint8" or images.shape[3:] != (3,) * (channels == 3) or (
+            images.ndim < 3):
+        raise errors.Unsupported(f"the images of the {_name(dataset)} are "
+                                 f"{images.dtype} {images.shape}")
     labels = dataset.targets if hasattr(dataset, "targets") else dataset.labels
     if labels is None:
         raise errors.Unsupported(f"the {_name(dataset)} has no labels")
-    labels = numpy.asarray(labels, numpy.int64)
-    source = Arrays((("image", "image", images), ("label", "label", labels)))
+    kind, labels = _torch_labels.read(dataset, labels, len(images), name not in _UNCUT)
+    source = Arrays((("image", "image", images), ("label", kind, labels)))
     classes = getattr(dataset, "classes", None)
     return TorchData(source, len(images), dataset.transform,
                      dataset.target_transform, channels,
                      (images.shape[1], images.shape[2]),
-                     None if classes is None else list(classes))
+                     None if classes is None else list(classes), str(labels.dtype))
 
 
 def _files(found: _torch_files.Samples) -> TorchData:
@@ -195,10 +242,10 @@ def _files(found: _torch_files.Samples) -> TorchData:
                      found.target_transform, found.channels, classes=found.classes)
 
 
-def _lsun(dataset: Any) -> TorchData:
+def _lsun(dataset: Any, is_listed: bool) -> TorchData:
     """Reads an LMDB environment for each class: its number is the label."""
     parts = dataset.dbs
-    if not parts or not all(_is_in_order(part) for part in parts):
+    if is_listed or not parts or not all(_is_in_order(part) for part in parts):
         raise errors.Unsupported(
             "the LSUN's parts are not those of its folders, in the order of their keys")
     transform = parts[0].transform  # LSUN's own is not used
@@ -214,8 +261,9 @@ def _lsun(dataset: Any) -> TorchData:
             f"{_PATTERNS} in their path")
     path = os.path.join(place, names[0] if len(names) == 1 else
                         "{" + ",".join(names) + "}")
-    return TorchData(LMDB(path, "lsun"), dataset.length, transform,
-                     dataset.target_transform, classes=list(dataset.classes))
+    source, size = LMDB(path, "lsun"), sum(part.length for part in parts)
+    return TorchData(source, size, transform, dataset.target_transform,
+                     classes=list(dataset.classes), places=((source, size),))
 
 
 def _is_in_order(part: Any) -> bool:
@@ -225,59 +273,10 @@ def _is_in_order(part: Any) -> bool:
             len(keys) == part.length and all(map(operator.lt, keys, keys[1:])))
 
 
-def _folder(dataset: Any) -> TorchData:
-    loader = dataset.loader
-    if (getattr(loader, "__module__", None), getattr(loader, "__name__", None)) == (
-            "numpy", "load") and dataset.transform is None:
-        _check_samples(dataset, {".npy"})
-        return TorchData(NpyClasses(_root(dataset)), len(dataset.samples),
-                         target_transform=dataset.target_transform, channels=0,
-                         classes=list(dataset.classes))
-    if (getattr(loader, "__module__", None) != "torchvision.datasets.folder" or
-            getattr(loader, "__name__", None) not in _IMAGE_LOADERS):
-        raise errors.Unsupported(
-            f"the {_name(dataset)} has a loader of its own, which the daemon "
-            "cannot run: leave loader= out, or keep torch's DataLoader for it")
-    _check_samples(dataset, IMAGE_EXTENSIONS)
-    return TorchData(Folder(_root(dataset)), len(dataset.samples),
-                     dataset.transform, dataset.target_transform,
-                     classes=list(dataset.classes))
-
-
-def _root(dataset: Any) -> str:
-    """The folder of class folders; the own root of some datasets holds that."""
-    if _plain(dataset, "torchvision.datasets", "Country211"):
-        return os.path.join(dataset._base_folder, dataset._split)
-    if _plain(dataset, "torchvision.datasets", "EuroSAT"):
-        return os.fspath(dataset._data_folder)
-    return os.fspath(getattr(dataset, "split_folder", dataset.root))
-
-
-def _check_samples(dataset: Any, extensions: Set[str]) -> None:
-    """Refuses samples other than all of the root's files that end so, labelled by
-    folder."""
-    root = _root(dataset)
-    if (dataset.extensions is None or
-            {name.lower() for name in dataset.extensions} != extensions):
-        raise errors.Unsupported(
-            f"{root}: the {_name(dataset)} chooses files by is_valid_file or "
-            "extensions: use torch.utils.data.Subset for some of the images")
-    start = os.path.join(root, "")
-    folders = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
-    labels = {name: label for label, name in enumerate(folders)}
-    length = len(start)
-    for path, label in dataset.samples:
-        name = path[length:].partition(os.sep)[0]
-        if labels.get(name) != label or not path.startswith(start):
-            raise _not_the_folders(dataset, path)
-    # The lists may have been replaced.
-    if (len(dataset.targets) != len(dataset.samples) or
-            getattr(dataset, "imgs", dataset.samples) is not dataset.samples):
-        raise _not_the_folders(dataset, root)
-
-
-def _not_the_folders(dataset: Any, path: str) -> errors.ForebayError:
-    return errors.Unsupported(
-        f"{path}: the {_name(dataset)}'s samples are not those of its class "
-        "folders: use torch.utils.data.Subset for some of them, or "
-        "forebay.manifest for labels of your own")
+def _folder(dataset: Any, is_listed: bool) -> TorchData:
+    source, channels = _torch_folders.read(dataset, is_listed)
+    size = len(dataset.samples)
+    return TorchData(
+        source, size, dataset.transform, dataset.target_transform, channels,
+        classes=list(dataset.classes),
+        places=() if isinstance(source, LabelledFiles) else ((source, size),))

@@ -198,12 +198,14 @@ def read(dataset: Any) -> Samples:
         targets = range(len(paths))
     classes = getattr(dataset, "classes", None)
     return Samples(
-        _labelled(paths, _labels(dataset, targets)), transform, target_transform,
+        labelled(dataset, paths, targets), transform, target_transform,
         1 if name in _GRAY else 3, None if classes is None else list(classes))
 
 
 def _labels(dataset: Any, targets: Sequence[Any]) -> Any:
     import numpy
+    if bool in set(map(type, targets)):
+        raise _refusal(dataset, "has targets that are bool")
     try:
         return numpy.array([operator.index(target) for target in targets],
                            numpy.int64)
@@ -211,7 +213,14 @@ def _labels(dataset: Any, targets: Sequence[Any]) -> Any:
         raise _refusal(dataset, "has targets that are no numbers") from None
 
 
-def _labelled(paths: Sequence[Any], labels: Any) -> LabelledFiles:
+def labelled(dataset: Any, paths: Sequence[Any],
+             targets: Sequence[Any]) -> LabelledFiles:
+    """The image files of a dataset, at least one, in the order of their paths.
+
+    Raises:
+      errors.Unsupported: the targets are no integers.
+    """
+    labels = _labels(dataset, targets)
     here = os.getcwd()
     texts = [_DOUBLED.sub("/", os.path.join(here, os.fspath(path))) for path in paths]
     # All between the first and the last in order begin as these two do.

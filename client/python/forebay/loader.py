@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import os
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import (_attachment, _batch, _daemon, _fork, _job, _lengths, _manifest,
-               _native, _order, _plan, _stage, _twin, errors)
-from ._dataset import DatasetInfo
+from . import _order, _stage, _twin, errors
 from ._epoch import Epoch
 from ._leading import Leading
-from ._position import Position
-from ._progress import Progress
+from ._opening import OpenedLoader
+from ._stage import batches
 from ._torch_attributes import TorchAttributes
 
 
-class DataLoader(TorchAttributes, Leading):
+class DataLoader(TorchAttributes, Leading, OpenedLoader):
     """Batches of a dataset, which the host's daemon reads, decodes and augments.
 
     Each `iter()` starts the next epoch (one that was dropped before it gave a batch
@@ -53,8 +50,9 @@ class DataLoader(TorchAttributes, Leading):
         like. Or torchvision's ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and
         its like, with their transforms (that of targets runs in the trainer); torch's
         TensorDataset (fields `tensor0`, ...), Subset and ConcatDataset of these. Any
-        other's code runs in this user's processes, as it is at iter(); batches are as
-        torch's. Only a sampler, or rank=, splits an object among ranks.
+        other's code runs in this user's processes; batches are as torch's. An object
+        and its transforms count as they are at each iter(). Only a sampler, or rank=,
+        splits an object among ranks.
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
         stand for the first that a sample has. The part after the last dot says how a
@@ -176,58 +174,12 @@ class DataLoader(TorchAttributes, Leading):
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
     ):
-        arguments = {name: value for name, value in locals().items()
-                     if name not in ("self", "autostart")}
-        self._closed = True  # until it is open
-        self._note({**arguments, "autostart": autostart})
-        plan = _plan.make(2, **arguments)
-        if isinstance(plan, _plan.NeedsWorkers):
-            _stage.become(self, plan, self._arguments)
-            return
-        self._options = plan.options
-        self._wrapper = _batch.Wrapper(plan.framework, plan.gpu, plan.ragged,
-                                       plan.size is not None)
-        self._post_processing = plan.post_processing
-        # Decided once: a client of the machine's daemon waits for that daemon.
-        directory = _native.runtime_dir()
-        self._options["runtime_dir"] = os.fsencode(directory)
-        start_daemon = (functools.partial(_daemon.ensure_running, directory)
-                        if autostart else None)
-        self.batch_size = self._options["batch_size"]
-        self.rank = self._options["rank"]
-        self.world_size = self._options["world_size"]
-        self.local_rank = _job.distributed_rank().local_rank if distributed else 0
-        self.drop_last = bool(drop_last)
-        self.num_workers = 0
+        OpenedLoader.__init__(
+            self, {name: value for name, value in locals().items()
+                   if name not in ("self", "autostart")}, autostart)
         self._lock = threading.RLock()  # guards what follows
-        self._current: Optional[Position] = None  # whose iterator is current
         self._twins = _twin.Twins()
-        _fork.watch(self)
-        if plan.coded is not None:
-            _stage.become_coded(self)
-        self._attachment = self._attach(plan, start_daemon)
-        self._closed = False
-        connection = self._attachment.connection
-        self._contents = DatasetInfo(
-            os.fsdecode(self._options["uri"]), plan.classes or connection.classes,
-            self._attachment.version, connection.dataset_size)
-        if plan.size not in (None, connection.dataset_size):
-            self.close()
-            raise errors.Unsupported(
-                f"{self._contents.uri} has {connection.dataset_size} samples, but the "
-                f"{type(dataset).__name__} {plan.size}: open it anew if files have "
-                "come or gone")
-        self._wrapper.warn_of_refusal(connection.refusal, 2)
-        _manifest.warn_of_numbers(dataset, self._contents.classes, 2)
-        self._progress = Progress(plan.sampling, self._options, self._contents)
-        self.dataset: Any = self._contents if plan.size is None else dataset
-        self._show_order(arguments, None if _lengths.vary(self._options) else
-                         self.batch_size, self.drop_last, plan.sampling.sampler)
-        self._show(arguments, plan.coded is not None, plan.collate_fn,
-                   None if plan.coded is None else plan.coded.workers.context)
-
-    def _attach(self, plan, start_daemon) -> _attachment.Attachment:
-        return _attachment.Attachment(self._options, plan.transform, start_daemon)
+        self._open(2)
 
     def _after_fork(self):
         self._lock = threading.RLock()
@@ -243,8 +195,7 @@ class DataLoader(TorchAttributes, Leading):
         Raises:
           TypeError: the sampler has no length, or samples' lengths decide.
         """
-        return self._progress.batches(
-            self._attachment.connection.batches_per_epoch)
+        return self._progress.batches(self._batches_per_epoch())
 
     def _samples_per_epoch(self) -> int:
         return self._attachment.connection.samples_per_epoch
@@ -255,12 +206,25 @@ class DataLoader(TorchAttributes, Leading):
             self._options, self._contents.size, self._progress.coming_epoch,
             self._samples_per_epoch(), self._attachment.start_daemon)
 
+    def _batches_per_epoch(self) -> int:
+        size = len(self.dataset)
+        if size == len(self._contents) or not self._is_followed():
+            return self._attachment.connection.batches_per_epoch
+        # The next iter() opens the dataset object as it is.
+        whole, rest = divmod(batches.samples_of(size, self._options), self.batch_size)
+        return whole + (rest > 0 and not self.drop_last)
+
     def set_epoch(self, epoch: int) -> None:
         """Sets which epoch the next `iter()` starts; 0 is the first."""
         with self._lock:
             self._progress.set_epoch(epoch)
 
     def __iter__(self) -> Iterator[Any]:
+        with self._lock:
+            self._check_open()
+            self._follow(2)
+        if self._is_staged:
+            return _stage.iterate(self)
         with self._lock:
             self._check_open()
             position = self._current = self._progress.next_position(2)
@@ -299,6 +263,7 @@ class DataLoader(TorchAttributes, Leading):
             seed or order.
         """
         with self._lock:
+            self._follow(2)
             self._progress.load(state, self._samples_per_epoch())
             self._current = None
 
@@ -310,16 +275,6 @@ class DataLoader(TorchAttributes, Leading):
         batches_held at present."""
         self._check_open()
         return self._twins.stats(self._attachment.connection)
-
-    def close(self) -> None:
-        """Ends production and returns memory; batches in use stay valid."""
-        if self._closed:
-            return
-        self._closed = True
-        self._current = None
-        self._twins.close()
-        self._attachment.close()
-        self._wrapper.close()
 
     def __enter__(self) -> "DataLoader":
         return self

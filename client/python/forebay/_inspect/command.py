@@ -24,6 +24,9 @@ def _parser() -> argparse.ArgumentParser:
                         "hdfs:// or https://")
     parser.add_argument("--fields", metavar="A,B", help="the fields to look at, of "
                         "formats that have a choice; guessed if not given")
+    parser.add_argument("--extra-root", metavar="DIR", action="append", default=[],
+                        dest="extra_roots", help="a folder that links in the dataset "
+                        "may lead to; may be given several times")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--verify", action="store_true",
                         help="read every sample, and list what is broken")
@@ -66,6 +69,7 @@ def _run(args) -> int:
         raise errors.NotFound(f"{args.output} cannot be written: its folder is not "
                               "there")
     found = inspect(args.uri, fields=fields, verify=args.verify,
+                    extra_roots=args.extra_roots,
                     most_failures=max(args.show, 0))
     if args.json:
         print(json.dumps(found.to_dict(), indent=2))

@@ -12,7 +12,7 @@ import zipfile
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .. import errors
-from .._torch_data import IMAGE_EXTENSIONS
+from .._torch_folders import IMAGE_EXTENSIONS
 from . import files
 
 _MOST_MEMBERS = 512  # that are looked at in a shard

@@ -87,11 +87,23 @@ def found_in(folder: str, depth: int = 0, work: Optional[_Work] = None) -> Found
             readings += _files(folder, entries.files, kind, names, notes)
         except errors.ForebayError as error:
             problems.append(error)
+    if classes or audio is not None:
+        readings += _arrays_by_path(folder, readings)
     if not readings:
         readings = _inner(folder, entries.folders, depth, notes, problems, work)
     if not readings:
         raise _unreadable(folder, entries, kinds, problems)
     return Found(readings, notes)
+
+
+def _arrays_by_path(folder: str, others: List[Reading]) -> List[Reading]:
+    """The reading of NumPy's files that the path alone means, unless it is there."""
+    format = {".npy": "npy_folder", ".npz": "npz_files"}.get(
+        _npy_folder.ending_in(folder) or "")
+    if format is None or any((other.format, other.path) == (format, folder)
+                             for other in others):
+        return []
+    return [Reading(format, folder, why=f"each .{format[:3]} file is a sample")]
 
 
 def _ending(name: str) -> str:

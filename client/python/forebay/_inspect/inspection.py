@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import os
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
-from .. import _archives, _paths, errors
+from .. import _archives, _options, _paths, errors
 from . import look, text
-from .readings import TITLES, Reading, code_of, quoted
+from .readings import TITLES, Reading, code_of
 from .samples import Samples
 from .verify import Verification, try_some
 from .verify import verify as verify_all
@@ -122,6 +122,7 @@ class Inspection:
 
 def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
             verify: bool = False, most_failures: int = 20, progress: bool = True,
+            extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
             autostart: bool = True) -> Inspection:
     """Says what is in a dataset, and how to read it: print what it returns.
 
@@ -137,6 +138,7 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
         Ctrl-C ends that with what was found so far.
       most_failures: broken samples that are listed; all are counted.
       progress: whether to show on a terminal how far that is.
+      extra_roots: folders that links inside the dataset may lead to, as DataLoader's.
       autostart: whether to start a daemon for this user if none listens.
 
     Returns:
@@ -146,11 +148,14 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
       errors.ForebayError: it cannot be read as a dataset; says what could be meant.
     """
     from . import given, guess  # it would take long to import them with this package
+    roots = tuple(map(os.fsdecode, _options.check_extra_roots(extra_roots, uri)))
     chosen = given.reading_of(uri)
     found = (guess.found_at(uri, autostart) if chosen is None else
              guess.Found([chosen], []))
     if fields is not None:
         found = guess.Found([given.with_fields(found.readings[0], fields)], found.notes)
+    found = guess.Found([reading._replace(extra_roots=roots)
+                         for reading in found.readings], found.notes)
     reading, samples, others, notes = _opened(found, autostart)
     if samples.size == 0:
         raise errors.InvalidArgument(f"{reading.path}: has no samples")
@@ -182,7 +187,7 @@ def _opened(found, autostart):
     for at, reading in enumerate(found.readings):
         try:
             if reading.format == "webdataset" and reading.fields is None:
-                reading = trials.shards(reading.path, autostart)
+                reading = trials.shards(reading, autostart)
             if reading.format == "hdf5" and reading.fields is None and (
                     "fields" not in reading.arguments):
                 reading = trials.hdf5(reading, autostart)
@@ -218,8 +223,8 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _code_of_other(reading: Reading) -> str:
-    given = "" if reading.fields is None else f", fields={quoted(reading.fields)}"
-    return f"forebay.DataLoader({reading.expression()}{given}, ...)"
+    given = [reading.expression(), *reading.arguments_of_loader(), "..."]
+    return f"forebay.DataLoader({', '.join(given)})"
 
 
 def _numbers(numbers: look.Numbers) -> Dict[str, Any]:

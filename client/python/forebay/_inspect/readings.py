@@ -40,6 +40,7 @@ class Reading(NamedTuple):
       call: str, the function of this package that describes it; "" if the path does.
       arguments: dict of str, that function's.
       fields: DataLoader's argument: tuple of str, dict of types, or None.
+      extra_roots: likewise: tuple of str.
       why: str, a clause: when it is meant.
       note: str, a sentence on what is odd if it is read so, or "".
     """
@@ -49,6 +50,7 @@ class Reading(NamedTuple):
     call: str = ""
     arguments: Dict[str, Any] = {}
     fields: Union[Tuple[str, ...], Dict[str, str], None] = None
+    extra_roots: Tuple[str, ...] = ()
     why: str = ""
     note: str = ""
 
@@ -66,11 +68,19 @@ class Reading(NamedTuple):
         given = ", ".join([quoted(self.path), *_named(self.arguments)])
         return f"forebay.{self.call}({given})"
 
+    def arguments_of_loader(self) -> List[str]:
+        """DataLoader's other arguments that say what is read, as code."""
+        found = {"fields": self.fields, "extra_roots": list(self.extra_roots) or None}
+        return [f"{name}={quoted(value)}" for name, value in found.items()
+                if value is not None]
+
 
 def quoted(value: Any) -> str:
     """Python's code of a plain value, with double quotes."""
     if isinstance(value, tuple):
         return f"({', '.join(map(quoted, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
     if isinstance(value, dict):
         items = (f"{quoted(key)}: {quoted(inner)}" for key, inner in value.items())
         return f"{{{', '.join(items)}}}"
@@ -96,8 +106,7 @@ def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
         lines += _call(f"dataset = forebay.{reading.call}(",
                        [quoted(reading.path), *_named(reading.arguments)])
     given = ["dataset" if reading.call else quoted(reading.path)]
-    if reading.fields is not None:
-        given.append(f"fields={quoted(reading.fields)}")
+    given += reading.arguments_of_loader()
     given += [f"batch_size={max(min(_BATCH, samples), 1)}", "shuffle=True"]
     given += transform
     lines += [*_call("loader = forebay.DataLoader(", given),

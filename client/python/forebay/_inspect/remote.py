@@ -101,7 +101,7 @@ def _of(kind: str, path: str, autostart: bool) -> Reading:
       errors.ForebayError: one of trials.REFUSALS; they are of another kind.
     """
     if kind == "tar":
-        return trials.shards(path, autostart)
+        return trials.shards(Reading("webdataset", path), autostart)
     if kind in ("npy_folder", "audio_folder"):
         reading = Reading(kind, path, kind)
     elif kind == "npz_files":

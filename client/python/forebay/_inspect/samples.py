@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes as c
 import functools
 import os
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from .. import _daemon, _native, _options, _reader, _retry, errors
-from .readings import Reading
+from .readings import TITLES, Reading
 
 
 def _warning_function():
@@ -20,6 +20,38 @@ def _warning_function():
 
 _warning = _warning_function()
 _ABSENT = 5  # FOREBAY_NOT_FOUND
+
+
+_FORMATS = {
+    _native.ARRAY_RECORD: "array_record", _native.HDF5: "hdf5", _native.LMDB: "lmdb",
+    _native.MANIFEST: "manifest", _native.MDS: "mds", _native.TFRECORD: "tfrecord",
+    _native.TOKENS: "tokens", _native.WEBDATASET: "webdataset", _native.ZIP: "zip"}
+
+
+def _format_of(options: Dict[str, Any]) -> str:
+    """The format that DataLoader reads, one of TITLES."""
+    format = options["format"]
+    if format == _native.IMAGE_FOLDER:
+        return "audio_folder" if options["fields"] else "image_folder"
+    if format == _native.NPY:
+        return "npy_folder" if "root" in options else "npy"
+    if format == _native.NPZ:
+        return "npz" if b"rows" in options["columns"] else "npz_files"
+    return _FORMATS[format]
+
+
+def _check_format(reading: Reading, options: Dict[str, Any]) -> None:
+    """Refuses a path that DataLoader takes for another format than the reading's. A
+    function of this package says the format itself.
+
+    Raises:
+      errors.InvalidArgument: says what DataLoader reads there.
+    """
+    read = reading.format if reading.call else _format_of(options)
+    if read != reading.format:
+        raise errors.InvalidArgument(
+            f"{reading.path}: DataLoader reads {TITLES[read]} there: keep files of "
+            "other kinds in folders of their own")
 
 
 class Failure(NamedTuple):
@@ -146,7 +178,8 @@ class Samples:
             reading.dataset(), fields=reading.fields, batch_size=1, shuffle=False,
             seed=0, drop_last=False, transform=transform, rank=0, world_size=1,
             pad="wrap", on_error="raise", sharing="off", weight=1.0, name=None,
-            depth=None, extra_roots=())
+            depth=None, extra_roots=reading.extra_roots)
+        _check_format(reading, self._options)
         directory = _native.runtime_dir()
         self._options["runtime_dir"] = os.fsencode(directory)
         self._start_daemon = (functools.partial(_daemon.ensure_running, directory)

@@ -31,21 +31,25 @@ def refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]:
     return None
 
 
-def shards(path: str, autostart: bool) -> Reading:
+def shards(packed: Reading, autostart: bool) -> Reading:
     """The reading of tar shards that this process does not read: the daemon's refusal
     tells what the first sample has.
+
+    Args:
+      packed: the reading without fields.
 
     Raises:
       errors.ForebayError: one of REFUSALS, the daemon's.
     """
-    why = refusal(Reading("webdataset", path, fields=(_NOBODYS,)), autostart)
+    why = refusal(packed._replace(fields=(_NOBODYS,)), autostart)
     has = re.search(r"; it has (.+)$", str(why))
     if has is None:
-        raise why or errors.InvalidArgument(f"{path}: samples have but {_NOBODYS}")
+        raise why or errors.InvalidArgument(
+            f"{packed.path}: samples have but {_NOBODYS}")
     first = contents.common_fields([has.group(1).split(", ")])
     refusals = []
     for fields in filter(None, (first, (_IMAGE, "cls"), (_IMAGE,))):
-        reading = Reading("webdataset", path, fields=fields)
+        reading = packed._replace(fields=fields)
         refused = refusal(reading, autostart)
         if refused is None:
             return reading

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict
+from typing import Any, Dict, Iterator
 
 from .. import errors
 
@@ -53,19 +53,28 @@ def become_coded(loader: Any) -> None:
     _change(loader, CodedLoader)
 
 
-def become(loader: Any, why: Any, arguments: Dict[str, Any]) -> None:
-    """Makes a StagedLoader of a DataLoader that is not initialized yet.
+def become(loader: Any, why: Any, given: Dict[str, Any], autostart: bool,
+           stacklevel: int) -> None:
+    """Makes a StagedLoader of a DataLoader that is not open.
 
     Args:
       why: a _plan.NeedsWorkers.
-      arguments: DataLoader's.
+      given, autostart: the loader's arguments.
+      stacklevel: of the warning, as seen from the caller.
     """
     from .loader import StagedLoader
     if not why.is_expected:
-        warnings.warn(f"worker processes make the samples: {why.why}", stacklevel=3)
+        warnings.warn(f"worker processes make the samples: {why.why}",
+                      stacklevel=stacklevel + 1)
     _change(loader, StagedLoader)
     # Not that of a subclass of the user's, which is on its way already.
-    StagedLoader.__init__(loader, **arguments)
+    StagedLoader.__init__(loader, autostart=autostart, **given)
+
+
+def iterate(loader: Any) -> Iterator[Any]:
+    """As a StagedLoader's iter()."""
+    from .loader import StagedLoader
+    return StagedLoader.__iter__(loader)
 
 
 def _change(loader: Any, to: Any) -> None:

@@ -6,8 +6,9 @@ import multiprocessing
 import os
 from typing import Any, Dict, Optional
 
-from .. import _sampling, errors
+from .. import _effects, _sampling, errors
 from .._counterpart import is_plainly
+from .._effects import Kind
 from . import datapipes, drawing
 from .keys import BatchSampling, Keys, KeySampling
 
@@ -51,6 +52,12 @@ def is_iterable(dataset: Any) -> bool:
     return hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__")
 
 
+def kind_of(given: Dict[str, Any]) -> Kind:
+    """The kind of the dataset."""
+    kind = Kind.ITERATED if is_iterable(given["dataset"]) else Kind.NUMBERED
+    return kind | Kind.HERE if given["num_workers"] == 0 else kind
+
+
 def check(given: Dict[str, Any]) -> None:
     """Refuses arguments that do not go with such datasets.
 
@@ -62,18 +69,7 @@ def check(given: Dict[str, Any]) -> None:
         if given[argument] is not None and not callable(given[argument]):
             raise errors.InvalidArgument(
                 f"{argument} must be a function, not {given[argument]!r}")
-    if given["transform"] is not None:
-        raise errors.Unsupported(
-            f"{name} makes its samples by code of its own, where its transforms "
-            "belong: transform= is for files that the daemon decodes")
-    if given["ragged"] is not None:
-        raise errors.Unsupported(
-            "ragged= is for arrays that the daemon reads itself: of the samples that "
-            f"{name} makes, collate_fn makes batches")
-    if given["order"] != "exact" or given["shuffle"] == "block":
-        raise errors.Unsupported(
-            'order="coordinated" and shuffle="block" are for datasets that the '
-            f"daemon reads itself, which {name} is not")
+    _effects.refuse(kind_of(given), given["dataset"], given)
     check_workers(given["num_workers"], given["timeout"],
                   given["persistent_workers"])
     _check_sharing(name, given)

@@ -4,9 +4,10 @@ goes on as the worker, and the child must not answer in its place."""
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from typing import Optional
+
+from .. import _fork
 
 _worker = 0  # none
 
@@ -34,7 +35,6 @@ def end_child(error: Optional[BaseException] = None) -> None:
         elif error is not None:
             status = 1
             traceback.print_exception(type(error), error, error.__traceback__)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _fork.flush_output()
     finally:
         os._exit(status & 0xff)

@@ -14,12 +14,11 @@ import os
 import select
 import signal
 import socket
-import sys
 import time
 import traceback
 from typing import Any, Dict, List, Optional
 
-from .. import _apart
+from .. import _apart, _fork
 from . import failure, forked, images, making, seeds, structure, wire
 from .feed import Feed
 from .making import Stage
@@ -152,6 +151,7 @@ class _Host:
         the way must not be shared by the workers. One that is killed is made again,
         as workers' are."""
         for _ in range(_MOST_DEATHS):
+            _fork.flush_output()
             pid = os.fork()
             if pid == 0:
                 _in_child(lambda: self._describe(kind, which, seed))
@@ -209,7 +209,7 @@ class _Host:
             said = "failed", failure.describe(error, doing)
         forked.end_child()
         # This process may be killed once the trainer has its answer.
-        _flush_output()
+        _fork.flush_output()
         self._trainer.send(said)
 
     def _answer(self) -> bool:
@@ -250,7 +250,7 @@ class _Host:
 
     def _fork(self, number: int, fd: int) -> List[int]:
         """Forks a worker. Returns its pidfd, if the system has one left."""
-        _flush_output()
+        _fork.flush_output()
         pid = os.fork()
         if pid == 0:
             assert self._tasks is not None
@@ -277,11 +277,6 @@ def _in_child(work: Any) -> None:
         traceback.print_exc()
     finally:
         try:
-            _flush_output()
+            _fork.flush_output()
         finally:
             os._exit(status)
-
-
-def _flush_output() -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()

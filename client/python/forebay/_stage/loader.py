@@ -9,7 +9,7 @@ import os
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from .. import (_batch, _daemon, _device, _job, _native, _options, _order,
+from .. import (_batch, _daemon, _device, _effects, _job, _native, _options, _order,
                 _position)
 from .._dataset import DatasetInfo
 from .._epoch import Epoch
@@ -18,9 +18,9 @@ from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
-from . import (batches, collation, datapipes, digest, drawing,
-               shard_state)
-from .arguments import check, context, length_of, read_keys, workers
+from . import batches, collation, datapipes, digest, drawing, shard_state
+from .arguments import (check, context, kind_of, length_of, read_keys,
+                        workers)
 from .batch_epoch import BatchEpoch
 from .batch_run import BatchRun, FedRun, ListedRun, OrderedRun
 from .inline import InlineEpoch
@@ -45,6 +45,8 @@ class StagedLoader(DataLoader):
     several iterations may be under way at once. Persistent workers are the loader's:
     an iteration ends the one before.
     """
+
+    _is_staged = True
 
     def __init__(self, *args: Any, **kwargs: Any):
         signature = inspect.signature(DataLoader.__init__)
@@ -118,6 +120,7 @@ class StagedLoader(DataLoader):
         self._show_order(given, keys.batch_size, self.drop_last,
                          keys.sampling.sampler)
         self._show(given, self.num_workers > 0, collate, self._plan.context)
+        _effects.warn(kind_of(given), self.dataset, given, 5)
 
     def _look(self) -> None:
         """Learns of a dataset that grew or shrank, unless workers stay with it as it

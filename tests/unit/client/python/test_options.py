@@ -172,3 +172,17 @@ class np_like:
 
     def __init__(self, name):
         self.name = name
+
+
+def test_images_deep_in_class_folders(tmp_path):
+    def options():
+        return _options.dataset_options(tmp_path, None)
+
+    (tmp_path / "statistics.npz").touch()
+    for number in range(12):
+        (tmp_path / f"{number:02}").mkdir()
+    assert options()["format"] == _native.NPZ
+    (tmp_path / "11" / "a" / "b").mkdir(parents=True)
+    assert options()["format"] == _native.NPZ
+    (tmp_path / "11" / "a" / "b" / "1.JPEG").touch()
+    assert options()["format"] == _native.IMAGE_FOLDER

@@ -148,7 +148,7 @@ TEST_F(StalenessCheckTest, RequestsInARowOfOneObjectTakeOneLook) {
             "b:CONTENT ");
   EXPECT_EQ(looks, 4);
 
-  // What changes between two calls is noticed.
+  // The next call notices a change after this one.
   memory_.Rewrite("a", "another", kAnother);
   root_->set_revision(kAnother);
   requests.clear();

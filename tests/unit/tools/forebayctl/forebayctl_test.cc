@@ -13,7 +13,6 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cuda/fake_driver.h"
@@ -142,47 +141,6 @@ TEST_F(ForebayctlTest, BadCommandLines) {
     EXPECT_EQ(Run(arguments).code, 2) << arguments;
   }
   EXPECT_EQ(Run("--help").code, 0);
-}
-
-TEST_F(ForebayctlTest, BadCommandLinesSayWhatIsRight) {
-  for (const auto& [arguments, sentence] :
-       std::vector<std::pair<std::string, std::string>>{
-           {"stauts",
-            "there is no subcommand stauts; did you mean status? "
-            "(see forebayctl --help)"},
-           {"zzz", "there is no subcommand zzz (see forebayctl --help)"},
-           {"--jsno status",
-            "there is no option --jsno; did you mean --json? "
-            "(see forebayctl status --help)"},
-           {"set resnet --weigth 2",
-            "there is no option --weigth; did you mean --weight? (see "
-            "forebayctl set --help)"},
-           {"set resnet --weight 0",
-            "--weight: 0 is not from 0.001 to 1000 "
-            "(see forebayctl set --help)"},
-           {"set resnet --weight nan",
-            "--weight: nan is not a number (see forebayctl set --help)"},
-           {"top --interval 1h",
-            "--interval: 1h is not a number (see forebayctl top --help)"},
-           {"peek resnet --count 0",
-            "--count: 0 is not from 1 to 4096 (see "
-            "forebayctl peek --help)"},
-       }) {
-    const Outcome outcome = Run(arguments);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_EQ(outcome.err, "forebayctl: " + sentence + "\n");
-  }
-}
-
-TEST_F(ForebayctlTest, HelpAndVersionAreFoundAsOptionsAndAsVerbs) {
-  EXPECT_EQ(Run("help").out, Run("--help").out);
-  EXPECT_EQ(Run("help set").out, Run("set --help").out);
-  EXPECT_NE(Run("help set").out.find("--weight"), std::string::npos);
-  EXPECT_EQ(Run("help set").code, 0);
-  const Outcome version = Run("--version");
-  EXPECT_EQ(version.code, 0);
-  EXPECT_EQ(version.out, std::string("forebayctl ") + proto::kVersion + "\n");
 }
 
 TEST_F(ForebayctlTest, Status) {

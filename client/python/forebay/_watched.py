@@ -1,0 +1,257 @@
+"""Tells whether a dataset object has changed since a loader was opened for it.
+
+Notes what the object and its transforms hold, as far as a plan of a loader can depend
+on it. Objects of the user's own classes count by their identity alone: the trainer and
+the workers run their code as it is.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import operator
+import pathlib
+import sys
+import weakref
+from typing import Any, Dict, List, Optional, Set, Tuple, Type
+
+from . import _memory_digest
+
+# A larger array that was changed in place counts as it was.
+MAX_BYTES = 256 << 20
+_PLAIN: Tuple[Type[Any], ...] = (type(None), bool, int, float, complex, str, bytes,
+                                 range, pathlib.PurePath)
+_Seen = Set[Tuple[int, int]]
+_DATASETS = ("torch.utils.data", "torchvision.datasets")
+# Of objects that a loader can translate. Sequential and Identity are torch's.
+_MODULES = (*_DATASETS, "torchvision.transforms", "torchaudio.transforms",
+            "torch.nn.modules.container", "torch.nn.modules.linear", "albumentations",
+            "forebay")
+
+
+class Watched:
+    """Objects as they were. Used by one thread at a time."""
+
+    def __init__(self, *things: Any):
+        self._things = things
+        self._notes = _Notes()
+        self._root = self._notes.of(things)
+
+    def has_changed(self) -> bool:
+        """Whether one of them is no longer as it was."""
+        return not self._root.is_of(self._things, set())
+
+
+class _Note:
+    """A thing as it was: by its identity, or its value if it is plain."""
+
+    def __init__(self, thing: Any):
+        self._thing = thing
+
+    def is_of(self, present: Any, seen: _Seen) -> bool:
+        """Whether a thing is as the noted one was.
+
+        Args:
+          seen: notes and things, by their ids, that need no other comparison.
+        """
+        key = id(self), id(present)
+        if key in seen:
+            return True
+        seen.add(key)
+        return self._compare(present, seen)
+
+    def _compare(self, present: Any, seen: _Seen) -> bool:
+        del seen
+        thing = self._thing
+        return thing is present or (
+            type(thing) is type(present) and isinstance(thing, _PLAIN) and
+            bool(thing == present))
+
+
+class _Plain(_Note):
+    """A list or tuple of values that cannot change."""
+
+    def __init__(self, items: Any, is_flat: bool):
+        super().__init__(tuple(items))
+        self._type = type(items)
+        self._is_flat = is_flat
+
+    def _compare(self, present: Any, seen: _Seen) -> bool:
+        del seen
+        items = self._thing
+        if type(present) is not self._type or len(present) != len(items):
+            return False
+        return all(map(operator.is_, items, present)) or (
+            self._is_flat and items == tuple(present) and
+            all(map(operator.is_, map(type, items), map(type, present))))
+
+
+class _Parts(_Note):
+    """A thing that is made of others, by their names or in their order.
+
+    Attributes:
+      names, parts: of the notes of these others; set once all are noted.
+    """
+
+    names: Optional[List[Any]] = None
+    parts: List[_Note] = []
+
+    def __init__(self, thing: Any):
+        super().__init__(thing)
+        self._type = type(thing)
+
+    def _compare(self, present: Any, seen: _Seen) -> bool:
+        if type(present) is not self._type:
+            return False
+        names, values = _parts_of(present)
+        return (names == self.names and len(values) == len(self.parts) and
+                all(note.is_of(value, seen)
+                    for note, value in zip(self.parts, values)))
+
+
+class _Array(_Note):
+    """A NumPy array without objects, by its numbers."""
+
+    def __init__(self, array: Any):
+        super().__init__(None)
+        self._reference = weakref.ref(array)
+        self._state = self._state_of(array)
+
+    @staticmethod
+    def _state_of(array: Any) -> Any:
+        return (type(array), array.dtype, array.shape, array.strides,
+                _memory_digest.of(array) if array.nbytes <= MAX_BYTES else None)
+
+    def _compare(self, present: Any, seen: _Seen) -> bool:
+        del seen
+        return (_is_array(present) and self._state_of(present) == self._state and
+                (present.nbytes <= MAX_BYTES or self._reference() is present))
+
+
+class _Tensor(_Note):
+    """A tensor of torch's: by its numbers, or by its version if it is large or lies on
+    a GPU."""
+
+    def __init__(self, tensor: Any):
+        super().__init__(None)
+        self._reference = weakref.ref(tensor)
+        self._state = self._state_of(tensor)
+
+    @staticmethod
+    def _state_of(tensor: Any) -> Any:
+        return (type(tensor), tensor.dtype, tensor.shape, tensor.device,
+                _numbers(tensor) or (_version(tensor), tensor.data_ptr()))
+
+    def _compare(self, present: Any, seen: _Seen) -> bool:
+        del seen
+        state = self._state
+        return (_is_tensor(present) and self._state_of(present) == state and
+                (isinstance(state[-1], list) or self._reference() is present))
+
+
+class _Notes:
+    """Makes notes of things, one of each."""
+
+    def __init__(self) -> None:
+        self._known: Dict[int, _Note] = {}
+
+    def of(self, thing: Any) -> _Note:
+        if isinstance(thing, _PLAIN):
+            return _Note(thing)
+        note = self._known.get(id(thing))
+        if isinstance(note, _Note):
+            return note
+        constant = _constant(thing) if type(thing) in (list, tuple) else None
+        if constant is not None or not _has_parts(thing):
+            self._known[id(thing)] = note = constant or self._leaf(thing)
+            return note
+        self._known[id(thing)] = whole = _Parts(thing)
+        whole.names, values = _parts_of(thing)
+        whole.parts = [self.of(value) for value in values]
+        return whole
+
+    @staticmethod
+    def _leaf(thing: Any) -> _Note:
+        if _is_array(thing):
+            return _Array(thing)
+        if _is_tensor(thing):
+            return _Tensor(thing)
+        return _Note(thing)
+
+
+def _constant(items: Any) -> Optional[_Plain]:
+    """The note of a list or tuple of values that cannot change, or of tuples of such
+    values; else None."""
+    kinds = set(map(type, items))
+    if _are_plain(kinds):
+        return _Plain(items, True)
+    if kinds == {tuple} and _are_plain(
+            set(map(type, itertools.chain.from_iterable(items)))):
+        return _Plain(items, False)
+    return None
+
+
+def _are_plain(kinds: Set[Type[Any]]) -> bool:
+    numpy = sys.modules.get("numpy")
+    plain = _PLAIN if numpy is None else (*_PLAIN, numpy.generic)
+    return all(issubclass(kind, plain) for kind in kinds)
+
+
+def _has_parts(thing: Any) -> bool:
+    kind = type(thing)
+    if isinstance(thing, (list, tuple, dict)):
+        return True
+    if _is_array(thing) or _is_tensor(thing):
+        return False
+    if _has_objects(thing):
+        return True
+    if isinstance(thing, (type, enum.Enum)) or not hasattr(thing, "__dict__"):
+        return False
+    return (kind.__module__.startswith(_MODULES) or
+            any(base.__module__.startswith(_DATASETS) for base in kind.__mro__))
+
+
+def _parts_of(thing: Any) -> Tuple[Optional[List[Any]], List[Any]]:
+    """The names of a thing's parts, if they have any, and the parts."""
+    if isinstance(thing, (list, tuple)):
+        return None, list(thing)
+    if _has_objects(thing):
+        return list(thing.shape), thing.ravel().tolist()
+    parts = thing if isinstance(thing, dict) else vars(thing)
+    return list(parts), list(parts.values())
+
+
+def _is_array(thing: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return (numpy is not None and isinstance(thing, numpy.ndarray) and
+            not thing.dtype.hasobject)
+
+
+def _has_objects(thing: Any) -> bool:
+    """Whether it is a NumPy array of objects."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(thing) is numpy.ndarray and thing.dtype == object
+
+
+def _is_tensor(thing: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(thing, torch.Tensor)
+
+
+def _numbers(tensor: Any) -> Optional[List[int]]:
+    """The digest of a tensor's numbers; None of one that is too large, or whose numbers
+    do not lie in this process's memory."""
+    import torch
+    if (tensor.device.type != "cpu" or tensor.layout is not torch.strided or
+            tensor.is_quantized or
+            tensor.numel() * tensor.element_size() > MAX_BYTES):
+        return None
+    plain = tensor.detach().as_subclass(torch.Tensor).resolve_conj().resolve_neg()
+    return _memory_digest.of(plain.contiguous().reshape(-1).view(torch.uint8).numpy())
+
+
+def _version(tensor: Any) -> int:
+    try:
+        return int(tensor._version)
+    except RuntimeError:
+        return -1  # an inference tensor counts none
