@@ -22,7 +22,7 @@ std::string DescribeDescriptorLimit() {
 }  // namespace
 
 absl::Status ErrnoStatus(int error_number, std::string_view what) {
-  const absl::Status status = absl::ErrnoToStatus(
+  absl::Status status = absl::ErrnoToStatus(
       error_number, absl::string_view(what.data(), what.size()));
   if (error_number != EMFILE) return status;
   return absl::Status(

@@ -205,7 +205,7 @@ absl::Status Watch(const Options& options, Live* live, Terminal* terminal) {
   while (true) {
     if (Clock::now() >= next) {
       next = Clock::now() + interval;
-      const absl::Status sampled = live->Sample();
+      absl::Status sampled = live->Sample();
       if (!sampled.ok()) return sampled;
     }
     terminal->Draw(live->Text());

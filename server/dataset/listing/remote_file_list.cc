@@ -98,11 +98,11 @@ absl::Status FindFitting(storage::ObjectLister& lister,
                          const std::stop_token& stop,
                          std::map<std::string, Fitting>& fitting) {
   PatternSet patterns(memory);
-  std::vector<Fitting*> by_number;
+  std::vector<std::map<std::string, Fitting>::iterator> by_number;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(by_number, fitting.size()));
-  for (auto& [pattern, found] : fitting) {
-    FOREBAY_RETURN_IF_ERROR(patterns.Add(pattern, by_number.size()));
-    by_number.push_back(&found);
+  for (auto each = fitting.begin(); each != fitting.end(); ++each) {
+    FOREBAY_RETURN_IF_ERROR(patterns.Add(each->first, by_number.size()));
+    by_number.push_back(each);
   }
   const absl::Status listed =
       TakeObjects(lister, root, stop, [&](const ListedObject& object) {
@@ -111,7 +111,7 @@ absl::Status FindFitting(storage::ObjectLister& lister,
         const auto same = fitting.find(object.name);
         if (same != fitting.end()) same->second.namesake = object;
         return patterns.ForEach(object.name, [&](std::size_t number) {
-          std::vector<ListedObject>& files = by_number[number]->files;
+          std::vector<ListedObject>& files = by_number[number]->second.files;
           FOREBAY_RETURN_IF_ERROR(CountFile(files, object.name, memory));
           files.push_back(object);
           return absl::OkStatus();
