@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from daemons import ROOT
 
 SCRIPT = """
 import sys

@@ -154,13 +154,12 @@ def test_a_writer_that_never_rests(tmp_path, io_uring, options):
                 ends["changed" if error else "whole"] += 1
                 if values:
                     assert lmdb_history.snapshot_of(values, writer.last + 1)
-                return sum(ends.values()) == 40
+                return sum(ends.values()) >= 40 and ends["changed"] > 0
 
-            until(tried, "forty epochs", lambda: ends)
+            until(tried, "forty epochs, and a changed one", lambda: ends)
         finally:
             over.set()
             thread.join()
-        assert ends["changed"] > 0
         with open_entries(tmp_path / "env") as loader:
             assert contents(loader)[0] == lmdb_history.latest(writer.last)
 

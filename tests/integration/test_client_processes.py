@@ -347,5 +347,5 @@ def test_directory_that_others_may_write_to_is_refused(tmp_path, photos,
                                                        monkeypatch):
     monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(tmp_path))
     os.chmod(tmp_path, 0o777)
-    with pytest.raises(forebay.PermissionDenied, match="written by others"):
+    with pytest.raises(forebay.PermissionDenied, match="written by other users"):
         open_loader(photos)
