@@ -26,6 +26,12 @@ inline std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Returns by how many letters a name that was meant may differ from an unknown
+// one.
+inline std::size_t MostEdits(std::string_view unknown) {
+  return std::max<std::size_t>(2, unknown.size() / 3);
+}
+
 }  // namespace forebay::proto
 
 #endif  // FOREBAY_PROTO_EDIT_DISTANCE_H_

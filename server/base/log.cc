@@ -44,6 +44,8 @@ class PriorityFlag final : public spdlog::custom_flag_formatter {
 
 }  // namespace
 
+bool IsJournalListening() { return std::getenv("JOURNAL_STREAM") != nullptr; }
+
 absl::Status StartLog(std::string_view level) {
   const std::optional<spdlog::level::level_enum> wanted = LevelOf(level);
   if (!wanted)
@@ -51,9 +53,8 @@ absl::Status StartLog(std::string_view level) {
         absl::StrCat("there is no log level \"", std::string(level),
                      "\": use debug, info, warning or error"));
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
   formatter->add_flag<PriorityFlag>('*').set_pattern(
-      journal ? "%*%v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+      IsJournalListening() ? "%*%v" : "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   auto logger = std::make_shared<spdlog::logger>(
       "forebay", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_formatter(std::move(formatter));

@@ -14,6 +14,10 @@ namespace forebay::base {
 // INVALID_ARGUMENT: there is no such level.
 absl::Status StartLog(std::string_view level);
 
+// Returns whether systemd's journal reads stderr, and so the priority of a
+// line.
+bool IsJournalListening();
+
 }  // namespace forebay::base
 
 #endif  // FOREBAY_SERVER_BASE_LOG_H_

@@ -32,8 +32,8 @@ class LastLook {
   }
 
  private:
-  // Of the last look. The requests that are still to come keep their roots, so
-  // the address stands for none of those if its root is gone.
+  // The object of the last look. The requests that are still to come keep their
+  // roots, so the address is none of theirs if its root is gone.
   const storage::Root* root_ = nullptr;
   std::string object_;
   storage::ObjectVersion version_;

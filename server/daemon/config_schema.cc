@@ -137,7 +137,7 @@ std::string NearestConfigKey(std::string_view name) {
   if (name.size() > 100) return "";
   const std::string_view leaf = name.substr(name.rfind('.') + 1);
   std::string nearest;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::size_t least = proto::MostEdits(name) + 1;
   for (const std::string& key : ConfigKeys()) {
     // A key in the wrong table is as near as one letter.
     const bool misplaced =

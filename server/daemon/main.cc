@@ -184,9 +184,8 @@ int Main(int argc, char** argv) {
   }
   const absl::Status status = Serve(flags);
   if (status.ok()) return EXIT_SUCCESS;
-  // The log may not have begun. systemd's journal reads a priority, as of its
-  // lines.
-  std::cerr << (std::getenv("JOURNAL_STREAM") != nullptr ? "<3>" : "")
+  // The log may not have begun.
+  std::cerr << (base::IsJournalListening() ? "<3>" : "")
             << "forebayd: " << status.message() << '\n';
   return absl::IsAlreadyExists(status) ? kOccupied : EXIT_FAILURE;
 }

@@ -101,7 +101,7 @@ def test_images_from_elsewhere(image_folder, tmp_path, photos):
 
 
 def test_no_other_list_counts(image_folder):
-    """As torch's code, which takes images and labels from `samples` alone."""
+    """torch's code takes images and labels from `samples` alone."""
     image_folder.imgs = image_folder.imgs[::-1]
     image_folder.targets = [9]
     check_natively(image_folder, 10)

@@ -18,7 +18,7 @@ LACKING = {
     "check_worker_number_rationality": "torch calls it itself; the daemon says how "
     "many workers run at once",
 }
-# Those that have other values than the arguments on a loader without workers.
+# Attributes that differ from the arguments on a loader without workers.
 OF_WORKERS = {
     "num_workers": "no worker process runs, whatever was given",
     "timeout": "without workers torch takes 0 alone",

@@ -47,7 +47,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
 }
 
 // Marks the status of NoDaemon.
-constexpr char kNoDaemonUrl[] = "forebay.dev/no-daemon";
+constexpr char kNoDaemonUrl[] = "forebay.NoDaemon";
 
 absl::Status NoDaemon(const std::string& runtime_dir) {
   absl::Status status = absl::UnavailableError(

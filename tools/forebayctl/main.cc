@@ -177,11 +177,11 @@ int Flush(int code) {
 }
 
 // Returns the name that `unknown` is probably meant to be, or an empty text if
-// none differs from it in at most a third of its letters.
+// none is near.
 std::string Nearest(const std::vector<std::string>& names,
                     const std::string& unknown) {
   std::string nearest;
-  std::size_t least = std::max<std::size_t>(2, unknown.size() / 3) + 1;
+  std::size_t least = proto::MostEdits(unknown) + 1;
   for (const std::string& name : names) {
     const std::size_t distance = proto::EditDistance(name, unknown);
     if (distance >= least) continue;

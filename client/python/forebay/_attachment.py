@@ -93,7 +93,7 @@ class Attachment:
         self._is_given_up = False
 
     def another(self) -> Attachment:
-        """One with a connection of its own to the same dataset.
+        """Makes an attachment to the same dataset, with a connection of its own.
 
         Raises:
           errors.StateError: the dataset has changed.

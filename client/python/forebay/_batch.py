@@ -142,7 +142,7 @@ def _named_list(names):
 
 @functools.lru_cache(maxsize=None)
 def _batch_type(fields, images, is_list):
-    """A named tuple type that also carries the ids of its samples.
+    """A named tuple type, or list type, that also carries the ids of its samples.
 
     Args:
       fields: tuple of the names of the dataset's fields.
@@ -173,11 +173,6 @@ def _batch_type(fields, images, is_list):
             return made
 
         @staticmethod
-        def of(values):
-            """A batch of these values."""
-            return Batch(values) if is_list else tuple.__new__(Batch, values)
-
-        @staticmethod
         def place_of(field):
             """The index of a field of the dataset."""
             return fields.index(field)
@@ -195,6 +190,9 @@ def _batch_type(fields, images, is_list):
                 self._made_ids = make(bytearray(content), 0)
             return self._made_ids
 
+    # Makes a batch of values. Runs for each batch: no Python code lies between.
+    make: Any = Batch if is_list else functools.partial(tuple.__new__, Batch)
+    Batch.of = staticmethod(make)
     return Batch
 
 
@@ -267,7 +265,7 @@ class Wrapper:
             self._gpu.warn_of_refusal(why, stacklevel + 1)
 
     def another(self):
-        """One like this, with static buffers of its own."""
+        """Makes an equal wrapper, with static buffers of its own."""
         return Wrapper(self._framework,
                        None if self._gpu is None else self._gpu.another(),
                        self._ragged, self._makes_lists)
@@ -348,5 +346,4 @@ class Wrapper:
                 make = self._number_maker(index, field, shape)
             makers.append((make, field.offset))
         kind = _batch_type(tuple(names), tuple(images), self._makes_lists)
-        return _Format(kind if self._makes_lists else
-                       functools.partial(tuple.__new__, kind), makers, ids, make_ids)
+        return _Format(kind.of, makers, ids, make_ids)

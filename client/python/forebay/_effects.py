@@ -132,7 +132,7 @@ _told: Set[str] = set()
 
 def _without(kind: Kind, dataset: Any, given: Dict[str, Any],
              are_refused: bool) -> Iterator[Tuple[str, str]]:
-    """Those of the given arguments that have no effect, and why."""
+    """The given arguments that have no effect, and why."""
     for argument, row in TABLE.items():
         if (not row.without & kind or row.is_refused != are_refused or
                 argument not in given):

@@ -47,7 +47,7 @@ class Gpu:
         return f'device="cuda:{self.ordinal}"'
 
     def another(self) -> Gpu:
-        """One of the same GPU, with static buffers of its own."""
+        """Makes an equal object, with static buffers of its own."""
         return type(self)(str(self.ordinal))  # type: ignore[arg-type]
 
     def warn_of_refusal(self, why: str, stacklevel: int) -> None:

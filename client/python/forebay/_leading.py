@@ -13,8 +13,8 @@ from ._position import Position
 class Leading:
     """Starts the daemon's part of iterations, and waits for their batches.
 
-    Of several iterators, the one that began last reads from the loader's own
-    connection. The others get one each, once they are used again.
+    The iterator that began last reads from the loader's own connection. The others
+    get a connection each, once they are used again.
     """
 
     _attachment: Any
@@ -22,10 +22,10 @@ class Leading:
     _closed: bool
     _contents: Any
     _current: Optional[Position]  # whose iterator is current; guarded by _lock
-    _kind_of_twins: Any
+    _detached_type: Any
     _lock: threading.RLock
     _progress: Any
-    _twins: Any
+    _detached: Any
     _wrapper: Any
 
     def _start(self, position):
@@ -47,7 +47,7 @@ class Leading:
                 raise errors.StateError(
                     "a state was loaded, or the dataset object has changed, since "
                     "this iteration began: call iter() again")
-            return self._twins.take(self, epoch)
+            return self._detached.take(self, epoch)
 
     def _await(self, epoch, status):
         """Waits for the memory of the next batch of an iterator, whose batch reader

@@ -30,14 +30,14 @@ class OpenedLoader:
     _has_failed = False  # the opening anew
     _attachment: Attachment
     _progress: Progress
-    # Those of the other parts.
+    # Attributes of DataLoader's other bases.
     _forget: Any
     _keep_order: Any
     _kind: Any
     _note: Any
     _show: Any
     _show_order: Any
-    _twins: Any
+    _detached: Any
     _is_staged = False  # whether this is a StagedLoader
 
     def __init__(self, given: Dict[str, Any], autostart: bool):
@@ -192,6 +192,6 @@ class OpenedLoader:
             return
         self._closed = True
         self._current = None
-        self._twins.close()
+        self._detached.close()
         self._attachment.close()
         self._wrapper.close()

@@ -15,7 +15,7 @@ from ._source import Concat, Folder, Source, Subset
 from ._stage import collation
 from .transforms import Transform
 
-# Those of DataLoader's arguments that go to the daemon as they are.
+# The arguments of DataLoader that go to the daemon as they are.
 _OF_OPTIONS = ("drop_last", "fields", "on_error", "sharing", "weight", "name", "depth",
                "extra_roots", "bucket_by", "max_tokens", "max_seconds")
 

@@ -42,7 +42,8 @@ class Position:
         batch is counted, and its sample numbers. None if there was no batch.
       origin: where a sampler's keys are drawn one portion after the other, the random
         generators before the first key, as of _stage.drawing; None before that.
-      loads: int, the states that its loader had loaded when its epoch began.
+      loads: int, how many states its loader had loaded, and changes of its dataset
+        it had followed, when its epoch began.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",

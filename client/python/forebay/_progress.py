@@ -234,7 +234,7 @@ class Progress:
         return position.loads == self._loads
 
     def branch(self, position: Position) -> Progress:
-        """That of another loader, which runs the epoch of this position alone."""
+        """The progress of another loader, which runs this position's epoch alone."""
         made = Progress(self._sampling, self._options, self._dataset)
         made._is_new = False
         made.begin(position)

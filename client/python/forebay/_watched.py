@@ -23,7 +23,7 @@ _PLAIN: Tuple[Type[Any], ...] = (type(None), bool, int, float, complex, str, byt
                                  range, pathlib.PurePath)
 _Seen = Set[Tuple[int, int]]
 _DATASETS = ("torch.utils.data", "torchvision.datasets")
-# Of objects that a loader can translate. Sequential and Identity are torch's.
+# Modules of objects that a loader can translate. Sequential and Identity are torch's.
 _MODULES = (*_DATASETS, "torchvision.transforms", "torchaudio.transforms",
             "torch.nn.modules.container", "torch.nn.modules.linear", "albumentations",
             "forebay")
@@ -109,44 +109,19 @@ class _Parts(_Note):
                     for note, value in zip(self.parts, values)))
 
 
-class _Array(_Note):
-    """A NumPy array without objects, by its numbers."""
+class _Numbers(_Note):
+    """A NumPy array without objects, or a tensor of torch's: by its numbers. Where
+    these are too many, or lie on a GPU: by its identity, and by a tensor's version."""
 
-    def __init__(self, array: Any):
+    def __init__(self, thing: Any):
         super().__init__(None)
-        self._reference = weakref.ref(array)
-        self._state = self._state_of(array)
-
-    @staticmethod
-    def _state_of(array: Any) -> Any:
-        return (type(array), array.dtype, array.shape, array.strides,
-                _memory_digest.of(array) if array.nbytes <= MAX_BYTES else None)
+        self._reference = weakref.ref(thing)
+        self._state = _state_of(thing)
 
     def _compare(self, present: Any, seen: _Seen) -> bool:
         del seen
-        return (_is_array(present) and self._state_of(present) == self._state and
-                (present.nbytes <= MAX_BYTES or self._reference() is present))
-
-
-class _Tensor(_Note):
-    """A tensor of torch's: by its numbers, or by its version if it is large or lies on
-    a GPU."""
-
-    def __init__(self, tensor: Any):
-        super().__init__(None)
-        self._reference = weakref.ref(tensor)
-        self._state = self._state_of(tensor)
-
-    @staticmethod
-    def _state_of(tensor: Any) -> Any:
-        return (type(tensor), tensor.dtype, tensor.shape, tensor.device,
-                _numbers(tensor) or (_version(tensor), tensor.data_ptr()))
-
-    def _compare(self, present: Any, seen: _Seen) -> bool:
-        del seen
-        state = self._state
-        return (_is_tensor(present) and self._state_of(present) == state and
-                (isinstance(state[-1], list) or self._reference() is present))
+        return _state_of(present) == self._state and (
+            isinstance(self._state[-1], list) or self._reference() is present)
 
 
 class _Notes:
@@ -172,11 +147,8 @@ class _Notes:
 
     @staticmethod
     def _leaf(thing: Any) -> _Note:
-        if _is_array(thing):
-            return _Array(thing)
-        if _is_tensor(thing):
-            return _Tensor(thing)
-        return _Note(thing)
+        has_numbers = _is_array(thing) or _is_tensor(thing)
+        return _Numbers(thing) if has_numbers else _Note(thing)
 
 
 def _constant(items: Any) -> Optional[_Plain]:
@@ -236,6 +208,18 @@ def _has_objects(thing: Any) -> bool:
 def _is_tensor(thing: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(thing, torch.Tensor)
+
+
+def _state_of(thing: Any) -> Any:
+    """The comparable state of an array or tensor. Its last item is the digest of the
+    numbers, a list, if there is one. None for other things."""
+    if _is_array(thing):
+        return (type(thing), thing.dtype, thing.shape, thing.strides,
+                _memory_digest.of(thing) if thing.nbytes <= MAX_BYTES else None)
+    if _is_tensor(thing):
+        return (type(thing), thing.dtype, thing.shape, thing.device,
+                _numbers(thing) or (_version(thing), thing.data_ptr()))
+    return None
 
 
 def _numbers(tensor: Any) -> Optional[List[int]]:

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
 
-from . import _order, _stage, _twin, errors
+from . import _detached, _order, _stage, errors
 from ._epoch import Epoch
 from ._leading import Leading
 from ._opening import OpenedLoader
@@ -178,7 +178,7 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
             self, {name: value for name, value in locals().items()
                    if name not in ("self", "autostart")}, autostart)
         self._lock = threading.RLock()  # guards what follows
-        self._twins = _twin.Twins()
+        self._detached = _detached.DetachedLoaders()
         self._open(2)
 
     def _after_fork(self):
@@ -233,7 +233,7 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
             self._progress.begin(position, epoch)
             return epoch
 
-    def _kind_of_twins(self) -> type:
+    def _detached_type(self) -> type:
         return DataLoader
 
     def state_dict(self) -> Dict[str, Any]:
@@ -274,7 +274,7 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         next() slept; batches_copied because more than the quota were in use;
         batches_held at present."""
         self._check_open()
-        return self._twins.stats(self._attachment.connection)
+        return self._detached.stats(self._attachment.connection)
 
     def __enter__(self) -> "DataLoader":
         return self

@@ -13,8 +13,9 @@ constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr std::uint64_t kFirstOffset = 512;
 constexpr std::uint64_t kLastOffset = std::uint64_t{1} << 30;
 
-// Bits of a superblock's consistency flags. A writer sets them when it opens
-// the file, and clears them when it closes the file.
+// Bits of the File Consistency Flags (HDF5 File Format Specification, Level
+// 0A). A writer sets them when it opens the file, and clears them when it
+// closes the file.
 constexpr unsigned kOpenForWriting = 1;
 constexpr unsigned kOpenForSwmrWriting = 4;
 

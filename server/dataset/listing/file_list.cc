@@ -88,7 +88,7 @@ class Listing {
  private:
   using Names = std::vector<std::string>;
 
-  // Of a pattern in the map of directories.
+  // Bytes that a pattern takes in the map of directories.
   static constexpr std::uint64_t kGroupedBytes =
       base::HeapBytes(sizeof(std::string_view) + sizeof(Names)) +
       base::HeapBytes(2 * sizeof(std::size_t));

@@ -80,7 +80,7 @@ class NpyIndex {
   // returns false and changes nothing.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const NpyRows& rows) const;
-  // As Accept, if `is_as_indexed` says so of the file's number.
+  // Accepts the file as Accept does, if `is_as_indexed` says so of its number.
   bool AcceptIf(std::string_view path, const storage::Revision& revision,
                 absl::FunctionRef<bool(std::size_t file)> is_as_indexed) const;
 

@@ -42,29 +42,30 @@ void KeyList::Add(std::string_view key) {
   last_ = key;
 }
 
-std::optional<KeyMarks> KeyMarks::Create(std::string_view packed,
-                                         std::uint64_t count) {
-  KeyMarks marks;
-  marks.marks_.reserve(std::min(count, packed.size() / kLeastBytes) / kStride);
+std::optional<KeyRestarts> KeyRestarts::Create(std::string_view packed,
+                                               std::uint64_t count) {
+  KeyRestarts points;
+  points.points_.reserve(std::min(count, packed.size() / kLeastBytes) /
+                         kStride);
   std::string_view rest = packed;
   std::string key;
   for (std::uint64_t i = 1; i <= count; ++i) {
     if (!TakeKey(rest, key)) return std::nullopt;
     if (i % kStride == 0)
-      marks.marks_.push_back({packed.size() - rest.size(), key});
+      points.points_.push_back({packed.size() - rest.size(), key});
   }
   if (!rest.empty()) return std::nullopt;
-  return marks;
+  return points;
 }
 
-std::optional<std::string> KeyMarks::KeyAt(std::string_view packed,
-                                           std::uint64_t number) const {
+std::optional<std::string> KeyRestarts::KeyAt(std::string_view packed,
+                                              std::uint64_t number) const {
   const std::uint64_t passed = number / kStride;
-  if (passed > marks_.size()) return std::nullopt;
+  if (passed > points_.size()) return std::nullopt;
   std::string key;
   if (passed > 0) {
-    key = marks_[passed - 1].key;
-    packed.remove_prefix(marks_[passed - 1].offset);
+    key = points_[passed - 1].key;
+    packed.remove_prefix(points_[passed - 1].offset);
   }
   for (std::uint64_t i = passed * kStride; i <= number; ++i) {
     if (!TakeKey(packed, key)) return std::nullopt;
@@ -72,15 +73,17 @@ std::optional<std::string> KeyMarks::KeyAt(std::string_view packed,
   return key;
 }
 
-std::uint64_t KeyMarks::memory() const {
-  std::uint64_t bytes = sizeof(KeyMarks) + marks_.capacity() * sizeof(Mark);
-  for (const Mark& mark : marks_) bytes += base::HeapBytes(mark.key.size());
+std::uint64_t KeyRestarts::memory() const {
+  std::uint64_t bytes =
+      sizeof(KeyRestarts) + points_.capacity() * sizeof(Point);
+  for (const Point& point : points_) bytes += base::HeapBytes(point.key.size());
   return bytes;
 }
 
-std::uint64_t KeyMarks::Bytes(std::uint64_t packed_bytes) {
-  return sizeof(KeyMarks) + packed_bytes / kLeastBytes / kStride *
-                                (sizeof(Mark) + base::HeapBytes(kLongestKey));
+std::uint64_t KeyRestarts::Bytes(std::uint64_t packed_bytes) {
+  return sizeof(KeyRestarts) +
+         packed_bytes / kLeastBytes / kStride *
+             (sizeof(Point) + base::HeapBytes(kLongestKey));
 }
 
 }  // namespace forebay::dataset::shards

@@ -30,36 +30,36 @@ class KeyList {
   std::string last_;
 };
 
-// Finds any key of one list: every kStride-th key is kept whole, so that a walk
-// begins near the wanted one. Immutable, so thread-safe; never blocks.
-class KeyMarks {
+// The restart points of one list: every kStride-th key is kept whole, so that a
+// walk to any key begins near it. Immutable, so thread-safe; never blocks.
+class KeyRestarts {
  public:
   static constexpr std::uint64_t kStride = 1024;  // keys
 
   // Returns nothing unless `packed` is a list of `count` keys.
-  static std::optional<KeyMarks> Create(std::string_view packed,
-                                        std::uint64_t count);
+  static std::optional<KeyRestarts> Create(std::string_view packed,
+                                           std::uint64_t count);
 
-  // Returns key `number` of the list that the marks are of. Returns nothing if
+  // Returns key `number` of the list that the points are of. Returns nothing if
   // the list has fewer keys.
   std::optional<std::string> KeyAt(std::string_view packed,
                                    std::uint64_t number) const;
 
   // Bytes of memory.
   std::uint64_t memory() const;
-  // The most bytes that the marks of a list of so many bytes take.
+  // The most bytes that the points of a list of so many bytes take.
   static std::uint64_t Bytes(std::uint64_t packed_bytes);
 
  private:
   // Stands behind a key.
-  struct Mark {
+  struct Point {
     std::uint64_t offset = 0;  // bytes into the list
     std::string key;
   };
 
-  KeyMarks() = default;
+  KeyRestarts() = default;
 
-  std::vector<Mark> marks_;
+  std::vector<Point> points_;
 };
 
 }  // namespace forebay::dataset::shards

@@ -58,7 +58,7 @@ absl::Status ShardIndex::CheckCounts() {
 
 absl::Status ShardIndex::CheckShards() {
   const auto& shards = parts_.shards;
-  key_marks_.reserve(shards.size());
+  restarts_.reserve(shards.size());
   const std::uint64_t names = parts_.names.size();
   if (shards.empty() ? size_ > 0 : shards.front().first_sample != 0) {
     return DamagedIndex("first sample of shard", 0);
@@ -81,9 +81,9 @@ absl::Status ShardIndex::CheckShards() {
         i + 1 < shards.size() ? shards[i + 1].keys_offset : parts_.keys.size();
     if (shard.keys_offset > keys_end || keys_end > parts_.keys.size())
       return DamagedIndex("keys of shard", i);
-    auto marks = KeyMarks::Create(KeysOf(i), EndOf(i) - shard.first_sample);
-    if (!marks.has_value()) return DamagedIndex("keys of shard", i);
-    key_marks_.push_back(*std::move(marks));
+    auto points = KeyRestarts::Create(KeysOf(i), EndOf(i) - shard.first_sample);
+    if (!points.has_value()) return DamagedIndex("keys of shard", i);
+    restarts_.push_back(*std::move(points));
   }
   return absl::OkStatus();
 }
@@ -203,8 +203,8 @@ ShardIndex::Extent ShardIndex::ExtentOf(std::uint64_t sample) const {
 
 std::string ShardIndex::KeyOf(std::uint64_t sample) const {
   const std::size_t shard = ShardOf(sample);
-  auto key = key_marks_[shard].KeyAt(
-      KeysOf(shard), sample - parts_.shards[shard].first_sample);
+  auto key = restarts_[shard].KeyAt(KeysOf(shard),
+                                    sample - parts_.shards[shard].first_sample);
   FOREBAY_CHECK(key.has_value());
   return *std::move(key);
 }
@@ -276,9 +276,9 @@ bool ShardIndex::HasSamples(std::size_t shard,
 }
 
 std::uint64_t ShardIndex::memory() const {
-  std::uint64_t marks = 0;
-  for (const KeyMarks& some : key_marks_) marks += some.memory();
-  return sizeof(ShardIndex) + marks + parts_.names.capacity() +
+  std::uint64_t points = 0;
+  for (const KeyRestarts& some : restarts_) points += some.memory();
+  return sizeof(ShardIndex) + points + parts_.names.capacity() +
          parts_.keys.capacity() +
          parts_.shards.capacity() *
              (sizeof(ShardRecord) + sizeof(ctimes_.front()) +
@@ -293,9 +293,9 @@ std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
                                 std::uint64_t inflated, std::uint64_t text) {
   return sizeof(ShardIndex) +
          shards * (sizeof(ShardRecord) + sizeof(std::atomic<std::int64_t>) +
-                   PathLookup::Bytes(1) + KeyMarks::Bytes(0)) +
-         KeyMarks::Bytes(text) + members * sizeof(MemberRecord) + alternatives +
-         inflated * sizeof(std::uint32_t) + text;
+                   PathLookup::Bytes(1) + KeyRestarts::Bytes(0)) +
+         KeyRestarts::Bytes(text) + members * sizeof(MemberRecord) +
+         alternatives + inflated * sizeof(std::uint32_t) + text;
 }
 
 absl::Status ShardSamples::CountOneMore(const FieldChoice& fields,

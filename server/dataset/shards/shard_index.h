@@ -154,7 +154,7 @@ class ShardIndex {
   ShardIndex(ShardIndexParts parts, FieldChoice fields);
 
   absl::Status CheckCounts();
-  // Marks the shards' keys.
+  // Finds the restart points of the shards' keys.
   absl::Status CheckShards();
   absl::Status CheckSamples() const;
   void Summarize();
@@ -180,7 +180,7 @@ class ShardIndex {
   std::size_t inflated_each_ = 0;
   std::uint64_t size_ = 0;
   PathLookup by_path_;
-  std::vector<KeyMarks> key_marks_;      // by shard
+  std::vector<KeyRestarts> restarts_;    // by shard
   std::vector<std::uint64_t> longest_;   // by field
   std::vector<std::uint64_t> shortest_;  // by field
   std::uint64_t largest_extent_ = 0;

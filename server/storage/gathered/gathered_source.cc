@@ -79,7 +79,7 @@ class GatheredSource::Gathering
   std::size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;  // reads, and their begin
   absl::Status status_ ABSL_GUARDED_BY(mutex_);      // the first error
   bool has_all_ ABSL_GUARDED_BY(mutex_) = false;     // the caller
-  // Of the file, as the first piece told.
+  // The file's revision, as the first piece told.
   std::optional<Revision> revision_ ABSL_GUARDED_BY(mutex_);
   bool is_mixed_ ABSL_GUARDED_BY(mutex_) = false;  // of several revisions
   ReadResult result_ ABSL_GUARDED_BY(mutex_);

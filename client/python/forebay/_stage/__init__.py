@@ -72,7 +72,7 @@ def become(loader: Any, why: Any, given: Dict[str, Any], autostart: bool,
 
 
 def iterate(loader: Any) -> Iterator[Any]:
-    """As a StagedLoader's iter()."""
+    """Begins an iteration of a loader that is a StagedLoader by now."""
     from .loader import StagedLoader
     return StagedLoader.__iter__(loader)
 

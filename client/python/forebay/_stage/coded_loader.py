@@ -21,7 +21,7 @@ class CodedLoader(DataLoader):
     _attachment: CodeAttachment
     _stopped: Optional[Position] = None  # at a batch that failed
 
-    def _kind_of_twins(self) -> type:
+    def _detached_type(self) -> type:
         return CodedLoader
 
     def _attach(self, plan: Any, start_daemon: Any) -> Any:

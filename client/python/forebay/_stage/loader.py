@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 import os
 import weakref
@@ -48,12 +47,11 @@ class StagedLoader(DataLoader):
 
     _is_staged = True
 
-    def __init__(self, *args: Any, **kwargs: Any):
-        signature = inspect.signature(DataLoader.__init__)
-        bound = signature.bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        del given["self"]
+    def __init__(self, **given: Any):
+        """
+        Args:
+          given: all of DataLoader's arguments.
+        """
         self._closed = True  # until all is checked
         check(given)
         self._keys = keys = read_keys(given)

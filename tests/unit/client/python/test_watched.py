@@ -10,7 +10,7 @@ from forebay._watched import Watched
 
 
 class Op:
-    """As one of torchvision's."""
+    """Stands for a class of torchvision's."""
 
     def __init__(self, **attributes):
         vars(self).update(attributes)

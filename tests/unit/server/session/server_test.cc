@@ -1,6 +1,7 @@
 #include "server/session/server.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -198,8 +199,8 @@ TEST_F(ServerTest, LeavesAlthoughARequestHangs) {
   running_.join();
   const std::vector<std::string> hung =
       server_->Leave(std::chrono::nanoseconds(0));
-  ASSERT_EQ(hung.size(), 1);
-  EXPECT_TRUE(hung[0].ends_with(folder)) << hung[0];
+  // The thread of the greeting may have answered and not ended.
+  EXPECT_THAT(hung, ::testing::Contains(::testing::EndsWith(folder)));
   const auto answer = client.Receive();
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->error().message(), "the daemon is shutting down");

@@ -21,53 +21,54 @@ TEST(KeyListTest, GivesBackEveryKey) {
                                          std::string(254, 'x') + "y"};
   KeyList list;
   for (const std::string& key : keys) list.Add(key);
-  const auto marks = KeyMarks::Create(list.packed(), keys.size());
-  ASSERT_TRUE(marks.has_value());
-  EXPECT_FALSE(KeyMarks::Create(list.packed(), keys.size() - 1).has_value());
-  EXPECT_FALSE(KeyMarks::Create(list.packed(), keys.size() + 1).has_value());
+  const auto points = KeyRestarts::Create(list.packed(), keys.size());
+  ASSERT_TRUE(points.has_value());
+  EXPECT_FALSE(KeyRestarts::Create(list.packed(), keys.size() - 1).has_value());
+  EXPECT_FALSE(KeyRestarts::Create(list.packed(), keys.size() + 1).has_value());
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(marks->KeyAt(list.packed(), i), keys[i]);
+    EXPECT_EQ(points->KeyAt(list.packed(), i), keys[i]);
   }
-  EXPECT_EQ(marks->KeyAt(list.packed(), keys.size()), std::nullopt);
+  EXPECT_EQ(points->KeyAt(list.packed(), keys.size()), std::nullopt);
 }
 
 TEST(KeyListTest, ALateKeyNeedsNoWalkFromTheFirst) {
-  constexpr std::uint64_t kCount = 4 * KeyMarks::kStride;
+  constexpr std::uint64_t kCount = 4 * KeyRestarts::kStride;
   KeyList list;
   for (std::uint64_t i = 0; i < kCount; ++i)
     list.Add("n" + std::to_string(100000 + i));
-  const auto marks = KeyMarks::Create(list.packed(), kCount);
-  ASSERT_TRUE(marks.has_value());
+  const auto points = KeyRestarts::Create(list.packed(), kCount);
+  ASSERT_TRUE(points.has_value());
   for (std::uint64_t i = 0; i < kCount; ++i)
-    ASSERT_EQ(marks->KeyAt(list.packed(), i), "n" + std::to_string(100000 + i));
-  EXPECT_EQ(marks->KeyAt(list.packed(), kCount), std::nullopt);
-  EXPECT_EQ(marks->KeyAt(list.packed(), UINT64_MAX), std::nullopt);
+    ASSERT_EQ(points->KeyAt(list.packed(), i),
+              "n" + std::to_string(100000 + i));
+  EXPECT_EQ(points->KeyAt(list.packed(), kCount), std::nullopt);
+  EXPECT_EQ(points->KeyAt(list.packed(), UINT64_MAX), std::nullopt);
   // A walk from the first key would meet what is malformed.
   std::string spoiled = list.packed();
   spoiled[0] = '\xff';
-  EXPECT_EQ(marks->KeyAt(spoiled, 0), std::nullopt);
-  EXPECT_EQ(marks->KeyAt(spoiled, kCount - 1),
+  EXPECT_EQ(points->KeyAt(spoiled, 0), std::nullopt);
+  EXPECT_EQ(points->KeyAt(spoiled, kCount - 1),
             "n" + std::to_string(100000 + kCount - 1));
 }
 
 TEST(KeyListTest, CountsTheMemoryOfItsMarks) {
-  constexpr std::uint64_t kCount = 3 * KeyMarks::kStride;
+  constexpr std::uint64_t kCount = 3 * KeyRestarts::kStride;
   KeyList list;
   for (std::uint64_t i = 0; i < kCount; ++i) list.Add(std::string(255, 'x'));
-  const auto marks = KeyMarks::Create(list.packed(), kCount);
-  ASSERT_TRUE(marks.has_value());
-  EXPECT_GT(marks->memory(), 3 * 255);
-  EXPECT_LE(marks->memory(), KeyMarks::Bytes(list.packed().size()));
+  const auto points = KeyRestarts::Create(list.packed(), kCount);
+  ASSERT_TRUE(points.has_value());
+  EXPECT_GT(points->memory(), 3 * 255);
+  EXPECT_LE(points->memory(), KeyRestarts::Bytes(list.packed().size()));
 }
 
 TEST(KeyListTest, CutsLongKeysOff) {
   KeyList list;
   list.Add(std::string(1000, 'x'));
   list.Add(std::string(300, 'x') + "y");
-  const auto marks = KeyMarks::Create(list.packed(), 2);
-  ASSERT_TRUE(marks.has_value());
-  EXPECT_EQ(marks->KeyAt(list.packed(), 0), std::string(255, 'x'));
-  EXPECT_EQ(marks->KeyAt(list.packed(), 1), std::string(255, 'x'));
+  const auto points = KeyRestarts::Create(list.packed(), 2);
+  ASSERT_TRUE(points.has_value());
+  EXPECT_EQ(points->KeyAt(list.packed(), 0), std::string(255, 'x'));
+  EXPECT_EQ(points->KeyAt(list.packed(), 1), std::string(255, 'x'));
 }
 
 TEST(KeyListTest, ConsecutiveNumbersTakeThreeBytesOrFour) {
@@ -87,11 +88,11 @@ TEST(KeyListTest, NoBytesAreTooMuchForIt) {
     std::string packed(random() % 12, '\0');
     for (char& byte : packed) byte = static_cast<char>(random() % 4);
     const std::uint64_t count = random() % 4;
-    const auto marks = KeyMarks::Create(packed, count);
-    if (!marks.has_value()) continue;
+    const auto points = KeyRestarts::Create(packed, count);
+    if (!points.has_value()) continue;
     ++lists;
     for (std::uint64_t i = 0; i < count; ++i) {
-      EXPECT_NE(marks->KeyAt(packed, i), std::nullopt);
+      EXPECT_NE(points->KeyAt(packed, i), std::nullopt);
     }
   }
   EXPECT_GT(lists, 100);

@@ -147,7 +147,7 @@ TEST_F(GatheredSourceTest, GivesNothingToWhoHasTheBytes) {
   EXPECT_EQ(seen, revision);
 }
 
-// As when a writer sets the file's time back and leaves its layout as it was.
+// A writer may set the file's time back and leave its layout as it was.
 TEST_F(GatheredSourceTest, GivesBytesOfOneRevision) {
   memory_.Rewrite("a", content_, {.inode = 1, .ctime_nanos = 1});
   const std::string other(turned_.rbegin(), turned_.rend());

@@ -1,4 +1,4 @@
-"""Iterations of one loader at a time that another one is current."""
+"""Iterators that go on while a later one of the same loader reads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Dict
 from . import _fork, errors
 
 
-class Twins:
-    """Loaders beside one loader, each with one iteration that began there.
+class DetachedLoaders:
+    """Loaders beside one loader, each with one iterator that began there.
 
     Used by one thread at a time.
     """
@@ -28,39 +28,39 @@ class Twins:
             changed.
         """
         position = epoch._position.rest()
-        twin = object.__new__(loader._kind_of_twins())
-        vars(twin).update(vars(loader))
-        twin._closed = True  # until it is open
-        twin._lock = threading.RLock()
-        twin._twins = Twins()
-        twin._wrapper = loader._wrapper.another()
-        twin._progress = loader._progress.branch(position)
-        twin._current = position
-        twin._attachment = loader._attachment.another()
-        twin._closed = False
-        _fork.watch(twin)
-        self._living.add(twin)
-        weakref.finalize(twin, self._note, twin._attachment).atexit = False
-        twin._start(position)
-        epoch.leave_for(twin, position, twin._attachment.connection)
-        return twin
+        detached = object.__new__(loader._detached_type())
+        vars(detached).update(vars(loader))
+        detached._closed = True  # until it is open
+        detached._lock = threading.RLock()
+        detached._detached = DetachedLoaders()
+        detached._wrapper = loader._wrapper.another()
+        detached._progress = loader._progress.branch(position)
+        detached._current = position
+        detached._attachment = loader._attachment.another()
+        detached._closed = False
+        _fork.watch(detached)
+        self._living.add(detached)
+        weakref.finalize(detached, self._note, detached._attachment).atexit = False
+        detached._start(position)
+        epoch.leave_for(detached, position, detached._attachment.connection)
+        return detached
 
     def _note(self, attachment: Any) -> None:
         if not attachment.is_inherited():
             _add(self._past, {**_of(attachment), "batches_held": 0})
 
     def stats(self, connection: Any) -> Dict[str, int]:
-        """Those of the loader's own connection and of all twins."""
+        """The sum over the loader's own connection and all detached loaders."""
         total = connection.stats()
         _add(total, self._past)
-        for twin in list(self._living):
-            _add(total, _of(twin._attachment))
+        for detached in list(self._living):
+            _add(total, _of(detached._attachment))
         return total
 
     def close(self) -> None:
         """Ends all."""
-        for twin in list(self._living):
-            twin.close()
+        for detached in list(self._living):
+            detached.close()
 
 
 def _of(attachment: Any) -> Dict[str, int]:
