@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -160,7 +161,8 @@ def many_photos(photos, tmp_path):
     """A folder of so many photographs that it takes a while to read them."""
     folder = tmp_path / "many" / "all"
     folder.mkdir(parents=True)
-    files = sorted(photos.rglob("*.jpg"))
+    copies = shutil.copytree(photos, tmp_path / "copies")
+    files = sorted(copies.rglob("*.jpg"))
     for number in range(PHOTOS):
         os.link(files[number % len(files)], folder / f"{number:04d}.jpg")
     return folder.parent

@@ -4,6 +4,7 @@ counted."""
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -54,7 +55,7 @@ def images(tmp_path_factory, photos):
     for kind in ("jpg", "png"):
         (folder / kind).mkdir()
         for path in GOLDEN.glob(f"*.{kind}"):
-            os.link(path, folder / kind / path.name)
+            shutil.copy(path, folder / kind)
     (folder / "large").mkdir()
     rng = numpy.random.default_rng(1)
     for number, path in enumerate(sorted(photos.rglob("*.jpg"))[:12]):
