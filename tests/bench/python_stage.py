@@ -99,5 +99,5 @@ def loader(dataset, kind, batch_size, workers):
                                            num_workers=workers)
     import forebay
     return forebay.DataLoader(dataset, batch_size, shuffle=True, seed=0,
-                              num_workers=workers,
+                              num_workers=workers, share_key="bench",
                               name=os.environ.get("FOREBAY_JOB"))

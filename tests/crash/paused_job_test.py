@@ -100,7 +100,8 @@ def test_others_go_on_while_a_host_is_stopped_before_it_forks(paused_daemon, pho
 def test_a_loader_opens_while_many_that_rest_are_paused(paused_daemon, photos):
     with contextlib.ExitStack() as stack:
         resting = [stack.enter_context(job(
-            f"train(loader_of(Noise, {key}), epochs=2)")) for key in range(9)]
+            f"train(loader_of(Noise, {key}, persistent_workers=True), epochs=2)"))
+            for key in range(9)]
         for process in resting:
             expect_line(process, "epoch")
             stop(process)

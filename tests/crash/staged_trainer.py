@@ -47,10 +47,11 @@ def _weighted():
 
 # Trainers of one kind share their workers, but for those of "alone".
 KINDS = {
-    "rows": lambda: {"shuffle": True, "seed": 1},
-    "batches": lambda: {"shuffle": True, "seed": 2, "collate_fn": listed},
-    "sampler": lambda: {"sampler": _weighted()},
-    "alone": lambda: {"shuffle": True, "seed": 3, "sharing": "off"},
+    "rows": lambda: {"shuffle": True, "seed": 1, "share_key": "rows"},
+    "batches": lambda: {"shuffle": True, "seed": 2, "collate_fn": listed,
+                        "share_key": "batches"},
+    "sampler": lambda: {"sampler": _weighted(), "share_key": "sampler"},
+    "alone": lambda: {"shuffle": True, "seed": 3},
 }
 
 

@@ -13,6 +13,7 @@ from torchvision.datasets import ImageFolder
 import forebay
 from forebay import transforms as T
 from forebay._stage import seeds
+from keyed_jobs import another_job
 from own_processes import workers
 from stage_sharing_test import interleaved, made
 from stage_test import leaves_nothing, reachable  # noqa: F401
@@ -47,6 +48,7 @@ class Counted:
 
 def loader_of(photos, ops, **arguments):
     arguments = {"batch_size": 7, "shuffle": True, "seed": 5, **arguments}
+    another_job()
     return forebay.DataLoader(ImageFolder(str(photos), V.Compose(ops)), **arguments)
 
 
@@ -206,7 +208,7 @@ def test_refuses_by_name_where_there_are_files_alone(photos, ops, arguments, why
 def test_equal_loaders_run_the_code_once(photos, tmp_path):
     path = tmp_path / "made"
     loaders = [loader_of(photos, [V.RandomResizedCrop(SIZE), Counted(path),
-                                  V.ToTensor()], num_workers=2)
+                                  V.ToTensor()], num_workers=2, share_key="equal")
                for _ in range(3)]
     looks = made(path)
     assert looks == 3  # at an image of noise
@@ -237,18 +239,10 @@ def test_code_that_changed_between_epochs_is_run_as_it_is(photos):
                               number, (image, label) in contents_of(plain).items()})
 
 
-class Locked(Counted):
-    """Cannot be told from others."""
-
-    def __init__(self, path):
-        super().__init__(path)
-        self.lock = threading.Lock()
-
-
-def test_a_key_says_that_code_is_equal(photos, tmp_path):
+def test_without_a_key_each_loader_runs_the_code(photos, tmp_path):
     path = tmp_path / "made"
     for key, runs in ((None, 2), ("mine", 1)):
-        loaders = [loader_of(photos, [V.RandomResizedCrop(SIZE), Locked(path),
+        loaders = [loader_of(photos, [V.RandomResizedCrop(SIZE), Counted(path),
                                       V.ToTensor()], num_workers=2, share_key=key)
                    for _ in range(2)]
         looks = made(path)
@@ -257,6 +251,27 @@ def test_a_key_says_that_code_is_equal(photos, tmp_path):
         assert made(path) == looks + runs * 48
         for loader in loaders:
             loader.close()
+
+
+@pytest.mark.parametrize("key", [None, "mine"])
+def test_code_that_changed_before_the_first_epoch_is_run_as_it_is(photos, key):
+    class Scaled:
+        factor = 1
+
+        def __call__(self, image):
+            return image.point(lambda value: value // self.factor)
+
+    scaled = Scaled()
+    crop = V.RandomResizedCrop(SIZE)
+    with loader_of(photos, [crop, scaled, V.PILToTensor()], share_key=key) as loader:
+        scaled.factor = 3
+        first = contents_of(loader)
+        total = loader.stats()["samples_delivered"]
+        contents_of(loader)
+        assert loader.stats()["samples_delivered"] == 2 * total
+    with loader_of(photos, [crop, V.PILToTensor()]) as plain:
+        assert_equal(first, {number: (image // 3, label) for
+                             number, (image, label) in contents_of(plain).items()})
 
 
 def test_persistent_workers_run_code_as_it_was(photos):

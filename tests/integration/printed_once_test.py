@@ -24,8 +24,8 @@ START = """
     sys.stderr.write("trouble before")
 """
 WAYS = {
-    "shared": "list(forebay.DataLoader(Numbers(), batch_size=2, num_workers=2))",
-    "alone": "list(forebay.DataLoader(Numbers(), sharing='off', num_workers=2))",
+    "shared": "list(forebay.DataLoader(Numbers(), num_workers=2, share_key='one'))",
+    "alone": "list(forebay.DataLoader(Numbers(), batch_size=2, num_workers=2))",
     "batches": "list(forebay.DataLoader(Numbers(), collate_fn=list, num_workers=2))",
     "persistent": """
     loader = forebay.DataLoader(Numbers(), num_workers=1, persistent_workers=True)
@@ -46,7 +46,6 @@ WAYS = {
 
 def run(folder, script):
     """The texts that a script writes to standard output and error, which are files."""
-    # Only a file has code that a digest covers, for loaders to be shared.
     (folder / "script.py").write_text(
         textwrap.dedent(START) + textwrap.dedent("    " + script.strip() + "\n"))
     with open(folder / "out", "w") as out, open(folder / "err", "w") as err:

@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import forebay
-from forebay._stage import digest
+from forebay._stage import share_key
 
 Pair = collections.namedtuple("Pair", ["image", "names"])
 
@@ -214,7 +214,7 @@ def test_versions_of_the_package_keep_apart(monkeypatch):
     key = keyed()
     with forebay.share([1, 2], key=key) as one:
         assert list(one) == [1, 2]
-        monkeypatch.setattr(digest, "VERSION", "0.0.1")
+        monkeypatch.setattr(share_key, "VERSION", "0.0.1")
         with forebay.share([3], key=key) as other:
             assert list(other) == [3]
 

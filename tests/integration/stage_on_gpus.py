@@ -123,7 +123,8 @@ class Told(Rows):
 
 device, others = sys.argv[1], eval(sys.argv[2])
 loader = forebay.DataLoader(Told(), 8, shuffle=True, seed=3, device=device,
-                            num_workers=2, sharing="lockstep", **others)
+                            num_workers=2, sharing="lockstep", share_key="told",
+                            **others)
 print("open", flush=True)
 sys.stdin.readline()
 batches = iter(loader)

@@ -36,7 +36,7 @@ class Caching(Dataset):
 
 
 class Locked(Caching):
-    """Has no digest."""
+    """Cannot be pickled."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)

@@ -6,13 +6,14 @@ import pytest
 import torch
 
 import forebay
+from keyed_jobs import first_loader
 from stage_sharing_test import (SAMPLES, Counted, collated, interleaved, loaders_of,
                                 made)
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
 
 def locked(path, scale=1.0):
-    """A dataset without a digest."""
+    """A dataset that cannot be pickled."""
     dataset = Counted(path, scale)
     dataset.lock = threading.Lock()
     return dataset
@@ -21,27 +22,89 @@ def locked(path, scale=1.0):
 @pytest.mark.parametrize("arguments", [{}, {"collate_fn": collated}])
 def test_a_key_says_what_is_equal(tmp_path, arguments):
     path = tmp_path / "made"
-    loaders = [forebay.DataLoader(dataset, 8, shuffle=True, seed=3, num_workers=2,
-                                  share_key="mine", **arguments)
+    loaders = [first_loader(dataset, 8, shuffle=True, seed=3, num_workers=2,
+                            share_key="mine", **arguments)
                for dataset in (locked(path), locked(path))]
     for _ in range(2):
         found = interleaved(loaders)
         assert found[0] == found[1]
-    assert made(path) == 2 * SAMPLES + (0 if arguments else 2)
+    assert made(path) == 2 * (SAMPLES + (0 if arguments else 2))
     for loader in loaders:
         loader.close()
 
 
-def test_a_key_is_all_that_counts_of_a_dataset(tmp_path):
+def test_loaders_of_one_process_share_nothing(tmp_path):
     path = tmp_path / "made"
-    one, other = (loaders_of(Counted(path, scale), 1, share_key="both")[0]
-                  for scale in (1.0, 2.0))
-    found = interleaved([one, other])
-    assert found[0] == found[1]
-    one.dataset.scale = 3.0
-    assert next(iter(one))[0][0, 0].item() in range(2 * SAMPLES)
-    one.close()
-    other.close()
+    loaders = [forebay.DataLoader(Counted(path, scale), 8, num_workers=1,
+                                  share_key="both") for scale in (1.0, 2.0)]
+    found = interleaved(loaders)
+    assert [batches[0][0][1][0] for batches in found] == [1.0, 2.0]
+    assert made(path) == 2 * (SAMPLES + 1)
+    for loader in loaders:
+        loader.close()
+
+
+def test_the_environment_gives_a_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOREBAY_SHARE_KEY", "sweep")
+    path = tmp_path / "made"
+    training, validation = Counted(path), Counted(path, 2.0)
+    first, other = loaders_of(training, 2, share_key=None)
+    second = forebay.DataLoader(validation, 8, shuffle=True, seed=3, num_workers=2)
+    found = interleaved([first, other, second])
+    assert found[0] == found[1] != found[2]
+    assert made(path) == 2 * SAMPLES + 3
+    for loader in (first, other, second):
+        loader.close()
+
+
+@pytest.mark.parametrize("arguments", [{"num_workers": 0}, {"sharing": "off"}])
+def test_the_environments_key_is_ignored_where_nothing_is_shared(
+        tmp_path, monkeypatch, arguments):
+    monkeypatch.setenv("FOREBAY_SHARE_KEY", "sweep")
+    path = tmp_path / "made"
+    loaders = loaders_of(Counted(path), 2, share_key=None, **arguments)
+    found = interleaved(loaders)
+    assert found[0] == found[1] and made(path) >= 2 * SAMPLES
+    for loader in loaders:
+        loader.close()
+
+
+def test_the_environments_key_is_none_of_an_iterable(monkeypatch):
+    class Numbers(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter(range(4))
+
+    monkeypatch.setenv("FOREBAY_SHARE_KEY", "sweep")
+    with forebay.DataLoader(Numbers(), num_workers=1) as loader:
+        assert [batch.tolist() for batch in loader] == [[0], [1], [2], [3]]
+
+
+class Key:
+    """A key of samples of which nobody can tell whether another is equal."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __int__(self):
+        return self.number
+
+
+@pytest.mark.parametrize("kind, shares", [
+    (str, True), (lambda number: (number, "a"), True), (Key, False)])
+def test_keys_of_samples_that_are_objects_share_if_plain(tmp_path, kind, shares):
+    path = tmp_path / "made"
+
+    class Keyed(Counted):
+        def __getitem__(self, key):
+            return super().__getitem__(int(key[0] if isinstance(key, tuple) else key))
+
+    loaders = [loaders_of(Keyed(path), 1, shuffle=None, collate_fn=collated,
+                          sampler=[kind(number) for number in range(4)])[0]
+               for _ in range(2)]
+    interleaved(loaders)
+    assert made(path) == 4 * (1 if shares else 2)
+    for loader in loaders:
+        loader.close()
 
 
 @pytest.mark.parametrize("other", [

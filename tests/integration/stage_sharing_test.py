@@ -14,6 +14,7 @@ import torch
 from torch.utils.data import BatchSampler, Dataset, WeightedRandomSampler
 
 import forebay
+from keyed_jobs import first_loader
 from own_processes import hosts
 from stage_test import leaves_nothing, reachable  # noqa: F401
 from trouble import until
@@ -54,8 +55,8 @@ def interleaved(loaders):
 
 def loaders_of(dataset, count, **arguments):
     arguments = {"batch_size": 8, "shuffle": True, "seed": 3, "num_workers": 2,
-                 **arguments}
-    return [forebay.DataLoader(dataset, **arguments) for _ in range(count)]
+                 "share_key": "equal", **arguments}
+    return [first_loader(dataset, **arguments) for _ in range(count)]
 
 
 def collated(samples):
@@ -75,9 +76,9 @@ def test_equal_loaders_have_each_sample_made_once(tmp_path, count, arguments):
         numbers = [number for batch in found[0] for number in batch[1]]
         assert len(set(numbers)) == len(numbers) == (
             SAMPLES - SAMPLES % 7 if "drop_last" in arguments else SAMPLES)
-    # To learn of what batches are made, each loader looks at one sample first.
+    # To learn of what batches are made, each epoch looks at one sample first.
     looks = 0 if "collate_fn" in arguments else count
-    assert made(path) == 3 * len(numbers) + looks
+    assert made(path) == 3 * (len(numbers) + looks)
     for loader in loaders:
         loader.close()
 
@@ -103,7 +104,7 @@ def test_equal_samplers_have_each_sample_made_once(tmp_path, arguments):
     before = 0
     for epoch in range(2):
         if by and "collate_fn" in arguments:
-            assert [list(loader) for loader in loaders] == [[2, 0, 1, 2]] * 3
+            assert list(zip(*loaders)) == [(size,) * 3 for size in (2, 0, 1, 2)]
             delivered = 5
         else:
             found = interleaved(loaders)
@@ -144,7 +145,7 @@ def test_a_sampler_is_resumed_in_its_middle(tmp_path):
 
 
 @pytest.mark.parametrize("other", [
-    {"seed": 4}, {"batch_size": 4}, {"shuffle": False}, {"sharing": "off"},
+    {"seed": 4}, {"batch_size": 4}, {"shuffle": False}, {"share_key": None},
     {"worker_init_fn": print}, {"collate_fn": collated},
     {"sampler": range(SAMPLES), "shuffle": False}])
 def test_others_share_nothing(tmp_path, other):
@@ -169,18 +170,27 @@ def test_a_dataset_that_changed_counts_anew(tmp_path):
     other.close()
 
 
-def test_what_cannot_be_told_is_shared_with_nobody(tmp_path, caplog):
-    dataset = Counted(tmp_path / "made")
-    dataset.lock = threading.Lock()
-    with caplog.at_level("INFO", "forebay"):
-        loaders = loaders_of(dataset, 2)
-        found = interleaved(loaders)
+def test_without_a_key_nothing_is_shared(tmp_path):
+    path = tmp_path / "made"
+    loaders = loaders_of(Counted(path), 2, share_key=None)
+    found = interleaved(loaders)
     assert found[0] == found[1]
-    assert made(tmp_path / "made") == 2 * (SAMPLES + 1)
-    assert "shared with no other loader" in caplog.text
-    assert "_thread.lock" in caplog.text
+    assert made(path) == 2 * (SAMPLES + 1)
     for loader in loaders:
         loader.close()
+
+
+def test_nothing_of_a_dataset_is_looked_at(tmp_path):
+    class Closed(Counted):
+        def __getstate__(self):
+            raise RuntimeError("it is pickled")
+
+        def __reduce_ex__(self, protocol):
+            raise RuntimeError("it is pickled")
+
+    for key in (None, "closed"):
+        with loaders_of(Closed(tmp_path / "made"), 1, share_key=key)[0] as loader:
+            assert len(list(loader)) == SAMPLES // 8
 
 
 TRAINER = textwrap.dedent("""
@@ -189,7 +199,7 @@ TRAINER = textwrap.dedent("""
     import forebay, torch
     from dataset import Photos
     with forebay.DataLoader(Photos({made!r}), 8, shuffle=True, seed=3,
-                            num_workers=2) as loader:
+                            num_workers=2, share_key="photos") as loader:
         for epoch in range(2):
             for batch in loader:
                 print(*batch[1].tolist(), flush=True)
@@ -268,16 +278,6 @@ def test_workers_outlive_the_trainer_that_started_them(folder, how):
     assert sorted(numbers) == sorted([*range(120)] * 2)
     assert not hosts(second.process.pid)  # it needed none of its own
     until(lambda: not hosts(first.process.pid), "the host has ended")
-
-
-def test_an_edited_import_counts_anew(folder):
-    path = folder / "made"
-    first = Trainer(folder, path)
-    assert first.step()
-    (folder / "helper_of_mine.py").write_text("def twice(x): return x + x + 1\n")
-    second = Trainer(folder, path)
-    assert first.run() == second.run()
-    assert made(path) >= 4 * 120
 
 
 def test_killed_trainers_take_nothing_with_them(folder):

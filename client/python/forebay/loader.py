@@ -111,8 +111,8 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         shuffle=True, one rank and on_error="raise".
       sharing: whether the daemon makes the batches of equal loaders once for all:
         "elastic", each at its own pace; "lockstep", all at the slowest's; "off".
-      share_key: of code of this user's: says by hand that loaders with this key,
-        and with one order and batch size, are equal, instead of a digest of it.
+      share_key: of code of this user's: says that loaders of several jobs with this
+        key make equal samples, and share them. None: $FOREBAY_SHARE_KEY, if any.
       weight: the job's share of contended resources, 0.001 to 1000.
       name, depth: of this loader, for `forebayctl jobs`, None: "loader N"; and
         batches prepared ahead at most, 1 to 16, None: 2.

@@ -24,8 +24,6 @@ RUNNING = ("batching", "custom_collate", "datapipes", "datasets", "default_colla
 
 _OWN_ORDER = "The order of shuffle=True and RandomSampler is Forebay's own, the " \
     "same on every machine."
-_STAY = "Workers of loaders that may share stay between epochs, with the state " \
-    "that the dataset or the collate function gathered in them."
 _SCHEDULED = "The daemon says which worker makes which sample."
 _REPLACED = "A worker that dies is replaced; the third death of one sample is an " \
     "error, in words of its own."
@@ -36,7 +34,6 @@ DIFFERENT = {
     "batching::test_an_empty_dataset_in_random_order_is_as_its_sampler_says":
         Difference("An empty dataset in random order gives an empty epoch.",
                    BaseException),
-    "custom_collate::test_it_keeps_state_within_a_worker": Difference(_STAY, None),
     "datapipes::test_shuffle_adds_no_shuffler":
         Difference("`shuffle=True` adds the shuffler to a DataPipe without one that "
                    "torch announces, and then forgets."),
@@ -52,9 +49,6 @@ DIFFERENT = {
     "processes::test_too_many_workers_are_told":
         Difference("Workers are forked when there is work for them; no number of "
                    "them is warned of.", BaseException),
-    "processes::test_two_iterators_have_workers_of_their_own":
-        Difference("Iterators of equal loaders share workers.", None),
-    "processes::test_workers_end_with_the_epoch": Difference(_STAY, None),
     "samplers::test_indices_are_drawn_a_bounded_number_ahead":
         Difference("A sampler without numbers or length is asked 64 batches "
                    "ahead."),
@@ -66,8 +60,6 @@ DIFFERENT = {
         Difference("Two tensors of one memory come out with memory of their own."),
     "workers::test_a_batch_is_made_by_one_worker": Difference(_SCHEDULED, None),
     "workers::test_batches_go_round_the_workers": Difference(_SCHEDULED, None),
-    "workers::test_each_epoch_begins_with_a_fresh_copy": Difference(_STAY, None),
-    "workers::test_other_workers_are_new_ones_in_each_epoch": Difference(_STAY, None),
     "workers::test_worker_init_fn_runs_once_in_each_worker": Difference(_LOOK),
 }
 

@@ -14,7 +14,7 @@ from .. import (_batch, _connection, _daemon, _native, _native_dataset, _options
                 _retry, errors)
 from .._position import Position
 from .._source import Produced
-from .._stage import digest, failure, payload
+from .._stage import failure, payload, share_key
 from .._stage.batch_epoch import BatchEpoch
 from .._stage.arguments import check_timeout
 from .._stage.batch_run import Made
@@ -122,7 +122,7 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
     stage = Stage(None, None, 1, 0, tuple, False)
     plan = Plan(stage, options, "numpy", start_daemon,
                 multiprocessing.get_context("fork"), timeout, None, False, {})
-    told = f"{digest.VERSION}\0{key}"
+    told = f"{share_key.VERSION}\0{key}"
     identity = hashlib.blake2b(told.encode(), digest_size=16).digest()
     return Shared(iterable, plan, Place(told, directory), identity)
 
@@ -132,6 +132,7 @@ class _Run(Run):
 
     def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
         super().__init__(plan, Position(0), identity, lambda: None)
+        self.stays = True
         self._source = source
         self._place = place
         self._wrapper_of_bytes = _batch.Wrapper("numpy", None)
@@ -264,7 +265,7 @@ class _Run(Run):
         fields = (("payload", "uint8", (self._room,)),)
         options = {**plan.options, "order": _native.SEQUENTIAL}
         options["dataset"] = _native_dataset.from_producers(
-            plan.options["uri"], self.digest, _MANY, fields, live=True)
+            plan.options["uri"], self.share_id, _MANY, fields, live=True)
         self._connection = _retry.until_available(
             plan.name,
             lambda: _connection.Connection(options, None, plan.start_daemon),

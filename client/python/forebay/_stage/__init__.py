@@ -32,8 +32,7 @@ def code(split: Any, order: str, seed: int, given: Dict[str, Any],
     workers = coded.Workers(
         arguments.workers(given["num_workers"]), given["worker_init_fn"],
         arguments.context(given["multiprocessing_context"]), seed,
-        bool(given["persistent_workers"]), given["share_key"],
-        float(given["timeout"]))
+        bool(given["persistent_workers"]), float(given["timeout"]))
     try:
         made = coded.make(split, workers)
     except errors.ForebayError:

@@ -49,13 +49,13 @@ class BatchRun(Run):
     A batch for which slots are too small begins the run anew with larger ones.
     """
 
-    def __init__(self, plan: Plan, position: Position, digest: Optional[bytes],
+    def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
                  room: Room, on_end: Callable[[], None]):
         """
         Args:
           room: of the loader, for all its runs.
         """
-        super().__init__(plan, position, digest, on_end)
+        super().__init__(plan, position, share_id, on_end)
         self._wrapper_of_bytes = _batch.Wrapper(
             "numpy", None if plan.gpu is None else placed.Places())
         self._samples_taken = self._batches_taken = 0  # over the connection
@@ -209,7 +209,7 @@ class BatchRun(Run):
             fields.append(("tensors", "uint8", (self._room.tensors,)))
         count, lanes = self._shape()
         plan = self._plan
-        told = (self.digest, fields, plan.framework, plan.stage.is_batched,
+        told = (self.share_id, fields, plan.framework, plan.stage.is_batched,
                 [plan.options[name] for name in (
                     "order", "seed", "rank", "world_size", "uneven",
                     "batch_size", "drop_last")])
@@ -306,10 +306,10 @@ class FedRun(BatchRun):
 
 class OrderedRun(BatchRun):
     """Batches in the daemon's order, which workers ask for themselves: loaders with
-    equal digests share them."""
+    one key share them."""
 
     def __init__(self, plan: Plan, position: Position, ordered: Ordered,
-                 samples: int, digest: Optional[bytes], room: Room,
+                 samples: int, share_id: Optional[bytes], room: Room,
                  on_end: Callable[[], None]):
         """
         Args:
@@ -319,7 +319,7 @@ class OrderedRun(BatchRun):
         """
         self._ordered = ordered
         self._samples = samples
-        super().__init__(plan, position, digest, room, on_end)
+        super().__init__(plan, position, share_id, room, on_end)
 
     def _first(self) -> int:
         return self._position.first // (self._ordered.batch_size or 1)
@@ -341,18 +341,18 @@ class OrderedRun(BatchRun):
 
 
 class ListedRun(BatchRun):
-    """Batches of a list, which workers have: loaders with equal digests share
+    """Batches of a list, which workers have: loaders with one key share
     them."""
 
     def __init__(self, plan: Plan, position: Position, listed: Listed,
-                 digest: Optional[bytes], room: Room, on_end: Callable[[], None]):
+                 share_id: Optional[bytes], room: Room, on_end: Callable[[], None]):
         """
         Args:
           listed: from the position on.
           The others: as BatchRun's.
         """
         self._listed = listed
-        super().__init__(plan, position, digest, room, on_end)
+        super().__init__(plan, position, share_id, room, on_end)
 
     def _samples_after(self, number: int) -> int:
         return self._listed.end_of(number) - self._position.first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 from typing import Any, Dict, Optional
@@ -10,58 +11,78 @@ from .. import _attachment, _connection, _native, errors
 from . import failure
 from .coded import Coded
 from .host_process import HostProcess
+from .share_key import ShareKey
 
 _MAX_HOSTS = 3  # that may end, one after the other, while an epoch starts
 
 
 class CodeAttachment(_attachment.Attachment):
-    """As Attachment; also starts the workers, unless those of an equal loader run
-    the ops for this one, too.
+    """As Attachment; an epoch also starts the workers, unless those of a loader with
+    the same key run the ops for this one, too.
 
-    Unless workers are persistent, ops whose state the trainer has changed get new
-    ones at the next epoch; so do those that nobody can tell from others, at each.
+    Unless workers are persistent, each epoch has workers of its own, with the ops as
+    they are then.
+
+    Attributes:
+      past: the stats of connections that are closed, by name.
     """
 
-    def __init__(self, options: Dict[str, Any], coded: Coded, start_daemon: Any):
+    def __init__(self, options: Dict[str, Any], coded: Coded,
+                 share_key: Optional[ShareKey], start_daemon: Any):
         """
         Args:
           coded: the pipeline.
+          share_key: of the loader.
           The others: as Attachment's.
         """
         self._coded = coded
+        self._share_key = share_key
+        self._epoch = 0  # that the connection is for, if there is a key
+        self._begun: Any = None  # the position of the iteration that it is for
         self._host: Optional[HostProcess] = None
         self._host_pid = 0  # of the process that started it
-        self._is_used = False  # by an epoch
+        self._has_workers = False  # of its own or of others
+        self.past: Dict[str, int] = {}
         super().__init__(options, None, start_daemon)
 
     def _connect(self) -> Any:
         self._end_host()
-        self._coded = coded = self._coded.present()
+        self._has_workers = False
         options = self._options
-        if coded.digest is None:
+        if self._share_key is None:
+            share_id = os.urandom(16)
             options = {**options, "sharing": _native.SHARING["off"]}
-        connection = _connection.Connection(options, coded.transform,
-                                            self.start_daemon)
-        host = coded.start_host()
+        else:
+            share_id = self._coded.share_id(self._share_key, self._epoch)
+        return _connection.Connection(options, self._coded.transform(share_id),
+                                      self.start_daemon)
+
+    def _start_workers(self) -> None:
+        host = self._coded.start_host(self._share_key is not None)
         try:
-            socket = connection.start_producers(coded.workers.most)
+            socket = self.connection.start_producers(self._coded.workers.most)
         except errors.StateError:
-            host.end()  # those of an equal loader run the ops
+            host.end()  # those of another loader run the ops
         except BaseException:
             host.end()
             raise
         else:
             self._host, self._host_pid = host, os.getpid()
-            host.serve(("images", coded.result), socket)
-        self._is_used = False
-        return connection
+            host.serve(("images", self._coded.result), socket)
+        self._has_workers = True
 
     def start(self, position: Any, is_new: bool) -> None:
         """Starts the epoch where the position stands; see Attachment."""
-        if self._is_given_up or self.is_inherited() or self._is_outdated():
+        is_outdated = not self._coded.workers.are_persistent and (
+            (self._has_workers and self._begun is not position) or
+            (self._share_key is not None and self._epoch != position.epoch))
+        self._epoch, self._begun = position.epoch, position
+        if self._is_given_up or self.is_inherited() or is_outdated:
             self.replace(is_new)
         for hosts in range(_MAX_HOSTS + 1):
             try:
+                if not self._has_workers:
+                    self._start_workers()
                 self.connection.start_epoch(
                     position.epoch, position.first + position.samples,
                     position.list_to_send())
@@ -70,27 +91,26 @@ class CodeAttachment(_attachment.Attachment):
                 if hosts == _MAX_HOSTS:
                     raise
                 self.replace(is_new)
-        self._is_used = True
-
-    def _is_outdated(self) -> bool:
-        if self._coded.workers.are_persistent:
-            return False
-        before, now = self._coded, self._coded.present()
-        return now is not before and (self._is_used or now.digest is not None)
 
     def replace(self, is_new: bool) -> None:
-        """Opens another connection, with workers: the daemon or they were lost.
+        """Opens another connection, for other workers: the daemon or they were lost,
+        or are outdated.
 
         Raises:
           errors.StateError: the dataset has changed.
         """
         if not self.is_inherited():
+            with contextlib.suppress(errors.ForebayError):  # the daemon is gone
+                for name, value in self.connection.stats().items():
+                    if name != "batches_held":
+                        self.past[name] = self.past.get(name, 0) + value
             self.connection.close()
         self._reopen(is_new)
 
     def another(self) -> CodeAttachment:
         made = copy.copy(self)
         made._host = None  # is this one's
+        made.past = {}
         made._reopen(False)
         return made
 

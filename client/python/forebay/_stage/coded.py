@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes as c
-import os
 from typing import Any, Callable, List, NamedTuple, Optional
 
 from .. import _native, errors
 from .. import transforms as T
 from .._code import Code, Result
-from . import digest, structure
+from . import share_key, structure
 from .host_process import HostProcess
 from .images import Ops
 from .making import Stage
@@ -26,7 +25,6 @@ class Workers(NamedTuple):
       context: of multiprocessing.
       seed: of the loader.
       are_persistent: whether they stay with the ops as they began.
-      share_key: tells equal ops by hand; None: by what they are.
       timeout: seconds to wait for a batch; 0: without end.
     """
 
@@ -35,7 +33,6 @@ class Workers(NamedTuple):
     context: Any
     seed: int
     are_persistent: bool
-    share_key: Optional[str]
     timeout: float
 
 
@@ -61,32 +58,33 @@ class Coded(NamedTuple):
       result: of each image.
       behind: what the daemon does after them.
       workers: that run them.
-      digest: equal for loaders that may share; None: this one may with none.
     """
 
     code: Code
     result: Result
     behind: List[T.Transform]
     workers: Workers
-    digest: Optional[bytes]
 
-    @property
-    def transform(self) -> T.Transform:
-        """The whole pipeline, for the daemon."""
-        identity = self.digest or os.urandom(16)
+    def transform(self, identity: bytes) -> T.Transform:
+        """The whole pipeline, for the daemon.
+
+        Args:
+          identity: 16 bytes, equal where the ops are.
+        """
         return T.Compose([*self.code.before, _UserCode(identity, self.result),
                           *self.behind])
 
-    def start_host(self) -> HostProcess:
-        """Starts a host of the workers."""
-        return _start_host(self.code, self.workers, self.digest is not None)
+    def start_host(self, is_shared: bool) -> HostProcess:
+        """Starts a host of the workers; see HostProcess."""
+        return _start_host(self.code, self.workers, is_shared)
 
-    def present(self) -> "Coded":
-        """The same ops as they are now."""
-        found = _digest(self.code, self.workers)
-        if found is not None and found == self.digest:
-            return self
-        return self._replace(digest=found)
+    def share_id(self, key: share_key.ShareKey, epoch: int) -> bytes:
+        """Equal for loaders that share workers, which have the ops as they were at an
+        iter(): they are of one epoch, unless they are persistent."""
+        return key.identity(
+            None if self.workers.are_persistent else epoch, self.workers.seed,
+            self.code.kind, tuple(map(share_key.name_of, self.code.ops)),
+            share_key.name_of(self.workers.init))
 
 
 def make(code: Code, workers: Workers) -> Coded:
@@ -113,7 +111,7 @@ def make(code: Code, workers: Workers) -> Coded:
         ) from None
     finally:
         host.end()
-    return Coded(code, result, behind, workers, _digest(code, workers))
+    return Coded(code, result, behind, workers)
 
 
 def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
@@ -121,12 +119,3 @@ def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
                   False)
     return HostProcess(code.names, workers.context, stage, None, is_shared,
                        workers.timeout)
-
-
-def _digest(code: Code, workers: Workers) -> Optional[bytes]:
-    if workers.share_key is not None:
-        return digest.of_key(workers.share_key)
-    try:
-        return digest.of((code.kind, code.ops, workers.init))
-    except digest.Unknown:
-        return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 from .. import _native, _retry, errors
 from .._epoch import Epoch
 from .._position import Position
 from ..loader import DataLoader
+from . import share_key
 from .code_attachment import CodeAttachment
 
 _MAX_HOSTS = 3  # that may end, one after the other, before a batch comes
@@ -20,13 +21,26 @@ class CodedLoader(DataLoader):
 
     _attachment: CodeAttachment
     _stopped: Optional[Position] = None  # at a batch that failed
+    _share_key: Optional[share_key.ShareKey] = None
+    _has_key = False  # whether the one above was taken
 
     def _detached_type(self) -> type:
         return CodedLoader
 
     def _attach(self, plan: Any, start_daemon: Any) -> Any:
         self.num_workers = plan.coded.workers.most
-        return CodeAttachment(self._options, plan.coded, start_daemon)
+        if not self._has_key:
+            # Once: what opens a loader anew is no other loader.
+            self._share_key = share_key.take(self._given["share_key"],
+                                             self._given["sharing"] != "off")
+            self._has_key = True
+        return CodeAttachment(self._options, plan.coded, self._share_key, start_daemon)
+
+    def stats(self) -> Dict[str, int]:
+        total = super().stats()
+        for name, value in self._attachment.past.items():
+            total[name] += value
+        return total
 
     def _await(self, epoch: Epoch, status: Any) -> Any:
         """Waits for the memory of the next batch, as DataLoader's does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Iterator, List, Optional
 
-from . import digest, seeds
+from . import seeds, share_key
 from .batches import Repeats
 from .feed import Batch
 
@@ -65,14 +65,15 @@ class Listed:
         repeat = 0 if self._repeats is None else int(self._repeats[place])
         return seeds.of_sample(loader, epoch, int(self.keys[place]), repeat)
 
-    def digest(self) -> bytes:
-        """16 bytes that are equal for equal lists.
-
-        Raises:
-          digest.Unknown: there are none.
-        """
-        keys = (digest.of(self.keys.tolist()) if self.keys.dtype.kind == "O" else
-                self.keys.tobytes())
+    def digest(self) -> Optional[bytes]:
+        """16 bytes that are equal for equal lists; None if keys are objects of which
+        nobody can tell whether others are equal."""
+        if self.keys.dtype.kind != "O":
+            keys = self.keys.tobytes()
+        elif share_key.are_plain(self.keys.tolist()):
+            keys = repr(self.keys.tolist()).encode(errors="surrogatepass")
+        else:
+            return None
         made = hashlib.blake2b(digest_size=16)
         for part in (repr((self.first, self._is_single, len(keys))).encode(), keys,
                      self._ends.tobytes()):

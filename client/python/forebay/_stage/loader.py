@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import weakref
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional
 
 from .. import (_batch, _daemon, _device, _effects, _job, _native, _options, _order,
                 _position)
@@ -17,7 +16,7 @@ from .._post_processing import can_pin
 from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
-from . import batches, collation, datapipes, digest, drawing, shard_state
+from . import batches, collation, datapipes, drawing, shard_state, share_key
 from .arguments import (check, context, kind_of, length_of, read_keys,
                         workers)
 from .batch_epoch import BatchEpoch
@@ -32,8 +31,6 @@ from .row_epoch import Rows
 from .run import RowRun, Run
 from .said_length import SaidLength
 from .shard_state import States
-
-_log = logging.getLogger("forebay")
 
 
 class StagedLoader(DataLoader):
@@ -59,7 +56,6 @@ class StagedLoader(DataLoader):
         if datapipes.is_iterable(self.dataset) and given["shuffle"] is not None:
             self.dataset = datapipes.with_shuffle(self.dataset,
                                                   bool(given["shuffle"]))
-        self._share_key = given["share_key"]
         framework = _batch.resolve_framework(given["framework"])
         gpu = _device.choose("cpu" if given["device"] is None else given["device"],
                              bool(given["static_buffers"]), framework)
@@ -106,8 +102,9 @@ class StagedLoader(DataLoader):
             not hasattr(type(self.dataset), "__getitems__"))
         self._room = Room(gpu is not None)
         self._kept: List[Run] = []  # for later epochs
-        self._known_digest: Optional[Tuple[Optional[bytes]]] = None  # persistent
-        self._has_told = False  # why nothing is shared
+        self._share_key = share_key.take(
+            given["share_key"], self.num_workers > 0 and not keys.is_iterable and
+            given["sharing"] != "off")
         self._said_length: Optional[int] = None  # by an iterable dataset
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)
@@ -186,7 +183,7 @@ class StagedLoader(DataLoader):
         """
         listed, found = self._listed(position), None
         if listed is None or not self.persistent_workers:
-            found = self._digest(listed)
+            found = self._share_id(position, listed)
         else:
             listed = None  # the daemon has the list, and workers stay
         run = self._kept_run(RowRun, found)
@@ -233,7 +230,7 @@ class StagedLoader(DataLoader):
             run = FedRun(plan, position, fed, *last)
         else:
             listed = self._listed(position)
-            found = self._digest(listed)
+            found = self._share_id(position, listed)
             kept = self._kept_run(OrderedRun if listed is None else ListedRun,
                                   found)
             if kept is not None:
@@ -269,7 +266,7 @@ class StagedLoader(DataLoader):
         resting = [run for run in self._kept if run.is_resting]
         chosen = None
         for run in resting:
-            if chosen is None and run.digest == found and type(run) is kind:
+            if chosen is None and run.share_id == found and type(run) is kind:
                 chosen = run
             else:
                 run.close()
@@ -283,31 +280,20 @@ class StagedLoader(DataLoader):
         return self._keys.listed(position.indices, position.sizes,
                                  position.first + position.samples)
 
-    def _digest(self, listed: Optional[Listed]) -> Optional[bytes]:
-        """Equal for loaders that may share; None: this one may with none. Of
-        persistent workers, that of the dataset with which they began."""
-        if self._known_digest is None or not (self.persistent_workers and
-                                              self._kept):
-            self._known_digest = self._present_digest(listed),
-        return self._known_digest[0]
-
-    def _present_digest(self, listed: Optional[Listed]) -> Optional[bytes]:
-        options, stage = self._plan.options, self._plan.stage
-        if options["sharing"] == _native.SHARING["off"]:
+    def _share_id(self, position: Position,
+                  listed: Optional[Listed]) -> Optional[bytes]:
+        """Equal for loaders that share workers; None: this one shares with none.
+        Workers have the dataset as it was at an iter(): they are of one epoch,
+        unless they are persistent."""
+        order = None if listed is None else listed.digest()
+        if self._share_key is None or (listed is not None and order is None):
             return None
-        collate = None if self._has_rows else stage.collate
-        try:
-            if self._share_key is not None:
-                return digest.of_key(self._share_key, None if listed is None else
-                                     listed.digest())
-            return digest.of((stage.dataset, stage.worker_init_fn, collate,
-                              listed and listed.digest()))
-        except digest.Unknown as error:
-            if not self._has_told:
-                self._has_told = True
-                _log.info("%s: shared with no other loader, for it holds %s",
-                          self._plan.name, error)
-            return None
+        stage = self._plan.stage
+        return self._share_key.identity(
+            None if self.persistent_workers else position.epoch, order,
+            len(self._contents), share_key.name_of(type(stage.dataset)),
+            share_key.name_of(stage.worker_init_fn),
+            None if self._has_rows else share_key.name_of(stage.collate))
 
     def _batches(self, position: Position) -> Optional[Iterator[Any]]:
         """The batches from the position on; None if the dataset is iterated."""

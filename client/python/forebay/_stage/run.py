@@ -24,24 +24,25 @@ class Run:
     lost.
 
     It is to an Epoch what a loader is. Its subclasses say what the daemon's samples
-    are. Those with a digest are shared with equal loaders.
+    are.
 
     Attributes:
-      digest: as digest.of, of the stage; None: nobody can tell which are equal.
+      share_id: equal for runs that share workers; None: this one shares with none.
       stays: whether it rests between epochs, rather than end with one.
       is_resting: whether `begin` may start an epoch.
     """
 
     _feed: Optional[Feed] = None
 
-    def __init__(self, plan: Plan, position: Position, digest: Optional[bytes],
+    def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
                  on_end: Callable[[], None]):
         """
         Args:
+          share_id: as the attribute.
           on_end: is called when the epoch is over.
         """
-        self.digest = digest
-        self.stays = digest is not None or plan.are_persistent
+        self.share_id = share_id
+        self.stays = plan.are_persistent
         self.is_resting = False
         self._plan = plan
         self._position = position
@@ -96,7 +97,7 @@ class Run:
 
     def _options(self) -> Dict[str, Any]:
         """Of the native loader, without `dataset`."""
-        if self.digest is not None:
+        if self.share_id is not None:
             return self._plan.options
         return {**self._plan.options, "sharing": _native.SHARING["off"]}
 
@@ -231,7 +232,7 @@ class Run:
         if plan.start_daemon is not None:
             plan.start_daemon()
         self._host = HostProcess(plan.name, plan.context, plan.stage, self._feed,
-                                 self.digest is not None, plan.timeout)
+                                 self.share_id is not None, plan.timeout)
         self._prepare(self._host)
         options = dict(self._options())
         options["dataset"] = self._dataset()
@@ -282,7 +283,7 @@ class RowRun(Run):
     """Samples of one structure, each in its row of a batch."""
 
     def __init__(self, plan: Plan, position: Position, size: int,
-                 listed: Optional[Listed], digest: Optional[bytes],
+                 listed: Optional[Listed], share_id: Optional[bytes],
                  on_end: Callable[[], None]):
         """
         Args:
@@ -290,7 +291,7 @@ class RowRun(Run):
           listed: their keys. The daemon's numbers are places in it then. Without
             it, the daemon has those of a position that lists them.
         """
-        super().__init__(plan, position, digest, on_end)
+        super().__init__(plan, position, share_id, on_end)
         self._size = size if listed is None else len(listed.keys)
         self._listed = listed
         self._layout: Any = None
@@ -328,7 +329,9 @@ class RowRun(Run):
                        enumerate(structure.leaves(self._layout)))
         return _native_dataset.from_producers(
             plan.options["uri"],
-            identity(plan, self._size, (self.digest, fields)), self._size, fields)
+            identity(plan, self._size, (
+                self.share_id, fields, structure.names(self._layout))),
+            self._size, fields)
 
     def _order(self) -> Tuple[Any, ...]:
         return ("rows", self._layout, self._plan.options["batch_size"],

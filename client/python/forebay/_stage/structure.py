@@ -105,6 +105,18 @@ def _describe(value: Any) -> Any:
     raise Irregular(f"a value of {kind.__module__}.{kind.__qualname__}")
 
 
+def names(structure: Any) -> Any:
+    """The keys of mappings and the types of containers in a structure, as plain
+    values that every process has alike."""
+    if isinstance(structure, Leaf):
+        return None
+    keys = structure.keys and [
+        key if isinstance(key, (str, int, float)) else type(key).__qualname__
+        for key in structure.keys]
+    return [f"{structure.type.__module__}.{structure.type.__qualname__}", keys,
+            [names(child) for child in structure.children]]
+
+
 def leaves(structure: Any) -> List[Leaf]:
     """All leaves, in order."""
     if isinstance(structure, Leaf):

@@ -1,0 +1,73 @@
+"""Keys by which users say that loaders of several processes make equal samples.
+
+Nothing of a dataset tells whether two processes would make the same samples: code
+reads files, globals and the environment. So its user says it, by a key.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import os
+from typing import Any, Counter, NamedTuple, Optional
+
+from .. import _native
+
+VARIABLE = "FOREBAY_SHARE_KEY"
+# Of this package: others may write batches in another way.
+VERSION = _native.lib.forebay_version().decode()
+_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
+
+_loaders: Counter[str] = collections.Counter()  # of this process, by their key
+
+
+class ShareKey(NamedTuple):
+    """The key of a loader.
+
+    Attributes:
+      text: as the user gave it.
+      ordinal: how many loaders of this process had this text before, so that one
+        text never joins a training to a validation set.
+    """
+
+    text: str
+    ordinal: int
+
+    def identity(self, *parts: Any) -> bytes:
+        """16 bytes that are equal for loaders that share.
+
+        Args:
+          parts: plain values that must be equal, too.
+        """
+        told = repr((VERSION, self.text, self.ordinal, parts))
+        return hashlib.blake2b(told.encode(errors="surrogatepass"), digest_size=16,
+                               person=b"share_key").digest()
+
+
+def take(given: Optional[str], may_share: bool) -> Optional[ShareKey]:
+    """The key of a new loader; None if it shares with no other.
+
+    Args:
+      given: share_key=; None: the environment may have one.
+      may_share: whether the loader can share at all.
+    """
+    text = os.environ.get(VARIABLE) if given is None else given
+    if not text or not may_share:
+        return None
+    _loaders[text] += 1
+    return ShareKey(text, _loaders[text] - 1)
+
+
+def name_of(thing: Any) -> Optional[str]:
+    """The name of a function, or else of the type of an object; None of None."""
+    if thing is None:
+        return None
+    kind = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def are_plain(values: Any) -> bool:
+    """Whether all are numbers, texts and tuples of these, which say all of what they
+    are in every process."""
+    return all(type(value) in _PLAIN or
+               (type(value) is tuple and are_plain(value)) for value in values)
