@@ -74,6 +74,14 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_user_code(
 FOREBAY_EXPORT forebay_status forebay_loader_start_producers(
     forebay_loader* loader, uint32_t producers, int* socket);
 
+/* As forebay_loader_start_producers, for producers that are to keep what they
+ * gather, however long the loader rests between epochs. The loader then keeps
+ * the memory of its batches until it is closed; another loader's gives it back
+ * after session.idle_seconds, and its producers are replaced. Producers of
+ * loaders that share them are also replaced where a loader joins. */
+FOREBAY_EXPORT forebay_status forebay_loader_start_persistent_producers(
+    forebay_loader* loader, uint32_t producers, int* socket);
+
 /* Draws a part of an epoch's order, for callers that make batches of their own:
  * the samples from place `first` on among those of the options' rank. Of the
  * options, order (SEQUENTIAL or SHUFFLE), seed, ranks, uneven, job and

@@ -23,6 +23,17 @@ namespace {
 
 constexpr size_t kIdentityBytes = 16;
 
+forebay_status StartProducers(forebay_loader* loader, uint32_t producers,
+                              bool are_persistent, int* socket) {
+  return Guard(loader != nullptr && socket != nullptr, [&] {
+    forebay::proto::Fd host;
+    Status status =
+        loader->loader->StartProducers(producers, are_persistent, &host);
+    if (status.ok()) *socket = host.Release();
+    return status;
+  });
+}
+
 }  // namespace
 
 forebay_status forebay_dataset_from_producers(
@@ -85,12 +96,13 @@ forebay_status forebay_pipeline_add_user_code(forebay_pipeline* pipeline,
 
 forebay_status forebay_loader_start_producers(forebay_loader* loader,
                                               uint32_t producers, int* socket) {
-  return Guard(loader != nullptr && socket != nullptr, [&] {
-    forebay::proto::Fd host;
-    Status status = loader->loader->StartProducers(producers, &host);
-    if (status.ok()) *socket = host.Release();
-    return status;
-  });
+  return StartProducers(loader, producers, /*are_persistent=*/false, socket);
+}
+
+forebay_status forebay_loader_start_persistent_producers(forebay_loader* loader,
+                                                         uint32_t producers,
+                                                         int* socket) {
+  return StartProducers(loader, producers, /*are_persistent=*/true, socket);
 }
 
 forebay_status forebay_draw_order(const forebay_loader_options* options,

@@ -384,9 +384,10 @@ Status Loader::GetStats(forebay_loader_stats* out) {
   return Remote()->GetStats(out);
 }
 
-Status Loader::StartProducers(std::uint32_t producers, proto::Fd* socket) {
+Status Loader::StartProducers(std::uint32_t producers, bool are_persistent,
+                              proto::Fd* socket) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  return Remote()->StartProducers(producers, socket);
+  return Remote()->StartProducers(producers, are_persistent, socket);
 }
 
 void Loader::Close() {

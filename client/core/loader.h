@@ -59,7 +59,8 @@ class Loader {
   bool IsAttached();
   Status StopEpoch();
   // See forebay_loader_start_producers.
-  Status StartProducers(std::uint32_t producers, proto::Fd* socket);
+  Status StartProducers(std::uint32_t producers, bool are_persistent,
+                        proto::Fd* socket);
   Status GetStats(forebay_loader_stats* out);
   // See forebay_loader_refusal.
   const char* refusal() const { return refusal_.load(); }

@@ -147,13 +147,15 @@ Status RemoteLoader::GetStats(forebay_loader_stats* out) {
 }
 
 Status RemoteLoader::StartProducers(std::uint32_t producers,
-                                    proto::Fd* socket) {
+                                    bool are_persistent, proto::Fd* socket) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   wire::Session& session = subscription_->session();
   const std::uint64_t request = session.NextRequestId();
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      request, wire::EncodeStartProducers(request, id_, producers), &reply));
+      request,
+      wire::EncodeStartProducers(request, id_, producers, are_persistent),
+      &reply));
   if (!std::holds_alternative<wire::ProducersStarted>(reply.answer.kind) ||
       reply.fds.size() != 1)
     return wire::MalformedAnswer("start producers");

@@ -61,7 +61,8 @@ class RemoteLoader {
   // UNAVAILABLE if the daemon has not opened the loader.
   Status GetStats(forebay_loader_stats* out);
   // Likewise. `socket`: the one for the host of the producers.
-  Status StartProducers(std::uint32_t producers, proto::Fd* socket);
+  Status StartProducers(std::uint32_t producers, bool are_persistent,
+                        proto::Fd* socket);
   // Closes the loader, if the daemon has opened it and is there. Ends the
   // session once no batch is held.
   void Close();

@@ -32,7 +32,11 @@ enum class StartEpochTag : Tag {
   kListed = 4,
 };
 enum class LoaderIdTag : Tag { kLoaderId = 1 };
-enum class StartProducersTag : Tag { kLoaderId = 1, kProducers = 2 };
+enum class StartProducersTag : Tag {
+  kLoaderId = 1,
+  kProducers = 2,
+  kPersistent = 3
+};
 enum class GetSlotsTag : Tag { kLoaderId = 1, kFirst = 2 };
 
 enum class AnswerTag : Tag {
@@ -338,11 +342,12 @@ std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id) {
 
 std::string EncodeStartProducers(std::uint64_t request_id,
                                  std::uint64_t loader_id,
-                                 std::uint32_t producers) {
+                                 std::uint32_t producers, bool are_persistent) {
   return Request<StartProducersTag>(
       RequestTag::kStartProducers, request_id, [&](auto& body) {
         body.add_uint64(StartProducersTag::kLoaderId, loader_id);
         body.add_uint32(StartProducersTag::kProducers, producers);
+        if (are_persistent) body.add_bool(StartProducersTag::kPersistent, true);
       });
 }
 

@@ -41,7 +41,7 @@ std::string EncodeGetSlots(std::uint64_t request_id, std::uint64_t loader_id,
 
 std::string EncodeStartProducers(std::uint64_t request_id,
                                  std::uint64_t loader_id,
-                                 std::uint32_t producers);
+                                 std::uint32_t producers, bool are_persistent);
 
 // `part`: a serialized proto.DrawOrder.
 std::string EncodeDrawOrder(std::uint64_t request_id, std::string_view part);

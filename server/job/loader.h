@@ -66,8 +66,9 @@ class Loader {
   const stream::Stream* stream() const { return origin_.stream.get(); }
 
   // As Stream::StartProducers.
-  absl::StatusOr<base::Fd> StartProducers(std::uint32_t most) {
-    return origin_.stream->StartProducers(member_, most);
+  absl::StatusOr<base::Fd> StartProducers(std::uint32_t most,
+                                          bool are_persistent) {
+    return origin_.stream->StartProducers(member_, most, are_persistent);
   }
   // Returns descriptors of the slots, in order; slots may be added during the
   // epoch. `list` is a descriptor of sealed memory, or invalid if there is

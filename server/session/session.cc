@@ -314,14 +314,14 @@ absl::Status Session::GetSlots(const proto::GetSlots& request, Fds& slot_fds) {
 
 absl::Status Session::StartProducers(const proto::StartProducers& request,
                                      Fds& fds) {
-  if (request.producers() < 1 || request.producers() > proto::kMaxProducers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a loader has 1 to ", proto::kMaxProducers,
-                     " producers, not ", request.producers()));
+  const std::uint32_t most = request.producers();
+  if (most < 1 || most > proto::kMaxProducers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a loader has 1 to ", proto::kMaxProducers, " producers, not ", most));
   }
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
   FOREBAY_ASSIGN_OR_RETURN(base::Fd socket,
-                           loader->StartProducers(request.producers()));
+                           loader->StartProducers(most, request.persistent()));
   fds.push_back(std::move(socket));
   return absl::OkStatus();
 }

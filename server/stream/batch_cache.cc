@@ -68,7 +68,7 @@ bool BatchCache::Grow(bool spare) {
       slots >= proto::kMaxSlots)
     return false;
   if (slots + 1 > memory_.reserved()) {
-    if (!spare) return false;
+    if (!spare || keeps_) return false;
     // However often this is asked, half of what was free is left.
     const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
     if (!memory_.ReserveSpare(unpaid)) return false;
@@ -196,7 +196,7 @@ BatchCache::Completed::iterator BatchCache::Hide(Completed::iterator batch) {
 
 std::vector<SlotParts> BatchCache::Trim() {
   std::vector<SlotParts> removed;
-  while (pool_.slots() > paid_) {
+  while (!keeps_ && pool_.slots() > paid_) {
     const std::uint32_t last = pool_.slots() - 1;
     const auto kept = std::find_if(
         completed_.begin(), completed_.end(), [&](const auto& entry) {

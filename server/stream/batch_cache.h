@@ -113,6 +113,11 @@ class BatchCache {
   std::vector<SlotParts> Clear();
   void TakeBack(base::MemoryReservation room);
 
+  // Says whether slots stay: then none is added beyond those that members pay
+  // for, and Trim removes none.
+  void Keep(bool keeps) { keeps_ = keeps; }
+  bool keeps() const { return keeps_; }
+
  private:
   // Starts to make so many slots.
   void BeginGrowing(std::uint32_t slots);
@@ -128,6 +133,7 @@ class BatchCache {
 
   const bool grows_;
   const bool lingers_;
+  bool keeps_ = false;
   SlotMemory memory_;
   arena::SlotPool pool_;
   Completed completed_;

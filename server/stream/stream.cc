@@ -128,7 +128,8 @@ std::uint64_t Stream::batches_per_epoch() const {
 }
 
 absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
-                                                std::uint32_t most) {
+                                                std::uint32_t most,
+                                                bool are_persistent) {
   if (produced_ == nullptr)
     return absl::InvalidArgumentError("the daemon makes these samples itself");
   if (most < spec_.dataset->lanes()) {
@@ -140,6 +141,7 @@ absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
                            produced_->producers()->Start(most));
   base::MutexLock lock(&mutex_);
   host_owner_ = member;
+  batch_cache_.Keep(are_persistent);
   return socket;
 }
 
@@ -234,6 +236,7 @@ void Stream::PayForHeldLocked(Member& member) {
 
 void Stream::TrimLocked(Freed* freed) {
   freed->slots = batch_cache_.Trim();
+  if (batch_cache_.keeps()) return;
   for (StagingPool::Memory& removed : staging_.Trim(/*all=*/false))
     freed->staging.push_back(std::move(removed));
 }
@@ -265,6 +268,7 @@ void Stream::TakeBack(base::MemoryReservation lent, bool is_slot) {
 
 void Stream::CloseIfNoneIsOpenLocked(Freed* freed) {
   if (members_.AnyOpen()) return;
+  batch_cache_.Keep(false);
   TrimLocked(freed);
   prefetcher_.Close();
   if (produced_ != nullptr) produced_->producers()->End();
@@ -409,9 +413,11 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
       Now() - used_at_nanos_ < idle_nanos ||
       counts.filling + counts.leased + batch_cache_.growing() > 0)
     return false;
+  for (const auto& member : members_) member->Rest();
+  // Producers that lost a slot would be replaced, and what they gathered lost.
+  if (batch_cache_.keeps() && !produced_->producers()->ended()) return false;
   freed.slots = batch_cache_.Clear();
   freed.staging = staging_.Trim(/*all=*/true);
-  for (const auto& member : members_) member->Rest();
   return true;
 }
 

@@ -114,10 +114,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Returns the socket for a host of the member's that forks at most `most`
   // producers, which the first Start needs, if the dataset's samples are
-  // produced. INVALID_ARGUMENT: they are not; FAILED_PRECONDITION: there is a
-  // host.
+  // produced. Persistent ones outlive the member's rests: slots that they write
+  // stay. INVALID_ARGUMENT: samples are not produced;
+  // FAILED_PRECONDITION: there is a host.
   absl::StatusOr<base::Fd> StartProducers(arena::MemberId member,
-                                          std::uint32_t most);
+                                          std::uint32_t most,
+                                          bool are_persistent);
 
   // Whether producers have a part in its samples.
   bool needs_producers() const { return produced_ != nullptr; }
@@ -146,7 +148,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // every second or so.
   void Rest();
   // Gives the slots back if no epoch has run for so long and no member holds
-  // one. Returns true if none are left.
+  // one, unless persistent producers write them. Returns true if none are left.
   bool Reclaim(std::int64_t idle_nanos);
 
   // Takes the releases that `member` pushed. INVALID_ARGUMENT: its ring holds

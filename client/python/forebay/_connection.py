@@ -128,12 +128,17 @@ class Connection:
     def stop_epoch(self):
         _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
 
-    def start_producers(self, most):
+    def start_producers(self, most, are_persistent=False):
         """A socket, as a descriptor of the caller's, for the host of at most `most`
-        processes that make the samples."""
+        processes that make the samples.
+
+        Args:
+          are_persistent: whether these outlive the loader's rests between epochs.
+        """
         socket = c.c_int()
-        _native.check(self._lib.forebay_loader_start_producers(
-            self._handle, most, c.byref(socket)))
+        start = (self._lib.forebay_loader_start_persistent_producers
+                 if are_persistent else self._lib.forebay_loader_start_producers)
+        _native.check(start(self._handle, most, c.byref(socket)))
         return socket.value
 
     def stats(self):

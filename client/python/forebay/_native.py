@@ -270,6 +270,7 @@ _PROTOTYPES = {
     "forebay_dataset_set_live": (_INT, [_PTR]),
     "forebay_dataset_set_host_fields": (_INT, [_PTR, _U32]),
     "forebay_loader_start_producers": (_INT, [_PTR, _U32, c.POINTER(_INT)]),
+    "forebay_loader_start_persistent_producers": (_INT, [_PTR, _U32, _PTR]),
     "forebay_draw_order":
         (_INT, [c.POINTER(LoaderOptions), c.c_uint64, c.c_uint64, c.c_uint64,
                 c.POINTER(c.c_uint64), c.POINTER(c.c_size_t)]),
@@ -375,8 +376,7 @@ def class_names(get_name, handle, count):
     names, name, length = [], c.c_void_p(), c.c_size_t()
     for label in range(count):
         check(get_name(handle, label, c.byref(name), c.byref(length)))
-        names.append(
-            c.string_at(name, length.value).decode(errors="surrogateescape"))
+        names.append(c.string_at(name, length.value).decode(errors="surrogateescape"))
     return names
 
 

@@ -60,7 +60,8 @@ class CodeAttachment(_attachment.Attachment):
     def _start_workers(self) -> None:
         host = self._coded.start_host(self._share_key is not None)
         try:
-            socket = self.connection.start_producers(self._coded.workers.most)
+            socket = self.connection.start_producers(
+                self._coded.workers.most, self._coded.workers.are_persistent)
         except errors.StateError:
             host.end()  # those of another loader run the ops
         except BaseException:

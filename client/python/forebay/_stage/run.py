@@ -238,7 +238,8 @@ class Run:
         options["dataset"] = self._dataset()
         self._connection = _connection.Connection(options, None, plan.start_daemon)
         try:
-            socket = self._connection.start_producers(plan.stage.workers)
+            socket = self._connection.start_producers(
+                plan.stage.workers, plan.are_persistent)
         except errors.StateError:
             # The workers of an equal loader make the samples for this one, too.
             self._host.end()

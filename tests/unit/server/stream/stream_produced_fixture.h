@@ -71,9 +71,10 @@ class StreamProducedTest : public ::testing::Test {
         /*depth=*/0, device));
     return *clients_.back();
   }
-  void StartProducers(const FakeClient& owner, std::uint32_t most = 2) {
+  void StartProducers(const FakeClient& owner, std::uint32_t most = 2,
+                      bool are_persistent = false) {
     producers_ = std::make_unique<FakeProducers>(
-        *stream_->StartProducers(owner.member(), most));
+        *stream_->StartProducers(owner.member(), most, are_persistent));
   }
 
   // Does what was left aside, and what that leaves.

@@ -114,6 +114,45 @@ TEST_F(StreamProducedTest, MemoryStaysBookedUntilAStoppedHostHasUnmappedIt) {
   RunUntil([&] { return production_.budget().used() == 0; });
 }
 
+TEST_F(StreamProducedTest, PersistentProducersOutliveARest) {
+  FakeClient& client = Join();
+  StartProducers(client, /*most=*/2, /*are_persistent=*/true);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  EXPECT_EQ(ReadAll(client), All());
+  const std::uint64_t before = production_.budget().used();
+  const int forked = producers_->asked(ProducerCommand::kFork);
+  EXPECT_FALSE(stream_->Reclaim(0));
+  EXPECT_EQ(production_.budget().used(), before);
+  ASSERT_TRUE(client.Start(1, 0).ok());
+  EXPECT_EQ(ReadAll(client), All());
+  EXPECT_EQ(producers_->asked(ProducerCommand::kFork), forked);
+  stream_->Close(client.member());
+  RunUntil([&] { return production_.budget().used() == 0; });
+}
+
+TEST_F(StreamProducedTest, SlotsOfPersistentProducersThatEndedAreReclaimed) {
+  FakeClient& client = Join();
+  StartProducers(client, /*most=*/2, /*are_persistent=*/true);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  EXPECT_EQ(ReadAll(client), All());
+  producers_->Leave();
+  RunUntil([&] { return stream_->HasEnded(); });
+  EXPECT_TRUE(stream_->Reclaim(0));
+}
+
+TEST_F(StreamProducedTest, PersistentProducersOutliveAnotherLoader) {
+  FakeClient& client = Join();
+  FakeClient& other = Join();
+  StartProducers(client, /*most=*/2, /*are_persistent=*/true);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  EXPECT_EQ(ReadAll(client), All());
+  const int forked = producers_->asked(ProducerCommand::kFork);
+  stream_->Close(other.member());
+  ASSERT_TRUE(client.Start(1, 0).ok());
+  EXPECT_EQ(ReadAll(client), All());
+  EXPECT_EQ(producers_->asked(ProducerCommand::kFork), forked);
+}
+
 TEST_F(StreamProducedTest, WaitsForItsMemoryToComeBackBeforeItTakesMore) {
   FakeClient& client = Join();
   StartProducers(client);
