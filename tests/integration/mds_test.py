@@ -183,14 +183,54 @@ def test_a_folder_is_read_as_its_index_says(shared_daemon, folder):
     with open_records(os.fsencode(folder), fields=("label",)) as loader:
         assert len(loader.dataset) == 12
     shutil.copy(folder / "shard.00001.mds", folder / "shard.00002.mds")
-    assert "its index.json names other shards than there are" in refusal(
+    assert "its index.json does not name shard.00002.mds, which is there" in refusal(
         forebay.InvalidArgument, folder, fields=("label",))
-    assert "its MDS shards are compressed or lack" in refusal(
-        forebay.Unsupported, GOLDEN / "compressed")
+    (folder / "shard.00002.mds").rename(folder / "other")
+    (folder / "shard.00001.mds").unlink()
+    assert "its index.json names shard.00001.mds, which is not there" in refusal(
+        forebay.InvalidArgument, folder, fields=("label",))
+    assert refusal(forebay.Unsupported, GOLDEN / "compressed") == (
+        f"{GOLDEN / 'compressed'}: shard.00000.mds.zstd: is a compressed MDS shard, "
+        "which is not read: write it without compression=")
     for content in ("{}", "[" * 100_000):
         (folder / "index.json").write_text(content)
         with pytest.raises(forebay.NotFound, match="found no class folder"):
             open_records(folder)
+
+
+def write_folder(folder, names):
+    """A folder of shards with one number each, in the order of the names."""
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_shard(folder / name, [("number", "int")], [struct.pack("<q", number)])
+    (folder / "index.json").write_text(json.dumps({"version": 2, "shards": [
+        {"format": "mds", "raw_data": {"basename": name}, "zip_data": None}
+        for name in names]}))
+    return folder
+
+
+@pytest.mark.parametrize("names", [
+    ["b/shard.00000.mds", "b/shard.00001.mds", "a/shard.00000.mds", "a/c/0.mds"],
+    [f"shard.{number:05}.mds" for number in range(99_998, 100_002)],
+    ["9.mds", "10.mds", "08.mds", "07.mds"],
+    ["a[0].mds", "{1,2}.mds", "back\\slash.mds", "*.mds", "?7.mds", "k\xfche\n3.mds"],
+    [f"{number:x}.{number}" + "9" * 20 + ".mds" for number in range(600)]])
+def test_shards_come_in_the_order_of_the_index(shared_daemon, tmp_path, names):
+    with open_records(write_folder(tmp_path, names), batch_size=600) as loader:
+        assert next(iter(loader)).number.tolist() == list(range(len(names)))
+
+
+def test_folders_beside_merged_ones_are_left_out(shared_daemon, tmp_path):
+    write_folder(tmp_path / "other", ["shard.00000.mds"])
+    write_folder(tmp_path, ["a/0.mds", "b/0.mds"])
+    with open_records(tmp_path) as loader:
+        assert len(loader.dataset) == 2
+    shutil.copy(tmp_path / "a" / "0.mds", tmp_path / "b" / "1.mds")
+    assert "its index.json does not name b/1.mds, which is there" in refusal(
+        forebay.InvalidArgument, tmp_path)
+    write_folder(tmp_path, ["../0.mds"])
+    assert f"{tmp_path}: its index.json names ../0.mds, which lies outside" in refusal(
+        forebay.InvalidArgument, tmp_path)
 
 
 def test_an_index_that_never_ends_is_none(shared_daemon, folder):

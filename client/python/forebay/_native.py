@@ -351,14 +351,14 @@ def loader_options(options) -> LoaderOptions:
     """Native options: the defaults, changed by `options`.
 
     Args:
-      options: dict of fields; extra_roots, fields and columns are lists of
+      options: dict of fields; extra_roots, shards, fields and columns are lists of
         bytes, and dataset a NativeDataset or None.
     """
     native = LoaderOptions()
     lib.forebay_loader_options_init(c.byref(native), c.sizeof(native))
     options = dict(options)
-    for name, count in (("extra_roots", "extra_root_count"),
-                        ("fields", "field_count"), ("columns", None)):
+    for name, count in (("extra_roots", "extra_root_count"), ("columns", None),
+                        ("shards", "shard_count"), ("fields", "field_count")):
         strings = options.pop(name, [])
         setattr(native, name, (c.c_char_p * len(strings))(*strings))
         if count is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import collections.abc
 import numbers
 import os
-from typing import List
+from typing import Any, Dict, List
 
-from . import (_archives, _array_record, _audio_folder, _job, _lengths, _native,
-               _native_dataset, _npy_folder, _npz, _paths, _tfrecord, _tokens, errors,
-               transforms)
+from . import (_archives, _array_record, _audio_folder, _job, _lengths, _mds,
+               _native, _native_dataset, _npy_folder, _npz, _paths, _tfrecord,
+               _tokens, errors, transforms)
 from ._array_record import ArrayRecords
 from ._audio_folder import AudioFolder
 from ._hdf5 import HDF5, hdf5, names_and_types
@@ -49,10 +49,14 @@ def _choice(value, name, choices):
 def _mds_options(path, fields):
     """The options of MDS shards, or of the folder that MosaicML's writer has filled;
     None if the path is neither."""
-    if not _paths.is_mds(path):
-        return None
+    uri = os.fsencode(path)
+    place: Dict[str, Any] = {"uri": uri}
     if not _paths.are_files(path, (".mds",)):
-        path = os.path.join(path, "*.mds")
+        shards = _paths.mds_shards(path)
+        if shards is None:
+            return None
+        place.update(root=uri, shards=[os.fsencode(pattern) for pattern in
+                                       _mds.patterns_of(shards)])
     names: List[bytes] = []
     types: List[bytes] = []
     if isinstance(fields, collections.abc.Mapping):
@@ -61,8 +65,7 @@ def _mds_options(path, fields):
     elif fields is not None:
         names = _check_fields(fields, 'columns such as ("photo", "label")')
         types = [b""] * len(names)
-    return {"format": _native.MDS, "uri": os.fsencode(path), "fields": names,
-            "columns": types}
+    return {"format": _native.MDS, **place, "fields": names, "columns": types}
 
 
 def _check_fields(fields, wanted='extensions such as ("jpg", "cls")'):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import urllib.parse
 
-from . import _patterns, errors
+from . import _mds, _patterns, errors
 from ._hdf5 import ENDINGS as _HDF5
 
 _REMOTE = ("gs://", "s3://", "hdfs://", "webhdfs://", "swebhdfs://", "http://",
@@ -126,32 +125,15 @@ def is_hdf5(path):
 
 def is_mds(path):
     """Whether a path stands for MDS shards, or for a folder of them."""
-    return are_files(path, (".mds",)) or _is_mds_folder(path)
+    return are_files(path, (".mds",)) or mds_shards(path) is not None
 
 
-def _is_mds_folder(path):
+def mds_shards(path):
+    """The shards of a local folder that MosaicML's writer has filled; None if the path
+    is none. As _mds.shards_of."""
     if is_remote(path) or any(c in path for c in "{*?["):
-        return False
-    index = os.path.join(path, "index.json")
-    if not os.path.isfile(index):  # what else has that name may have no end
-        return False
-    try:
-        with open(index, "rb") as file:
-            shards = json.load(file)["shards"]
-        names = sorted(shard["raw_data"]["basename"] for shard in shards
-                       if shard["format"] == "mds")
-        found = sorted(name for name in os.listdir(path) if name.endswith(".mds"))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
-    if names and not found:
-        raise errors.Unsupported(
-            f"{path}: its MDS shards are compressed or lack: write them without "
-            "compression=")
-    if names == found:
-        return bool(found)
-    raise errors.InvalidArgument(
-        f"{path}: its index.json names other shards than there are: name those "
-        'that are meant, such as "shard.{00000..00012}.mds"')
+        return None
+    return _mds.shards_of(path)
 
 
 def is_table(path):
