@@ -36,6 +36,15 @@ def pytest_configure(config):
         "markers", "alone: measures the machine: no other test runs meanwhile")
 
 
+@pytest.fixture(autouse=True)
+def unseeded():
+    """No test inherits another one's seed of torch, from which loaders take theirs."""
+    yield
+    torch = sys.modules.get("torch")
+    if hasattr(torch, "seed"):
+        torch.seed()
+
+
 @pytest.fixture
 def daemon(tmp_path):
     """A daemon of the test's own."""

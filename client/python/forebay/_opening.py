@@ -7,7 +7,8 @@ import os
 from typing import Any, Dict, Iterator, Optional
 
 from . import (_batch, _daemon, _fork, _job, _lengths, _manifest, _native, _options,
-               _plan, _reader, _retry, _stage, _torch_data, errors)
+               _plan, _position, _reader, _retry, _stage, _torch_data, _torch_seed,
+               errors)
 from ._attachment import Attachment
 from ._dataset import DatasetInfo
 from ._epoch_order import EpochOrder
@@ -31,6 +32,7 @@ class OpenedLoader:
     _attachment: Attachment
     _progress: Progress
     # Attributes of DataLoader's other bases.
+    _arguments: Any
     _forget: Any
     _keep_order: Any
     _kind: Any
@@ -39,6 +41,7 @@ class OpenedLoader:
     _show_order: Any
     _detached: Any
     _is_staged = False  # whether this is a StagedLoader
+    _has_open_seed = False  # which a loaded state may set
 
     def __init__(self, given: Dict[str, Any], autostart: bool):
         """
@@ -49,6 +52,9 @@ class OpenedLoader:
         roots = given["extra_roots"]
         given = {**given, "extra_roots":
                  tuple(roots) if isinstance(roots, Iterator) else roots}
+        self._has_open_seed = _torch_seed.is_open(given)
+        if given["seed"] is None:
+            given["seed"] = _torch_seed.draw(given)
         self._note({**given, "autostart": autostart})
         self._given = given
         self._autostart = autostart
@@ -95,9 +101,27 @@ class OpenedLoader:
         Args:
           stacklevel: of warnings, as seen from the caller.
         """
-        progress = self._progress
-        if not (self._has_failed or self._is_outdated()):
+        if self._has_failed or self._is_outdated():
+            self._open_anew(stacklevel + 1)
+
+    def _take_seed(self, state: Any, stacklevel: int) -> None:
+        """Takes the seed of a state of which a loader is to go on, if none was given.
+
+        Args:
+          stacklevel: as _follow's.
+        """
+        if not self._has_open_seed:
             return
+        seed = _position.seed_of(state, self._contents)
+        if seed not in (None, self._given["seed"]):
+            self._given["seed"] = self._arguments["seed"] = seed
+            self._seed_anew(stacklevel + 1)
+
+    def _seed_anew(self, stacklevel: int) -> None:
+        self._open_anew(stacklevel + 1)
+
+    def _open_anew(self, stacklevel: int) -> None:
+        progress = self._progress
         self._has_failed = True  # until all is done
         self._current = None
         if not self._attachment.is_inherited():

@@ -178,6 +178,18 @@ def _check_version(state: Mapping[str, Any]) -> None:
             f"reads version {_VERSION}")
 
 
+def seed_of(state: Any, dataset: DatasetInfo) -> Optional[int]:
+    """The seed with which a state of this dataset was saved; None if it tells none."""
+    try:
+        _check_version(state)
+    except errors.StateError:
+        return None
+    version, seed = state.get("dataset_version", dataset.version), state.get("seed")
+    if not isinstance(version, str) or version != dataset.version:
+        return None
+    return seed if type(seed) is int and 0 <= seed < 2 ** 64 else None
+
+
 def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
                   options: Dict[str, Any]) -> None:
     """Checks that the state was saved with this package, dataset, seed and order."""

@@ -70,6 +70,10 @@ class Progress:
         """Whether an epoch has ever begun."""
         return self._begun >= 0
 
+    def set_options(self, options: Dict[str, Any]) -> None:
+        """Goes on with other options, of _options.build."""
+        self._options = options
+
     def set_reopened(self) -> None:
         """Notes that the dataset was opened again, which is allowed once."""
         self._is_new = False

@@ -124,9 +124,8 @@ class Trainer(transformers.Trainer):
                      {"sampler": sampler})
             order.update(drop_last=args.dataloader_drop_last, rank=args.process_index,
                          world_size=args.world_size)
-        seed = args.seed if args.data_seed is None else args.data_seed
         return PreparedLoader(self.accelerator, self._loader(
-            dataset, "training", batch_size=self._train_batch_size, seed=seed, **order))
+            dataset, "training", batch_size=self._train_batch_size, **order))
 
     def _prepared_evaluation(self, dataset: Any) -> PreparedLoader:
         args = self.args
@@ -153,6 +152,7 @@ class Trainer(transformers.Trainer):
         args = self.args
         return DataLoader(
             dataset, collate_fn=collate, framework="torch",
+            seed=args.seed if args.data_seed is None else args.data_seed,
             num_workers=args.dataloader_num_workers or None,
             pin_memory=args.dataloader_pin_memory and torch.cuda.is_available(),
             name=f"{_job.job_name()} {description}", **kwargs)

@@ -81,7 +81,9 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
       batch_transform: a function of a batch's fields, such as MixUp, that runs in
         the trainer and returns the batch. A tuple or list of as many values gets
         the fields' names.
-      seed: of the order and of every augmentation.
+      seed: of the order and of every augmentation. None: drawn from torch's generator
+        when the loader is made, if the script has seeded that by less than 2**32, and
+        if there is one rank and no sampler; else 0. A loaded state brings its own.
       drop_last: whether to leave out a smaller last batch.
       transform: from forebay.transforms, or a pipeline of torchvision (v1 or v2)
         or Albumentations, which is translated op by op, each within one level of
@@ -161,7 +163,7 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         in_order: bool = True,
         batch_transform: Optional[Callable] = None,
         fields: Optional[Sequence[str]] = None,
-        seed: int = 0, transform: Any = None,
+        seed: Optional[int] = None, transform: Any = None,
         rank: int = 0, world_size: int = 1, distributed: bool = False,
         pad: str = "wrap",
         device: Any = "cpu", static_buffers: bool = False,
@@ -259,11 +261,12 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         few. If ranks had made unequally many steps, load the state with the fewest.
 
         Raises:
-          errors.StateError: the state is damaged, or belongs to another dataset,
-            seed or order.
+          errors.StateError: the state is damaged, or belongs to another dataset or
+            order, or to another seed than was given.
         """
         with self._lock:
             self._follow(2)
+            self._take_seed(state, 2)
             self._progress.load(state, self._samples_per_epoch())
             self._current = None
 

@@ -333,7 +333,16 @@ class StagedLoader(DataLoader):
                                               self._plan.stage.workers))
         return state
 
+    def _seed_anew(self, stacklevel: int) -> None:
+        for run in self._kept:
+            run.close()
+        plan, seed = self._plan, self._given["seed"]
+        self._plan = plan._replace(options={**plan.options, "seed": seed},
+                                   stage=plan.stage._replace(seed=seed))
+        self._progress.set_options(self._plan.options)
+
     def load_state_dict(self, state: Dict[str, Any]) -> None:
+        self._take_seed(state, 2)
         if not self._keys.is_counted:
             self._progress.load(state, self._samples_per_epoch())
             return
