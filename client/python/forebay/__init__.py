@@ -13,7 +13,7 @@
 to other loaders. `open` reads files.
 """
 
-from . import errors, transforms
+from . import errors, torch, transforms
 from ._array_record import ArrayRecords, array_record
 from ._audio_folder import AudioFolder, audio_folder
 from ._device_tensor import DeviceTensor
@@ -46,5 +46,5 @@ __all__ = [
     "Shared", "SourceUnavailable", "StateError", "TFRecords", "Tokens", "Unsupported",
     "array_record", "audio_folder", "errors", "hdf5", "inspect", "lmdb", "manifest",
     "npy_folder",
-    "npz", "open", "share", "tfrecord", "tokens", "transforms",
+    "npz", "open", "share", "tfrecord", "tokens", "torch", "transforms",
 ]

@@ -22,7 +22,8 @@ def _prefetch_factor(given: Any, has_workers: bool) -> Any:
         return 2 if given is None else given
     if torch is None:
         return None
-    return inspect.signature(torch.utils.data.DataLoader).parameters[
+    original = torch.utils.data.dataloader.DataLoader  # forebay.torch.install leaves it
+    return inspect.signature(original).parameters[
         "prefetch_factor"].default
 
 
