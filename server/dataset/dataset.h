@@ -171,9 +171,9 @@ class Dataset {
   // Whether a sample's bytes alone say what it has of each field.
   virtual bool is_self_describing() const { return false; }
   // As ValuesOf. `read` is all that was read of the sample, and `made` gets
-  // what is made of that; values point into both. DATA_LOSS: it is damaged;
-  // INVALID_ARGUMENT: it lacks a field, or has another type of it. Errors give
-  // the reason alone; only those of samples that are self-describing.
+  // what is made of that; values point into both. DATA_LOSS: the sample is
+  // damaged, or lacks a field that others have; INVALID_ARGUMENT: it has
+  // another type of a field. Errors give the reason alone.
   virtual absl::Status ReadValues(std::uint64_t id,
                                   absl::Span<const std::uint8_t> read,
                                   absl::Span<FieldValue> values,

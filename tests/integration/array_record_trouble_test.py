@@ -126,11 +126,11 @@ def test_no_fields_are_wrong_types(tmp_path, name):
 
 def test_features_that_records_lack(tmp_path):
     path = golden(tmp_path, "examples_8")
-    assert refusal(forebay.InvalidArgument, path, fields={"size": "int64"}) == (
+    assert refusal(forebay.DataError, path, fields={"size": "int64"}) == (
         f"sample 0 (record 0) of {tmp_path}: examples_8.array_record: has no feature "
         "size; it has label, name, scores")
-    assert "scores: has 0 values" in refusal(
-        forebay.InvalidArgument, path, fields={"scores": "float32[3]"})
+    assert "has no values of feature scores" in refusal(
+        forebay.DataError, path, fields={"scores": "float32[3]"})
 
 
 def test_arguments_that_are_none(good):

@@ -109,8 +109,7 @@ def test_files_without_records_are_no_dataset(good):
 def test_fields_that_records_lack():
     start = (f"sample 0 (record 0) of {EXAMPLES.parent}: "
              "examples-00000-of-00002.tfrecord: ")
-    assert refusal(forebay.InvalidArgument, EXAMPLES,
-                   fields={"label": "int64"}) == (
+    assert refusal(forebay.DataError, EXAMPLES, fields={"label": "int64"}) == (
         start + "has no feature label; it has embedding, ids, "
         "image/class/label, image/class/text, image/encoded, "
         "image/object/bbox/xmin, pixels, score")
@@ -126,6 +125,42 @@ def test_fields_that_records_lack():
         start + "score: has 1 values of type float, which is no int64")
     assert "is no tf.train.Example, or damaged" in refusal(
         forebay.DataError, GOLDEN / "photos.tfrecord", fields=FIELDS)
+
+
+def example(**features):
+    """An Example, of whose features some have no values, or no list of any type."""
+    def message(tag, content):
+        return bytes([tag << 3 | 2, len(content)]) + content
+
+    entries = b"".join(
+        message(1, message(1, name.encode()) + message(2, feature))
+        for name, feature in features.items())
+    return message(1, entries)
+
+
+def int64s(*values):
+    content = bytes([0x0a, len(values), *values]) if values else b""
+    return bytes([0x1a, len(content)]) + content
+
+
+def test_records_that_lack_a_feature_may_be_substituted(tmp_path):
+    path = write(tmp_path / "a.tfrecord", [
+        example(a=int64s(0), b=int64s(5)), example(b=int64s(6)),
+        example(a=int64s(2), b=int64s(7)), example(a=int64s(), b=int64s(8)),
+        example(a=b"", b=int64s(9))])
+    fields = {"a": "int64", "b": "int64"}
+    for number, says in ((1, "has no feature a; it has b"),
+                         (3, "has no values of feature a"),
+                         (4, "has no values of feature a")):
+        with pytest.raises(forebay.DataError) as caught:
+            forebay.Dataset(path, fields=fields, autostart=False)[number]
+        assert str(caught.value) == (
+            f"sample {number} (record {number}) of {tmp_path}: a.tfrecord: {says}")
+    with open_records(path, fields=fields, on_error="substitute",
+                      batch_size=5) as loader:
+        batch = next(iter(loader))
+        assert loader.stats()["samples_substituted"] >= 3
+    assert batch.a[[0, 2]].tolist() == [0, 2] and set(batch.b.tolist()) == {5, 7}
 
 
 @pytest.mark.parametrize("fields, says", [

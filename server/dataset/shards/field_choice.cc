@@ -64,6 +64,14 @@ std::string Extensions(const GroupedSample& sample) {
       });
 }
 
+// The extension of a link that would be the field if it were a file, or null.
+const std::string* LinkOf(const std::vector<std::string>& wanted,
+                          const std::vector<std::string>& links) {
+  const auto link = std::find_first_of(links.begin(), links.end(),
+                                       wanted.begin(), wanted.end());
+  return link == links.end() ? nullptr : &*link;
+}
+
 }  // namespace
 
 absl::StatusOr<FieldChoice> FieldChoice::Create(
@@ -130,32 +138,36 @@ bool FieldChoice::any_gzipped() const {
   return false;
 }
 
-absl::Status FieldChoice::Choose(std::string_view shard,
-                                 const GroupedSample& sample,
-                                 std::vector<ChosenMember>* chosen) const {
-  const std::size_t before = chosen->size();
+void FieldChoice::Choose(const GroupedSample& sample,
+                         std::vector<ChosenMember>* chosen) const {
   for (std::size_t field = 0; field < size(); ++field) {
     const auto& wanted = alternatives_[field];
     // The index in `wanted` of the best alternative so far.
     std::size_t best = wanted.size();
-    const SamplePart* part = nullptr;
+    ChosenMember& member = chosen->emplace_back();
     for (const SamplePart& candidate : sample.parts) {
       const std::size_t rank = std::find(wanted.begin(), wanted.begin() + best,
                                          candidate.extension) -
                                wanted.begin();
       if (rank == best) continue;
       best = rank;
-      part = &candidate;
+      member = {candidate.offset, candidate.length, best, candidate.inflated};
     }
-    if (part == nullptr) {
-      chosen->resize(before);
-      return absl::InvalidArgumentError(absl::StrCat(
-          std::string(shard), ": sample ", sample.key, " has no field ",
-          fields_[field], "; it has ", Extensions(sample)));
-    }
-    chosen->push_back({part->offset, part->length, best, part->inflated});
+    member.is_link =
+        !member.is_there() && LinkOf(wanted, sample.links) != nullptr;
   }
-  return absl::OkStatus();
+}
+
+absl::Status FieldChoice::Lacks(std::string_view shard,
+                                const GroupedSample& sample,
+                                std::size_t field) const {
+  const std::string* const link = LinkOf(alternatives_[field], sample.links);
+  const std::string why =
+      link == nullptr ? absl::StrCat("; it has ", Extensions(sample))
+                      : absl::StrCat(": ", sample.key, ".", *link, kIsLink);
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(shard), ": sample ", sample.key,
+                   " has no field ", fields_[field], why));
 }
 
 }  // namespace forebay::dataset::shards

@@ -12,13 +12,22 @@
 
 namespace forebay::dataset::shards {
 
+// The end of a message that says why a link is not a sample's member.
+inline constexpr char kIsLink[] =
+    " is a link, which is not read: pack the file itself (tar --dereference "
+    "--hard-dereference)";
+
 // The member that holds a field of a sample.
 struct ChosenMember {
-  std::uint64_t offset = 0;  // in the shard; bytes
+  std::uint64_t offset = 0;  // in the shard; bytes; 0: the sample lacks it
   std::uint64_t length = 0;  // bytes
   // Index into the field's alternatives.
   std::size_t alternative = 0;
   std::uint32_t inflated = 0;  // as TarMember's
+  // Whether the sample lacks the member, and has a link in its place.
+  bool is_link = false;
+
+  bool is_there() const { return offset > 0; }
 };
 
 // Chooses the members of a sample that are its fields, in the fields' order, as
@@ -48,10 +57,14 @@ class FieldChoice {
   bool MayBeGzipped(std::size_t field) const;
   bool any_gzipped() const;
 
-  // Appends size() members to `chosen`. INVALID_ARGUMENT, naming `shard`, the
-  // key and the field: the sample lacks it; nothing is appended.
-  absl::Status Choose(std::string_view shard, const GroupedSample& sample,
-                      std::vector<ChosenMember>* chosen) const;
+  // Appends size() members to `chosen`.
+  void Choose(const GroupedSample& sample,
+              std::vector<ChosenMember>* chosen) const;
+
+  // INVALID_ARGUMENT: `sample` lacks `field`. Names `shard`, the sample's key,
+  // the field, and the extensions that the sample has or a link in its place.
+  absl::Status Lacks(std::string_view shard, const GroupedSample& sample,
+                     std::size_t field) const;
 
  private:
   FieldChoice() = default;

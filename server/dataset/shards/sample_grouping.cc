@@ -5,13 +5,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/dataset/shards/sample_name.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
 // Looking through so many takes less time than a set of them.
 constexpr std::size_t kFewParts = 32;
+// Links that are noted for a sample, and the bytes of such a link's name.
+constexpr std::size_t kMostLinks = 32;
+constexpr std::size_t kLongestLink = 1024;
 
 }  // namespace
 
@@ -19,9 +21,13 @@ absl::Status SampleGrouping::Add(const TarMember& member,
                                  std::vector<GroupedSample>* samples) {
   std::optional<SampleName> name = SplitSampleName(member.name);
   if (!name.has_value()) return absl::OkStatus();
+  if (member.is_link) {
+    if (member.name.size() <= kLongestLink) NoteLink(*std::move(name));
+    return absl::OkStatus();
+  }
   if (!current_.has_value() || current_->key != name->key) {
     Finish(samples);
-    current_ = GroupedSample{std::string(name->key), {}};
+    Begin(name->key);
   }
   std::string& extension = name->extension;
   if (extension == "__key__" || extension == "__url__") {
@@ -44,6 +50,23 @@ absl::Status SampleGrouping::Add(const TarMember& member,
   parts.push_back(
       {std::move(extension), member.offset, member.length, member.inflated});
   return absl::OkStatus();
+}
+
+void SampleGrouping::NoteLink(SampleName name) {
+  if (current_.has_value() && current_->key == name.key) {
+    if (current_->links.size() < kMostLinks)
+      current_->links.push_back(std::move(name.extension));
+  } else if (links_.size() < kMostLinks) {
+    links_.push_back({std::string(name.key), std::move(name.extension)});
+  }
+}
+
+void SampleGrouping::Begin(std::string_view key) {
+  current_ = GroupedSample{std::string(key), {}};
+  for (Link& link : links_) {
+    if (link.key == key) current_->links.push_back(std::move(link.extension));
+  }
+  links_.clear();
 }
 
 bool SampleGrouping::HasExtension(const std::string& extension) {

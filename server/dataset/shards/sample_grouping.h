@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/shards/sample_name.h"
 #include "server/dataset/shards/tar_walk.h"
 
 namespace forebay::dataset::shards {
@@ -24,11 +26,14 @@ struct SamplePart {
 struct GroupedSample {
   std::string key;
   std::vector<SamplePart> parts;
+  // The extensions of links that have the sample's key, and are no parts of it.
+  std::vector<std::string> links = {};
 };
 
 // Groups the members of one shard into samples as webdataset does. Consecutive
 // members with one key are a sample; members of no sample in between do not end
-// it. A sample whose "__bad__" is not empty is left out.
+// it. A sample whose "__bad__" is not empty is left out. Links are members of
+// no sample; the first ones are noted, to say why a sample lacks a member.
 //
 // Not thread-safe. Owns the incomplete sample, and counts it in `memory`, which
 // outlives it. Never blocks. RESOURCE_EXHAUSTED: that of `memory`.
@@ -48,6 +53,14 @@ class SampleGrouping {
   void Finish(std::vector<GroupedSample>* samples);
 
  private:
+  struct Link {
+    std::string key;
+    std::string extension;
+  };
+
+  void NoteLink(SampleName name);
+  void Begin(std::string_view key);
+
   // Whether the incomplete sample has a part with that extension. Else one is
   // to be added.
   bool HasExtension(const std::string& extension);
@@ -59,6 +72,8 @@ class SampleGrouping {
   // Of its parts, once they are many.
   std::unordered_set<std::string> extensions_;
   bool current_is_bad_ = false;
+  // Those since the incomplete sample began that have other keys.
+  std::vector<Link> links_;
 };
 
 }  // namespace forebay::dataset::shards

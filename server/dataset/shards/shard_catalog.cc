@@ -8,6 +8,7 @@
 #include "server/base/status.h"
 #include "server/dataset/shards/shard_dataset.h"
 #include "server/dataset/shards/shard_scan.h"
+#include "server/dataset/shown_name.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -25,6 +26,18 @@ std::string NameOf(const ShardRequest& request) {
   const auto identity = request.root->identity();
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
                       std::string(1, '\0'), request.name);
+}
+
+// Adds a warning if samples lack a field.
+void WarnOfLacks(const ShardRequest& request, const ShardIndex& index,
+                 std::vector<std::string>* warnings) {
+  if (index.lacking_samples() == 0) return;
+  const std::uint64_t first = index.first_lacking();
+  warnings->push_back(absl::StrCat(
+      request.root->uri(), ": ", index.lacking_samples(), " of ", index.size(),
+      " samples lack a field and count as damaged; the first is sample ", first,
+      " (", ShownName(index.KeyOf(first)), ") of ",
+      ShownName(index.ShardAt(index.ShardOf(first)).name)));
 }
 
 }  // namespace
@@ -76,6 +89,7 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
   known.reset();
   if (IndexPtr saved = Load(request, name, shards, warnings);
       saved != nullptr) {
+    WarnOfLacks(request, *saved, warnings);
     return saved;
   }
   ShardScanOptions options;
@@ -90,6 +104,7 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index,
                            ScanShards(*request.source, request.root, shards,
                                       request.fields, options, memory));
+  WarnOfLacks(request, *index, warnings);
   if (store_.has_value()) {
     if (const auto saved = store_->Save(name, *index); !saved.ok()) {
       warnings->push_back(absl::StrCat(request.root->uri(),

@@ -44,7 +44,10 @@ Sample ShardDataset::At(std::uint64_t id) const {
 
 FieldRange ShardDataset::RangeOf(std::uint64_t id, std::size_t field) const {
   const ChosenMember member = index_->MemberOf(id, field);
-  return {member.offset - index_->ExtentOf(id).offset, member.length};
+  const ShardIndex::Extent extent = index_->ExtentOf(id);
+  // No read has the bytes of a field that the sample lacks.
+  if (!member.is_there()) return {extent.length, 1};
+  return {member.offset - extent.offset, member.length};
 }
 
 bool ShardDataset::IsGzipped(std::uint64_t id, std::size_t field) const {
@@ -58,11 +61,26 @@ void ShardDataset::ValuesOf(std::uint64_t id,
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = RangeOf(id, i);
 }
 
+absl::Status ShardDataset::CheckFields(std::uint64_t id) const {
+  if (index_->lacking_samples() == 0) return absl::OkStatus();
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const ChosenMember member = index_->MemberOf(id, i);
+    if (member.is_there()) continue;
+    const std::string why = member.is_link
+                                ? absl::StrCat(": what has that name", kIsLink)
+                                : ", which other samples have";
+    return absl::DataLossError(
+        absl::StrCat("has no field ", index_->fields().fields()[i], why));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ShardDataset::ReadValues(std::uint64_t id,
                                       absl::Span<const std::uint8_t> read,
                                       absl::Span<FieldValue> values,
                                       MadeValues* made) const {
   FOREBAY_CHECK(values.size() == fields_.size());
+  FOREBAY_RETURN_IF_ERROR(CheckFields(id));
   // Of an image alone, its cached variant may have been read.
   if (!is_self_describing()) {
     ValuesOf(id, values);

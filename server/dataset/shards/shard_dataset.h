@@ -16,6 +16,7 @@ namespace forebay::dataset::shards {
 // A dataset of shards. It may share its index with others, and has a root of
 // its own to read through. A field's name is the first of its alternatives.
 // Members that are compressed are inflated when a sample's values are read.
+// A sample that lacks a field counts as damaged: ReadValues fails (DATA_LOSS).
 class ShardDataset final : public Dataset {
  public:
   ShardDataset(std::shared_ptr<const ShardIndex> index,
@@ -48,6 +49,8 @@ class ShardDataset final : public Dataset {
   }
 
  private:
+  // DATA_LOSS: the sample lacks a field.
+  absl::Status CheckFields(std::uint64_t id) const;
   // Of that field, in the sample's extent.
   FieldRange RangeOf(std::uint64_t id, std::size_t field) const;
   bool IsGzipped(std::uint64_t id, std::size_t field) const;

@@ -126,11 +126,17 @@ void ShardIndex::Summarize() {
   shortest_.resize(fields_.size(), UINT64_MAX);
   for (std::uint64_t sample = 0; sample < size_; ++sample) {
     largest_extent_ = std::max(largest_extent_, ExtentOf(sample).length);
+    bool lacks = false;
     for (std::size_t field = 0; field < fields_.size(); ++field) {
+      if (!MemberOf(sample, field).is_there()) {
+        lacks = true;
+        continue;
+      }
       const std::uint64_t length = BytesOf(sample, field);
       longest_[field] = std::max(longest_[field], length);
       shortest_[field] = std::min(shortest_[field], length);
     }
+    if (lacks && lacking_samples_++ == 0) first_lacking_ = sample;
   }
 }
 
@@ -174,7 +180,13 @@ ChosenMember ShardIndex::MemberOf(std::uint64_t sample,
                                   std::size_t field) const {
   FOREBAY_CHECK(sample < size_ && field < fields_.size());
   const MemberRecord& record = parts_.members[sample * fields_.size() + field];
-  ChosenMember member = {record.block * kTarBlock, record.length};
+  ChosenMember member;
+  if (record.block == 0) {
+    member.is_link = record.length > 0;
+    return member;
+  }
+  member.offset = record.block * kTarBlock;
+  member.length = record.length;
   const std::size_t place = alternative_places_[field];
   if (place != kNowhere) {
     member.alternative =
@@ -195,10 +207,11 @@ ShardIndex::Extent ShardIndex::ExtentOf(std::uint64_t sample) const {
   std::uint64_t end = 0;
   for (std::size_t field = 0; field < fields_.size(); ++field) {
     const ChosenMember member = MemberOf(sample, field);
+    if (!member.is_there()) continue;
     begin = std::min(begin, member.offset);
     end = std::max(end, member.offset + member.length);
   }
-  return {begin, end - begin};
+  return end == 0 ? Extent() : Extent{begin, end - begin};
 }
 
 std::string ShardIndex::KeyOf(std::uint64_t sample) const {
@@ -296,48 +309,6 @@ std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
                    PathLookup::Bytes(1) + KeyRestarts::Bytes(0)) +
          KeyRestarts::Bytes(text) + members * sizeof(MemberRecord) +
          alternatives + inflated * sizeof(std::uint32_t) + text;
-}
-
-absl::Status ShardSamples::CountOneMore(const FieldChoice& fields,
-                                        base::WorkingMemory& memory) {
-  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(members, fields.size()));
-  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(alternatives, fields.size()));
-  if (fields.any_gzipped())
-    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(inflated, fields.size()));
-  return keys.CountOneMore(memory);
-}
-
-absl::Status Pack(const Shard& shard, const FieldChoice& fields,
-                  std::string_view key, absl::Span<const ChosenMember> chosen,
-                  ShardSamples* samples) {
-  FOREBAY_CHECK(chosen.size() == fields.size());
-  for (std::size_t field = 0; field < chosen.size(); ++field) {
-    const ChosenMember& member = chosen[field];
-    if (member.offset > MemberRecord::kLargestOffset ||
-        member.length > MemberRecord::kLargestLength) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          shard.name, ": at byte ", member.offset, ": a field of ",
-          member.length, " bytes is too large, or too far behind; at most ",
-          MemberRecord::kLargestLength, " bytes below byte ",
-          MemberRecord::kLargestOffset, " are possible"));
-    }
-    FOREBAY_CHECK(member.offset % kTarBlock == 0);
-    samples->members.push_back(
-        {static_cast<std::uint32_t>(member.offset / kTarBlock),
-         static_cast<std::uint32_t>(member.length)});
-    if (fields.alternatives(field).size() > 1) {
-      samples->alternatives.push_back(
-          static_cast<std::uint8_t>(member.alternative));
-    }
-    if (fields.MayBeGzipped(field)) {
-      samples->inflated.push_back(
-          fields.IsGzipped(field, member.alternative)
-              ? member.inflated
-              : static_cast<std::uint32_t>(member.length));
-    }
-  }
-  samples->keys.Add(key);
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(

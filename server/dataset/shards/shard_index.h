@@ -18,37 +18,10 @@
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/key_list.h"
 #include "server/dataset/shards/shard.h"
-#include "server/dataset/shards/tar_header.h"
+#include "server/dataset/shards/shard_samples.h"
 #include "server/storage/inflated/file_points.h"
 
 namespace forebay::dataset::shards {
-
-// Where a field's bytes lie. Data begins at a block.
-struct MemberRecord {
-  static constexpr std::uint64_t kLargestOffset = UINT32_MAX * kTarBlock;
-  static constexpr std::uint64_t kLargestLength = UINT32_MAX;
-
-  std::uint32_t block = 0;
-  std::uint32_t length = 0;  // bytes
-
-  bool operator==(const MemberRecord&) const = default;
-};
-static_assert(sizeof(MemberRecord) == 8);
-
-// The samples of one shard, as an index stores them.
-struct ShardSamples {
-  // One for each field of each sample.
-  std::vector<MemberRecord> members;
-  // For each sample, the alternative of each field that has several.
-  std::vector<std::uint8_t> alternatives;
-  // Bytes of each field that may be compressed once it is inflated, by its end.
-  std::vector<std::uint32_t> inflated;
-  KeyList keys;
-
-  // Makes room for one more, counted in `memory`. Errors: those of `memory`.
-  absl::Status CountOneMore(const FieldChoice& fields,
-                            base::WorkingMemory& memory);
-};
 
 // A shard; if it is compressed, as if it were not. Its samples follow those of
 // the shard before it.
@@ -88,7 +61,7 @@ struct ShardIndexParts {
 // immutable, but for the shards' ctimes. Never blocks.
 class ShardIndex {
  public:
-  // The bytes of a shard that hold all fields of a sample.
+  // The bytes of a shard that hold all fields that a sample has.
   struct Extent {
     std::uint64_t offset = 0;  // bytes
     std::uint64_t length = 0;  // bytes
@@ -108,6 +81,9 @@ class ShardIndex {
   std::uint64_t ShortestOf(std::size_t field) const { return shortest_[field]; }
   // Bytes of the longest extent.
   std::uint64_t largest_extent() const { return largest_extent_; }
+  // How many samples lack a field, and the first of them.
+  std::uint64_t lacking_samples() const { return lacking_samples_; }
+  std::uint64_t first_lacking() const { return first_lacking_; }
   // A digest (XXH3) of the fields, the shards with their sizes and times, and
   // the members.
   const Version& version() const { return version_; }
@@ -184,17 +160,12 @@ class ShardIndex {
   std::vector<std::uint64_t> longest_;   // by field
   std::vector<std::uint64_t> shortest_;  // by field
   std::uint64_t largest_extent_ = 0;
+  std::uint64_t lacking_samples_ = 0;
+  std::uint64_t first_lacking_ = 0;
   Version version_ = {};
   // By shard: the ctime of the file that was last found to be as indexed.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;
 };
-
-// Adds a sample's chosen members, one for each field, to `samples`.
-// RESOURCE_EXHAUSTED, naming the shard: a member is too large, or its offset
-// is.
-absl::Status Pack(const Shard& shard, const FieldChoice& fields,
-                  std::string_view key, absl::Span<const ChosenMember> chosen,
-                  ShardSamples* samples);
 
 // Makes the index of `shards`, each with its samples, in this order. `points`
 // has those that are compressed; null if none is. The index keeps its part of

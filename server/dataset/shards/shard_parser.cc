@@ -52,16 +52,35 @@ absl::Status ShardParser::EndAt(std::uint64_t size) {
   return Keep(found);
 }
 
+absl::Status ShardParser::CheckFields() const {
+  for (std::size_t field = 0; field < has_.size(); ++field) {
+    if (!has_[field] && !lacks_[field].ok()) return lacks_[field];
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ShardParser::Keep(absl::Span<const GroupedSample> found) {
   std::vector<ChosenMember> chosen;
   for (const GroupedSample& sample : found) {
     chosen.clear();
-    FOREBAY_RETURN_IF_ERROR(fields_->Choose(shard_.name, sample, &chosen));
+    fields_->Choose(sample, &chosen);
+    NoteLacks(sample, chosen);
     FOREBAY_RETURN_IF_ERROR(samples_.CountOneMore(*fields_, *memory_));
     FOREBAY_RETURN_IF_ERROR(
         Pack(shard_, *fields_, sample.key, chosen, &samples_));
   }
   return absl::OkStatus();
+}
+
+void ShardParser::NoteLacks(const GroupedSample& sample,
+                            absl::Span<const ChosenMember> chosen) {
+  for (std::size_t field = 0; field < chosen.size(); ++field) {
+    if (chosen[field].is_there()) {
+      has_[field] = true;
+    } else if (!has_[field] && lacks_[field].ok()) {
+      lacks_[field] = fields_->Lacks(shard_.name, sample, field);
+    }
+  }
 }
 
 }  // namespace forebay::dataset::shards

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
@@ -13,7 +14,7 @@
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/sample_grouping.h"
 #include "server/dataset/shards/shard.h"
-#include "server/dataset/shards/shard_index.h"
+#include "server/dataset/shards/shard_samples.h"
 #include "server/dataset/shards/tar_walk.h"
 
 namespace forebay::dataset::shards {
@@ -22,7 +23,7 @@ namespace forebay::dataset::shards {
 //
 // Threads, ownership, blocking and errors are as ObjectParser says. `fields`
 // must outlive it, and `memory`, which counts the samples. Errors are those of
-// TarWalk, SampleGrouping, FieldChoice, Pack and `memory`.
+// TarWalk, SampleGrouping, Pack and `memory`.
 class ShardParser final : public ObjectParser {
  public:
   static absl::StatusOr<ShardParser> Create(const Shard& shard,
@@ -33,6 +34,10 @@ class ShardParser final : public ObjectParser {
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
   absl::Status EndAt(std::uint64_t size) override;
+
+  // INVALID_ARGUMENT: all samples of the shard lack a field; names the first
+  // sample. To be called when next_read() returns nothing.
+  absl::Status CheckFields() const;
 
   // To be called once, when next_read() returns nothing.
   ShardSamples TakeSamples() { return std::move(samples_); }
@@ -46,9 +51,13 @@ class ShardParser final : public ObjectParser {
         read_length_(read_sizes),
         memory_(memory),
         walk_(std::move(walk)),
-        grouping_(shard.name, memory) {}
+        grouping_(shard.name, memory),
+        lacks_(fields->size()),
+        has_(fields->size()) {}
 
   absl::Status Keep(absl::Span<const GroupedSample> found);
+  void NoteLacks(const GroupedSample& sample,
+                 absl::Span<const ChosenMember> chosen);
 
   Shard shard_;
   const FieldChoice* fields_;
@@ -57,6 +66,10 @@ class ShardParser final : public ObjectParser {
   TarWalk walk_;
   SampleGrouping grouping_;
   ShardSamples samples_;
+  // By field: what the first sample without it has, and whether any sample has
+  // the field.
+  std::vector<absl::Status> lacks_;
+  std::vector<bool> has_;
 };
 
 }  // namespace forebay::dataset::shards

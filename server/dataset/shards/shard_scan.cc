@@ -76,6 +76,9 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
   std::vector<ShardSamples> samples;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(samples, shards.size()));
   samples.resize(shards.size());
+  // The first shard that has samples tells which fields samples have.
+  std::size_t first = shards.size();
+  absl::Status lacks;
   ObjectScan scan{.source = &source,
                   .root = root,
                   .objects = shards,
@@ -94,10 +97,16 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     const auto parser = parsers.find(shard);
     samples[shard] = parser->second.samples->TakeSamples();
     packed[shard] = parser->second.inflating->TakeInflated();
+    if (shard < first && !samples[shard].members.empty()) {
+      first = shard;
+      lacks = parser->second.samples->CheckFields();
+    }
     parsers.erase(parser);
-    return absl::OkStatus();
+    // No other shard needs to be read to refuse a misspelt field.
+    return shard == 0 ? lacks : absl::OkStatus();
   };
   FOREBAY_RETURN_IF_ERROR(ScanObjects(scan, memory));
+  FOREBAY_RETURN_IF_ERROR(lacks);
   FOREBAY_ASSIGN_OR_RETURN(inflated::PointsPtr found,
                            points.Finish(shards, std::move(packed)));
   return BuildShardIndex(fields, shards, std::move(samples), memory,

@@ -90,6 +90,9 @@ TarKind KindOf(char type) {
     case '0':
     case '7':  // contiguous
       return TarKind::kFile;
+    case '1':
+    case '2':
+      return TarKind::kLink;
     case 'S':
       return TarKind::kSparseFile;
     case 'L':

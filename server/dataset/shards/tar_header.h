@@ -15,7 +15,9 @@ inline constexpr std::uint64_t kTarBlock = 512;  // bytes
 
 enum class TarKind {
   kFile,
-  // A directory, link, device or the like, which no sample has.
+  // A hard or symbolic link, which no sample has.
+  kLink,
+  // A directory, device or the like, which no sample has.
   kOther,
   kSparseFile,
   // Their data describes the member that follows.

@@ -156,7 +156,9 @@ absl::Status TarWalk::SeeMember(TarHeader header,
         " bytes, of which ", size_ - data, " are there"));
   }
   FOREBAY_RETURN_IF_ERROR(Skip(header.data_bytes));
-  if (header.kind == TarKind::kFile) {
+  if (header.kind == TarKind::kLink) {
+    files->push_back({.name = std::move(header.name), .is_link = true});
+  } else if (header.kind == TarKind::kFile) {
     TarMember file = {std::move(header.name), data, header.data_bytes};
     if (sees_gzip_ && absl::EndsWithIgnoreCase(file.name, ".gz") &&
         file.length >= kGzipEndBytes)

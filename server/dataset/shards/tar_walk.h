@@ -14,20 +14,23 @@
 
 namespace forebay::dataset::shards {
 
-// A file in an archive.
+// A file in an archive, or a link.
 struct TarMember {
   std::string name;
   std::uint64_t offset = 0;  // of its data in the archive; bytes
   std::uint64_t length = 0;  // bytes; they lie within the archive
   // Bytes that it inflates to, by its end: of files that TarWalk looks into.
   std::uint32_t inflated = 0;
+  // Whether it is a hard or symbolic link, which has no data.
+  bool is_link = false;
 };
 
 // Walks through a tar archive from header to header. It reads nothing itself:
 // it says which bytes it must see next, and never asks for the files' data, but
 // for the ends of those that gzip has compressed, if `sees_gzip`. It finds the
-// files that Python's tarfile finds, in their order. But it refuses any archive
-// that is damaged, while tarfile takes some for their intact beginning.
+// files and links that Python's tarfile finds, in their order. But it refuses
+// any archive that is damaged, while tarfile takes some for their intact
+// beginning.
 //
 // Not thread-safe; owns what it stores; never blocks. Errors name the archive
 // and the offset, and end the walk: DATA_LOSS: truncated, or no tar archive;
@@ -44,7 +47,8 @@ class TarWalk {
   std::optional<ByteRange> wanted() const;
 
   // Takes `bytes`, which lie at `offset` in the archive. Walks on as far as
-  // they reach, and appends the files on the way to `files`.
+  // they reach, and appends the files and links on the way to
+  // `files`.
   absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
                    std::vector<TarMember>* files);
 

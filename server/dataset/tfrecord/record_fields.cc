@@ -44,6 +44,7 @@ absl::StatusOr<Features> FindFeatures(const std::vector<RecordField>& fields,
   return found;
 }
 
+// Other records may well have the feature: a record without it is damaged.
 absl::Status Lacks(const RecordField& field, Bytes payload) {
   std::vector<std::string> names;
   std::size_t more = 0;
@@ -56,7 +57,7 @@ absl::Status Lacks(const RecordField& field, Bytes payload) {
     }
   }));
   std::sort(names.begin(), names.end());
-  return absl::InvalidArgumentError(
+  return absl::DataLossError(
       absl::StrCat("has no feature ", field.name, "; it has ",
                    names.empty() ? "none" : absl::StrJoin(names, ", "),
                    more == 0 ? "" : absl::StrCat(" and ", more, " more")));
@@ -241,8 +242,12 @@ absl::Status RecordFields::Read(Bytes record, Bytes payload,
       auto read = FeatureValues::Read(*found[i]);
       if (!read.ok()) return base::Annotate(read.status(), fields_[i].name);
       feature = *std::move(read);
-    } else if (!fields_[i].type.has_rows) {
-      return Lacks(fields_[i], payload);
+    }
+    // TensorFlow's parser, too, takes a feature without values for none.
+    if (feature.count() == 0 && !fields_[i].type.has_rows) {
+      if (!found[i].has_value()) return Lacks(fields_[i], payload);
+      return absl::DataLossError(
+          absl::StrCat("has no values of feature ", fields_[i].name));
     }
     FOREBAY_ASSIGN_OR_RETURN(values[i], reader.Value(fields_[i], feature));
   }

@@ -50,9 +50,9 @@ class RecordFields {
   bool has_rows() const;
 
   // Fills `values` with what a payload has of each. They point into it, as
-  // parts of `record` that holds it, and into what was made. DATA_LOSS: it is
-  // damaged. INVALID_ARGUMENT, naming the field: it lacks, or is of another
-  // type.
+  // parts of `record` that holds it, and into what was made. DATA_LOSS: the
+  // payload is damaged, or lacks a field, which the error names.
+  // INVALID_ARGUMENT, naming the field: it is of another type.
   absl::Status Read(absl::Span<const std::uint8_t> record,
                     absl::Span<const std::uint8_t> payload,
                     absl::Span<FieldValue> values, MadeValues* made) const;

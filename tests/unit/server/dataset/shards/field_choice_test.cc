@@ -16,8 +16,7 @@ std::vector<std::uint64_t> Lengths(const std::vector<std::string>& fields) {
   const auto choice = FieldChoice::Create(fields);
   EXPECT_TRUE(choice.ok()) << choice.status();
   std::vector<ChosenMember> chosen;
-  const absl::Status status = choice->Choose("shard", kSample, &chosen);
-  EXPECT_TRUE(status.ok()) << status;
+  choice->Choose(kSample, &chosen);
   std::vector<std::uint64_t> lengths;
   for (const ChosenMember& member : chosen) lengths.push_back(member.length);
   return lengths;
@@ -66,7 +65,8 @@ TEST(FieldChoiceTest, TakesTheFirstAlternativeThatIsThere) {
   const auto choice = FieldChoice::Create({"jpeg;png;jpg"});
   ASSERT_TRUE(choice.ok()) << choice.status();
   std::vector<ChosenMember> chosen;
-  ASSERT_TRUE(choice->Choose("shard", kSample, &chosen).ok());
+  choice->Choose(kSample, &chosen);
+  ASSERT_EQ(chosen.size(), 1u);
   EXPECT_EQ(chosen[0].alternative, 1u);
   EXPECT_EQ(choice->alternatives(0)[1], "png");
 }
@@ -75,12 +75,35 @@ TEST(FieldChoiceTest, NamesWhatLacks) {
   const auto choice = FieldChoice::Create({"jpg", "json;jsn"});
   ASSERT_TRUE(choice.ok()) << choice.status();
   std::vector<ChosenMember> chosen;
-  const absl::Status status = choice->Choose("b/1.tar", kSample, &chosen);
+  choice->Choose(kSample, &chosen);
+  ASSERT_EQ(chosen.size(), 2u);
+  EXPECT_TRUE(chosen[0].is_there());
+  EXPECT_FALSE(chosen[1].is_there());
+  EXPECT_FALSE(chosen[1].is_link);
+  const absl::Status status = choice->Lacks("b/1.tar", kSample, 1);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
             "b/1.tar: sample a/7 has no field json;jsn; it has png, cls, jpg, "
             "a.txt");
-  EXPECT_TRUE(chosen.empty());
+}
+
+TEST(FieldChoiceTest, NamesALinkThatStandsForWhatLacks) {
+  const auto choice = FieldChoice::Create({"png", "json;jsn"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  GroupedSample sample = kSample;
+  sample.links = {"txt", "png", "jsn"};
+  std::vector<ChosenMember> chosen;
+  choice->Choose(sample, &chosen);
+  ASSERT_EQ(chosen.size(), 2u);
+  EXPECT_TRUE(chosen[0].is_there());
+  EXPECT_FALSE(chosen[0].is_link);
+  EXPECT_FALSE(chosen[1].is_there());
+  EXPECT_TRUE(chosen[1].is_link);
+  EXPECT_EQ(
+      choice->Lacks("b/1.tar", sample, 1).message(),
+      "b/1.tar: sample a/7 has no field json;jsn: a/7.jsn is a link, which "
+      "is not read: pack the file itself (tar --dereference "
+      "--hard-dereference)");
 }
 
 TEST(FieldChoiceTest, RefusesMalformedFields) {

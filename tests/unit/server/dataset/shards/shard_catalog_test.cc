@@ -285,6 +285,25 @@ TEST_F(ShardCatalogTest, ErrorsNameRootAndShard) {
   EXPECT_THAT(std::string(lacks.message()), HasSubstr(" has no field wav; "));
 }
 
+TEST_F(ShardCatalogTest, SamplesThatLackAFieldAreDamaged) {
+  Put("c.tar", GoldenFile("gnu_gnu.tar"));
+  for (int i = 0; i < 2; ++i) {  // the second index comes from the disk
+    ShardCatalog catalog(Directory(), base::AmpleBudget());
+    const auto dataset = Open(catalog, Request({"jpg", "cls"}));
+    ASSERT_NE(dataset, nullptr);
+    EXPECT_THAT(warnings_,
+                ElementsAre(HasSubstr(" samples lack a field and count as ")));
+    warnings_.clear();
+    std::vector<FieldValue> values(2);
+    MadeValues made;
+    EXPECT_TRUE(dataset->ReadValues(0, {}, absl::MakeSpan(values), &made).ok());
+    const absl::Status lacks = dataset->ReadValues(
+        dataset->size() - 1, {}, absl::MakeSpan(values), &made);
+    EXPECT_EQ(lacks.code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(lacks.message(), "has no field cls, which other samples have");
+  }
+}
+
 TEST_F(ShardCatalogTest, WhoIsStoppedWaitsForNobody) {
   ShardCatalog catalog("", base::AmpleBudget());
   std::stop_source impatience;

@@ -66,7 +66,8 @@ class ShardScanTest : public testing::Test {
 };
 
 // A file with its header and padding.
-std::string Member(const std::string& name, const std::string& content) {
+std::string Member(const std::string& name, const std::string& content,
+                   char type = '0') {
   std::string member(512, '\0');
   member.replace(0, name.size(), name);
   char size[12];
@@ -74,6 +75,7 @@ std::string Member(const std::string& name, const std::string& content) {
                 static_cast<unsigned>(content.size()));
   member.replace(124, sizeof(size), size, sizeof(size));
   member.replace(148, 8, 8, ' ');
+  member[156] = type;
   unsigned sum = 0;
   for (const char byte : member) sum += static_cast<unsigned char>(byte);
   char digits[8];
@@ -228,8 +230,6 @@ TEST_F(ShardScanTest, ErrorsNameTheShard) {
       {"broken.tar: at byte 4096: there is no tar header",
        Put("broken.tar",
            Archive(2, 10).substr(0, 4096) + std::string(1024, 'x'))},
-      {"lacks.tar: sample 1 has no field cls; it has jpg",
-       Put("lacks.tar", Member("1.jpg", "x"))},
       {"twice.tar: sample 1: two members have the extension cls",
        Put("twice.tar", Member("1.cls", "x") + Member("1.CLS", "y"))},
       {"tiny.tar: is no tar archive", Put("tiny.tar", "x")},
@@ -242,6 +242,55 @@ TEST_F(ShardScanTest, ErrorsNameTheShard) {
     EXPECT_FALSE(status.ok()) << message;
     EXPECT_THAT(std::string(status.message()), HasSubstr(message));
   }
+}
+
+TEST_F(ShardScanTest, SomeSamplesMayLackAField) {
+  const Shard good = Put("good.tar", Archive(3, 1000));
+  const Shard lacks =
+      Put("lacks.tar", Member("1.jpg", "x") + Member("2.txt", "y") +
+                           Member("3.jpg", "z") + Member("3.cls", "3"));
+  const auto index = Scan({good, lacks}, {"jpg;png", "cls"});
+  ASSERT_TRUE(index.ok()) << index.status();
+  ASSERT_EQ((*index)->size(), 6u);
+  EXPECT_EQ((*index)->lacking_samples(), 2u);
+  EXPECT_EQ((*index)->first_lacking(), 3u);
+  EXPECT_EQ((*index)->ShortestOf(0), 1u);
+  EXPECT_TRUE((*index)->MemberOf(3, 0).is_there());
+  EXPECT_FALSE((*index)->MemberOf(3, 1).is_there());
+  EXPECT_EQ((*index)->ExtentOf(3).offset, 512u);
+  EXPECT_EQ((*index)->ExtentOf(3).length, 1u);
+  EXPECT_EQ((*index)->ExtentOf(4).length, 0u);
+  EXPECT_TRUE((*index)->MemberOf(5, 1).is_there());
+}
+
+TEST_F(ShardScanTest, AFieldThatTheFirstSamplesLackIsRefused) {
+  const Shard good = Put("good.tar", Archive(3, 1000));
+  const Shard lacks = Put("lacks.tar", Member("1.jpg", "x"));
+  const Shard empty = Put("empty.tar", std::string(1024, '\0'));
+  for (const std::vector<Shard>& shards :
+       {std::vector<Shard>{lacks, good}, {empty, lacks, good}}) {
+    const absl::Status status = Scan(shards).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("lacks.tar: sample 1 has no field cls; it has jpg"));
+  }
+}
+
+TEST_F(ShardScanTest, LinksStandForWhatLacks) {
+  const Shard good = Put("good.tar", Archive(1, 1000));
+  const Shard links =
+      Put("links.tar", Member("1.jpg", "", '1') + Member("0.png", "", '2') +
+                           Member("1.cls", "1") + Member("2.cls", "2") +
+                           Member("3.jpg", "", '2') + Member("2.jpg", "", '1') +
+                           Member("4.jpg", "x") + Member("4.cls", "4"));
+  const auto index = Scan({good, links});
+  ASSERT_TRUE(index.ok()) << index.status();
+  ASSERT_EQ((*index)->size(), 4u);
+  EXPECT_EQ((*index)->lacking_samples(), 2u);
+  EXPECT_TRUE((*index)->MemberOf(1, 0).is_link);
+  EXPECT_TRUE((*index)->MemberOf(2, 0).is_link);
+  EXPECT_EQ((*index)->BytesOf(2, 0), 0u);
+  EXPECT_TRUE((*index)->MemberOf(3, 0).is_there());
 }
 
 TEST_F(ShardScanTest, Stops) {

@@ -29,6 +29,7 @@ absl::StatusOr<std::vector<TarMember>> Files(const std::string& archive,
                                                         wanted->length + extra);
     FOREBAY_RETURN_IF_ERROR(walk.See(wanted->offset, AsBytes(piece), &files));
   }
+  std::erase_if(files, [](const TarMember& file) { return file.is_link; });
   return files;
 }
 
