@@ -196,6 +196,27 @@ def test_any_name_is_read_as_records_if_it_is_said(shared_daemon, tmp_path):
         assert len(next(iter(loader)).record) == 3
 
 
+@pytest.mark.parametrize("pattern", [
+    "x-train.tfrecord-00000-of-00002", "x-train.tfrecord-{00000..00001}-of-00002",
+    "x-train.tfrecord-*", "x-train.tfrecord*", "*.tfrecord-?????-of-00002",
+    "{x-train.tfrecord-00000-of-00002,x-train.tfrecord-00001-of-00002}"])
+def test_a_number_may_follow_the_ending(shared_daemon, tmp_path, pattern):
+    for number in range(2):
+        shutil.copy(GOLDEN / "plain.tfrecord",
+                    tmp_path / f"x-train.tfrecord-0000{number}-of-00002")
+    files = 1 if pattern.endswith("n.tfrecord-00000-of-00002") else 2
+    with open_records(tmp_path / pattern, fields="bytes") as loader:
+        assert len(loader.dataset) == 3 * files
+
+
+@pytest.mark.parametrize("name", ["x.tfrecord-0/a", "x.tfrecordings-0", "x.tfrecord0"])
+def test_other_names_are_no_records(shared_daemon, tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    shutil.copy(GOLDEN / "plain.tfrecord", tmp_path / name)
+    with pytest.raises(forebay.InvalidArgument, match="a file whose name tells no"):
+        open_records(tmp_path / name)
+
+
 def test_torch_gets_tensors(shared_daemon):
     fields = {"embedding": "float32[8]", "ids": "int64[n]"}
     with open_records(EXAMPLES, fields=fields, framework="torch") as loader:

@@ -106,16 +106,26 @@ def are_files(path, endings):
     return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
 
 
+def _are_numbered(path, endings):
+    """As are_files; but a number may follow the ending, as in
+    "x-train.tfrecord-00000-of-00010", and stand for several by a wildcard."""
+    name = os.fsdecode(path)
+    for ending in endings:
+        start, found, rest = name.rpartition(ending)
+        if found and "/" not in rest and (rest == "*" or rest.startswith("-")):
+            name = start + ending
+            break
+    return are_files(name, endings) and not os.path.isdir(path)
+
+
 def is_array_record(path):
-    """Whether a path stands for ArrayRecord files. Their names may end in a number,
-    as "train.array_record-00000-of-00010" does."""
-    name = re.sub(r"(\.array_?record)(-[^/]*|\*)$", r"\1", os.fsdecode(path))
-    return are_files(name, _ARRAY_RECORD) and not os.path.isdir(path)
+    """Whether a path stands for ArrayRecord files."""
+    return _are_numbered(path, _ARRAY_RECORD)
 
 
 def is_tfrecord(path):
     """Whether a path stands for TFRecord files."""
-    return are_files(path, _TFRECORD)
+    return _are_numbered(path, _TFRECORD)
 
 
 def is_hdf5(path):
