@@ -60,6 +60,12 @@ def of_epoch(seed: int, epoch: int) -> int:
     return _draw(seed, epoch, 0, 0, _EPOCH_OP) >> 1
 
 
+def _numpy_random() -> Any:
+    """The module numpy.random; None while NumPy is not imported. NumPy 2 imports
+    this module at its first use, so sys.modules may lack it until then."""
+    return getattr(sys.modules.get("numpy"), "random", None)
+
+
 def seed_generators(seed: int) -> None:
     """Seeds Python's, NumPy's and torch's random generators.
 
@@ -67,7 +73,7 @@ def seed_generators(seed: int) -> None:
       seed: 64 bits.
     """
     random.seed(seed)
-    numpy = sys.modules.get("numpy.random")
+    numpy = _numpy_random()
     if numpy is not None:
         numpy.seed(seed & _MASK32)
     torch = sys.modules.get("torch")
@@ -80,7 +86,7 @@ class State:
 
     def __init__(self) -> None:
         self._own = random.getstate()
-        self._numpy: Any = sys.modules.get("numpy.random")
+        self._numpy = _numpy_random()
         self._torch: Any = sys.modules.get("torch")
         if self._numpy is not None:
             self._of_numpy = self._numpy.get_state()
@@ -116,7 +122,7 @@ def set_generators(values: Dict[str, Any]) -> None:
     """
     version, words, gauss = values["python"]
     random.setstate((version, tuple(array.array("I", words)), gauss))
-    numpy: Any = sys.modules.get("numpy.random")
+    numpy = _numpy_random()
     if numpy is not None and "numpy" in values:
         name, key, *rest = values["numpy"]
         numpy.set_state((name, array.array("I", key), *rest))
