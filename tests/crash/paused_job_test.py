@@ -138,7 +138,7 @@ def test_an_equal_job_goes_on_while_the_owner_of_the_workers_is_paused(
         expect_line(owner, "batch")
         with job(EQUAL) as other:
             expect_line(other, "batch")
-            assert not hosts(other.pid)
+            until(lambda: not workers(other.pid), "its own samples are made")
             stop(owner)
             read_rest(other, 14)
             expect_line(other, "2 hosts")

@@ -13,7 +13,7 @@ from torchvision.datasets import ImageFolder
 import forebay
 from forebay import transforms as T
 from forebay._stage import seeds
-from keyed_jobs import another_job
+from keyed_jobs import another_job, checks_at_iter_alone  # noqa: F401
 from own_processes import workers
 from stage_sharing_test import interleaved, made
 from stage_test import leaves_nothing, reachable  # noqa: F401

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import forebay
-from keyed_jobs import first_loader
+from keyed_jobs import (CHECKED, checks_at_iter_alone,  # noqa: F401
+                        first_loader)
 from stage_sharing_test import (SAMPLES, Counted, collated, interleaved, loaders_of,
                                 made)
 from stage_test import leaves_nothing, reachable  # noqa: F401
@@ -28,7 +29,7 @@ def test_a_key_says_what_is_equal(tmp_path, arguments):
     for _ in range(2):
         found = interleaved(loaders)
         assert found[0] == found[1]
-    assert made(path) == 2 * (SAMPLES + (0 if arguments else 2))
+    assert made(path) == 2 * (SAMPLES + (8 if arguments else 2 + CHECKED))
     for loader in loaders:
         loader.close()
 
@@ -52,7 +53,7 @@ def test_the_environment_gives_a_key(tmp_path, monkeypatch):
     second = forebay.DataLoader(validation, 8, shuffle=True, seed=3, num_workers=2)
     found = interleaved([first, other, second])
     assert found[0] == found[1] != found[2]
-    assert made(path) == 2 * SAMPLES + 3
+    assert made(path) == 2 * SAMPLES + 3 + CHECKED
     for loader in (first, other, second):
         loader.close()
 
@@ -99,10 +100,10 @@ def test_keys_of_samples_that_are_objects_share_if_plain(tmp_path, kind, shares)
             return super().__getitem__(int(key[0] if isinstance(key, tuple) else key))
 
     loaders = [loaders_of(Keyed(path), 1, shuffle=None, collate_fn=collated,
-                          sampler=[kind(number) for number in range(4)])[0]
+                          sampler=[kind(number) for number in range(40)])[0]
                for _ in range(2)]
     interleaved(loaders)
-    assert made(path) == 4 * (1 if shares else 2)
+    assert made(path) == 40 + (8 if shares else 40)
     for loader in loaders:
         loader.close()
 
@@ -162,7 +163,8 @@ def test_an_iterable_takes_no_key():
         forebay.DataLoader(Numbers(), share_key="a")
 
 
-@pytest.mark.parametrize("lists", [([3, 1, 2], [3, 1, 2]), ([3, 1, 2], [2, 3, 1])])
+@pytest.mark.parametrize("lists", [
+    (list(range(40)), list(range(40))), (list(range(40)), list(range(39, -1, -1)))])
 def test_lists_of_samples_count_beside_the_key(tmp_path, lists):
     path = tmp_path / "made"
     loaders = [loaders_of(locked(path), 1, shuffle=None, sampler=keys,
@@ -170,6 +172,6 @@ def test_lists_of_samples_count_beside_the_key(tmp_path, lists):
     found = interleaved(loaders)
     assert [[number for batch in batches for number in batch[1]]
             for batches in found] == list(lists)
-    assert made(path) == 2 + (3 if lists[0] == lists[1] else 6)
+    assert made(path) == 2 + (40 + CHECKED if lists[0] == lists[1] else 80)
     for loader in loaders:
         loader.close()

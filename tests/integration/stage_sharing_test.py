@@ -14,8 +14,9 @@ import torch
 from torch.utils.data import BatchSampler, Dataset, WeightedRandomSampler
 
 import forebay
-from keyed_jobs import first_loader
-from own_processes import hosts
+from keyed_jobs import (CHECKED, checks_at_iter_alone,  # noqa: F401
+                        first_loader)
+from own_processes import hosts, workers
 from stage_test import leaves_nothing, reachable  # noqa: F401
 from trouble import until
 
@@ -78,7 +79,8 @@ def test_equal_loaders_have_each_sample_made_once(tmp_path, count, arguments):
             SAMPLES - SAMPLES % 7 if "drop_last" in arguments else SAMPLES)
     # To learn of what batches are made, each epoch looks at one sample first.
     looks = 0 if "collate_fn" in arguments else count
-    assert made(path) == 3 * (len(numbers) + looks)
+    checked = arguments.get("batch_size", 8) if "collate_fn" in arguments else CHECKED
+    assert made(path) == 3 * (len(numbers) + looks + (count - 1) * checked)
     for loader in loaders:
         loader.close()
 
@@ -113,7 +115,8 @@ def test_equal_samplers_have_each_sample_made_once(tmp_path, arguments):
             drawn = [drawn for batch in found[0] for drawn in batch[2]]
             assert len(set(drawn)) == len(drawn)
             delivered = len(drawn)
-        assert made(path) - before <= delivered * 1.3 + 3
+        # Each looks at a sample, and two make a batch of their own.
+        assert made(path) - before <= delivered * 1.3 + 3 + 2 * 8
         before = made(path)
     for loader in loaders:
         loader.close()
@@ -269,14 +272,14 @@ def test_workers_outlive_the_trainer_that_started_them(folder, how):
     second = Trainer(folder, path)
     assert second.step()
     assert len(hosts(first.process.pid)) == 1
-    assert not hosts(second.process.pid)
+    until(lambda: not workers(second.process.pid), "its own samples are made")
     if how is not None:
         first.process.send_signal(how)
     # Its output ends with it: those that it started keep no pipe of its open.
     first.process.communicate(timeout=20)
     numbers = second.run()
     assert sorted(numbers) == sorted([*range(120)] * 2)
-    assert not hosts(second.process.pid)  # it needed none of its own
+    assert not workers(second.process.pid)  # it needed none of its own
     until(lambda: not hosts(first.process.pid), "the host has ended")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
 from .. import _batch, _native, _native_dataset, errors
 from .._position import Position
-from . import failure, payload, placed
+from . import failure, own_samples, payload, placed, values
 from .batches import Ordered
 from .feed import Batch, Feed
 from .listed import Listed
@@ -141,6 +141,11 @@ class BatchRun(Run):
             return Made(number, None, error, before, after)
         states = self._states(number, found.state)
         if found.kind == payload.BATCH:
+            if self._check is not None and self._check.choose(after - before):
+                self._compare(
+                    own_samples.OwnBatch(self._work().batch(
+                        self._position.epoch, number)),
+                    [self._name_of(number)], [values.flat(found.value)])
             return Made(number, found.value, None, before, after, states)
         if found.kind == payload.FAILED:
             return Made(number, None, failure.restore(

@@ -40,6 +40,8 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
       trainer: a connection. Comes ("probe", number, seed), or ("probe_image",
         as_image, seed) if the stage's dataset is images.Ops: answered with
         ("found", structure or result), ("irregular", why) or ("failed", text).
+        Comes ("make", task, number), where the task is of own_samples.py, and the
+        number that of a worker: answered likewise, with what the task makes.
         Comes ("rows", structure, batch_size, listed), ("images", result) or
         ("batches", source, room, tensors, framework), where None is the feed, and
         then the socket of tasks. Comes ("last_end",): answered with ("found",
@@ -129,7 +131,7 @@ class _Host:
             self._tasks.close()
 
     def _obey(self, order: Any) -> None:
-        if order[0] in ("probe", "probe_image"):
+        if order[0] in ("probe", "probe_image", "make"):
             self._probe(*order)
             return
         if order[0] == "last_end":
@@ -146,8 +148,8 @@ class _Host:
         handle = multiprocessing.reduction.recv_handle(self._trainer)
         self._tasks = socket.socket(fileno=handle)
 
-    def _probe(self, kind: str, which: int, seed: int) -> None:
-        """Makes a sample in a process of its own: what the user's code opens on
+    def _probe(self, kind: str, which: Any, seed: int) -> None:
+        """Makes samples in a process of its own: what the user's code opens on
         the way must not be shared by the workers. One that is killed is made again,
         as workers' are."""
         for _ in range(_MOST_DEATHS):
@@ -159,7 +161,8 @@ class _Host:
             if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
                 break
         if status != 0:
-            made = f"sample {which}" if kind == "probe" else "the first image"
+            made = (f"sample {which}" if kind == "probe" else which.name
+                    if kind == "make" else "the first image")
             self._trainer.send((
                 "failed", f"it ended while it made {made} ({reason(status)})"))
 
@@ -186,15 +189,18 @@ class _Host:
             os.close(child)
         return os.waitpid(pid, 0)[1]
 
-    def _describe(self, kind: str, which: int, seed: int) -> None:
-        become(0, self._stage)
+    def _describe(self, kind: str, which: Any, seed: int) -> None:
+        number = seed if kind == "make" else 0
+        become(number, self._stage)
         dataset = self._stage.dataset
         said: Any
         doing = "running worker_init_fn"
         try:
-            making.initialize(self._stage, 0)
+            making.initialize(self._stage, number)
             seeds.seed_generators(seed)
-            if kind == "probe":
+            if kind == "make":
+                said = "found", which.make(self._stage)
+            elif kind == "probe":
                 doing = f"making sample {which}"
                 made = dataset[which]
                 forked.end_child()

@@ -60,6 +60,19 @@ class HostProcess:
         """
         return self._answer_to(("probe", number, seed), f"sample {number}")
 
+    def make(self, task: Any, worker: int) -> Any:
+        """Makes what a task of own_samples.py describes, in a process of its own.
+
+        Args:
+          worker: the number of the worker that the process is.
+
+        Raises:
+          RuntimeError: the code took longer than the timeout.
+          errors.SourceUnavailable: the host was killed.
+          Exception: that of worker_init_fn.
+        """
+        return self._answer_to(("make", task, worker), task.name)
+
     def probe_image(self, as_image: bool, seed: int) -> Any:
         """The _code.Result of the stage's images.Ops.
 

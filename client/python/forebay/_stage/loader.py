@@ -28,7 +28,8 @@ from .making import Stage
 from .plan import Plan
 from .room import Room
 from .row_epoch import Rows
-from .run import RowRun, Run
+from .row_run import RowRun
+from .run import Run
 from .said_length import SaidLength
 from .shard_state import States
 
@@ -105,6 +106,8 @@ class StagedLoader(DataLoader):
         self._share_key = share_key.take(
             given["share_key"], self.num_workers > 0 and not keys.is_iterable and
             given["sharing"] != "off")
+        if self._share_key is not None:
+            self._plan = self._plan._replace(share_key=self._share_key.text)
         self._said_length: Optional[int] = None  # by an iterable dataset
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)

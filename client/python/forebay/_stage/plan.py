@@ -26,6 +26,7 @@ class Plan(NamedTuple):
         dataset that they began with.
       gpu: a _gpu.Gpu on which batches lie, or None.
       wrapper: a _batch.Wrapper of that, for rows.
+      share_key: the text of a key; "" if there is none.
     """
 
     stage: Stage
@@ -40,6 +41,7 @@ class Plan(NamedTuple):
     are_persistent: bool = False
     gpu: Any = None
     wrapper: Any = None
+    share_key: str = ""
 
     def note(self, stats: Dict[str, int]) -> None:
         """Adds the stats of what has ended."""

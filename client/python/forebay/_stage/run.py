@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import time
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
-from .. import _connection, _native, _native_dataset, _retry, errors
+from .. import _connection, _native, _retry, errors
 from .._position import Position
-from . import failure, structure
+from . import failure
 from .feed import Feed
 from .host_process import HostProcess
-from .listed import Listed
 from .plan import Plan
+from .shared_check import SharedCheck
 
 _MAX_HOSTS = 8  # that may end, one after the other, before a batch comes
 
@@ -33,6 +32,7 @@ class Run:
     """
 
     _feed: Optional[Feed] = None
+    _check: Optional[SharedCheck] = None  # while another's workers make the samples
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
                  on_end: Callable[[], None]):
@@ -75,6 +75,8 @@ class Run:
         self.is_resting = False
         self._position = self._current = position
         self._is_stopped = False
+        if self._check is not None:
+            self._check.begin()
         try:
             self._start_epoch()
         except (errors.StateError, *errors.PASSING):
@@ -231,8 +233,7 @@ class Run:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        self._host = HostProcess(plan.name, plan.context, plan.stage, self._feed,
-                                 self.share_id is not None, plan.timeout)
+        self._host = self._new_host()
         self._prepare(self._host)
         options = dict(self._options())
         options["dataset"] = self._dataset()
@@ -240,12 +241,38 @@ class Run:
         try:
             socket = self._connection.start_producers(
                 plan.stage.workers, plan.are_persistent)
-        except errors.StateError:
-            # The workers of an equal loader make the samples for this one, too.
-            self._host.end()
-            self._host = None
+        except errors.StateError as error:
+            # Another's workers make the samples for this one, too. Nobody can look
+            # at a batch that only DLPack hands on.
+            if plan.gpu is None or plan.framework != "dlpack":
+                self._check = SharedCheck(plan.name, plan.share_key, str(error),
+                                          self._make_own)
         else:
             self._host.serve(self._order(), socket)
+
+    def _new_host(self) -> HostProcess:
+        plan = self._plan
+        return HostProcess(plan.name, plan.context, plan.stage, self._feed,
+                           self.share_id is not None, plan.timeout)
+
+    def _make_own(self, task: Any, again: bool) -> Any:
+        assert self._host is not None
+        worker = min(int(again), self._plan.stage.workers - 1)
+        try:
+            return self._host.make(task, worker)
+        except errors.SourceUnavailable:  # once more
+            self._host.end()
+            self._host = self._new_host()
+            return self._host.make(task, worker)
+
+    def _compare(self, task: Any, names: Sequence[str], others: Any) -> None:
+        """As SharedCheck's; ends the run if that fails."""
+        assert self._check is not None
+        try:
+            self._check.compare(task, names, others)
+        except Exception:
+            self.close()
+            raise
 
     def restart(self, epoch: Any) -> None:
         """Starts anew where next() stands: a daemon or the host was lost."""
@@ -260,7 +287,7 @@ class Run:
         epoch.read_from(self._connection)
 
     def _end_processes(self) -> None:
-        connection = self._connection
+        self._check, connection = None, self._connection
         if connection is not None:
             try:
                 self._plan.note(self.stats())
@@ -278,93 +305,6 @@ class Run:
         self._current = None
         if self._pid == os.getpid():
             self._end_processes()
-
-
-class RowRun(Run):
-    """Samples of one structure, each in its row of a batch."""
-
-    def __init__(self, plan: Plan, position: Position, size: int,
-                 listed: Optional[Listed], share_id: Optional[bytes],
-                 on_end: Callable[[], None]):
-        """
-        Args:
-          size: samples in the dataset.
-          listed: their keys. The daemon's numbers are places in it then. Without
-            it, the daemon has those of a position that lists them.
-        """
-        super().__init__(plan, position, share_id, on_end)
-        self._size = size if listed is None else len(listed.keys)
-        self._listed = listed
-        self._layout: Any = None
-
-    def _post_processing(self, batch: Any) -> Any:
-        fields = list(batch)
-        if self._plan.gpu is None:
-            self._detach_numbers(fields)
-        return self._plan.finish(structure.collated(self._layout, fields))
-
-    def _detach_numbers(self, fields: Any) -> None:
-        for index, leaf in enumerate(structure.leaves(self._layout)):
-            if not leaf.shape:
-                # Holding a label is to keep no batch alive.
-                fields[index] = (fields[index].clone()
-                                 if self._plan.framework == "torch" else
-                                 fields[index].copy())
-
-    def _prepare(self, host: HostProcess) -> None:
-        if self._layout is None:
-            indices = self._position.indices
-            first = 0 if indices is None else int(indices[0])
-            self._layout = host.probe(first, self._plan.stage.seed)
-
-    def _options(self) -> Dict[str, Any]:
-        if self._listed is None:
-            return super()._options()
-        return {**super()._options(), "order": _native.SEQUENTIAL, "rank": 0,
-                "world_size": 1, "uneven": _native.UNEVEN["none"]}
-
-    def _dataset(self) -> Any:
-        plan = self._plan
-        fields = tuple((f"field{number}", leaf.dtype, leaf.shape)
-                       for number, leaf in
-                       enumerate(structure.leaves(self._layout)))
-        return _native_dataset.from_producers(
-            plan.options["uri"],
-            identity(plan, self._size, (
-                self.share_id, fields, structure.names(self._layout))),
-            self._size, fields)
-
-    def _order(self) -> Tuple[Any, ...]:
-        return ("rows", self._layout, self._plan.options["batch_size"],
-                self._listed)
-
-    def _start_epoch(self) -> None:
-        position = self._position
-        self._connection.start_epoch(position.epoch,
-                                     position.first + position.samples,
-                                     position.list_to_send()
-                                     if self._listed is None else None)
-
-    def _fail(self, text: str) -> None:
-        if failure.is_of(text, structure.Irregular):
-            self.close()  # another run goes on
-            raise structure.Irregular(failure.message(text)) from None
-        self._position.samples = min(
-            self._position.samples + self._plan.options["batch_size"],
-            self._samples() - self._position.first)
-        if self._listed is not None:
-            text = re.sub(r"(?<=made sample )(\d+)(?=:|$)", self._name_of_key, text)
-        raise self._restored(text) from None
-
-    def _name_of_key(self, place: "re.Match[str]") -> str:
-        assert self._listed is not None
-        return f"{self._listed.keys[int(place.group(1))]}"
-
-    def _samples(self) -> int:
-        """The samples of this rank in the epoch."""
-        indices = self._position.indices
-        return (self._connection.samples_per_epoch
-                if indices is None or self._listed is not None else len(indices))
 
 
 def identity(plan: Plan, size: int, fields: Any) -> bytes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import collections.abc
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type
+from typing import (Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple,
+                    Type)
 
 MAX_FIELDS = 15
 _DTYPES = frozenset((
@@ -117,6 +118,22 @@ def names(structure: Any) -> Any:
             [names(child) for child in structure.children]]
 
 
+def places(structure: Any) -> List[str]:
+    """The place of each leaf in a sample, in order, for people."""
+    return list(_places(structure, ""))
+
+
+def _places(structure: Any, place: str) -> Iterator[str]:
+    if isinstance(structure, Leaf):
+        yield place
+        return
+    names = getattr(structure.type, "_fields", None)
+    keys = structure.keys or range(len(structure.children))
+    for key, child in zip(keys, structure.children):
+        yield from _places(child, f"{place}.{names[key]}" if names and
+                           not structure.keys else f"{place}[{key!r}]")
+
+
 def leaves(structure: Any) -> List[Leaf]:
     """All leaves, in order."""
     if isinstance(structure, Leaf):
@@ -133,12 +150,22 @@ def writer(structure: Any) -> Callable[[Any, List[Any], int], None]:
     count = len(leaves(structure))
 
     def write(sample: Any, arrays: List[Any], row: int) -> None:
-        values: List[Any] = []
-        _flatten(structure, sample, values)
+        values = row_of(structure, sample)
         for number in range(count):
             arrays[number][row] = values[number]
 
     return write
+
+
+def row_of(structure: Any, sample: Any) -> List[Any]:
+    """The values of a sample, one for each leaf.
+
+    Raises:
+      Irregular: it has another structure.
+    """
+    values: List[Any] = []
+    _flatten(structure, sample, values)
+    return values
 
 
 def _flatten(structure: Any, value: Any, values: List[Any]) -> None:

@@ -1,0 +1,131 @@
+"""Iterations of samples of one structure, which the user's code makes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, Optional, Tuple
+
+from .. import _native, _native_dataset
+from .._position import Position
+from . import failure, own_samples, seeds, structure
+from .host_process import HostProcess
+from .listed import Listed
+from .plan import Plan
+from .run import Run, identity
+from .shared_check import SharedCheck
+
+
+class RowRun(Run):
+    """Samples of one structure, each in its row of a batch."""
+
+    def __init__(self, plan: Plan, position: Position, size: int,
+                 listed: Optional[Listed], share_id: Optional[bytes],
+                 on_end: Callable[[], None]):
+        """
+        Args:
+          size: samples in the dataset.
+          listed: their keys. The daemon's numbers are places in it then. Without
+            it, the daemon has those of a position that lists them.
+        """
+        super().__init__(plan, position, share_id, on_end)
+        self._size = size if listed is None else len(listed.keys)
+        self._listed = listed
+        self._layout: Any = None
+
+    def _post_processing(self, batch: Any) -> Any:
+        fields = list(batch)
+        if self._check is not None:
+            self._check_rows(self._check, fields, batch.sample_ids)
+        if self._plan.gpu is None:
+            self._detach_numbers(fields)
+        return self._plan.finish(structure.collated(self._layout, fields))
+
+    def _check_rows(self, check: SharedCheck, fields: Any, numbers: Any) -> None:
+        chosen = check.choose(len(numbers))
+        if not chosen:
+            return
+        keys = tuple(self._key_of(int(numbers[row]), row - len(numbers))
+                     for row in chosen)
+        others = [own_samples.of_row(self._layout, [
+            getattr(field[row], "cpu", lambda value=field[row]: value)()
+            for field in fields]) for row in chosen]
+        self._compare(own_samples.OwnRows(self._layout, keys),
+                      [f"sample {key}" for key, _ in keys], others)
+
+    def _key_of(self, number: int, behind: int) -> Tuple[int, int]:
+        """The key and the seed of a sample of the daemon's.
+
+        Args:
+          behind: its place in the epoch, counted from the position.
+        """
+        position, seed = self._position, self._plan.stage.seed
+        if self._listed is not None:
+            return (int(self._listed.keys[number]),
+                    self._listed.seed(seed, position.epoch, number))
+        options = self._plan.options
+        place = position.first + position.samples + behind
+        repeat = (place * options["world_size"] + options["rank"]) // self._size
+        return number, seeds.of_sample(seed, position.epoch, number, repeat)
+
+    def _detach_numbers(self, fields: Any) -> None:
+        for index, leaf in enumerate(structure.leaves(self._layout)):
+            if not leaf.shape:
+                # Holding a label is to keep no batch alive.
+                fields[index] = (fields[index].clone()
+                                 if self._plan.framework == "torch" else
+                                 fields[index].copy())
+
+    def _prepare(self, host: HostProcess) -> None:
+        if self._layout is None:
+            indices = self._position.indices
+            first = 0 if indices is None else int(indices[0])
+            self._layout = host.probe(first, self._plan.stage.seed)
+
+    def _options(self) -> Dict[str, Any]:
+        if self._listed is None:
+            return super()._options()
+        return {**super()._options(), "order": _native.SEQUENTIAL, "rank": 0,
+                "world_size": 1, "uneven": _native.UNEVEN["none"]}
+
+    def _dataset(self) -> Any:
+        plan = self._plan
+        fields = tuple((f"field{number}", leaf.dtype, leaf.shape)
+                       for number, leaf in
+                       enumerate(structure.leaves(self._layout)))
+        return _native_dataset.from_producers(
+            plan.options["uri"],
+            identity(plan, self._size, (
+                self.share_id, fields, structure.names(self._layout))),
+            self._size, fields)
+
+    def _order(self) -> Tuple[Any, ...]:
+        return ("rows", self._layout, self._plan.options["batch_size"],
+                self._listed)
+
+    def _start_epoch(self) -> None:
+        position = self._position
+        self._connection.start_epoch(position.epoch,
+                                     position.first + position.samples,
+                                     position.list_to_send()
+                                     if self._listed is None else None)
+
+    def _fail(self, text: str) -> None:
+        if failure.is_of(text, structure.Irregular):
+            self.close()  # another run goes on
+            raise structure.Irregular(failure.message(text)) from None
+        self._position.samples = min(
+            self._position.samples + self._plan.options["batch_size"],
+            self._samples() - self._position.first)
+        if self._listed is not None:
+            text = re.sub(r"(?<=made sample )(\d+)(?=:|$)", self._name_of_key, text)
+        raise self._restored(text) from None
+
+    def _name_of_key(self, place: "re.Match[str]") -> str:
+        assert self._listed is not None
+        return f"{self._listed.keys[int(place.group(1))]}"
+
+    def _samples(self) -> int:
+        """The samples of this rank in the epoch."""
+        indices = self._position.indices
+        return (self._connection.samples_per_epoch
+                if indices is None or self._listed is not None else len(indices))

@@ -1,0 +1,98 @@
+"""Checks what a share_key says: that another job's workers make the samples that this
+job would make."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from typing import Any, Callable, List, Sequence
+
+from .. import _job, errors
+from . import values
+from .values import Flat
+
+_log = logging.getLogger("forebay")
+_FIRST = 4  # samples, before the first batch
+_INTERVAL = 10_000  # samples, of which one is compared
+
+
+class SharedCheck:
+    """Chooses samples by chance, and compares them with its own.
+
+    Used by one thread at a time.
+    """
+
+    def __init__(self, name: str, key: str, whose: str,
+                 make: Callable[[Any, bool], List[Flat]]):
+        """
+        Args:
+          name: of the dataset, for people.
+          key: the share_key.
+          whose: of the workers that make the shared samples, for people.
+          make: makes what a first argument describes, in a worker process; the
+            second argument says whether in another one than before.
+        """
+        self._name = name
+        self._key = key
+        self._whose = whose
+        self._make = make
+        # Other jobs choose others. The user's generators stay as they are.
+        self._chance = random.Random(os.urandom(16))
+        self._due = _FIRST
+        self._before_next = self._chance.randrange(_INTERVAL)  # samples
+        self._has_told = False
+
+    def begin(self) -> None:
+        """Begins another epoch."""
+        self._due = _FIRST
+
+    def choose(self, samples: int) -> List[int]:
+        """The places, in a batch of so many samples, that are to be compared."""
+        count = min(self._due, samples)
+        self._due -= count
+        chosen = set(self._chance.sample(range(samples), count))
+        self._before_next -= samples
+        if self._before_next < 0:
+            chosen.add(self._chance.randrange(samples))
+            self._before_next %= _INTERVAL
+        return sorted(chosen)
+
+    def compare(self, task: Any, names: Sequence[str], others: List[Flat]) -> None:
+        """Compares shared values with own ones.
+
+        Args:
+          task: describes what to make.
+          names: of what the task makes, for people.
+          others: the shared values.
+
+        Raises:
+          errors.StateError: they differ.
+          errors.SourceUnavailable: the process that makes own samples has ended.
+          Exception: see HostProcess.make.
+        """
+        made = self._make(task, False)
+        again: List[Flat] = []
+        for number, (own, other) in enumerate(zip(made, others)):
+            if values.difference(own, None, other) is None:
+                continue
+            if not again:
+                # By another worker: what depends on its process is no difference.
+                again = self._make(task, True)
+            found = values.difference(own, again[number], other)
+            if found is not None:
+                raise errors.StateError(
+                    f"{self._name}: {names[number]} has another {found.field} in this "
+                    f"job, {_job.job_name()}, than in the job whose workers make the "
+                    f"samples for it ({self._whose}): {found.own} here, {found.other} "
+                    f"there. Both have the share_key {self._key!r}, which is for "
+                    "equal code, data and settings: give each a key of its own, or "
+                    "none")
+            self._tell(names[number])
+
+    def _tell(self, name: str) -> None:
+        if not self._has_told:
+            self._has_told = True
+            _log.warning("%s: its code makes %s in another way each time: what "
+                         "differs is not compared with other jobs of the share_key "
+                         "%r", self._name, name, self._key)
