@@ -173,9 +173,11 @@ def test_a_dataset_that_changed_counts_anew(tmp_path):
     other.close()
 
 
-def test_without_a_key_nothing_is_shared(tmp_path):
+def test_without_a_key_nothing_is_shared(tmp_path, caplog):
     path = tmp_path / "made"
-    loaders = loaders_of(Counted(path), 2, share_key=None)
+    with caplog.at_level("INFO", "forebay"):
+        loaders = loaders_of(Counted(path), 2, share_key=None)
+    assert "share them by share_key= or $FOREBAY_SHARE_KEY" in caplog.text
     found = interleaved(loaders)
     assert found[0] == found[1]
     assert made(path) == 2 * (SAMPLES + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import weakref
 from typing import Any, Dict, Iterator, List, Optional
@@ -32,6 +33,9 @@ from .row_run import RowRun
 from .run import Run
 from .said_length import SaidLength
 from .shard_state import States
+
+
+_log = logging.getLogger("forebay")
 
 
 class StagedLoader(DataLoader):
@@ -108,6 +112,8 @@ class StagedLoader(DataLoader):
             given["sharing"] != "off")
         if self._share_key is not None:
             self._plan = self._plan._replace(share_key=self._share_key.text)
+        elif self.num_workers > 0 and given["sharing"] != "off":
+            _log.info("%s: %s", name, share_key.advice(keys.is_iterable))
         self._said_length: Optional[int] = None  # by an iterable dataset
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)

@@ -58,6 +58,16 @@ def take(given: Optional[str], may_share: bool) -> Optional[ShareKey]:
     return ShareKey(text, _loaders[text] - 1)
 
 
+def advice(is_iterable: bool) -> str:
+    """A clause that says how equal jobs could share what is one job's.
+
+    Args:
+      is_iterable: whether the dataset is only iterated.
+    """
+    return "its samples are this job's alone: equal jobs share them by " + (
+        "forebay.share" if is_iterable else f"share_key= or ${VARIABLE}")
+
+
 def name_of(thing: Any) -> Optional[str]:
     """The name of a function, or else of the type of an object; None of None."""
     if thing is None:
