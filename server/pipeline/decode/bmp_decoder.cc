@@ -29,6 +29,7 @@ constexpr std::size_t kFileHeaderBytes = 14;
 constexpr std::size_t kInfoHeaderBytes = 40;    // of the usual kind
 constexpr std::size_t kMaskedHeaderBytes = 56;  // later ones have masks inside
 constexpr std::uint64_t kLibraryBytes = 4 << 10;
+constexpr std::uint32_t kMostColors = 65536;  // as in Pillow
 
 std::uint32_t NumberAt(Bytes file, std::size_t offset, std::size_t bytes) {
   std::uint32_t number = 0;
@@ -45,6 +46,40 @@ absl::Status Corrupt() { return absl::DataLossError("is a corrupt BMP image"); }
 
 absl::Status Truncated() {
   return absl::DataLossError("is a truncated BMP image");
+}
+
+// Where the bits of a pixel's colors lie, as Pillow reads them.
+struct Masks {
+  std::uint32_t bits;
+  std::uint32_t red;
+  std::uint32_t green;
+  std::uint32_t blue;
+  std::uint32_t alpha;
+};
+constexpr Masks kMasks[] = {
+    {24, 0xff0000, 0xff00, 0xff, 0},
+    {32, 0xff0000, 0xff00, 0xff, 0},
+    {32, 0xff0000, 0xff00, 0xff, 0xff000000},
+    {32, 0xff, 0xff00, 0xff0000, 0xff000000},
+    {32, 0xff000000, 0xff0000, 0xff00, 0},
+    {32, 0xff000000, 0xff0000, 0xff00, 0xff},
+};
+
+// Whether the masks of a file's pixels are among those that are read.
+bool AreMasksKnown(Bytes file, std::uint32_t bits, std::uint32_t header_bytes) {
+  constexpr std::size_t kMasksOffset = kFileHeaderBytes + kInfoHeaderBytes;
+  constexpr std::size_t kMasksBytes = 16;
+  if (file.size() < kMasksOffset + kMasksBytes) return false;
+  const auto mask = [&](std::size_t i) {
+    return NumberAt(file, kMasksOffset + 4 * i, 4);
+  };
+  const bool has_alpha = bits == 32 && header_bytes >= kMaskedHeaderBytes;
+  return std::any_of(std::begin(kMasks), std::end(kMasks),
+                     [&](const Masks& masks) {
+                       return masks.bits == bits && masks.red == mask(0) &&
+                              masks.green == mask(1) && masks.blue == mask(2) &&
+                              masks.alpha == (has_alpha ? mask(3) : 0);
+                     });
 }
 
 struct Freer {
@@ -72,19 +107,24 @@ absl::Status BmpDecoder::ReadHeader(Bytes encoded) {
   header_.pixels = NumberAt(encoded, 10, 4);
   header_.palette = std::uint64_t{kFileHeaderBytes} + header_bytes;
   if (packing == 1 || packing == 2) return NotRead("of packed runs");
+  const bool is_masked = packing == 3;
+  if (packing != 0 && !is_masked) return NotRead("of an unknown compression");
   switch (header_.bits) {
     case 1:
     case 4:
     case 8:
-      if (header_.pixels <= header_.palette) return Corrupt();
+      if (is_masked || header_.pixels <= header_.palette) return Corrupt();
+      if (NumberAt(encoded, 46, 4) > kMostColors) return Corrupt();
       header_.colors = (header_.pixels - header_.palette) / 4;
       break;
     case 24:
     case 32: {
       // stb_image wants the pixels right behind the header, and three masks.
-      const bool has_masks = packing == 3 && header_bytes <= kMaskedHeaderBytes;
+      const bool has_masks = is_masked && header_bytes <= kMaskedHeaderBytes;
       if (header_.pixels > header_.palette + (has_masks ? 12 : 0))
         return NotRead("with something between its header and its pixels");
+      if (is_masked && !AreMasksKnown(encoded, header_.bits, header_bytes))
+        return NotRead("with such masks of its colors");
       break;
     }
     default:

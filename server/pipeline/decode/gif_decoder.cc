@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/base/status.h"
+#include "server/pipeline/decode/gif_codes.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -55,16 +56,17 @@ void GifDecoder::Closer::operator()(GifFileType* gif) const {
   DGifCloseFile(gif, &error);
 }
 
-// The end mark of the data may be missing, as in Pillow.
+// As in Pillow, what follows the last pixel's code may be missing, such as the
+// end mark.
 int GifDecoder::OnRead(GifFileType* gif, std::uint8_t* out, int size) {
   auto* decoder = static_cast<GifDecoder*>(gif->UserData);
   const std::size_t left = decoder->encoded_.size() - decoder->position_;
   if (static_cast<std::size_t>(size) > left) {
     decoder->truncated_ = true;
     decoder->position_ = decoder->encoded_.size();
-    if (size != 1) return 0;
-    *out = 0;
-    return 1;
+    if (!decoder->has_all_codes_) return 0;
+    std::fill_n(out, size, std::uint8_t{0});
+    return size;
   }
   std::memcpy(out, decoder->encoded_.data() + decoder->position_,
               static_cast<std::size_t>(size));
@@ -167,6 +169,7 @@ absl::StatusOr<ImageInfo> GifDecoder::Open(
   encoded_ = encoded;
   position_ = 0;
   truncated_ = false;
+  has_all_codes_ = false;
   int error = 0;
   gif_.reset(DGifOpen(this, OnRead, &error));
   if (gif_ == nullptr) return FailureStatus();
@@ -180,13 +183,19 @@ absl::StatusOr<ImageInfo> GifDecoder::Open(
   return info_;
 }
 
-bool GifDecoder::IsWhole() const {
-  std::size_t at = position_;
-  while (at < encoded_.size()) {
-    if (encoded_[at] == 0) return true;
-    at += std::size_t{1} + encoded_[at];
+absl::Status GifDecoder::CheckCodes() {
+  switch (CheckGifCodes(encoded_.subspan(position_), encoded_[position_ - 1],
+                        std::uint64_t{frame_.width} * frame_.height)) {
+    case GifCodes::kWhole:
+      has_all_codes_ = true;
+      return absl::OkStatus();
+    case GifCodes::kTruncated:
+      truncated_ = true;
+      break;
+    case GifCodes::kCorrupt:
+      break;
   }
-  return false;
+  return FailureStatus();
 }
 
 absl::Status GifDecoder::ReadRow(std::uint8_t* indices) {
@@ -257,17 +266,12 @@ absl::Status GifDecoder::Decode(const Region& region, RowSink& sink) {
     Close();
     return absl::InvalidArgumentError("the region leaves the image");
   }
-  const bool whole = IsWhole();
   next_row_ = 0;
   indices_.resize(std::size_t{frame_.width} *
                   (interlaced_ ? frame_.height : 1));
-  absl::Status status;
-  if (interlaced_) status = ReadInterlaced();
+  absl::Status status = CheckCodes();
+  if (status.ok() && interlaced_) status = ReadInterlaced();
   if (status.ok()) status = DecodeRows(region, sink);
-  // Truncated data may still have all rows, as Pillow finds.
-  while (status.ok() && !whole && next_row_ < frame_.height) {
-    status = ReadRow(indices_.data());
-  }
   Close();
   return status;
 }

@@ -21,9 +21,9 @@ namespace forebay::pipeline::decode {
 // leaves out the color of its transparent ones, else the first of the palette,
 // and makes the image larger if the frame leaves it.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. It does not
-// decompress rows below the region, so that damage there is not noticed. A
-// truncated first frame is; what follows it is not looked at.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Damage of
+// the frame is noticed wherever it lies, as far as Pillow notices it. What
+// follows the frame is not looked at.
 class GifDecoder : public ImageDecoder {
  public:
   explicit GifDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -51,8 +51,8 @@ class GifDecoder : public ImageDecoder {
   // Writes the part of a row of the image that the region has.
   void ToRgb(const Region& region, std::uint32_t row,
              const std::uint8_t* indices, std::uint8_t* rgb) const;
-  // Whether the frame's data reach to their end mark.
-  bool IsWhole() const;
+  // Checks all of the frame's codes, also those of rows below a region.
+  absl::Status CheckCodes();
   bool HasRow(std::uint32_t row) const;
   absl::Status FailureStatus() const;
   void Close();
@@ -61,6 +61,7 @@ class GifDecoder : public ImageDecoder {
   absl::Span<const std::uint8_t> encoded_;
   std::size_t position_ = 0;
   bool truncated_ = false;
+  bool has_all_codes_ = false;                // of the frame, as checked
   std::unique_ptr<GifFileType, Closer> gif_;  // null if nothing is open
   ImageInfo info_;
   Region frame_;

@@ -171,6 +171,8 @@ void PngDecoder::Codec::ReadHeader() {
   // CheckLimits judges sizes. Chunks that do not bear on RGB are not unpacked.
   png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  // Pillow refuses any chunk with a wrong checksum before the pixels.
+  png_set_crc_action(png_, PNG_CRC_DEFAULT, PNG_CRC_ERROR_QUIT);
   png_read_info(png_, png_info_);
   info_.width = png_get_image_width(png_, png_info_);
   info_.height = png_get_image_height(png_, png_info_);

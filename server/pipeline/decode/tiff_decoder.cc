@@ -57,9 +57,7 @@ class TiffDecoder::Codec {
   absl::Status ReadHeader(std::uint64_t file_bytes);
   absl::Status ReadBlocks(std::uint64_t file_bytes);
   std::uint64_t ScratchBytes() const;
-  absl::Status DecodeStored(const Region& region, RowSink& sink) {
-    return IsByRow() ? DecodeRows(region, sink) : DecodeBands(region, sink);
-  }
+  absl::Status DecodeStored(const Region& region, RowSink& sink);
   // Row by row. Not of tiles, nor of channels by themselves.
   absl::Status DecodeRows(const Region& region, RowSink& sink);
   // Band by band: the pieces beside each other.
@@ -168,7 +166,12 @@ absl::Status TiffDecoder::Codec::ReadHeader(std::uint64_t file_bytes) {
   turn_ = TurnOf(orientation);
   FOREBAY_RETURN_IF_ERROR(ReadBlocks(file_bytes));
   info_.scratch_bytes = ScratchBytes();
-  return CheckLimits("TIFF", info_, limits_);
+  FOREBAY_RETURN_IF_ERROR(CheckLimits("TIFF", info_, limits_));
+  if (file_.piece_count() > blocks_.count) {
+    return absl::DataLossError(
+        "is a corrupt TIFF image: it lists more strips or tiles than it has");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ImageInfo> TiffDecoder::Codec::Open(
@@ -276,6 +279,15 @@ absl::Status TiffDecoder::Codec::DecodeBands(const Region& region,
     done += rows;
   }
   return absl::OkStatus();
+}
+
+absl::Status TiffDecoder::Codec::DecodeStored(const Region& region,
+                                              RowSink& sink) {
+  FOREBAY_RETURN_IF_ERROR(IsByRow() ? DecodeRows(region, sink)
+                                    : DecodeBands(region, sink));
+  if (!file_.lacks_pixels()) return absl::OkStatus();
+  return absl::DataLossError(
+      "is a corrupt TIFF image: a JPEG strip or tile has too few pixels");
 }
 
 absl::Status TiffDecoder::Codec::Decode(const Region& region, RowSink& sink) {

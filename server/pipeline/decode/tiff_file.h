@@ -31,6 +31,12 @@ class TiffFile {
   // libtiff's handle; null if nothing is open.
   TIFF* get() const { return tiff_.get(); }
 
+  // How many places of strips or tiles the directory lists.
+  std::uint64_t piece_count() const { return piece_count_; }
+
+  // Whether a strip or tile that was read is a JPEG image of too few pixels.
+  bool lacks_pixels() const { return lacks_pixels_; }
+
   // DATA_LOSS, with what libtiff said last.
   absl::Status FailureStatus() const;
 
@@ -38,6 +44,9 @@ class TiffFile {
   struct Closer {
     void operator()(TIFF* tiff) const { TIFFClose(tiff); }
   };
+
+  // Reads what libtiff does not tell of the directory's entries, and checks it.
+  absl::Status ReadEntries();
 
   // libtiff's callbacks.
   static tmsize_t OnRead(thandle_t handle, void* out, tmsize_t size);
@@ -47,13 +56,15 @@ class TiffFile {
   static toff_t OnSize(thandle_t handle);
   static int OnError(TIFF*, void* file, const char* module, const char* format,
                      va_list arguments);
-  static int OnWarning(TIFF*, void*, const char*, const char*, va_list) {
-    return 1;
-  }
+  static int OnWarning(TIFF*, void* file, const char*, const char* format,
+                       va_list);
 
   absl::Span<const std::uint8_t> encoded_;
   std::uint64_t position_ = 0;
   std::uint64_t may_read_ = 0;
+  std::uint64_t piece_count_ = 0;
+  bool cut_off_ = false;  // whether a read went past the end
+  bool lacks_pixels_ = false;
   char message_[160] = {};
   std::unique_ptr<TIFF, Closer> tiff_;
 };

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "server/base/status.h"
@@ -89,9 +90,10 @@ absl::Status StatusOf(VP8StatusCode code) {
 }
 
 // Returns the bytes of the Huffman tables of a lossless image, which are in one
-// piece: all that libwebp makes room for, used or not.
+// piece: all that libwebp makes room for, used or not. Lossless alpha has no
+// header.
 std::uint64_t TableBytes(Bytes chunk, std::uint64_t pixels,
-                         std::uint64_t blocks) {
+                         std::uint64_t blocks, bool has_header) {
   // By the bits of a number in the color cache: libwebp's kTableSize.
   constexpr std::uint64_t kCodes[] = {2954, 2956, 2958, 2962, 2970, 2986,
                                       3018, 3082, 3212, 3468, 3980, 5004};
@@ -102,7 +104,9 @@ std::uint64_t TableBytes(Bytes chunk, std::uint64_t pixels,
   constexpr std::uint64_t kMostSmallPixels = 1 << 20;
   constexpr std::uint64_t kNumberBytes = 4;
   const auto tables =
-      ReadVp8lTables(chunk.subspan(kChunkHeaderBytes), kMostSmallPixels);
+      has_header
+          ? ReadVp8lTables(chunk.subspan(kChunkHeaderBytes), kMostSmallPixels)
+          : std::nullopt;
   if (tables.has_value()) {
     return kNumberBytes * kMostSets +
            tables->sets * (kCodes[tables->cache_bits] * kCodeBytes + kSetBytes);
@@ -151,8 +155,13 @@ absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
   info_.height = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT);
   WebPIterator first = {};
   if (WebPDemuxGetFrame(demuxer.get(), 1, &first) == 0) return Corrupt();
-  frame_bytes_ =
-      WithoutOtherChunks({first.fragment.bytes, first.fragment.size});
+  const Bytes frame = {first.fragment.bytes, first.fragment.size};
+  frame_bytes_ = WithoutOtherChunks(frame);
+  // Transparency is not delivered. If it cannot be decoded, the image is
+  // corrupt, as for Pillow.
+  const bool has_alpha =
+      frame.size() >= kChunkHeaderBytes && HasType(frame, "ALPH");
+  alpha_and_frame_ = has_alpha ? frame : Bytes();
   frame_ = {static_cast<std::uint32_t>(first.x_offset),
             static_cast<std::uint32_t>(first.y_offset),
             static_cast<std::uint32_t>(first.width),
@@ -184,7 +193,9 @@ std::uint64_t WebpDecoder::ScratchBytes(Bytes encoded) const {
   if (!lossless_) {
     // Rows of blocks, with their coefficients.
     constexpr std::uint64_t kColumnBytes = 160;
-    return bytes + kColumnBytes * width;
+    bytes += kColumnBytes * width;
+    if (alpha_and_frame_.empty()) return bytes;
+    bytes += pixels;  // of alpha
   }
   constexpr std::uint64_t kPixelBytes = 4;
   constexpr std::uint64_t kCachedRows = 17;
@@ -192,11 +203,13 @@ std::uint64_t WebpDecoder::ScratchBytes(Bytes encoded) const {
   const std::uint64_t blocks =
       ((width + 3) / 4) * ((std::uint64_t{frame_.height} + 3) / 4);
   bytes += kPixelBytes * (pixels + kCachedRows * width + kSmallImages * blocks);
-  return bytes + TableBytes(frame_bytes_, pixels, blocks);
+  return bytes + TableBytes(lossless_ ? frame_bytes_ : alpha_and_frame_, pixels,
+                            blocks, lossless_);
 }
 
 absl::StatusOr<ImageInfo> WebpDecoder::Open(Bytes encoded) {
   frame_bytes_ = {};
+  alpha_and_frame_ = {};
   info_ = {};
   if (encoded.size() < kFileHeaderBytes || !HasType(encoded, "RIFF") ||
       !HasType(encoded.subspan(8), "WEBP")) {
@@ -238,8 +251,9 @@ absl::Status WebpDecoder::DecodePart(const Region& part) {
   config.output.u.RGBA.rgba = pixels_.data();
   config.output.u.RGBA.stride = static_cast<int>(stride);
   config.output.u.RGBA.size = stride * part.height;
-  const VP8StatusCode code =
-      WebPDecode(frame_bytes_.data(), frame_bytes_.size(), &config);
+  const Bytes bytes =
+      alpha_and_frame_.empty() ? frame_bytes_ : alpha_and_frame_;
+  const VP8StatusCode code = WebPDecode(bytes.data(), bytes.size(), &config);
   WebPFreeDecBuffer(&config.output);
   return StatusOf(code);
 }

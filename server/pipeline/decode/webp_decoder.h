@@ -38,6 +38,8 @@ class WebpDecoder : public ImageDecoder {
   const DecodeLimits limits_;
   ImageInfo info_;
   absl::Span<const std::uint8_t> frame_bytes_;  // empty if nothing is open
+  // The same and the chunk of alpha before it; empty without alpha.
+  absl::Span<const std::uint8_t> alpha_and_frame_;
   Region frame_;
   bool lossless_ = false;
   std::vector<std::uint8_t> pixels_;

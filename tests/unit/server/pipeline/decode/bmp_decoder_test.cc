@@ -62,6 +62,23 @@ TEST(BmpDecoder, FindsDamage) {
             "is a corrupt BMP image");
 }
 
+TEST(BmpDecoder, RefusesWhatPillowRefuses) {
+  BmpDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("rgb24.bmp");
+  file[30] = 4;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a BMP image of an unknown compression, which is not read");
+  file = GoldenFile("rgbx32_masks.bmp");
+  ASSERT_TRUE(DecodeTop(decoder, file).ok());
+  file[55] = 0x7f;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a BMP image with such masks of its colors, which is not read");
+  file = GoldenFile("palette8.bmp");
+  file[48] = 1;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt BMP image");
+}
+
 TEST(BmpDecoder, SaysThatItReadsNoGap) {
   BmpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb24.bmp");

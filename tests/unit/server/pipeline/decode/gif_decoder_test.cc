@@ -54,6 +54,15 @@ TEST(GifDecoder, FindsDamage) {
             "is not a GIF image");
 }
 
+TEST(GifDecoder, FindsCodesThatStandForNothingThoughOnlyTheTopIsAskedFor) {
+  GifDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("colors_256.gif");
+  for (std::size_t i = file.size() - 40; i < file.size() - 20; ++i)
+    file[i] = 0xff;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt GIF image");
+}
+
 TEST(GifDecoder, RefusesMorePixelsThanTheLimit) {
   GifDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("inside.gif");

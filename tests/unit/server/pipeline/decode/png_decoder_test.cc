@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,19 @@ TEST(PngDecoder, FindsDamage) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("is a corrupt PNG image: "));
+}
+
+TEST(PngDecoder, FindsDamageOfChunksThatBearNoPixels) {
+  PngDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("palette8_transparent.png");
+  const std::string type = "tRNS";
+  const auto chunk =
+      std::search(file.begin(), file.end(), type.begin(), type.end());
+  ASSERT_NE(chunk, file.end());
+  EXPECT_TRUE(decoder.Open(file).ok());
+  chunk[4] ^= 1;
+  EXPECT_EQ(std::string(decoder.Open(file).status().message()),
+            "is a corrupt PNG image: tRNS: CRC error");
 }
 
 TEST(PngDecoder, RefusesMorePixelsThanTheLimit) {

@@ -80,6 +80,52 @@ TEST(TiffDecoder, FindsDamage) {
               HasSubstr("is a corrupt TIFF image"));
 }
 
+TEST(TiffDecoder, FindsTagsThatAreCutOff) {
+  TiffDecoder decoder{DecodeLimits{}};
+  constexpr std::uint16_t kOrientation = 274;
+  const File whole = GoldenFile("rgb_strips.tif");
+  ASSERT_TRUE(DecodeTop(decoder, whole).ok());
+  for (const std::uint16_t tag : {kOrientation, kStripOffset}) {
+    File file = whole;
+    file[ValueOf(file, tag) - 1] = 0x70;  // the highest byte of its count
+    EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+              "is a truncated TIFF image");
+  }
+}
+
+TEST(TiffDecoder, FindsTagsThatAreThereTwice) {
+  TiffDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("rgb_strips.tif");
+  file[ValueOf(file, 274) - 8] = 2;  // its number is 258 then
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt TIFF image: it has two tags 258");
+}
+
+TEST(TiffDecoder, FindsStripsOfTooFewPixels) {
+  TiffDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("rgb_jpeg_ycbcr.tif");
+  ASSERT_TRUE(DecodeTop(decoder, file).ok());
+  ASSERT_EQ(file[18], 53);  // the low byte of the first strip's width
+  file[18] = 21;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt TIFF image: a JPEG strip or tile has too few pixels");
+}
+
+TEST(TiffDecoder, FindsTagsThatSayNothingOfPixels) {
+  TiffDecoder decoder{DecodeLimits{}};
+  constexpr std::uint16_t kRowsPerStrip = 278;
+  File file = GoldenFile("rgb_strips.tif");
+  file[ValueOf(file, kWidth) - 6] = 1;  // bytes
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt TIFF image: its tag 256 has a value of another type "
+            "than its kind");
+  file = GoldenFile("rgb_strips.tif");
+  file[ValueOf(file, kRowsPerStrip)] = 100;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt TIFF image: it lists more strips or tiles than it "
+            "has");
+}
+
 TEST(TiffDecoder, RefusesMorePixelsThanTheLimit) {
   TiffDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb16.tif");

@@ -47,6 +47,16 @@ TEST(WebpDecoder, FindsDamage) {
             "is a corrupt WebP image");
 }
 
+TEST(WebpDecoder, FindsDamageOfTransparency) {
+  WebpDecoder decoder{DecodeLimits{}};
+  File file = GoldenFile("lossy_alpha.webp");
+  ASSERT_TRUE(DecodeTop(decoder, file).ok());
+  const std::size_t alpha = 30 + 8;  // in the chunk ALPH
+  for (std::size_t i = alpha + 1; i < alpha + 200; ++i) file[i] = 0xff;
+  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
+            "is a corrupt WebP image");
+}
+
 TEST(WebpDecoder, DoesNotMindWhatFollowsTheImage) {
   WebpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("lossy.webp");
