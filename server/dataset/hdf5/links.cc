@@ -21,6 +21,23 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: a group contradicts itself");
 }
 
+// Follows the free blocks of a local heap, each of which begins with the offset
+// of the next one and its own size.
+absl::Status CheckFreeList(Bytes heap, const Widths& widths,
+                           std::uint64_t first) {
+  constexpr std::uint64_t kEnd = 1;
+  std::uint64_t blocks = heap.size() / (2 * widths.length);
+  for (std::uint64_t at = first; at != kEnd; --blocks) {
+    if (at >= heap.size() || blocks == 0) return Damaged();
+    Cursor cursor(heap.subspan(at), widths);
+    const std::uint64_t next = cursor.TakeLength();
+    const std::uint64_t size = cursor.TakeLength();
+    if (!cursor.ok() || size > heap.size() - at) return Damaged();
+    at = next;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Link> ParseLink(Bytes message, const Widths& widths) {
   Cursor cursor(message, widths);
   if (cursor.Take(1) != 1) return Damaged();
@@ -166,11 +183,11 @@ absl::Status LinkWalk::ReadLocalHeap(FileView& file, std::uint64_t address) {
   if (!cursor.TakeSignature("HEAP")) return Damaged();
   cursor.Skip(4);
   const std::uint64_t bytes = cursor.TakeLength();
-  cursor.TakeLength();
+  const std::uint64_t first_free = cursor.TakeLength();
   const std::uint64_t data = cursor.TakeAddress();
   if (bytes > kLargestHeap) return Damaged();
   FOREBAY_ASSIGN_OR_RETURN(names_, file.At(data, bytes));
-  return absl::OkStatus();
+  return CheckFreeList(names_, widths, first_free);
 }
 
 // Puts the children of a node in its place.

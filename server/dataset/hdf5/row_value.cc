@@ -63,16 +63,16 @@ MadeBytes MakeImage(const Column& column, Bytes pixels, MadeValues* made) {
   return {room};
 }
 
-// Returns a text without its padding.
+// Returns a text without its padding. HDF5 ends texts of any length at the
+// first NUL, too.
 Bytes WithoutPadding(const ElementType& type, Bytes text) {
-  if (type.kind == Kind::kText && type.padding == TextPadding::kTerminated) {
+  if (type.kind == Kind::kVariableText ||
+      type.padding == TextPadding::kTerminated) {
     const auto* const end =
         std::find(text.begin(), text.end(), std::uint8_t{0});
     return text.first(static_cast<std::size_t>(end - text.begin()));
   }
-  const bool has_spaces =
-      type.kind == Kind::kText && type.padding == TextPadding::kSpaces;
-  const std::uint8_t padding = has_spaces ? ' ' : 0;
+  const std::uint8_t padding = type.padding == TextPadding::kSpaces ? ' ' : 0;
   while (!text.empty() && text.back() == padding) text.remove_suffix(1);
   return text;
 }

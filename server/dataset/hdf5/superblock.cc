@@ -23,8 +23,12 @@ bool IsWidth(std::uint64_t width) {
   return width == 2 || width == 4 || width == 8;
 }
 
-absl::Status CheckEnd(const FileView& file, std::uint64_t end) {
-  if (end == kNoAddress || end > file.size()) {
+// Checks where a file says that it ends. That counts from `base`, where it says
+// that it begins, but it begins at `offset`, if bytes were put before it.
+absl::Status CheckEnd(const FileView& file, std::uint64_t offset,
+                      std::uint64_t base, std::uint64_t end) {
+  if (end == kNoAddress || end < base || offset > file.size() ||
+      end - base > file.size() - offset) {
     return absl::DataLossError(absl::StrCat(
         "is truncated: it has ", file.size(), " of ", end, " bytes"));
   }
@@ -37,20 +41,36 @@ absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
   constexpr std::uint64_t kFixed = 24;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes fixed, file.At(offset, kFixed));
   const Widths widths{fixed[13], fixed[14]};
-  if (!IsWidth(widths.address) || !IsWidth(widths.length))
+  // The versions of free space, of the root's entry and of shared messages are
+  // 0 in all files; the two ranks of trees of groups are not.
+  const bool has_versions = fixed[9] == 0 && fixed[10] == 0 && fixed[12] == 0;
+  const bool has_ranks =
+      (fixed[16] | fixed[17]) != 0 && (fixed[18] | fixed[19]) != 0;
+  if (!IsWidth(widths.address) || !IsWidth(widths.length) || !has_versions ||
+      !has_ranks)
     return absl::DataLossError("is damaged: its superblock contradicts itself");
   const std::uint64_t more = version == 1 ? 4 : 0;
-  FOREBAY_ASSIGN_OR_RETURN(const Bytes rest,
-                           file.At(offset + kFixed, more + 6 * widths.address));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Bytes rest,
+      file.At(offset + kFixed, more + 6 * widths.address + 4));
   Cursor cursor(rest, widths);
   cursor.Skip(more);
-  cursor.TakeAddress();  // where the file thinks that it begins
-  cursor.TakeAddress();
+  const std::uint64_t base = cursor.TakeAddress();
+  const std::uint64_t free_space = cursor.TakeAddress();
   const std::uint64_t end = cursor.TakeAddress();
-  cursor.TakeAddress();
+  const std::uint64_t driver = cursor.TakeAddress();
   cursor.TakeAddress();
   const std::uint64_t root = cursor.TakeAddress();
-  FOREBAY_RETURN_IF_ERROR(CheckEnd(file, end));
+  constexpr std::uint64_t kMostCached = 2;  // kinds of what an entry keeps
+  if (cursor.Take(4) > kMostCached || free_space != kNoAddress)
+    return absl::DataLossError("is damaged: its superblock contradicts itself");
+  FOREBAY_RETURN_IF_ERROR(CheckEnd(file, offset, base, end));
+  if (driver != kNoAddress) {
+    return absl::UnimplementedError(
+        "is a part of a file that a driver of HDF5 has split, or damaged: it "
+        "has "
+        "a driver information block; repack it by `h5repack`");
+  }
   file.SetAddresses(offset, widths);
   return root;
 }
@@ -85,11 +105,11 @@ absl::StatusOr<std::uint64_t> ReadNew(FileView& file, std::uint64_t offset) {
       file.Checked(offset, kFixed + 4 * widths.address + 4, kSignature));
   FOREBAY_RETURN_IF_ERROR(CheckFlags(fixed[kFlags]));
   cursor.Skip(kFixed - kSignature.size());
-  cursor.TakeAddress();
+  const std::uint64_t base = cursor.TakeAddress();
   cursor.TakeAddress();
   const std::uint64_t end = cursor.TakeAddress();
   const std::uint64_t root = cursor.TakeAddress();
-  FOREBAY_RETURN_IF_ERROR(CheckEnd(file, end));
+  FOREBAY_RETURN_IF_ERROR(CheckEnd(file, offset, base, end));
   file.SetAddresses(offset, widths);
   return root;
 }

@@ -163,6 +163,41 @@ TEST_F(HostileHdf5Test, NamesHavePlacesOfTheirOwn) {
   EXPECT_THAT(status.ToString(), HasSubstr("a group contradicts itself"));
 }
 
+// HDF5 refuses these, although no value depends on them.
+TEST_F(HostileHdf5Test, SuperblocksAreSound) {
+  const std::string whole = GoldenFile("small_earliest.h5");
+  ASSERT_TRUE(Find(whole, "jpg").ok());
+  // The versions of free space, the root's entry and shared messages; the
+  // ranks; the place of free space; the end, as counted from the begin; the
+  // kind of what the root's entry keeps.
+  for (const std::size_t at : {9, 10, 12, 32, 27, 75}) {
+    std::string file = whole;
+    file[at] = static_cast<char>(file[at] ^ 0x40);
+    EXPECT_TRUE(absl::IsDataLoss(Find(file, "jpg"))) << at;
+  }
+  std::string file = whole;
+  file[16] = file[17] = 0;
+  EXPECT_TRUE(absl::IsDataLoss(Find(file, "jpg")));
+  file = whole;
+  file[52] = 0;
+  EXPECT_THAT(Find(file, "jpg").ToString(),
+              HasSubstr("it has a driver information block"));
+}
+
+TEST_F(HostileHdf5Test, FreeBlocksLieInTheirHeap) {
+  std::string file = GroupOfOneName(1, 100);
+  const std::size_t heap = file.find("HEAP");
+  Set(100, 8, heap + 16, &file);
+  EXPECT_THAT(Find(file, "x").ToString(), HasSubstr("contradicts itself"));
+  // It is followed by itself.
+  file = GroupOfOneName(1, 100);
+  const std::size_t block = file.find("HEAP") + 32 + 40;
+  Set(40, 8, file.find("HEAP") + 16, &file);
+  Set(40, 8, block, &file);
+  Set(16, 8, block + 8, &file);
+  EXPECT_THAT(Find(file, "x").ToString(), HasSubstr("contradicts itself"));
+}
+
 // An extensible array of chunks, with a super block that says of each of many
 // pages that it was written.
 TEST_F(HostileHdf5Test, PagesTakePlace) {
