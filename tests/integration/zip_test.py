@@ -69,6 +69,43 @@ def test_samples_are_those_of_the_unpacked_tree(archive, tmp_path):
     expect_like_image_folder(archive, tmp_path / "tree")
 
 
+def pack_in_dos(path, members):
+    """Writes an archive as .NET does on Windows: backslashes part the names."""
+    with zipfile.ZipFile(path, "w", DEFLATED) as archive:
+        for name, content in members:
+            info = zipfile.ZipInfo(name.replace("/", "\\"))
+            info.create_system = 0
+            archive.writestr(info, content, DEFLATED)
+    return path
+
+
+@pytest.mark.usefixtures("shared_daemon")
+def test_backslashes_of_windows_are_slashes(photos, tmp_path):
+    members = [(str(path.relative_to(photos)), path.read_bytes())
+               for path in sorted(photos.rglob("*.jpg"))]
+    path = pack_in_dos(tmp_path / "a.zip", [("city/", b""), *members])
+    expected = torchvision.datasets.ImageFolder(str(photos))
+    dataset = forebay.Dataset(path, decode=False, autostart=False)
+    assert dataset.classes == expected.classes and len(dataset) == len(expected)
+    for sample, (name, label) in zip(dataset, expected.samples):
+        with open(name, "rb") as file:
+            assert bytes(sample[0]) == file.read()
+        assert int(sample[1]) == label
+    inner = pack_in_dos(tmp_path / "b.zip", [("all/x/" + name, content)
+                                             for name, content in members])
+    assert len(forebay.Dataset(f"{inner}/all/x", autostart=False)) == len(expected)
+    found = forebay.inspect(inner, autostart=False)
+    assert (found.format, found.uri) == ("zip", f"{inner}/all/x")
+
+
+@pytest.mark.usefixtures("shared_daemon")
+def test_backslashes_of_other_systems_are_parts_of_names(photos, tmp_path):
+    content = next(photos.rglob("*.jpg")).read_bytes()
+    path = pack(tmp_path / "a.zip", [("cat/a\\b.jpg", content), ("d\\e.jpg", content)])
+    dataset = forebay.Dataset(path, autostart=False)
+    assert dataset.classes == ["cat"] and len(dataset) == 1
+
+
 @pytest.mark.usefixtures("shared_daemon")
 def test_names_may_begin_with_a_dot(photos, tmp_path):
     """As bsdtar writes them."""

@@ -69,6 +69,7 @@ absl::StatusOr<std::optional<DirectoryEntry>> ParseDirectoryEntry(
   DirectoryEntry entry = {
       .bytes = kFixedBytes + name + extra + comment,
       .name = {reinterpret_cast<const char*>(bytes.data()) + kFixedBytes, name},
+      .host = bytes[5],
       .version = bytes[6],
       .flags = NumberAt<std::uint16_t>(bytes, 8),
       .method = NumberAt<std::uint16_t>(bytes, 10),

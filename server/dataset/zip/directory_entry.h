@@ -14,6 +14,7 @@ namespace forebay::dataset::zip {
 struct DirectoryEntry {
   std::uint64_t bytes = 0;  // of the entry
   std::string_view name;    // lies in the bytes that were read
+  std::uint8_t host = 0;    // system of the writer (APPNOTE 4.4.2)
   std::uint8_t version = 0;
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
@@ -23,6 +24,9 @@ struct DirectoryEntry {
   std::uint32_t disk = 0;           // the file of a split archive
   std::uint64_t header_offset = 0;  // by the writer's count; bytes
 };
+
+// DirectoryEntry::host of MS-DOS, which .NET writes, too.
+inline constexpr std::uint8_t kDosHost = 0;
 
 // Bits of DirectoryEntry::flags.
 inline constexpr std::uint16_t kEncrypted = 1 << 0;

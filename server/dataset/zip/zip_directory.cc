@@ -55,6 +55,15 @@ std::string NameOf(std::uint16_t method) {
   }
 }
 
+// Returns the path that an entry names. A name of MS-DOS without a slash has
+// backslashes between its parts, as Info-ZIP's unzip reads such names.
+std::string PathOf(const DirectoryEntry& entry) {
+  std::string path(entry.name);
+  if (entry.host == kDosHost && path.find('/') == path.npos)
+    std::replace(path.begin(), path.end(), '\\', '/');
+  return path;
+}
+
 // Returns an error of a file, whose message goes on behind its name.
 absl::Status Named(std::string_view name, const absl::Status& status) {
   return {status.code(),
@@ -234,7 +243,7 @@ absl::Status ZipDirectory::SeeEntries(absl::Span<const std::uint8_t> bytes,
     }
     auto member = MemberOf(*entry);
     if (!member.ok()) return Named(entry->name, member.status());
-    if (!entry->name.ends_with('/')) members->push_back(*std::move(member));
+    if (!member->name.ends_with('/')) members->push_back(*std::move(member));
     ++entries_;
     at_ += entry->bytes;
     bytes.remove_prefix(entry->bytes);
@@ -246,12 +255,12 @@ absl::StatusOr<ZipMember> ZipDirectory::MemberOf(const DirectoryEntry& entry) {
   if (entry.name.find('\0') != entry.name.npos) {
     return absl::DataLossError("has a NUL in its name");
   }
-  ZipMember member = {.name = std::string(entry.name),
+  ZipMember member = {.name = PathOf(entry),
                       .compressed = entry.compressed,
                       .length = entry.length,
                       .crc32 = entry.crc32};
   // A directory has no data that anybody reads.
-  if (!entry.name.ends_with('/')) {
+  if (!member.name.ends_with('/')) {
     FOREBAY_ASSIGN_OR_RETURN(member.method, MethodOf(entry));
     FOREBAY_RETURN_IF_ERROR(CheckLength(entry, member.method));
   }

@@ -19,7 +19,8 @@ namespace forebay::dataset::zip {
 // Reads the directory of a zip archive, which lies at its end. It reads nothing
 // itself: it says which bytes it must see next, and never asks for the files'
 // data. It finds the files that Python's zipfile finds, in the directory's
-// order. Several may have one name. As zipfile does, it reads an archive that
+// order; but backslashes of MS-DOS are slashes, as in Info-ZIP's unzip. Several
+// may have one name. As zipfile does, it reads an archive that
 // has bytes before it. But it refuses damaged archives, of which zipfile may
 // notice nothing until a file is read.
 //

@@ -45,6 +45,16 @@ absl::Status NotInflated(int code, const char* message, std::size_t unseen,
   return absl::DataLossError(reason);
 }
 
+// Whether a member's header has that name. In the header, backslashes may stand
+// for all slashes (see ZipDirectory).
+bool IsNameOf(std::string_view in_header, std::string_view name) {
+  if (in_header == name) return true;
+  return in_header.find('/') == in_header.npos &&
+         std::equal(
+             in_header.begin(), in_header.end(), name.begin(), name.end(),
+             [](char a, char b) { return a == b || (a == '\\' && b == '/'); });
+}
+
 }  // namespace
 
 bool CanHave(std::uint64_t length, std::uint64_t compressed, ZipMethod method) {
@@ -68,7 +78,7 @@ absl::StatusOr<std::uint64_t> DataOffset(std::string_view name,
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
                               bytes.size());
   if (name_bytes != name.size() ||
-      text.substr(kHeaderBytes, name.size()) != name) {
+      !IsNameOf(text.substr(kHeaderBytes, name.size()), name)) {
     return absl::DataLossError(
         "the member's header has another name than the directory");
   }

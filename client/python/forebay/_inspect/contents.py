@@ -125,8 +125,10 @@ def zip_names(path: str) -> List[str]:
     names, at = [], 0
     while directory[at:at + 4] == b"PK\1\2" and len(directory) >= at + 46:
         name, extra, comment = struct.unpack_from("<HHH", directory, at + 28)
-        names.append(directory[at + 46:at + 46 + name].decode(
-            "utf-8", "surrogateescape"))
+        text = directory[at + 46:at + 46 + name].decode("utf-8", "surrogateescape")
+        if directory[at + 5] == 0 and "/" not in text:  # of MS-DOS, as unzip does
+            text = text.replace("\\", "/")
+        names.append(text)
         at += 46 + name + extra + comment
     return [name for name in names if not name.endswith("/")]
 

@@ -63,6 +63,19 @@ TEST(ZipDirectoryTest, NamesAreAsStored) {
                            "caf\x82.txt", "twice", "twice", "extra"));
 }
 
+TEST(ZipDirectoryTest, BackslashesOfDosAreSlashes) {
+  const auto names = [](const std::string& name, std::uint8_t host) {
+    std::string archive = ArchiveOf({.name = name});
+    const std::size_t entry = archive.find("PK\1\2");
+    archive[entry + 5] = static_cast<char>(host);
+    return Names(archive);
+  };
+  EXPECT_THAT(names("a\\b\\c.jpg", 0), testing::ElementsAre("a/b/c.jpg"));
+  EXPECT_THAT(names("a\\b\\", 0), testing::IsEmpty());
+  EXPECT_THAT(names("a/b\\c.jpg", 0), testing::ElementsAre("a/b\\c.jpg"));
+  EXPECT_THAT(names("a\\b.jpg", 3), testing::ElementsAre("a\\b.jpg"));
+}
+
 // One read is enough for a small archive, whatever it ends with.
 TEST(ZipDirectoryTest, ReadsTheEndOnce) {
   for (const char* name : {"deflated.zip", "comment.zip", "zip64.zip",
