@@ -1,5 +1,6 @@
 """Iterable datasets."""
 
+import re
 import warnings
 
 import pytest
@@ -173,8 +174,10 @@ def test_the_warning_says_what_may_be_the_cause(DataLoader, workers):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         read = flat(loader)
-    texts = [str(one.message) for one in told if "was reported to be 4 (when "
-             "accessing len(dataloader)), but 5 samples" in str(one.message)]
+    # torch 2.15 has lost the space before the bracket.
+    texts = [str(one.message) for one in told if re.search(
+        r"was reported to be 4 ?\(when accessing len\(dataloader\)\), but 5 samples",
+        str(one.message))]
     assert len(texts) == (workers > 0)
     assert len(read) == 4 * max(workers, 1)
     assert all("IterableDataset replica at each worker" in text for text in texts)

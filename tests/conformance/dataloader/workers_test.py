@@ -60,7 +60,8 @@ def test_the_dataset_of_the_worker(DataLoader):
 
 def test_worker_info_is_read_only(DataLoader):
     def make(index):
-        with pytest.raises(RuntimeError, match="Cannot assign"):
+        # torch 1.13 raises RuntimeError, 2.15 an AttributeError of dataclasses.
+        with pytest.raises((RuntimeError, AttributeError), match="(?i)cannot assign"):
             get_worker_info().id = 5
         return index
     assert flat(DataLoader(Made(make, 3), 3, num_workers=1)) == [0, 1, 2]
