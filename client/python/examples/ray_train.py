@@ -27,12 +27,18 @@ def save(model, loader):
     return ray.train.Checkpoint.from_directory(folder)
 
 
+def network_for(loader):
+    """Makes the network. Ray's pickling takes the name `classes` in a function that
+    uses torch for torch.classes, and fails: this function uses none of torch."""
+    return network(len(loader.dataset.classes))
+
+
 def train_loop_per_worker(config):
     loader = forebay.DataLoader(
         config["train"], config["batch_size"], shuffle=True, drop_last=True,
         transform=AUGMENTED, distributed=True)
     torch.manual_seed(0)
-    model = network(len(loader.dataset.classes))
+    model = network_for(loader)
     checkpoint = ray.train.get_checkpoint()
     if checkpoint:  # Ray has started the workers again
         with checkpoint.as_directory() as folder:
@@ -81,7 +87,8 @@ def main():
                            "batch_size": args.batch_size, "epochs": args.epochs,
                            "fail_after": args.fail_after},
         scaling_config=ray.train.ScalingConfig(
-            num_workers=args.workers, trainer_resources={"CPU": 0}),
+            # Older Ray gives a CPU to a trainer beside the workers, too.
+            num_workers=args.workers, resources_per_worker={"CPU": 0.5}),
         run_config=ray.train.RunConfig(
             storage_path=args.storage,
             failure_config=ray.train.FailureConfig(max_failures=1))).fit()
