@@ -195,7 +195,8 @@ def test_trainer_goes_on_from_its_checkpoints(daemon, photos, tmp_path, launch):
         rest = run(tmp_path, *command, f"--resume={output}/checkpoint-{step}")
         assert "holds no position" not in rest
         assert last.findall(rest) == last.findall(said) != []
-        assert measured.findall(rest) == measured.findall(said) != []
+        # The ranks print the same number in turns of their own, one also rounded.
+        assert sorted(measured.findall(rest)) == sorted(measured.findall(said)) != []
 
 
 @pytest.mark.parametrize("launch", [(), LAUNCH], ids=["one process", "two"])
