@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import junit
+import today
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # The longest first: workers take files in this order.
@@ -130,7 +131,7 @@ def python_tests(names):
     return found
 
 
-def run_pytest(paths):
+def run_pytest(paths, python="/usr/bin/python3", group="pytest"):
     """Runs Python tests; the list of their cases. Most of them wait for disks and
     other processes, so that files run side by side. Those marked `alone` measure
     the machine."""
@@ -145,23 +146,31 @@ def run_pytest(paths):
                         *(["--config=cuda"] if NVCC.exists() else []),
                         "--config=portable", label], cwd=ROOT)
     workers = min(len(os.sched_getaffinity(0)) + 1, len(paths))
-    return (_pytest(paths, env, ["-m", "not alone", "-n", str(workers),
-                                 "--dist", "loadfile"])
-            + _pytest(paths, env, ["-m", "alone"]))
+    return [case for options in (["-m", "not alone", "-n", str(workers),
+                                  "--dist", "loadfile"], ["-m", "alone"])
+            for case in _pytest(python, paths, env, options, group)]
 
 
-def _pytest(paths, env, options):
+def run_today():
+    """Runs the tests of today's stack, if it is there; the list of their cases."""
+    reason = today.missing()
+    if reason:
+        return [junit.Case(today.NAME, junit.SKIPPED, reason)]
+    return run_pytest(today.TESTS, str(today.PYTHON), today.NAME)
+
+
+def _pytest(python, paths, env, options, group):
     results = ROOT / ".cache" / "pytest.xml"
     results.parent.mkdir(exist_ok=True)
     results.unlink(missing_ok=True)
-    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-ra",
+    command = [python, "-m", "pytest", "-q", "-ra",
                "-p", "no:cacheprovider", f"--junit-xml={results}", *options,
                *paths]
     code = subprocess.run(command, cwd=ROOT, env=env,
                           stdin=subprocess.DEVNULL).returncode
-    cases = junit.cases(results, "pytest") if results.exists() else []
+    cases = junit.cases(results, group) if results.exists() else []
     if code not in (0, 5) and all(c.verdict != junit.FAILED for c in cases):
-        cases.append(junit.Case("pytest", junit.FAILED,
+        cases.append(junit.Case(group, junit.FAILED,
                                 f"pytest left with exit code {code}"))
     return cases
 
@@ -174,17 +183,24 @@ def main():
     args = parser.parse_args()
     config = args.config or ("cuda" if NVCC.exists() else None)
 
-    cases = [] if args.name else build_all(config)
-    labels = bazel_targets(args.name, config)
+    everything = not args.name
+    names = [name for name in args.name if name != today.NAME]
+    by_name = bool(names) or everything  # else only today's are asked for
+    on_today = config not in SANITIZERS and (everything or names != args.name)
+
+    cases = build_all(config) if everything else []
+    labels = bazel_targets(names, config) if by_name else []
     if labels:
         cases += run_bazel(labels, _options(config))
-    paths = [] if config in SANITIZERS else python_tests(args.name)
+    paths = python_tests(names) if by_name and config not in SANITIZERS else []
+    if args.name and (paths or on_today and not today.missing()):
+        wanted = [label for label, _ in programs().values()]
+        subprocess.run(["bazel", "build", "--noshow_progress",
+                        *_options(config), *wanted], cwd=ROOT)
     if paths:
-        if args.name:
-            wanted = [label for label, _ in programs().values()]
-            subprocess.run(["bazel", "build", "--noshow_progress",
-                            *_options(config), *wanted], cwd=ROOT)
         cases += run_pytest(paths)
+    if on_today:
+        cases += run_today()
     return junit.report(cases)
 
 
