@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import select
@@ -9,9 +10,10 @@ import signal
 import socket
 import stat
 import struct
-from typing import Any, Callable, Iterable
+import sys
+from typing import Any, Callable, Iterable, Tuple
 
-from . import _fork
+from . import _fork, errors
 
 _PID = struct.Struct("<q")
 
@@ -31,31 +33,18 @@ class Process:
 
         Raises:
           ChildProcessError: it has ended at its start.
+          errors.StateError: this process may start none.
         """
-        read, write = os.pipe()
+        if multiprocessing.current_process().daemon:
+            raise errors.StateError(
+                "a daemonic process of multiprocessing is not allowed to have "
+                "children, and so no worker processes: start it with daemon=False")
+        self._pidfd = -1  # it has ended
         _fork.flush_output()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.close(read)
-                for descriptor in unwanted:
-                    os.close(descriptor)
-                os.setsid()
-                multiprocessing.get_context("fork").Process(
-                    target=_run, args=(write, target, arguments),
-                    daemon=not has_children).start()
-            finally:
-                os._exit(0)
-        os.close(write)
-        try:
-            os.waitpid(pid, 0)
-            told = os.read(read, _PID.size)
-        finally:
-            os.close(read)
-        if len(told) != _PID.size:
-            raise ChildProcessError("a process has ended at its start")
-        self.pid = _PID.unpack(told)[0]
-        self._pidfd = os.pidfd_open(self.pid)
+        with _fork.without_interruption():
+            self.pid = _forked(target, arguments, unwanted, has_children)
+            with contextlib.suppress(ProcessLookupError):
+                self._pidfd = os.pidfd_open(self.pid)
 
     def is_alive(self) -> bool:
         return not self._has_ended(0)
@@ -66,12 +55,13 @@ class Process:
 
     def kill(self) -> None:
         """Ends it, if it has not ended."""
-        try:
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        if self._pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def _has_ended(self, seconds: float) -> bool:
+        if self._pidfd < 0:
+            return True
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         return bool(poll.poll(1000 * seconds))
@@ -82,8 +72,41 @@ class Process:
             os.close(descriptor)
 
 
-def _run(write: int, target: Callable[..., None],
+def _forked(target: Callable[..., None], arguments: Iterable[Any],
+            unwanted: Iterable[int], has_children: bool) -> int:
+    read, write = os.pipe()
+    try:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(read)
+                for descriptor in unwanted:
+                    os.close(descriptor)
+                os.setsid()
+                streams = sys.stdout, sys.stderr
+                # multiprocessing would flush them, which may fail.
+                sys.stdout = sys.stderr = None  # type: ignore[assignment]
+                multiprocessing.get_context("fork").Process(
+                    target=_run, args=(write, streams, target, arguments),
+                    daemon=not has_children).start()
+            finally:
+                os._exit(0)
+    finally:
+        os.close(write)
+    try:
+        with contextlib.suppress(ChildProcessError):  # who ignores SIGCHLD
+            os.waitpid(pid, 0)
+        told = os.read(read, _PID.size)
+    finally:
+        os.close(read)
+    if len(told) != _PID.size:
+        raise ChildProcessError("a process has ended at its start")
+    return int(_PID.unpack(told)[0])
+
+
+def _run(write: int, streams: Tuple[Any, Any], target: Callable[..., None],
          arguments: Iterable[Any]) -> None:
+    sys.stdout, sys.stderr = streams
     try:
         os.write(write, _PID.pack(os.getpid()))
     except BrokenPipeError:

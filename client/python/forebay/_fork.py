@@ -1,4 +1,4 @@
-"""Work before a fork and after it.
+"""Work before a fork, around it and after it.
 
 In a forked child, the threads that may have held a lock do not exist. Text in buffers
 exists twice.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
+import threading
 import weakref
-from typing import Any
+from typing import Any, Dict, Iterator, List, Tuple
 
 _objects: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
@@ -22,13 +24,61 @@ def watch(thing: Any) -> None:
 
 def flush_output() -> None:
     """Writes out what was printed: else a forked child writes it, too. A stream that
-    is closed, or was taken away, has nothing."""
+    is closed, was taken away, or cannot flush, has nothing."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, OSError, ValueError):
+        with contextlib.suppress(Exception):
             stream.flush()
 
 
+# The functions that handle signals while they are put off.
+_handlers: Dict[int, Any] = {}
+
+
+@contextlib.contextmanager
+def without_interruption() -> Iterator[None]:
+    """Puts off what handles signals in Python, such as KeyboardInterrupt, until the
+    block has ended: an exception between a fork and the next line would leave a
+    process that nobody knows of. The block should take milliseconds."""
+    if _handlers or threading.current_thread() is not threading.main_thread():
+        yield  # the handlers are put off, or run in another thread
+        return
+    came: List[Tuple[int, Any]] = []
+    raised: List[BaseException] = []
+
+    def note(number: int, frame: Any) -> None:
+        came.append((number, frame))
+
+    try:
+        for number in signal.valid_signals():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                # A signal may come before the next line.
+                _handlers[number] = handler
+                signal.signal(number, note)
+        yield
+    finally:
+        while _handlers:
+            try:
+                _restore_handlers()
+            except BaseException as error:  # of a handler that is restored
+                raised.append(error)
+        for number, frame in came:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                handler(number, frame)
+        if raised:
+            raise raised[0]
+
+
+def _restore_handlers() -> None:
+    for number, handler in list(_handlers.items()):
+        signal.signal(number, handler)
+        del _handlers[number]
+
+
 def _after_fork() -> None:
+    if _handlers:
+        _restore_handlers()
     for thing in _objects:
         thing._after_fork()
 

@@ -11,7 +11,7 @@ import os
 import socket
 from typing import Any, Iterator, Optional, Tuple
 
-from .. import _apart, _daemon, errors
+from .. import _apart, _daemon, _fork, errors
 from . import producer
 from .iteration import State
 
@@ -105,6 +105,10 @@ class Place:
         Raises:
           errors.StateError: it has ended.
         """
+        with _fork.without_interruption():
+            return self._started(locked, source)
+
+    def _started(self, locked: Tuple[int, int], source: Any) -> Producer:
         folder = locked[0]
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{self._name}.sock", dir_fd=folder)

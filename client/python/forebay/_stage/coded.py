@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as c
 from typing import Any, Callable, List, NamedTuple, Optional
 
-from .. import _native, errors
+from .. import _fork, _native, errors
 from .. import transforms as T
 from .._code import Code, Result
 from . import share_key, structure
@@ -117,5 +117,6 @@ def make(code: Code, workers: Workers) -> Coded:
 def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
     stage = Stage(Ops.of(code), workers.init, workers.most, workers.seed, tuple,
                   False)
-    return HostProcess(code.names, workers.context, stage, None, is_shared,
-                       workers.timeout)
+    with _fork.without_interruption():
+        return HostProcess(code.names, workers.context, stage, None, is_shared,
+                           workers.timeout)

@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
-from .. import _connection, _native, _retry, errors
+from .. import _connection, _fork, _native, _retry, errors
 from .._position import Position
 from . import failure
 from .feed import Feed
@@ -233,8 +233,7 @@ class Run:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        self._host = self._new_host()
-        self._prepare(self._host)
+        self._prepare(self._start_host())
         options = dict(self._options())
         options["dataset"] = self._dataset()
         self._connection = _connection.Connection(options, None, plan.start_daemon)
@@ -250,10 +249,13 @@ class Run:
         else:
             self._host.serve(self._order(), socket)
 
-    def _new_host(self) -> HostProcess:
+    def _start_host(self) -> HostProcess:
         plan = self._plan
-        return HostProcess(plan.name, plan.context, plan.stage, self._feed,
-                           self.share_id is not None, plan.timeout)
+        with _fork.without_interruption():
+            self._host = host = HostProcess(plan.name, plan.context, plan.stage,
+                                            self._feed, self.share_id is not None,
+                                            plan.timeout)
+        return host
 
     def _make_own(self, task: Any, again: bool) -> Any:
         assert self._host is not None
@@ -262,8 +264,7 @@ class Run:
             return self._host.make(task, worker)
         except errors.SourceUnavailable:  # once more
             self._host.end()
-            self._host = self._new_host()
-            return self._host.make(task, worker)
+            return self._start_host().make(task, worker)
 
     def _compare(self, task: Any, names: Sequence[str], others: Any) -> None:
         """As SharedCheck's; ends the run if that fails."""

@@ -1,12 +1,14 @@
 """Processes that are nobody's child."""
 
+import multiprocessing
 import os
 import signal
 import socket
+import sys
 
 import pytest
 
-from forebay import _apart
+from forebay import _apart, _fork, errors
 
 
 def started(work, *arguments, **options):
@@ -55,7 +57,7 @@ def test_it_can_be_killed():
 def test_nothing_is_run_for_a_starter_that_was_interrupted():
     read, write = os.pipe()
     os.close(read)
-    _apart._run(write, pytest.fail, ("it ran",))
+    _apart._run(write, (sys.stdout, sys.stderr), pytest.fail, ("it ran",))
     os.close(write)
 
 
@@ -122,3 +124,80 @@ def test_multiprocessing_lets_it_start_processes_or_not(has_children):
     process, read = started(work, has_children=has_children)
     assert os.read(read, 3) == (b"yes" if has_children else b"no ")
     wait_for(process, read)
+
+
+class Broken:
+    """A stream that takes nothing, as a full disk does."""
+
+    def flush(self):
+        raise OSError("no space left")
+
+    def write(self, text):
+        raise OSError("no space left")
+
+
+@pytest.mark.parametrize("stream", [None, object(), Broken()])
+def test_it_needs_no_stream_to_write_to(stream, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", stream)
+    wait_for(*started(lambda write: None))
+
+
+def test_it_starts_where_children_are_not_waited_for():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        process, read = started(lambda write: None)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    wait_for(process, read)
+
+
+def test_a_daemonic_process_says_why_it_starts_none():
+    def work():
+        with pytest.raises(errors.StateError, match="daemonic"):
+            started(lambda write: None)
+
+    process = multiprocessing.get_context("fork").Process(target=work, daemon=True)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_signal_while_it_starts_leaves_nothing(monkeypatch):
+    """An exception of a handler at each step of a start."""
+    before = descriptors()
+    for name in ("fork", "waitpid", "pidfd_open"):
+        genuine = getattr(os, name)
+
+        def interrupted(*arguments, genuine=genuine, starter=os.getpid()):
+            made = genuine(*arguments)
+            if os.getpid() == starter:
+                signal.raise_signal(signal.SIGINT)
+            return made
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                _apart.Process(int, ())
+        with pytest.raises(ChildProcessError):  # there is no zombie
+            os.waitpid(-1, os.WNOHANG)
+        assert descriptors() == before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_handlers_run_once_when_an_interruption_is_let_through():
+    came = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: came.append(number))
+    try:
+        with _fork.without_interruption():
+            with _fork.without_interruption():
+                signal.raise_signal(signal.SIGUSR1)
+            assert not came
+        assert came == [signal.SIGUSR1]
+        signal.raise_signal(signal.SIGUSR1)
+        assert came == [signal.SIGUSR1] * 2
+    finally:
+        signal.signal(signal.SIGUSR1, before)
