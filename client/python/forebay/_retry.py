@@ -13,13 +13,14 @@ import random
 import time
 from typing import Callable, Iterator, List, Optional, Tuple, Type, TypeVar
 
-from . import errors
+from . import _native, errors
 
 _log = logging.getLogger("forebay")
 _VARIABLE = "FOREBAY_REATTACH_SECONDS"
 _DEFAULT_SECONDS = 60.0
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 5.0
 _LAST_RETRY_PAUSE = 1.0  # as in the library
+_MAX_SOCKET_PATH = 107  # bytes: sockaddr_un has one more, a zero
 _Result = TypeVar("_Result")
 Errors = Tuple[Type[errors.ForebayError], ...]
 
@@ -77,6 +78,8 @@ def until_available(what: str, attempt: Callable[[], _Result],
         return attempt()
     except passing as error:
         why = type(error)(str(error))  # without frames, as in Retry.wait
+    if isinstance(why, errors.DaemonUnavailable):
+        _check_directory(why)
     found: List[_Result] = []
     waits = backoff(last=_LAST_RETRY_PAUSE)
 
@@ -89,6 +92,19 @@ def until_available(what: str, attempt: Callable[[], _Result],
     retry.wait(why)
     retry.done()
     return found[0]
+
+
+def _check_directory(why: errors.DaemonUnavailable) -> None:
+    """Raises the error again if no wait can help: where no daemon was ever started,
+    or none can listen."""
+    directory = _native.runtime_dir()
+    bytes_of_path = len(os.fsencode(os.path.join(directory, "session.sock")))
+    if bytes_of_path > _MAX_SOCKET_PATH:
+        raise errors.DaemonUnavailable(
+            f"{why}: a socket's path has at most {_MAX_SOCKET_PATH} bytes, but this "
+            f"one has {bytes_of_path}: choose a shorter $FOREBAY_RUNTIME_DIR")
+    if not os.path.exists(os.path.join(directory, "forebayd.lock")):
+        raise why
 
 
 class Retry:

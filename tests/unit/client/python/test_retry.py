@@ -103,3 +103,32 @@ def test_only_what_passes_is_awaited(monkeypatch, caplog):
                                passing=(forebay.DaemonUnavailable,))
     assert not came
     assert len(caplog.records) == 1
+
+
+def tries_in(monkeypatch, directory):
+    """How often it is tried to reach a daemon there, and the error's text."""
+    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(directory))
+    tries = []
+
+    def attempt():
+        tries.append(1)
+        raise forebay.DaemonUnavailable("no daemon listens")
+
+    with pytest.raises(forebay.DaemonUnavailable) as caught:
+        _retry.until_available("data", attempt, None, seconds=0.2)
+    return len(tries), str(caught.value)
+
+
+def test_nobody_waits_where_no_daemon_was_ever_started(monkeypatch, tmp_path):
+    assert tries_in(monkeypatch, tmp_path / "none") == (1, "no daemon listens")
+    (tmp_path / "forebayd.lock").touch()
+    assert tries_in(monkeypatch, tmp_path)[0] > 1
+
+
+def test_nobody_waits_for_a_socket_whose_path_is_too_long(monkeypatch, tmp_path):
+    directory = tmp_path / ("x" * 100)
+    directory.mkdir()
+    (directory / "forebayd.lock").touch()
+    tries, text = tries_in(monkeypatch, directory)
+    assert tries == 1
+    assert "at most 107 bytes" in text
