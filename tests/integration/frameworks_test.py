@@ -234,6 +234,60 @@ if __name__ == "__main__":
     assert re.search(r", 47, \d+\]", ours.pop())
 
 
+def test_a_trainer_goes_on_in_the_epoch_that_it_was_in(daemon, tmp_path):
+    """A resumed run logs the epochs of one without a break."""
+    script(tmp_path, f"""
+import json, os, torch, transformers, forebay.huggingface
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 24
+    def __getitem__(self, number):
+        return {{"x": torch.full((2,), number / 24),
+                 "labels": torch.tensor(number % 2)}}
+class Iterated(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([Numbers()[number] for number in range(24)])
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layer = torch.nn.Linear(2, 2)
+    def forward(self, x, labels):
+        scores = self.layer(x)
+        return torch.nn.functional.cross_entropy(scores, labels), scores
+class Seen(transformers.TrainerCallback):
+    def __init__(self):
+        self.seen = {{}}
+    def on_step_end(self, args, state, control, **more):
+        self.seen[state.global_step] = round(state.epoch, 6)
+def logged(dataset, folder, resume, **arguments):
+    seen = Seen()
+    trainer = forebay.huggingface.Trainer(
+        Model(), transformers.TrainingArguments(
+            folder, per_device_train_batch_size=2, logging_steps=1, save_steps=2,
+            save_strategy="steps", report_to=[], disable_tqdm=True, **arguments),
+        train_dataset=dataset, callbacks=[seen])
+    trainer.train(resume_from_checkpoint=resume)
+    with open(os.path.join(folder, "checkpoint-8", "trainer_state.json")) as file:
+        saved = json.load(file)["epoch"]
+    return seen.seen, [(one["step"], one["epoch"], one["loss"])
+                       for one in trainer.state.log_history if "loss" in one], saved
+if __name__ == "__main__":
+    for number, (dataset, arguments) in enumerate([
+            (Numbers(), {{"num_train_epochs": 3}}),
+            (Numbers(), {{"num_train_epochs": 3, "gradient_accumulation_steps": 3}}),
+            (Iterated(), {{"max_steps": 11}})]):
+        folder = os.path.join({str(tmp_path)!r}, str(number))
+        whole = logged(dataset, folder, None, **arguments)
+        assert len(whole[0]) > 10, whole
+        middle = os.path.join(folder, "checkpoint-2")
+        again = logged(dataset, folder, middle, **arguments)
+        rest = {{step: epoch for step, epoch in whole[0].items() if step > 2}}
+        assert again[0] == rest, (again[0], whole[0])
+        assert again[1:] == whole[1:], (again[1:], whole[1:])
+""")
+
+
 def test_trainers_share_what_a_collator_makes(daemon, photos, tmp_path):
     """Equal runs find each other: nothing that a Trainer passes on lacks a digest."""
     said = script(tmp_path, f"""

@@ -82,6 +82,16 @@ class PreparedLoader(DataLoaderStateMixin):
         """As DataLoader.load_state_dict."""
         self.loader.load_state_dict(state)
 
+    def batches_before(self) -> int:
+        """Batches of the epoch that a loaded state has behind it."""
+        loader = self.loader
+        progress = loader._progress
+        try:
+            return len(loader) - progress.batches_behind(
+                progress.state, loader._samples_per_epoch())
+        except TypeError:  # of batches alone is known how many there were
+            return progress.state.first
+
     def _batches_left(self) -> Optional[int]:
         """Batches left in the running epoch; None if only its end tells."""
         try:

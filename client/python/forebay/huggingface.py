@@ -51,9 +51,13 @@ class Trainer(transformers.Trainer):
         super().__init__(*args, **kwargs)
         self._training: Optional[PreparedLoader] = None
         self._checkpoint: Optional[str] = None  # to go on from
+        # Batches of this epoch, which runs, that were read before the checkpoint.
+        self._read_before, self._epoch = 0, 0
         # By the dataset's id: the dataset, and its loader.
         self._evaluation: Dict[int, Tuple[Any, PreparedLoader]] = {}
         self.add_callback(_SavePosition(self))
+        # Before all others, which are to see the epoch as it is.
+        self.callback_handler.callbacks.insert(0, _CountEpoch(self))
 
     def train(self, resume_from_checkpoint: Any = None, *args: Any,
               **kwargs: Any) -> Any:
@@ -79,6 +83,7 @@ class Trainer(transformers.Trainer):
                 self.train_dataset):
             self._training.loader.close()
         self._training = self._prepared_training()
+        self._read_before = 0
         if self._checkpoint is not None:
             self._go_on(self._training, self._checkpoint)
         return self._training
@@ -161,9 +166,37 @@ class Trainer(transformers.Trainer):
         path = os.path.join(checkpoint, _STATE_FILE)
         if os.path.exists(path):
             loader.load_state_dict(torch.load(path))
+            self._read_before = loader.batches_before()
+            self._epoch = loader.state_dict()["epoch"]
         else:
             _log.warning("%s holds no position of Forebay's: the epoch begins again",
                          checkpoint)
+
+
+class _CountEpoch(transformers.TrainerCallback):
+    """Counts the batches that were read before a checkpoint into the epoch, as
+    transformers does where it reads them again."""
+
+    def __init__(self, trainer: Trainer):
+        self._trainer = trainer
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        read, epoch = self._trainer._read_before, self._trainer._epoch
+        # transformers leaves out the batches behind an epoch's last step.
+        if read and int(state.epoch) == epoch:
+            count = _batches_per_epoch(self._trainer._training, args)
+            state.epoch = epoch + (round((state.epoch - epoch) * count) + read) / count
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._trainer._read_before = 0
+
+
+def _batches_per_epoch(loader: Any, args: Any) -> int:
+    """As transformers counts them."""
+    try:
+        return len(loader)
+    except TypeError:
+        return args.max_steps * args.gradient_accumulation_steps
 
 
 class _SavePosition(transformers.TrainerCallback):
