@@ -343,13 +343,17 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> LoaderOpener::StreamFor(
     std::uint32_t uid, const proto::LoaderSpec& spec,
     stream::StreamSpec stream_spec) {
   const auto key = StreamKey(uid, spec, *stream_spec.dataset);
+  const auto fields = stream_spec.fields;
+  const auto suits = [&](const stream::Stream& stream) {
+    return stream.HasRoomFor(fields);
+  };
   const auto make = [&] {
     return stream::Stream::Create(std::move(stream_spec), deps_,
                                   spec.sharing() == proto::LoaderSpec::LOCKSTEP
                                       ? stream::SharingMode::kLockstep
                                       : stream::SharingMode::kElastic);
   };
-  return key.has_value() ? streams_.Find(*key, make) : make();
+  return key.has_value() ? streams_.Find(*key, suits, make) : make();
 }
 
 }  // namespace forebay::job

@@ -1,5 +1,7 @@
 #include "server/job/stream_directory.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,20 +58,59 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
       absl::Hex(digest.low64, absl::kZeroPad16), shaping.SerializeAsString());
 }
 
-absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
-    const std::string& key, const Make& make) {
-  // Perhaps the last owner by now: its end must not hold up other loaders.
-  std::shared_ptr<stream::Stream> stream;
+StreamDirectory::Streams StreamDirectory::Lookup(const std::string& key) {
+  Streams found;
   base::MutexLock lock(&mutex_);
-  std::erase_if(streams_,
-                [](const auto& entry) { return entry.second.expired(); });
-  if (const auto found = streams_.find(key); found != streams_.end()) {
-    stream = found->second.lock();
-    if (stream != nullptr && !stream->HasEnded()) return stream;
+  for (auto entry = streams_.begin(); entry != streams_.end();) {
+    std::erase_if(entry->second,
+                  [](const auto& stream) { return stream.expired(); });
+    entry = entry->second.empty() ? streams_.erase(entry) : std::next(entry);
   }
+  const auto entry = streams_.find(key);
+  if (entry == streams_.end()) return found;
+  for (const auto& weak : entry->second) {
+    if (auto stream = weak.lock()) found.push_back(std::move(stream));
+  }
+  return found;
+}
+
+bool StreamDirectory::Add(const std::string& key,
+                          const std::shared_ptr<stream::Stream>& made,
+                          const Streams& known) {
+  base::MutexLock lock(&mutex_);
+  auto& entry = streams_[key];
+  // Streams that ended meanwhile have no members.
+  for (const auto& weak : entry) {
+    const auto is_it = [&](const auto& stream) {
+      return !weak.owner_before(stream) && !stream.owner_before(weak);
+    };
+    if (!weak.expired() && std::none_of(known.begin(), known.end(), is_it))
+      return false;
+  }
+  entry.push_back(made);
+  return true;
+}
+
+absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
+    const std::string& key, const Suits& suits, const Make& make) {
+  const auto last = [&](const Streams& streams) {
+    const bool serves = !streams.empty() && !streams.back()->HasEnded() &&
+                        suits(*streams.back());
+    return serves ? streams.back() : nullptr;
+  };
+  // This may be the last owner of a stream by now. A stream ends, and is made,
+  // without the mutex, which other loaders need.
+  Streams streams = Lookup(key);
+  if (auto found = last(streams)) return found;
   auto made = make();
-  if (made.ok()) streams_[key] = *made;
-  return made;
+  for (;;) {
+    // Another loader may have been quicker.
+    streams = Lookup(key);
+    if (auto found = last(streams)) return found;
+    if (!made.ok()) return made;
+    for (const auto& earlier : streams) (*made)->Follow(*earlier);
+    if (Add(key, *made, streams)) return made;
+  }
 }
 
 }  // namespace forebay::job

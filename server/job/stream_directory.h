@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -25,20 +26,34 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
                                      const dataset::Dataset& dataset);
 
 // The streams that loaders may join, by that key. A stream lives as long as a
-// loader holds it. Thread-safe; owns no stream. Does not block unless `make`
-// does. Errors: those of `make`.
+// loader holds it. Thread-safe; owns no stream. Blocks only while the caller's
+// own `make` does. Errors: those of `make`.
 class StreamDirectory {
  public:
   using Make = std::function<absl::StatusOr<std::shared_ptr<stream::Stream>>()>;
+  // Whether the loader may join that stream.
+  using Suits = std::function<bool(const stream::Stream& stream)>;
 
-  // Returns the stream of the key or, if there is none or it has ended, what
-  // `make` makes.
+  // Returns the last stream of the key, if that suits and has not ended, or
+  // what `make` makes. A new stream follows the earlier ones of the key, whose
+  // members may go on in it. `make` is called at most once, and holds up no
+  // other call.
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key,
+                                                       const Suits& suits,
                                                        const Make& make);
 
  private:
+  using Streams = std::vector<std::shared_ptr<stream::Stream>>;
+
+  // Returns the streams of the key, the last one at the end.
+  Streams Lookup(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds a stream that follows the known ones. Returns false if there are
+  // others.
+  bool Add(const std::string& key, const std::shared_ptr<stream::Stream>& made,
+           const Streams& known) ABSL_LOCKS_EXCLUDED(mutex_);
+
   base::Mutex mutex_;
-  std::map<std::string, std::weak_ptr<stream::Stream>> streams_
+  std::map<std::string, std::vector<std::weak_ptr<stream::Stream>>> streams_
       ABSL_GUARDED_BY(mutex_);
 };
 

@@ -9,8 +9,11 @@ namespace forebay::stream {
 
 bool BatchScheduler::Begin(std::int64_t now_nanos) {
   bool grows = false;
+  is_held_ = Holds(now_nanos);
+  if (is_held_) return grows;
   for (;;) {
-    const BatchRequests requests = TakeRequests(now_nanos);
+    BatchRequests requests = TakeRequests(now_nanos);
+    if (is_live_) KeepInOrder(&requests);
     const auto next = NextRequest(requests);
     if (!next.has_value()) return grows;
     const auto slot = SlotFor(requests[*next], now_nanos, &grows);
@@ -34,7 +37,7 @@ std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
       return missing;
     if (making != nullptr)
       ++(making->HangsAt(now_nanos) ? missing.hanging : missing.moving);
-    if (++missing.ahead == kPlenty) return std::nullopt;
+    if (++missing.ahead == kPlenty && !is_live_) return std::nullopt;
   }
   return std::nullopt;
 }
@@ -61,18 +64,23 @@ bool BatchScheduler::IsGone(const BatchKey& key) const {
          in_flight_->Find(key) == nullptr && batch_cache_->Find(key) == nullptr;
 }
 
-BatchKey BatchScheduler::StartFor(const BatchKey& asked) {
+BatchKey BatchScheduler::StartFor(const BatchKey& asked,
+                                  std::uint64_t samples_per_epoch) {
   if (!is_live_) return asked;
   // The producer still has what was made when the last member left.
   if (members_->Running() == 0) gone_ = BatchKey();
+  if (asked.first_sample < samples_per_epoch) return asked;
   std::optional<BatchKey> latest;
   for (const auto& member : *members_) {
     const Cursor& cursor = member->cursor();
-    if (!cursor.running() || cursor.epoch() < asked.epoch) continue;
+    if (!cursor.running()) continue;
     latest = std::max(latest.value_or(cursor.next()), cursor.next());
   }
-  if (latest.has_value()) return *latest;
-  return asked.epoch < frontier_.epoch ? frontier_ : asked;
+  return latest.value_or(frontier_);
+}
+
+void BatchScheduler::Abandoned(const BatchKey& key) {
+  gone_ = std::min(gone_, key);
 }
 
 void BatchScheduler::PassOver() {
@@ -117,6 +125,24 @@ BatchScheduler::BatchRequests BatchScheduler::TakeRequests(
     requests.push_back(RequestFor(*member, *missing, now_nanos));
   }
   return requests;
+}
+
+void BatchScheduler::KeepInOrder(BatchRequests* requests) const {
+  const auto keep = [&](const auto& is_kept) {
+    requests->erase(
+        std::stable_partition(requests->begin(), requests->end(), is_kept),
+        requests->end());
+  };
+  if (sharing_mode_ != SharingMode::kLockstep)
+    keep([](const BatchRequest& request) { return request.open; });
+  if (requests->empty()) return;
+  const auto is_before = [](const BatchRequest& one,
+                            const BatchRequest& other) {
+    return one.key < other.key;
+  };
+  const BatchKey first =
+      std::min_element(requests->begin(), requests->end(), is_before)->key;
+  keep([&](const BatchRequest& request) { return request.key == first; });
 }
 
 Sharing BatchScheduler::SharingOf(const Member& member,
@@ -166,9 +192,42 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
 }
 
 const CompletedBatch* BatchScheduler::Victim(std::int64_t now_nanos) const {
-  return batch_cache_->Victim([&](const BatchKey& kept) {
-    return members_->NanosUntil(kept, now_nanos);
-  });
+  return batch_cache_->Victim(
+      [&](const BatchKey& kept) { return NanosUntil(kept, now_nanos); });
+}
+
+std::int64_t BatchScheduler::NanosUntil(const BatchKey& key,
+                                        std::int64_t now_nanos) const {
+  // The time is not known: later than any member that runs.
+  constexpr std::int64_t kSomeTime = cache::kNever / 2;
+  const std::int64_t nanos = members_->NanosUntil(key, now_nanos);
+  return nanos == cache::kNever && IsAwaited(key) ? kSomeTime : nanos;
+}
+
+bool BatchScheduler::IsAwaited(const BatchKey& key) const {
+  if (AwaitsEarlier()) return true;
+  const auto comes = [&](const auto& member) {
+    return member->rests() && member->cursor().epoch() < key.epoch;
+  };
+  return is_live_ && sharing_mode_ == SharingMode::kLockstep &&
+         std::any_of(members_->begin(), members_->end(), comes);
+}
+
+bool BatchScheduler::AwaitsAny() const {
+  return AwaitsEarlier() || IsAwaited({.epoch = UINT64_MAX});
+}
+
+bool BatchScheduler::Holds(std::int64_t now_nanos) {
+  constexpr std::int64_t kPatienceNanos = 1'000'000'000;
+  if (members_->Running() == 0 || !AwaitsEarlier()) return false;
+  if (!held_at_nanos_.has_value()) held_at_nanos_ = now_nanos;
+  return sharing_mode_ == SharingMode::kLockstep ||
+         now_nanos - *held_at_nanos_ < kPatienceNanos;
+}
+
+bool BatchScheduler::AwaitsEarlier() const {
+  return std::any_of(earlier_.begin(), earlier_.end(),
+                     [](const auto& count) { return count->load() > 0; });
 }
 
 std::optional<std::uint32_t> BatchScheduler::SlotFor(
@@ -181,7 +240,7 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
       *grows |= Grows();
       return std::nullopt;
     }
-    if (members_->NanosUntil(victim->key, now_nanos) != cache::kNever) {
+    if (NanosUntil(victim->key, now_nanos) != cache::kNever) {
       // A slot more is better than to evict a batch that a member comes to.
       if (WantsMoreFor(*victim, now_nanos)) *grows |= Grows();
       if (is_live_ && batch_cache_->growing() > 0) return std::nullopt;
@@ -205,7 +264,7 @@ bool BatchScheduler::WantsMoreFor(const CompletedBatch& batch,
   constexpr std::uint32_t kSome = 16;
   return members_->AwaitsSoon(batch.key, now_nanos) ||
          (is_live_ && batch_cache_->pool().slots() < kSome &&
-          members_->NanosUntil(batch.key, now_nanos) != cache::kNever);
+          NanosUntil(batch.key, now_nanos) != cache::kNever);
 }
 
 bool BatchScheduler::Grows() {
@@ -224,7 +283,13 @@ bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
                        .is_requester = member->id() == request.member,
                        .capped = member->capped});
   }
-  const bool is_before = victim.key < request.key;
+  if (IsAwaited(victim.key)) {
+    readers.push_back({.nanos = NanosUntil(victim.key, now_nanos),
+                       .is_requester = false,
+                       .capped = false});
+  }
+  // A batch of a live dataset is not made again.
+  const bool is_before = is_live_ || victim.key < request.key;
   const bool grows = batch_cache_->growing() > 0;
   return MayEvict({.readers = readers,
                    .made_nanos = victim.made_nanos,

@@ -1,8 +1,12 @@
 #ifndef FOREBAY_SERVER_STREAM_BATCH_SCHEDULER_H_
 #define FOREBAY_SERVER_STREAM_BATCH_SCHEDULER_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "server/stream/batch.h"
@@ -38,11 +42,26 @@ class BatchScheduler {
   // Returns true if one more slot is to be made meanwhile.
   bool Begin(std::int64_t now_nanos);
 
-  // Where a member is to start that asks for this place: of a live dataset,
-  // where the others are.
-  BatchKey StartFor(const BatchKey& asked);
+  // Returns where a member starts that asks for this place. The end of an epoch
+  // of a live dataset stands for where the other members are.
+  BatchKey StartFor(const BatchKey& asked, std::uint64_t samples_per_epoch);
   // Lets members of a live dataset pass over batches that are gone.
   void PassOver();
+  // Lets a batch in flight that was abandoned be asked for once more: its live
+  // dataset may still have it.
+  void Abandoned(const BatchKey& key);
+  // Awaits the members of an earlier stream, which that counts: they go on in
+  // this one. In lockstep no batch is begun before all have come or left, else
+  // for a second; then batches stay for them while slots allow.
+  using Count = std::atomic<std::uint32_t>;
+  void Await(std::shared_ptr<const Count> earlier) {
+    earlier_.push_back(std::move(earlier));
+  }
+
+  // Whether nothing is begun, so that Begin is to be called again soon.
+  bool is_held() const { return is_held_; }
+  // Whether batches are kept for members that have no epoch under way here.
+  bool AwaitsAny() const;
 
   // The position in the epoch up to which the member's samples were requested.
   std::uint64_t AskedFor(const Member& member) const;
@@ -74,6 +93,17 @@ class BatchScheduler {
                                        std::int64_t now_nanos, bool* grows);
   // The cached batch to evict first. Returns null if none can be evicted.
   const CompletedBatch* Victim(std::int64_t now_nanos) const;
+  // Drops requests that must wait: a live dataset makes its batches in order,
+  // once. In lockstep, none is passed over that a member needs.
+  void KeepInOrder(BatchRequests* requests) const;
+  // The time until the first member takes the batch, or another one that has
+  // still to come, as MemberSet::NanosUntil.
+  std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
+  // Whether it still waits for members of earlier streams to come.
+  bool Holds(std::int64_t now_nanos);
+  // Whether such a member will come to the batch.
+  bool IsAwaited(const BatchKey& key) const;
+  bool AwaitsEarlier() const;
   // Whether a member comes to the batch, and is worth a slot more.
   bool WantsMoreFor(const CompletedBatch& batch, std::int64_t now_nanos) const;
   // Whether to make one more slot: none is being made, and there is memory.
@@ -89,6 +119,9 @@ class BatchScheduler {
   // members run.
   BatchKey frontier_;
   BatchKey gone_;
+  std::vector<std::shared_ptr<const Count>> earlier_;
+  bool is_held_ = false;
+  std::optional<std::int64_t> held_at_nanos_;  // first
   MemberSet* const members_;
   BatchCache* const batch_cache_;
   StagingPool* const staging_;

@@ -56,6 +56,10 @@ class Member {
   // Says that it starts no more epochs.
   void Close() { closed_ = true; }
   bool closed() const { return closed_; }
+  // Whether it had an epoch, and may start another one; and whether none is
+  // under way.
+  bool has_started() const { return !closed_ && cursor_.epochs() != nullptr; }
+  bool rests() const { return has_started() && !cursor_.running(); }
   // Pays for no more slots than that. Returns how many it ceases to pay for.
   std::uint32_t PayAtMost(std::uint32_t slots);
   // Entries published and not taken.

@@ -224,6 +224,7 @@ void Stream::Close(arena::MemberId member) {
     m->Close();
     PayForHeldLocked(*m);
   }
+  CountStartedLocked();
   CloseIfNoneIsOpenLocked(&freed);
 }
 
@@ -336,7 +337,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
                batch_cache_.memory().IsPrepared(terms.device.get());
     if (!prepared) continue;
     // Slots that no member pays for can go while no client maps them.
-    if (members_.Running() == 0) TrimLocked(&freed);
+    if (members_.Running() == 0 && !scheduler_.AwaitsAny()) TrimLocked(&freed);
     fds = batch_cache_.memory().DescriptorsFor(terms.device.get(), 0);
     if (!fds.ok()) return fds;
     // From here on, nothing fails.
@@ -345,7 +346,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     if (members_.Running() == 0) prefetcher_.StartEpoch();
     staging_.TryAgain();
     const BatchKey first =
-        scheduler_.StartFor({start.epoch, start.first_sample});
+        scheduler_.StartFor({start.epoch, start.first_sample}, samples);
     if (epochs_.vary()) batch_cache_.Forget(first.epoch);
     members_.Start(*members_.Find(member),
                    epochs_.Of(first.epoch, start.samples), first.first_sample,
@@ -358,6 +359,21 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
   Execute(std::move(plan));
   if (slots > 0) MakeFirstSlots(slots);
   return fds;
+}
+
+void Stream::Follow(const Stream& earlier) {
+  if (!spec_.dataset->is_live()) return;
+  base::MutexLock lock(&mutex_);
+  scheduler_.Await(earlier.started_members_);
+}
+
+bool Stream::HasRoomFor(absl::Span<const FieldType> fields) const {
+  return !spec_.dataset->is_live() ||
+         std::equal(fields.begin(), fields.end(), spec_.fields.begin(),
+                    spec_.fields.end(),
+                    [](const FieldType& wanted, const FieldType& field) {
+                      return wanted.value.bytes <= field.value.bytes;
+                    });
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(
@@ -382,7 +398,16 @@ void Stream::Stop(arena::MemberId member) {
 void Stream::RetireLocked(const Member& member) {
   const auto heir = [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                         mutex_) -> std::optional<arena::MemberId> {
-    const std::vector<arena::MemberId> heirs = members_.ReadersOf(key);
+    const auto comes = [&](const auto& other) {
+      return other->cursor().BatchesUntil(key).has_value();
+    };
+    std::vector<arena::MemberId> heirs = members_.ReadersOf(key);
+    if (heirs.empty() && spec_.dataset->is_live()) {
+      // The batch cannot be made again for a member, however far behind.
+      const auto heir = std::find_if(members_.begin(), members_.end(), comes);
+      if (heir != members_.end()) return (*heir)->id();
+      scheduler_.Abandoned(key);
+    }
     if (heirs.empty()) return std::nullopt;
     return heirs.front();
   };
@@ -490,8 +515,15 @@ absl::StatusOr<SlotCopy> Stream::Peek() {
 
 // --- From members to completed batches.
 
+void Stream::CountStartedLocked() {
+  *started_members_ = static_cast<std::uint32_t>(
+      std::count_if(members_.begin(), members_.end(),
+                    [](const auto& member) { return member->has_started(); }));
+}
+
 Stream::Plan Stream::PlanLocked() {
   Plan plan;
+  CountStartedLocked();
   AdvanceLocked(&plan);
   TellLookingLocked(&plan);
   while (auto task = tasks_.NextProduced())
@@ -514,6 +546,8 @@ void Stream::AdvanceLocked(Plan* plan) {
   DeliverLocked();
   if (produced_ != nullptr) WantFirstSlotsLocked(plan);
   plan->grows |= scheduler_.Begin(Now());
+  if (scheduler_.is_held())
+    plan->looks_again |= !std::exchange(looks_again_, true);
   if (members_.Running() > 0) plan->staging += staging_.Grow();
   ChargeLocked(plan);
   ReadLocked(plan);
@@ -628,8 +662,23 @@ void Stream::Execute(Plan plan) {
                            [self = shared_from_this(), batches = plan.staging](
                                int) { self->MakeStaging(batches); });
   }
+  if (plan.looks_again) LookAgain();
   if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
   for (SampleTask& task : plan.tasks) Submit(std::move(task));
+}
+
+void Stream::LookAgain() {
+  constexpr std::int64_t kSoonNanos = 5'000'000;
+  // Without a waiter, Rest comes.
+  if (deps_.answer_waiter == nullptr) return;
+  deps_.answer_waiter->PostAfter(kSoonNanos, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+      self->looks_again_ = false;
+      return true;
+    });
+  });
 }
 
 void Stream::MakeSlot() {

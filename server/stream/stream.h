@@ -136,6 +136,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // device::Device and ProducerSet::CheckHost. An error starts nothing.
   absl::StatusOr<std::vector<base::Fd>> Start(arena::MemberId member,
                                               const EpochStart& start);
+  // Says that members of `earlier` may go on in this stream, before any starts
+  // here. A live dataset's batches wait for them.
+  void Follow(const Stream& earlier);
+  // Whether samples of these types have room in its slots. Those of a dataset
+  // that is not live have.
+  bool HasRoomFor(absl::Span<const FieldType> fields) const;
   // Returns descriptors of the slots from number `first` on, in order, as many
   // as one message takes. For a member on a GPU, that of the device part
   // follows each. RESOURCE_EXHAUSTED: no descriptors are left.
@@ -171,6 +177,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::uint32_t first_slots = 0;  // that are to be made, if there are none
     bool grows = false;             // one more slot is to be made
     std::uint32_t staging = 0;  // staging memory that is to be made, batches
+    bool looks_again = false;   // for members of earlier streams, soon
   };
 
   Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
@@ -248,6 +255,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void CloseIfNoneIsOpenLocked(Freed* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Execute(Plan plan);
+  void LookAgain();
   void MakeSlot();
   void OnSlot(absl::StatusOr<std::vector<SlotParts>> made);
   void MakeFirstSlots(std::uint32_t slots);
@@ -299,6 +307,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   BatchCompletion::Copied CopiedOf(Batch* batch);
   void OnCopied(Batch* batch, const CopyEnd& copy);
 
+  // Counts the members that have started. Streams that follow this one see it.
+  void CountStartedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const StreamSpec spec_;
   const StreamDeps deps_;
   const Aside aside_;
@@ -319,6 +330,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   EpochPairs epochs_ ABSL_GUARDED_BY(mutex_);
   SampleTasks tasks_ ABSL_GUARDED_BY(mutex_);
   SlotMaker slot_maker_;  // takes the mutex
+  const std::shared_ptr<BatchScheduler::Count> started_members_ =
+      std::make_shared<BatchScheduler::Count>(0);
   // Keeps the stream alive while reads are in flight, for their callbacks.
   std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
 
@@ -334,6 +347,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // When the host was looked at last, and whether it stood still then.
   std::int64_t looked_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN / 2;
   bool host_stands_still_ ABSL_GUARDED_BY(mutex_) = false;
+  bool looks_again_ ABSL_GUARDED_BY(mutex_) = false;  // LookAgain is to come
 };
 
 }  // namespace forebay::stream

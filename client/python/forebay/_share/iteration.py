@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from typing import Any, Dict, Optional, Tuple
 
@@ -10,6 +11,8 @@ from .._stage import failure, payload
 # Batches that can be given again: a daemon that ends may have had some.
 _KEPT = 4
 _STATE_SECONDS = 1.0  # between two states that are saved
+# The epoch and the number of a batch, beside its payload.
+NUMBERS = struct.Struct("<QQ")
 
 
 class Gone:

@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .. import _apart, _native
 from .._stage import failure, payload, wire
-from .iteration import Iteration, State
+from .iteration import NUMBERS, Iteration, State
 
 _LOOK_SECONDS = 0.5
 # Without anybody who listens: a trainer may go on at once, or when another daemon
@@ -108,9 +108,15 @@ class _Producer:
 
     def _listen(self) -> None:
         while True:
-            accepted, _ = self._listener.accept()
-            client = multiprocessing.connection.Connection(accepted.detach())
-            threading.Thread(target=self._talk, args=(client,), daemon=True).start()
+            try:
+                accepted, _ = self._listener.accept()
+                client = multiprocessing.connection.Connection(accepted.detach())
+                threading.Thread(target=self._talk, args=(client,),
+                                 daemon=True).start()
+            except (OSError, RuntimeError) as error:
+                # The process may have no descriptor or thread to spare just now.
+                os.write(2, f"a job cannot be answered: {error}\n".encode())
+                time.sleep(_LOOK_SECONDS)
 
     def _talk(self, client: Any) -> None:
         try:
@@ -131,7 +137,7 @@ class _Producer:
     def _prepare(self, epoch: Optional[int], number: int,
                  state: Optional[State]) -> Tuple[int, int, int]:
         iteration = self._iteration
-        if epoch is None or epoch < iteration.epoch:
+        if epoch is None:
             epoch, number = iteration.epoch, iteration.next
             if epoch < 0 or iteration.has_ended:
                 epoch, number = epoch + 1, 0
@@ -148,7 +154,11 @@ class _Producer:
     def _serve(self, tasks: socket.socket, room: int) -> None:
         with self._lock:
             self._served += 1
-        _Stream(self, tasks, room).start()
+        try:
+            _Stream(self, tasks, room).start()
+        except RuntimeError:  # there is no thread to spare
+            self.over()
+            raise
 
     def over(self) -> None:
         """Notes that a stream has ended."""
@@ -156,21 +166,31 @@ class _Producer:
             self._served -= 1
             self._idle_since = time.monotonic()
 
-    def make(self, memory: memoryview, epoch: int, number: int) -> None:
-        """Makes the batch of this number in memory."""
-        self._do(lambda: self._write(memory, epoch, number))
+    def make(self, memory: memoryview, epoch: int, number: int) -> int:
+        """Makes the batch of this number in memory.
 
-    def _write(self, memory: memoryview, epoch: int, number: int) -> None:
+        Returns:
+          The bytes that it needs if the memory is too small, else 0.
+        """
+        return self._do(lambda: self._write(memory, epoch, number))
+
+    def _write(self, memory: memoryview, epoch: int, number: int) -> int:
         kind, value = self._iteration.get(epoch, number)
+        numbers = NUMBERS.pack(epoch, number)
         try:
-            payload.write(memory, kind, value)
+            payload.write(memory, kind, value, numbers)
         except Exception as error:
-            payload.write(memory, payload.FAILED, failure.describe(error))
+            payload.write(memory, payload.FAILED, failure.describe(error), numbers)
+        return payload.needed(memory)
 
 
 class _Stream:
     """Serves the daemon for one stream, which sees a host and one worker: both are
-    threads."""
+    threads.
+
+    A batch that is larger than the stream's memory is its last. The jobs read those
+    before it, and go on in a stream with more memory.
+    """
 
     def __init__(self, producer: _Producer, tasks: socket.socket, room: int):
         self._producer = producer
@@ -178,6 +198,7 @@ class _Stream:
         self._room = room
         self._slots: Dict[int, _Slot] = {}
         self._workers: List[socket.socket] = []
+        self._needed = 0  # bytes, once the memory was too small
 
     def start(self) -> None:
         """Serves, in threads of its own."""
@@ -232,9 +253,12 @@ class _Stream:
                 for sample in task.samples:
                     slot = self._slots[sample.slot]
                     begin = slot.offsets[0]
-                    self._producer.make(
-                        memoryview(slot.memory)[begin:begin + self._room],
-                        task.epoch, sample.id)
+                    memory = memoryview(slot.memory)[begin:begin + self._room]
+                    if self._needed:
+                        payload.refuse(memory, self._needed)
+                    else:
+                        self._needed = self._producer.make(memory, task.epoch,
+                                                           sample.id)
                 worker.send(wire.answer(time.process_time_ns() - began))
         except OSError:
             pass  # the stream has ended

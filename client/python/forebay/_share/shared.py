@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import logging
@@ -21,12 +22,13 @@ from .._stage.batch_run import Made
 from .._stage.making import Stage
 from .._stage.plan import Plan
 from .._stage.run import Run
-from .iteration import Gone, State
+from .iteration import NUMBERS, Gone, State
 from .place import Place
 
 _FIRST_ROOM = 1 << 20  # bytes of a batch
 _HUGE_PAGE = 2 << 20
 _MANY = 1 << 40  # batches
+_TRIES = 3  # to join a stream
 _log = logging.getLogger("forebay")
 
 
@@ -50,11 +52,10 @@ class Shared:
     def stats(self) -> Dict[str, int]:
         """Totals: batches_delivered, batches_missed because others were too far
         ahead, wait_nanos that next() slept."""
-        found = dict(self._run._plan.past)
-        for name, value in self._run.stats().items():
-            found[name] = found.get(name, 0) + value
-        return {name: found.get(name, 0) for name in (
-            "batches_delivered", "batches_missed", "wait_nanos")}
+        run = self._run
+        return {"batches_delivered": run.taken, "batches_missed": run.missed,
+                "wait_nanos": sum(found.get("wait_nanos", 0)
+                                  for found in (run._plan.past, run.stats()))}
 
     def close(self) -> None:
         """Ends this job's part; batches in use stay valid."""
@@ -128,7 +129,12 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
 
 
 class _Run(Run):
-    """The connection of a job, and its part in the process that iterates."""
+    """The connection of a job, and its part in the process that iterates.
+
+    Attributes:
+      taken: batches that the user has, over all connections.
+      missed: batches that were gone when this job came to them.
+    """
 
     def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
         super().__init__(plan, Position(0), identity, lambda: None)
@@ -142,7 +148,7 @@ class _Run(Run):
         self._number = 0
         self._state: Optional[State] = None
         self._has_batch = False  # this iteration
-        self._taken = self._missed = 0  # over the connection
+        self.taken = self.missed = 0
         self._has_warned = False
 
     def epoch(self, owner: Shared) -> BatchEpoch:
@@ -150,11 +156,18 @@ class _Run(Run):
         position = Position(self._epoch or 0)
         self._has_batch = False
         if self.is_resting and self.is_own:
-            self.begin(position)
+            self.is_resting = False
+            self._position = self._current = position
+            try:
+                self._start_epoch()
+            except (errors.StateError, *errors.PASSING):
+                self._move()
         else:
             self._end_processes()
             self._position = self._current = position
-            self._pid = os.getpid()
+            if not self.is_own:
+                self._pid = os.getpid()
+                self.taken = self.missed = 0  # those were the parent's
             self.start()
         return BatchEpoch(self, position, owner)  # type: ignore[arg-type]
 
@@ -184,8 +197,8 @@ class _Run(Run):
             self._number += 1
             return Made(self._number - 1, None, error, samples, samples + 1)
         if found.kind == payload.FAILED:
-            self._has_batch = True
-            self._number += 1
+            if not self._comes_to(epoch, *NUMBERS.unpack(found.state)):
+                return None
             return Made(self._number - 1, None, failure.restore(
                 found.value, f"process that iterates {self._plan.name}"), samples,
                 samples + 1)
@@ -201,11 +214,9 @@ class _Run(Run):
 
     def _place_batch(self, epoch: BatchEpoch, iteration: int, number: int,
                      state: Optional[State], batch: Any) -> Optional[Made]:
-        if iteration == self._epoch and number > self._number:
-            self._note_missed(number - self._number)
-        self._epoch, self._number = iteration, number + 1
+        if not self._comes_to(epoch, iteration, number):
+            return None
         self._state = state or self._state
-        self._has_batch = True
         if isinstance(batch, Gone):
             self._note_missed(1)
             epoch.drop_pending()
@@ -213,20 +224,48 @@ class _Run(Run):
         samples = self._position.samples
         return Made(number, batch, None, samples, samples + 1)
 
+    def _comes_to(self, epoch: BatchEpoch, iteration: int, number: int) -> bool:
+        """Notes that this batch is read. Returns whether the user may have it: nobody
+        gets a batch twice.
+
+        Raises:
+          StopIteration: the batch is of a later iteration.
+        """
+        if self._epoch is not None and (
+                (iteration, number) < (self._epoch, self._number)):
+            epoch.drop_pending()
+            return False
+        if iteration == self._epoch and number > self._number:
+            self._note_missed(number - self._number)
+        if self._has_batch and iteration != self._epoch:
+            epoch.drop_pending()
+            self._leave_iteration(epoch, iteration, number)
+        self._epoch, self._number = iteration, number + 1
+        self._has_batch = True
+        return True
+
+    def _leave_iteration(self, epoch: BatchEpoch, iteration: int,
+                         number: int) -> None:
+        """Ends an iteration; the next one begins at this place."""
+        self._epoch, self._number = iteration, number
+        self._position.epoch = iteration
+        self.end(epoch)
+        raise StopIteration
+
     def _note_missed(self, batches: int) -> None:
         if not self._has_warned:
             self._has_warned = True
             _log.warning("%s: this job has missed batches: others are too far ahead "
                          '(sharing="lockstep" makes them wait)', self._plan.name)
-        self._missed += batches
+        self.missed += batches
 
     def _end_of(self, epoch: BatchEpoch, iteration: int, number: int) -> None:
-        joined = not self._has_batch and number > 0
+        # Without a place of its own it joins where the others are.
+        joined = not self._has_batch and (number > 0 or self._epoch is None)
+        if not joined:
+            self._leave_iteration(epoch, iteration + 1, 0)
         self._epoch, self._number = iteration + 1, 0
         self._position.epoch = iteration + 1
-        if not joined:
-            self.end(epoch)
-            raise StopIteration
         # It came when the others were through: this is the next iteration.
         self._connection.stop_epoch()
         self._start_epoch()
@@ -235,28 +274,54 @@ class _Run(Run):
     def passed(self, number: int, samples: int = 0) -> None:
         """Notes that the user has this batch."""
         del number, samples
-        self._taken += 1
-
-    def stats(self) -> Dict[str, int]:
-        found = super().stats()
-        return found and {**found, "batches_delivered": self._taken,
-                          "batches_missed": self._missed}
-
-    def _end_processes(self) -> None:
-        super()._end_processes()
-        self._taken = self._missed = 0
+        self.taken += 1
 
     # --- As Run says.
 
+    def restart(self, epoch: Any) -> None:
+        """Goes on in another stream. This job leaves the one before only then: till
+        then, the other stream's batches wait for it."""
+        self._move()
+        epoch.read_from(self._connection)
+
+    def _move(self) -> None:
+        before, self._connection = self._connection, None
+        with contextlib.suppress(errors.ForebayError):  # the daemon may be gone
+            self._plan.note(before.stats())
+        try:
+            try:
+                self._start()
+            except errors.ResourceExhausted:
+                before.close()  # there may be memory for one of them
+                self._start()
+        except BaseException:
+            self._end_processes()
+            raise
+        finally:
+            before.close()
+
     def _start(self) -> None:
+        for _ in range(_TRIES - 1):
+            # The process, or the stream, may end while this job joins it.
+            with contextlib.suppress(errors.StateError):
+                self._join()
+                return
+        self._join()
+
+    def _join(self) -> None:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
         with self._place.locked() as locked:
             socket = self._open()
-            if socket is not None:
-                self._serve(locked, socket)
-        self._start_epoch()
+            try:
+                if socket is not None:
+                    self._serve(locked, socket)
+                # The next job finds this one in its place.
+                self._start_epoch()
+            except BaseException:
+                self._connection.close()
+                raise
 
     def _open(self) -> Optional[int]:
         """Opens a connection; the socket of a host's tasks, unless another's
@@ -276,20 +341,25 @@ class _Run(Run):
             return None
 
     def _serve(self, locked: Tuple[int, int], socket: int) -> None:
-        producer, (self._epoch, self._number, needed) = self._ask_for_place(locked)
+        producer: Any = None
         try:
+            producer, (self._epoch, self._number,
+                       needed) = self._ask_for_place(locked)
             if needed > self._room:
                 os.close(socket)
+                socket = -1
                 self._connection.close()
                 self._room = _with_reserve(needed)
                 opened = self._open()
                 if opened is None:
-                    raise errors.StateError("another process iterates by now")
+                    return  # another process iterates by now
                 socket = opened
             producer.serve(self._room, socket)
         finally:
-            producer.close()
-            os.close(socket)
+            if producer is not None:
+                producer.close()
+            if socket >= 0:
+                os.close(socket)
 
     def _ask_for_place(self, locked: Tuple[int, int]) -> Any:
         """The process that iterates, and what it says of the next batch."""
@@ -304,7 +374,9 @@ class _Run(Run):
         return producer, producer.prepare(*place)
 
     def _start_epoch(self) -> None:
-        self._connection.start_epoch(self._epoch or 0, self._number)
+        # The end is where the others are.
+        self._connection.start_epoch(
+            self._epoch or 0, _MANY if self._epoch is None else self._number)
 
     def _fail(self, text: str) -> None:
         raise failure.restore(text, f"process that iterates {self._plan.name}")

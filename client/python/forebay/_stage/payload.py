@@ -97,6 +97,17 @@ def write(memory: memoryview, kind: int, value: Any, state: bytes = b"",
     _HEAD.pack_into(memory, 0, kind, len(buffers), len(data), len(state))
 
 
+def refuse(memory: memoryview, needed: int) -> None:
+    """Writes a payload of kind TOO_LARGE that says what `needed` gave."""
+    _HEAD.pack_into(memory, 0, TOO_LARGE, 0, 0, needed)
+
+
+def needed(memory: memoryview) -> int:
+    """The bytes that a payload of kind TOO_LARGE asks for; 0 of other kinds."""
+    kind, _, _, last = _HEAD.unpack_from(memory)
+    return last if kind == TOO_LARGE else 0
+
+
 def size(kind: int, value: Any) -> int:
     """The bytes that `write` needs; 0 if the value cannot be pickled, or is no
     batch."""

@@ -1,12 +1,15 @@
 """The process that iterates for all jobs, as the daemon sees it."""
 
+import errno
+import mmap
+import os
 import socket
 import struct
 
 import pytest
 
 from forebay._share import producer
-from forebay._stage import wire
+from forebay._stage import payload, wire
 
 _TASK = struct.Struct("<IIQQII")
 
@@ -44,3 +47,67 @@ def test_a_worker_that_fails_hangs_up(message):
     worker.send(message)
     assert worker.recv(wire.MAX_MESSAGE) == b""
     tasks.close()
+
+
+def test_it_listens_on_when_it_has_no_descriptor_to_spare():
+    ours, theirs = socket.socketpair()
+    answers = [OSError(errno.EMFILE, "too many"), (theirs, ""), SystemExit()]
+
+    class Listener:
+        def accept(self):
+            answer = answers.pop(0)
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+
+    with pytest.raises(SystemExit):
+        producer._Producer(Listener(), [1], "nowhere")._listen()
+    assert not answers
+    ours.close()
+
+
+class Grows:
+    """Makes batches of 100 bytes, but for one."""
+
+    def __init__(self):
+        self.asked = []
+
+    def make(self, memory, epoch, number):
+        self.asked.append(number)
+        payload.write(memory, payload.BATCH, bytes(5000 if number == 2 else 100))
+        return payload.needed(memory)
+
+    def over(self):
+        pass
+
+
+def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
+    tasks, theirs = pair()
+    theirs.settimeout(None)
+    worker, its = pair()
+    its.settimeout(None)
+    made = Grows()
+    producer._Stream(made, theirs, 1024).start()
+    slot = os.memfd_create("slot")
+    os.truncate(slot, 4096)
+    for order, descriptor in ((
+            _TASK.pack(wire.MAP_SLOT, 1, 4096, 0, 1, 0) + struct.pack("<Q", 64),
+            slot), (_TASK.pack(wire.FORK, 0, 0, 0, 0, 0), its.fileno())):
+        socket.send_fds(tasks, [order], [descriptor])
+        assert tasks.recv(wire.MAX_MESSAGE) == wire.answer(0)
+    its.close()
+    kinds = []
+    with mmap.mmap(slot, 4096) as memory:
+        for number in range(5):
+            worker.send(_TASK.pack(wire.MAKE, 0, 0, 0, 1, 0) +
+                        struct.pack("<QQII", number, 0, 1, 0))
+            worker.recv(wire.MAX_MESSAGE)
+            found = payload.read(memory[64:64 + 1024])
+            kinds.append(found.kind)
+            if found.kind == payload.TOO_LARGE:
+                assert found.value[0] > 5000
+    assert kinds == [payload.BATCH] * 2 + [payload.TOO_LARGE] * 3
+    assert made.asked == [0, 1, 2]  # those behind it are for the next stream
+    tasks.close()
+    worker.close()
+    os.close(slot)

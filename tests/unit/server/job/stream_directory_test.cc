@@ -169,15 +169,17 @@ TEST(StreamKeyTest, SomeShareWithNobody) {
 class StreamDirectoryTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key) {
-    return directory_.Find(key, [this] {
-      ++made_;
-      return stream::Stream::Create(stream::FakeStreamSpec(100, 10),
-                                    production_.deps());
-    });
+    return directory_.Find(key, any_, [this] { return Make(); });
+  }
+  absl::StatusOr<std::shared_ptr<stream::Stream>> Make() {
+    ++made_;
+    return stream::Stream::Create(stream::FakeStreamSpec(100, 10),
+                                  production_.deps());
   }
 
   stream::FakeProduction production_{7};
   StreamDirectory directory_;
+  const StreamDirectory::Suits any_ = [](const auto&) { return true; };
   int made_ = 0;
 };
 
@@ -197,10 +199,30 @@ TEST_F(StreamDirectoryTest, AStreamIsThereAsLongAsSomebodyHoldsIt) {
 }
 
 TEST_F(StreamDirectoryTest, WhatCannotBeMadeIsTriedAgain) {
-  const auto failed = directory_.Find(
-      "a", [] { return absl::ResourceExhaustedError("no memory for reads"); });
+  const auto failed = directory_.Find("a", any_, [] {
+    return absl::ResourceExhaustedError("no memory for reads");
+  });
   EXPECT_TRUE(absl::IsResourceExhausted(failed.status()));
   EXPECT_TRUE(Find("a").ok());
+}
+
+TEST_F(StreamDirectoryTest, AStreamThatDoesNotSuitIsReplaced) {
+  const auto first = *Find("a");
+  const auto other = *directory_.Find(
+      "a", [](const auto&) { return false; }, [this] { return Make(); });
+  EXPECT_NE(first, other);
+  EXPECT_EQ(*Find("a"), other);
+}
+
+TEST_F(StreamDirectoryTest, WhatIsMadeHoldsUpNobody) {
+  std::shared_ptr<stream::Stream> quicker;
+  const auto made = directory_.Find("a", any_, [&] {
+    EXPECT_TRUE(Find("b").ok());
+    quicker = *Find("a");
+    return Make();
+  });
+  EXPECT_EQ(*made, quicker);
+  EXPECT_EQ(*Find("a"), quicker);
 }
 
 }  // namespace
