@@ -87,6 +87,7 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   sharing->set_members(in.stream.members);
   sharing->set_behind(in.stream.sharing.behind);
   sharing->set_standing(ToProto(in.stream.sharing.state));
+  sharing->set_lacks_key(in.lacks_share_key);
 }
 
 void Fill(const cuda::DeviceInfo& in, proto::Gpu* out) {

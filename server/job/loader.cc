@@ -107,7 +107,10 @@ LoaderSnapshot Loader::Snapshot() const {
           .client = channel_->client_report(),
           .gpu = device == nullptr ? std::nullopt
                                    : std::optional(device->info().ordinal),
-          .gpu_refusal = placement().refusal};
+          .gpu_refusal = placement().refusal,
+          .lacks_share_key = origin_.stream->needs_producers() &&
+                             dataset().lanes() == 0 &&
+                             spec_.sharing() == proto::LoaderSpec::OFF};
 }
 
 absl::StatusOr<PeekedBatch> Loader::Peek() const {

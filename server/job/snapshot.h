@@ -32,6 +32,8 @@ struct LoaderSnapshot {
   // The GPU on which its batches lie, by its number here; none: on the host.
   std::optional<int> gpu;
   std::string gpu_refusal;  // why none, although it asked for one
+  // Whether the user's code makes the samples, for this loader alone.
+  bool lacks_share_key = false;
 
   // Whether an epoch is under way, or batches of one are still to be taken.
   bool running() const { return stream.running || stream.taken.ready > 0; }

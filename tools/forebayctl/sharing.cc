@@ -33,7 +33,8 @@ std::string Sharing(const proto::Loader& loader) {
     case LoaderSharing::APART:
       return joined("apart");
     default:
-      return "alone";
+      return sharing.lacks_key() ? "alone (equal jobs share by share_key=)"
+                                 : "alone";
   }
 }
 

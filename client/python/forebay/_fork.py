@@ -49,12 +49,12 @@ def without_interruption() -> Iterator[None]:
         came.append((number, frame))
 
     try:
-        for number in signal.valid_signals():
-            handler = signal.getsignal(number)
+        for each in signal.valid_signals():
+            handler = signal.getsignal(each)
             if callable(handler):
                 # A signal may come before the next line.
-                _handlers[number] = handler
-                signal.signal(number, note)
+                _handlers[each] = handler
+                signal.signal(each, note)
         yield
     finally:
         while _handlers:

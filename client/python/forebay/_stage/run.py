@@ -233,7 +233,8 @@ class Run:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        self._prepare(self._start_host())
+        host = self._start_host()
+        self._prepare(host)
         options = dict(self._options())
         options["dataset"] = self._dataset()
         self._connection = _connection.Connection(options, None, plan.start_daemon)
@@ -247,7 +248,7 @@ class Run:
                 self._check = SharedCheck(plan.name, plan.share_key, str(error),
                                           self._make_own)
         else:
-            self._host.serve(self._order(), socket)
+            host.serve(self._order(), socket)
 
     def _start_host(self) -> HostProcess:
         plan = self._plan

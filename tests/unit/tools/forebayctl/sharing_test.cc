@@ -17,6 +17,13 @@ std::string Text(LoaderSharing::SharingState standing, std::uint32_t members,
   return Sharing(loader);
 }
 
+TEST(SharingTest, SaysHowEqualJobsOfUserCodeShare) {
+  proto::Loader loader;
+  loader.set_running(true);
+  loader.mutable_sharing()->set_lacks_key(true);
+  EXPECT_EQ(Sharing(loader), "alone (equal jobs share by share_key=)");
+}
+
 TEST(SharingTest, SaysWithHowManyAndWhatIsDoneAboutTheGap) {
   EXPECT_EQ(Text(LoaderSharing::ALONE, 1, 0), "alone");
   EXPECT_EQ(Text(LoaderSharing::TOGETHER, 2, 0), "with 1 other");
