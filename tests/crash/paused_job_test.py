@@ -105,9 +105,7 @@ def test_a_loader_opens_while_many_that_rest_are_paused(paused_daemon, photos):
         for process in resting:
             expect_line(process, "epoch")
             stop(process)
-        used = memory_used(paused_daemon)
-        until(lambda: slot_bytes(paused_daemon) == 0, "the slots are taken back")
-        assert memory_used(paused_daemon) == used, "the hosts have them mapped"
+        assert slot_bytes(paused_daemon) > 0, "persistent workers keep theirs"
         for _ in range(3):
             reads_all(photos)
         for process in resting:

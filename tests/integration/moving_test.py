@@ -32,7 +32,7 @@ def start(script, data, **environment):
     return subprocess.Popen(
         [sys.executable, "-W", "error::RuntimeWarning", str(script), str(data),
          "--epochs", str(EPOCHS), "--batch-size", str(BATCH), "--workers", "1",
-         "--image-size", "64", "--seed", "1", "--lr", "0.05"],
+         "--image-size", "64", "--seed", "1", "--lr", "0.02"],
         env=dict(os.environ, OMP_NUM_THREADS="1", **environment),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
 
@@ -61,7 +61,7 @@ def test_it_trains_with_one_line_changed(data, tmp_path):
         rf"\[{SAMPLES // BATCH}/{SAMPLES // BATCH}\].*Loss +[\d.]+ "
         r"\( *([\d.]+)\)", said)]
     assert len(losses) == EPOCHS
-    assert losses[-1] < 0.7 * losses[0]
+    assert sum(losses[-4:]) / 4 < 0.7 * losses[0]
     assert averages(said, "Acc@1")[-1] > 60
     assert said.count(f"Test: [{SAMPLES}]") == EPOCHS
 

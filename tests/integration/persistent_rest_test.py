@@ -84,11 +84,3 @@ def test_ops_of_a_pipeline_keep_theirs(impatient, tmp_path, photos):
         rest(impatient, tmp_path)
         assert len(list(loader)) == count
         assert workers(os.getpid()) == before
-
-
-def test_others_give_their_memory_back(impatient, tmp_path):
-    with loader_of(Caching(), share_key="mine", persistent_workers=False) as loader:
-        epoch_of(loader)
-        assert slots(impatient) > 0
-        until(lambda: slots(impatient) == 0, "it has no slots")
-        assert len(epoch_of(loader)) == 5

@@ -214,6 +214,18 @@ def test_alternatives(shared_daemon, tmp_path, pictures):
     assert (batch.jpg[0] != batch.jpg[1]).any()
 
 
+def test_extensions_may_have_blanks(daemon, tmp_path):
+    field = "0 (clean version).txt"
+    write_python_tar(tmp_path / "some.tar", [(f"{key} v1.{field}", key.encode())
+                                             for key in "ab"])
+    for _ in range(2):  # the second time by the index that is kept
+        with open_shards(tmp_path / "some.tar", (field,), transform=None) as loader:
+            batch, = loader
+        assert batch[0] == ["a", "b"]
+        daemon.stop()
+        daemon.start()
+
+
 def test_fields_must_be_named(shared_daemon, shards, photos):
     path = shards / "train-000.tar"
     text = refusal(forebay.InvalidArgument, path, None)

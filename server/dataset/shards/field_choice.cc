@@ -32,7 +32,7 @@ absl::Status CheckField(const std::string& field,
   const bool malformed = std::any_of(
       alternatives.begin(), alternatives.end(), [](const std::string& name) {
         return name.empty() || name.starts_with("__") ||
-               name.find_first_of(std::string(" /\0", 3)) != name.npos;
+               name.find_first_of(std::string("/\0", 2)) != name.npos;
       });
   if (malformed || field.size() > kLongestField ||
       alternatives.size() > kMaxAlternatives) {

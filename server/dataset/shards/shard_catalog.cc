@@ -46,9 +46,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
     const ShardRequest& request, std::vector<std::string>* warnings,
     const std::stop_token& stop) {
   const std::string name = NameOf(request);
-  // No field has a blank in it.
+  // No field has a slash in it.
   const std::string key = absl::StrCat(
-      absl::StrJoin(request.fields.fields(), " "), std::string(1, '\0'), name);
+      absl::StrJoin(request.fields.fields(), "/"), std::string(1, '\0'), name);
   const XXH128_hash_t digest = XXH3_128bits(key.data(), key.size());
   // If two digests are equal, FindIndex notices that the shards are others.
   FOREBAY_ASSIGN_OR_RETURN(

@@ -11,7 +11,7 @@ namespace forebay::dataset::shards {
 namespace {
 
 constexpr IndexFileType kType = {
-    {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'}, 4, 0};
+    {'F', 'B', 'Y', 'S', 'H', 'A', 'R', 'D'}, 5, 0};
 
 struct Header {
   IndexFileType type;
@@ -29,7 +29,7 @@ static_assert(sizeof(Header) == 72);
 
 std::string EncodeShardIndex(const ShardIndex& index) {
   const ShardIndexParts& parts = index.parts();
-  const std::string fields = absl::StrJoin(parts.fields, " ");
+  const std::string fields = absl::StrJoin(parts.fields, "/");
   Header header = {};
   header.type = kType;
   header.shards = parts.shards.size();
@@ -81,7 +81,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
   FOREBAY_ASSIGN_OR_RETURN(parts.points,
                            inflated::TakePoints(file, find_points));
   FOREBAY_RETURN_IF_ERROR(file.Finish());
-  parts.fields = absl::StrSplit(fields, ' ');
+  parts.fields = absl::StrSplit(fields, '/');
   return ShardIndex::Create(std::move(parts));
 }
 

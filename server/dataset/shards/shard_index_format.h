@@ -13,7 +13,7 @@
 
 // The file of a ShardIndex:
 //
-//   header       64 bytes: magic "FBYSHARD"; version (3) and zero as u32;
+//   header       64 bytes: magic "FBYSHARD"; version (5) and zero as u32;
 //                numbers of shards, of members and of alternatives, bytes of
 //                names, of fields and of keys u64
 //   shards       64 bytes each: path_offset, path_length, first_sample,
@@ -22,7 +22,7 @@
 //   alternatives 1 byte each
 //   names        bytes, see ShardRecord
 //   keys         bytes, see KeyList
-//   fields       text, with blanks between
+//   fields       text, with slashes between
 //   points       of compressed files alone: 16 bytes, the digest of their
 //   points checksum     16 bytes: XXH3-128 of all before, in its canonical form
 // See index_file.h.

@@ -46,9 +46,8 @@ class RowRun(Run):
             return
         keys = tuple(self._key_of(int(numbers[row]), row - len(numbers))
                      for row in chosen)
-        others = [own_samples.of_row(self._layout, [
-            getattr(field[row], "cpu", lambda value=field[row]: value)()
-            for field in fields]) for row in chosen]
+        others = [own_samples.of_row(self._layout, [field[row] for field in fields])
+                  for row in chosen]
         self._compare(own_samples.OwnRows(self._layout, keys),
                       [f"sample {key}" for key, _ in keys], others)
 

@@ -242,9 +242,9 @@ class Run:
             socket = self._connection.start_producers(
                 plan.stage.workers, plan.are_persistent)
         except errors.StateError as error:
-            # Another's workers make the samples for this one, too. Nobody can look
-            # at a batch that only DLPack hands on.
-            if plan.gpu is None or plan.framework != "dlpack":
+            # Another's workers make the samples for this one, too. What lies on a GPU
+            # is not looked at.
+            if plan.gpu is None:
                 self._check = SharedCheck(plan.name, plan.share_key, str(error),
                                           self._make_own)
         else:

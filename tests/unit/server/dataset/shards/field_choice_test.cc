@@ -113,7 +113,6 @@ TEST(FieldChoiceTest, RefusesMalformedFields) {
       {"jpg", ""},
       {"jpg;"},
       {";"},
-      {"jp g"},
       {"a/jpg"},
       {"__key__"},
       {"jpg;__x"},
@@ -125,6 +124,12 @@ TEST(FieldChoiceTest, RefusesMalformedFields) {
     EXPECT_EQ(FieldChoice::Create(fields).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
+}
+
+TEST(FieldChoiceTest, ExtensionsMayHaveBlanks) {
+  const auto choice = FieldChoice::Create({"0 (clean version).txt", "cls"});
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->kind(0), proto::FieldKind::kText);
 }
 
 TEST(FieldChoiceTest, MembersMayBeCompressed) {

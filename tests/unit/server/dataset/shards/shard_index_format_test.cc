@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/unit/server/base/ample_budget.h"
@@ -46,6 +47,18 @@ TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ((*index)->fields().fields()[0], "jpg;png");
   EXPECT_EQ((*index)->KeyOf(0), "k1");
   EXPECT_EQ((*index)->KeyOf(1), "x");
+}
+
+TEST(ShardIndexFormatTest, FieldsMayHaveBlanks) {
+  const std::vector<std::string> fields = {"0 (clean version).txt", "cls"};
+  ShardIndexParts parts;
+  parts.fields = fields;
+  const auto index = ShardIndex::Create(std::move(parts));
+  ASSERT_TRUE(index.ok()) << index.status();
+  const std::string bytes = EncodeShardIndex(**index);
+  const auto decoded = Decode(AsBytes(bytes));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ((*decoded)->fields().fields(), fields);
 }
 
 ShardIndexParts GzippedParts() {
