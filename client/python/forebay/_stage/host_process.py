@@ -6,7 +6,7 @@ import multiprocessing.reduction
 import os
 import select
 import time
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Set, Tuple
 
 from .. import _apart, errors
 from . import failure, host, structure
@@ -14,6 +14,9 @@ from .feed import Feed
 from .making import Stage
 
 _PROBE_SECONDS = 0.25  # between looks whether the host lives
+# Those that are open. A connection whose finalizer ran first, in a cycle of garbage,
+# would close its descriptor twice, and the second may be another's.
+_connections: Set[Any] = set()
 
 
 class HostProcess:
@@ -33,6 +36,7 @@ class HostProcess:
         self._name = name
         ours, theirs = context.Pipe()
         self._connection = ours
+        _connections.add(ours)
         self._timeout = timeout
         self._serves_others = False
         # Only a forked process can be nobody's child, whatever its context is.
@@ -153,12 +157,20 @@ class HostProcess:
     def end(self) -> None:
         """Ends the process and its workers, and waits for that; or leaves them to
         other trainers, if there are any."""
-        self._connection.close()
+        self._disconnect()
         if self._serves_others:
             return  # the daemon ends it with its last trainer
         if not self._has_ended(5):
             self._process.kill()
             self._has_ended(5)
+
+    def _disconnect(self) -> None:
+        self._connection.close()
+        _connections.discard(self._connection)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_connection"):
+            self._disconnect()
 
     def _has_ended(self, seconds: float) -> bool:
         """Waits until the process has ended, but no longer than this. Not as its
