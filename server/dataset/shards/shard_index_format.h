@@ -13,13 +13,14 @@
 
 // The file of a ShardIndex:
 //
-//   header       64 bytes: magic "FBYSHARD"; version (5) and zero as u32;
-//                numbers of shards, of members and of alternatives, bytes of
-//                names, of fields and of keys u64
+//   header       72 bytes: magic "FBYSHARD"; version (5) and zero as u32;
+//                numbers of shards, of members, of alternatives and of inflated
+//                members, bytes of names, of fields and of keys u64
 //   shards       64 bytes each: path_offset, path_length, first_sample,
 //                keys_offset, size u64; stamp i64; inode u64; ctime i64
 //   members      8 bytes each: block, length u32
 //   alternatives 1 byte each
+//   inflated     4 bytes each: length u32
 //   names        bytes, see ShardRecord
 //   keys         bytes, see KeyList
 //   fields       text, with slashes between

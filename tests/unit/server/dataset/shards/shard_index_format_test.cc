@@ -96,10 +96,10 @@ TEST(ShardIndexFormatTest, LayoutIsAsDocumented) {
   EXPECT_EQ(bytes.size(), 72 + 2 * 64 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
   EXPECT_EQ(bytes.substr(0, 8), "FBYSHARD");
   EXPECT_EQ(bytes.substr(8, 16),
-            std::string("\4\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
+            std::string("\5\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
   EXPECT_EQ(bytes.substr(72 + 2 * 64, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
   EXPECT_EQ(bytes.substr(72 + 2 * 64 + 4 * 8 + 2, 28),
-            std::string("a.tarb.tar\0\2k1\0\1xjpg;png cls", 28));
+            std::string("a.tarb.tar\0\2k1\0\1xjpg;png/cls", 28));
 }
 
 TEST(ShardIndexFormatTest, EveryFlippedBitIsNoticed) {
