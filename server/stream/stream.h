@@ -139,8 +139,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Says that members of `earlier` may go on in this stream, before any starts
   // here. A live dataset's batches wait for them.
   void Follow(const Stream& earlier);
-  // Whether samples of these types have room in its slots. Those of a dataset
-  // that is not live have.
+  // Whether samples of these types have room in its slots. Samples of a dataset
+  // that is not live always have it.
   bool HasRoomFor(absl::Span<const FieldType> fields) const;
   // Returns descriptors of the slots from number `first` on, in order, as many
   // as one message takes. For a member on a GPU, that of the device part

@@ -220,13 +220,16 @@ def test_equal_loaders_run_the_code_once(photos, tmp_path):
         loader.close()
 
 
+class Scaled:
+    """An op whose attribute its user may change."""
+
+    factor = 1
+
+    def __call__(self, image):
+        return image.point(lambda value: value // self.factor)
+
+
 def test_code_that_changed_between_epochs_is_run_as_it_is(photos):
-    class Scaled:
-        factor = 1
-
-        def __call__(self, image):
-            return image.point(lambda value: value // self.factor)
-
     scaled = Scaled()
     crop = V.RandomResizedCrop(SIZE)
     with loader_of(photos, [crop, scaled, V.PILToTensor()]) as loader:
@@ -255,12 +258,6 @@ def test_without_a_key_each_loader_runs_the_code(photos, tmp_path):
 
 @pytest.mark.parametrize("key", [None, "mine"])
 def test_code_that_changed_before_the_first_epoch_is_run_as_it_is(photos, key):
-    class Scaled:
-        factor = 1
-
-        def __call__(self, image):
-            return image.point(lambda value: value // self.factor)
-
     scaled = Scaled()
     crop = V.RandomResizedCrop(SIZE)
     with loader_of(photos, [crop, scaled, V.PILToTensor()], share_key=key) as loader:

@@ -81,9 +81,9 @@ def skipped_frame(content, magic=0x184D2A50):
 ZSTD_PACKERS = [one_frame, long_window, parallel_zstd, seekable]
 
 
-def tar_of(members):
+def tar_of(members, layout=tarfile.DEFAULT_FORMAT):
     whole = io.BytesIO()
-    with tarfile.open(fileobj=whole, mode="w") as tar:
+    with tarfile.open(fileobj=whole, mode="w", format=layout) as tar:
         for name, content in members:
             info = tarfile.TarInfo(name)
             info.size = len(content)

@@ -71,17 +71,17 @@ PAIRS = {
     "two fields swapped": (lambda n: (float(n), -float(n)),
                            lambda n: (-float(n), float(n)), r"\[0\]"),
     "another draw": (lambda n: random.random(),
-                     lambda n: (random.random(), random.random())[1], r"\(whole\)|"),
+                     lambda n: (random.random(), random.random())[1], ""),
     "an error": (lambda n: image(n), lambda n: image(1 // 0), r"\(whole\)"),
 }
 
 
-@pytest.mark.parametrize("arguments", [{}, {"collate_fn": listed}])
-@pytest.mark.parametrize("pair", PAIRS)
+# Rows have no such error: the sample that is made first raises it.
+@pytest.mark.parametrize("pair,arguments", [
+    *((pair, {}) for pair in PAIRS if pair != "an error"),
+    *((pair, {"collate_fn": listed}) for pair in PAIRS)])
 def test_different_code_is_found_before_the_first_batch(pair, arguments):
     one, other, field = PAIRS[pair]
-    if pair == "an error" and not arguments:
-        pytest.skip("the sample that is made first tells")
     loaders, _ = pair_of(one, other, **arguments)
     second = iter(loaders[1])
     with pytest.raises(forebay.errors.StateError,

@@ -107,8 +107,8 @@ def are_files(path, endings):
 
 
 def _are_numbered(path, endings):
-    """As are_files; but a number may follow the ending, as in
-    "x-train.tfrecord-00000-of-00010", and stand for several by a wildcard."""
+    """Whether a path has one of these endings and a number behind it, as in
+    "x-train.tfrecord-00000-of-00010". A wildcard may stand for the number."""
     name = os.fsdecode(path)
     for ending in endings:
         start, found, rest = name.rpartition(ending)

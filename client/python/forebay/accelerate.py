@@ -89,7 +89,7 @@ class PreparedLoader(DataLoaderStateMixin):
         try:
             return len(loader) - progress.batches_behind(
                 progress.state, loader._samples_per_epoch())
-        except TypeError:  # of batches alone is known how many there were
+        except TypeError:  # the length is unknown: batches are counted
             return progress.state.first
 
     def _batches_left(self) -> Optional[int]:

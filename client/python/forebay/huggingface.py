@@ -192,7 +192,7 @@ class _CountEpoch(transformers.TrainerCallback):
 
 
 def _batches_per_epoch(loader: Any, args: Any) -> int:
-    """As transformers counts them."""
+    """The length of an epoch, as transformers counts the batches."""
     try:
         return len(loader)
     except TypeError:

@@ -72,7 +72,7 @@ class SampleGrouping {
   // Of its parts, once they are many.
   std::unordered_set<std::string> extensions_;
   bool current_is_bad_ = false;
-  // Those since the incomplete sample began that have other keys.
+  // Links of other keys that came since the incomplete sample began.
   std::vector<Link> links_;
 };
 

@@ -31,7 +31,7 @@ static_assert(sizeof(MemberRecord) == 8);
 
 // The samples of one shard, as an index stores them.
 struct ShardSamples {
-  // One for each field of each sample.
+  // The member of each field of each sample.
   std::vector<MemberRecord> members;
   // For each sample, the alternative of each field that has several.
   std::vector<std::uint8_t> alternatives;

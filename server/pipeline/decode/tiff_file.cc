@@ -166,7 +166,7 @@ absl::Status TiffFile::ReadEntries() {
   bool has_values = true;
   for (std::uint64_t i = 0; i < directory.entries(); ++i) {
     const std::uint64_t tag = directory.TagOf(i);
-    // As for Pillow, the directory ends where a value lies beyond the file.
+    // Pillow takes a value beyond the file for the end of the directory.
     has_values = has_values && directory.HasValue(i);
     if (!SaysHowPixelsLie(tag)) continue;
     if (!has_values) return absl::DataLossError("is a truncated TIFF image");

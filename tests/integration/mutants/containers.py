@@ -15,6 +15,7 @@ import zipfile
 import numpy
 
 import forebay
+from packed_files import tar_of
 
 LONGEST = 500  # samples of a mutant that are looked at
 MOST_BYTES = 1 << 24
@@ -97,16 +98,6 @@ def members(count=5):
         yield f"{number:04}.txt", TEXTS[number % len(TEXTS)].encode()
 
 
-def tar_of(files, layout=tarfile.GNU_FORMAT):
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=layout) as tar:
-        for name, content in files:
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    return packed.getvalue()
-
-
 NAME = re.compile(r"((?:.*/)?[^./]+)\.([^/]*)")
 
 
@@ -146,7 +137,7 @@ class Tar(Container):
     }
 
     def originals(self):
-        return {"gnu": tar_of(members()),
+        return {"gnu": tar_of(members(), tarfile.GNU_FORMAT),
                 "pax": tar_of([(f"{'long' * 40}/{name}", content)
                                for name, content in members(3)], tarfile.PAX_FORMAT),
                 "ustar": tar_of(members(4), tarfile.USTAR_FORMAT)}

@@ -6,12 +6,12 @@ import pathlib
 import struct
 import tempfile
 
-import crc32c
 import h5py
 import numpy
 from containers import Container, Refused, attempt, samples_until_error
 
 import forebay
+from tfrecord_test import frame, masked
 
 RECORDS = [numpy.random.RandomState(length).bytes(length)
            for length in (0, 1, 30, 700, 5, 90)]
@@ -25,23 +25,13 @@ def _from_file(name, write):
         return path.read_bytes()
 
 
-def _masked(content):
-    crc = crc32c.crc32c(content)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) % 2**32)
-
-
-def _frame(record):
-    length = struct.pack("<Q", len(record))
-    return length + _masked(length) + record + _masked(record)
-
-
 class TfRecord(Container):
     """The reader is this file's own, from the format's description."""
 
     file = "a.tfrecord"
 
     def originals(self):
-        return {"records": b"".join(map(_frame, RECORDS))}
+        return {"records": b"".join(map(frame, RECORDS))}
 
     def read(self, folder):
         content = (folder / self.file).read_bytes()
@@ -50,14 +40,14 @@ class TfRecord(Container):
             at = 0
             while at < len(content):
                 head = content[at:at + 12]
-                if len(head) < 12 or _masked(head[:8]) != head[8:]:
+                if len(head) < 12 or masked(head[:8]) != head[8:]:
                     raise ValueError("a damaged length")
                 size = struct.unpack("<Q", head[:8])[0]
                 record = content[at + 12:at + 12 + size]
                 crc = content[at + 12 + size:at + 16 + size]
                 if len(record) < size or len(crc) < 4:
                     raise ValueError("a truncated record")
-                if _masked(record) == crc:
+                if masked(record) == crc:
                     yield (record,)
                 else:
                     yield Refused(ValueError("a damaged record"))

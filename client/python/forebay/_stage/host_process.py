@@ -14,8 +14,8 @@ from .feed import Feed
 from .making import Stage
 
 _PROBE_SECONDS = 0.25  # between looks whether the host lives
-# Those that are open. A connection whose finalizer ran first, in a cycle of garbage,
-# would close its descriptor twice, and the second may be another's.
+# Open connections to hosts. Garbage collection may finalize a connection before the
+# object that closes it: the descriptor, closed twice, may be another's by then.
 _connections: Set[Any] = set()
 
 

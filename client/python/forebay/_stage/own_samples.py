@@ -62,7 +62,7 @@ class OwnBatch(NamedTuple):
         try:
             made = making.make(stage, self.batch)
             forked.end_child()
-            # As it would come to the trainer.
+            # The trainer gets batches of other workers unpickled.
             data, buffers = payload.pickled(made)
             return [values.flat(payload.Unpickler(
                 io.BytesIO(data), _no_place, list(map(bytearray, buffers))).load())]

@@ -14,7 +14,7 @@ from typing import Any, Counter, NamedTuple, Optional
 from .. import _native
 
 VARIABLE = "FOREBAY_SHARE_KEY"
-# Of this package: others may write batches in another way.
+# Packages of other versions may write batches in another way.
 VERSION = _native.lib.forebay_version().decode()
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 
