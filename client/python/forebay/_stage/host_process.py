@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing.connection
 import multiprocessing.reduction
 import os
 import select
 import time
-from typing import Any, Optional, Set, Tuple
+from typing import Any, Optional, Tuple
 
 from .. import _apart, errors
 from . import failure, host, structure
@@ -14,9 +15,15 @@ from .feed import Feed
 from .making import Stage
 
 _PROBE_SECONDS = 0.25  # between looks whether the host lives
-# Open connections to hosts. Garbage collection may finalize a connection before the
-# object that closes it: the descriptor, closed twice, may be another's by then.
-_connections: Set[Any] = set()
+
+
+class _Connection(multiprocessing.connection.Connection):
+    """A connection that is closed once. Garbage collection may finalize it before the
+    object that closes it; the finalizer of multiprocessing's class would let that
+    close the descriptor again, which may be another's by then."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class HostProcess:
@@ -35,8 +42,6 @@ class HostProcess:
         """
         self._name = name
         ours, theirs = context.Pipe()
-        self._connection = ours
-        _connections.add(ours)
         self._timeout = timeout
         self._serves_others = False
         # Only a forked process can be nobody's child, whatever its context is.
@@ -53,6 +58,8 @@ class HostProcess:
                                             daemon=True)
             self._process.start()
         theirs.close()
+        self._connection = _Connection(os.dup(ours.fileno()))
+        ours.close()
 
     def probe(self, number: int, seed: int) -> Any:
         """The structure of a sample.
@@ -157,20 +164,12 @@ class HostProcess:
     def end(self) -> None:
         """Ends the process and its workers, and waits for that; or leaves them to
         other trainers, if there are any."""
-        self._disconnect()
+        self._connection.close()
         if self._serves_others:
             return  # the daemon ends it with its last trainer
         if not self._has_ended(5):
             self._process.kill()
             self._has_ended(5)
-
-    def _disconnect(self) -> None:
-        self._connection.close()
-        _connections.discard(self._connection)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_connection"):
-            self._disconnect()
 
     def _has_ended(self, seconds: float) -> bool:
         """Waits until the process has ended, but no longer than this. Not as its
