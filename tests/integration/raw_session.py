@@ -1,20 +1,15 @@
 """A client of session.sock that may say anything: raw packets, raw memory."""
 
-import atexit
 import fcntl
 import functools
-import importlib
 import mmap
 import os
-import shutil
 import socket
 import struct
-import subprocess
-import sys
-import tempfile
 import traceback
 
-from trouble import PATIENCE, ROOT
+from proto_modules import proto_module
+from trouble import PATIENCE
 
 VERSION = 3  # of the protocol
 MAX_MESSAGE = 64 * 1024
@@ -27,21 +22,9 @@ INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED = 3, 5, 7
 RESOURCE_EXHAUSTED, FAILED_PRECONDITION, OUT_OF_RANGE = 8, 9, 11
 
 
-@functools.lru_cache(maxsize=None)
 def messages():
     """The modules (job_pb2, session_pb2) that protoc makes of proto/."""
-    folder = tempfile.mkdtemp(prefix="forebay-proto-")
-    atexit.register(shutil.rmtree, folder)
-    subprocess.run(["protoc", f"--proto_path={ROOT}", f"--python_out={folder}",
-                    "proto/audio_ops.proto", "proto/dataset.proto", "proto/job.proto",
-                    "proto/session.proto"],
-                   cwd=ROOT, check=True)
-    sys.path.insert(0, folder)
-    try:
-        return (importlib.import_module("proto.job_pb2"),
-                importlib.import_module("proto.session_pb2"))
-    finally:
-        sys.path.remove(folder)
+    return proto_module("job"), proto_module("session")
 
 
 def loader_spec(uri="data", batch_size=4):

@@ -1,13 +1,12 @@
 // forebayctl doctor: what is wrong, in plain sentences.
 
-#include <google/protobuf/struct.pb.h>
-
 #include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/cli.pb.h"
 #include "tools/forebayctl/host_checks.h"
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/text_table.h"
@@ -45,17 +44,15 @@ absl::Status ExamineDaemon(const std::string& runtime_dir,
 }
 
 void PrintJson(const std::vector<Finding>& findings, bool healthy) {
-  google::protobuf::Struct answer;
-  auto& fields = *answer.mutable_fields();
-  fields["healthy"].set_bool_value(healthy);
-  auto& list = *fields["findings"].mutable_list_value();
+  proto::Diagnosis answer;
+  answer.set_healthy(healthy);
   for (const Finding& finding : findings) {
-    auto& entry = *list.add_values()->mutable_struct_value()->mutable_fields();
-    entry["level"].set_string_value(finding.level == Finding::Level::kProblem
-                                        ? "problem"
-                                        : LevelName(finding.level));
-    entry["subject"].set_string_value(finding.subject);
-    entry["sentence"].set_string_value(finding.sentence);
+    proto::Finding& entry = *answer.add_findings();
+    entry.set_level(finding.level == Finding::Level::kProblem
+                        ? "problem"
+                        : LevelName(finding.level));
+    entry.set_subject(finding.subject);
+    entry.set_sentence(finding.sentence);
   }
   std::cout << ToJson(answer);
 }

@@ -108,8 +108,9 @@ void Describe(CLI::App* app, CommandLine* line) {
                   "there, else $XDG_RUNTIME_DIR/forebay, else "
                   "/tmp/forebay-UID");
   app->add_flag("--json", options.json,
-                "Print JSON: the messages of proto/admin.proto with their "
-                "field names, 64-bit integers as strings");
+                "Print JSON: a message of proto/admin.proto or proto/cli.proto "
+                "with its field names, 64-bit integers as strings (inspect: as "
+                "numbers)");
   app->footer(
       "`forebayctl help VERB` shows the options of a subcommand.\n"
       "Exit code: 0 done, 1 failed or (doctor) something is wrong, 2 bad "

@@ -1,10 +1,10 @@
 // forebayctl peek: a picture of the batch that a job was handed last.
 
-#include <google/protobuf/struct.pb.h>
-
+#include <cstdint>
 #include <iostream>
 #include <string>
 
+#include "proto/cli.pb.h"
 #include "tools/forebayctl/contact_sheet.h"
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/text_table.h"
@@ -22,16 +22,12 @@ std::string Ascii(std::string text) {
 }
 
 void PrintJson(const ContactSheet& sheet, const std::string& path) {
-  google::protobuf::Struct answer;
-  auto& fields = *answer.mutable_fields();
-  fields["file"].set_string_value(path);
-  fields["width"].set_number_value(sheet.picture.width);
-  fields["height"].set_number_value(sheet.picture.height);
-  fields["columns"].set_number_value(static_cast<double>(sheet.columns));
-  auto& labels = *fields["labels"].mutable_list_value();
-  for (const std::string& label : sheet.labels) {
-    labels.add_values()->set_string_value(Ascii(label));
-  }
+  proto::PeekedPicture answer;
+  answer.set_file(path);
+  answer.set_width(sheet.picture.width);
+  answer.set_height(sheet.picture.height);
+  answer.set_columns(static_cast<std::uint32_t>(sheet.columns));
+  for (const std::string& label : sheet.labels) answer.add_labels(Ascii(label));
   std::cout << ToJson(answer);
 }
 

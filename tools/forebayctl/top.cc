@@ -1,6 +1,5 @@
 // forebayctl top: what each job gets, live.
 
-#include <google/protobuf/struct.pb.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "proto/cli.pb.h"
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/observe.h"
 #include "tools/forebayctl/pending.h"
@@ -96,42 +96,27 @@ std::string FormatHead(const proto::DaemonStatus& status) {
 }
 
 void PrintJson(const std::vector<JobRates>& rates) {
-  google::protobuf::Struct answer;
-  auto& jobs = *(*answer.mutable_fields())["jobs"].mutable_list_value();
+  proto::JobRatesList answer;
   for (const JobRates& job : rates) {
-    auto& fields = *jobs.add_values()->mutable_struct_value()->mutable_fields();
-    fields["name"].set_string_value(job.name);
-    fields["running"].set_bool_value(job.running);
-    fields["images_per_second"].set_number_value(job.images_per_second);
-    fields["decodes_per_second"].set_number_value(job.decodes_per_second);
-    fields["bytes_read_per_second"].set_number_value(job.bytes_read_per_second);
-    fields["memory_bytes_per_second"].set_number_value(
-        job.memory_bytes_per_second);
-    fields["shared_bytes_per_second"].set_number_value(
-        job.shared_bytes_per_second);
-    fields["disk_bytes_per_second"].set_number_value(job.disk_bytes_per_second);
-    fields["source_bytes_per_second"].set_number_value(
-        job.source_bytes_per_second);
-    fields["network_bytes_per_second"].set_number_value(
-        job.network_bytes_per_second);
-    fields["bytes_delivered_per_second"].set_number_value(
-        job.bytes_delivered_per_second);
-    fields["gpu_bytes_per_second"].set_number_value(job.gpu_bytes_per_second);
-    fields["cpu_cores"].set_number_value(job.cpu_cores);
-    fields["slots_ready"].set_number_value(job.slots_ready);
-    fields["slots"].set_number_value(job.slots);
-    fields["sharing"].set_string_value(job.sharing);
-    fields["trainer_wait"].set_number_value(job.trainer_wait);
-    auto& pending = *fields["pending"].mutable_list_value();
-    for (const proto::PendingRequest& request : job.pending) {
-      auto& entry =
-          *pending.add_values()->mutable_struct_value()->mutable_fields();
-      entry["kind"].set_string_value(
-          proto::PendingRequest::Kind_Name(request.kind()));
-      entry["uri"].set_string_value(request.uri());
-      entry["host"].set_string_value(request.host());
-      entry["seconds"].set_number_value(request.seconds());
-    }
+    proto::JobRates& entry = *answer.add_jobs();
+    entry.set_name(job.name);
+    entry.set_running(job.running);
+    entry.set_images_per_second(job.images_per_second);
+    entry.set_decodes_per_second(job.decodes_per_second);
+    entry.set_bytes_read_per_second(job.bytes_read_per_second);
+    entry.set_memory_bytes_per_second(job.memory_bytes_per_second);
+    entry.set_shared_bytes_per_second(job.shared_bytes_per_second);
+    entry.set_disk_bytes_per_second(job.disk_bytes_per_second);
+    entry.set_source_bytes_per_second(job.source_bytes_per_second);
+    entry.set_network_bytes_per_second(job.network_bytes_per_second);
+    entry.set_bytes_delivered_per_second(job.bytes_delivered_per_second);
+    entry.set_gpu_bytes_per_second(job.gpu_bytes_per_second);
+    entry.set_cpu_cores(job.cpu_cores);
+    entry.set_slots_ready(job.slots_ready);
+    entry.set_slots(job.slots);
+    entry.set_sharing(job.sharing);
+    entry.set_trainer_wait(job.trainer_wait);
+    *entry.mutable_pending() = job.pending;
   }
   std::cout << ToJson(answer);
 }

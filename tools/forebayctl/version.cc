@@ -2,10 +2,9 @@
 
 #include "proto/version.h"
 
-#include <google/protobuf/struct.pb.h>
-
 #include <iostream>
 
+#include "proto/cli.pb.h"
 #include "proto/shm_layout.h"
 #include "tools/forebayctl/json.h"
 #include "tools/forebayctl/text_table.h"
@@ -21,12 +20,11 @@ int RunVersion(const Options& options) {
     if (status.ok()) daemon = *status;
   }
   if (options.json) {
-    google::protobuf::Struct versions;
-    auto& fields = *versions.mutable_fields();
-    fields["forebayctl"].set_string_value(proto::kVersion);
-    fields["protocol"].set_number_value(proto::kProtocolVersion);
-    fields["forebayd"].set_string_value(daemon.version());
-    fields["forebayd_protocol"].set_number_value(daemon.protocol_version());
+    proto::Versions versions;
+    versions.set_forebayctl(proto::kVersion);
+    versions.set_protocol(proto::kProtocolVersion);
+    versions.set_forebayd(daemon.version());
+    versions.set_forebayd_protocol(daemon.protocol_version());
     std::cout << ToJson(versions);
     return kOk;
   }
