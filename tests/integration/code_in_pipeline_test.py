@@ -13,7 +13,7 @@ from torchvision.datasets import ImageFolder
 import forebay
 from forebay import transforms as T
 from forebay._stage import seeds
-from keyed_jobs import another_job, checks_at_iter_alone  # noqa: F401
+from keyed_jobs import CHECKED, another_job, checks_at_iter_alone  # noqa: F401
 from own_processes import workers
 from stage_sharing_test import interleaved, made
 from stage_test import leaves_nothing, reachable  # noqa: F401
@@ -212,10 +212,11 @@ def test_equal_loaders_run_the_code_once(photos, tmp_path):
                for _ in range(3)]
     looks = made(path)
     assert looks == 3  # at an image of noise
+    again = 3 * 2 * CHECKED  # in each epoch, at more of them
     for _ in range(2):
         found = interleaved([map(list, loader) for loader in loaders])
         assert found[0] == found[1] == found[2]
-    assert made(path) == looks + 2 * 48
+    assert made(path) == looks + 2 * (48 + again)
     for loader in loaders:
         loader.close()
 
@@ -251,7 +252,7 @@ def test_without_a_key_each_loader_runs_the_code(photos, tmp_path):
         looks = made(path)
         found = interleaved([map(list, loader) for loader in loaders])
         assert found[0] == found[1]
-        assert made(path) == looks + runs * 48
+        assert made(path) == looks + runs * 48 + (2 * 2 * CHECKED if key else 0)
         for loader in loaders:
             loader.close()
 

@@ -141,11 +141,9 @@ class BatchRun(Run):
             return Made(number, None, error, before, after)
         states = self._states(number, found.state)
         if found.kind == payload.BATCH:
-            if self._check is not None and self._check.choose(after - before):
-                self._compare(
-                    own_samples.OwnBatch(self._work().batch(
-                        self._position.epoch, number)),
-                    [self._name_of(number)], [values.flat(found.value)])
+            self._compare_some(after - before, lambda _: (
+                own_samples.OwnBatch(self._work().batch(self._position.epoch, number)),
+                [self._name_of(number)], [values.flat(found.value)]))
             return Made(number, found.value, None, before, after, states)
         if found.kind == payload.FAILED:
             return Made(number, None, failure.restore(

@@ -8,7 +8,7 @@ import os
 from typing import Any, Dict, Optional
 
 from .. import _attachment, _connection, _native, errors
-from . import failure
+from . import failure, shared_check
 from .coded import Coded
 from .host_process import HostProcess
 from .share_key import ShareKey
@@ -18,7 +18,8 @@ _MAX_HOSTS = 3  # that may end, one after the other, while an epoch starts
 
 class CodeAttachment(_attachment.Attachment):
     """As Attachment; an epoch also starts the workers, unless those of a loader with
-    the same key run the ops for this one, too.
+    the same key, whose ops make the same of images of noise, run the ops for this
+    one, too.
 
     Unless workers are persistent, each epoch has workers of its own, with the ops as
     they are then.
@@ -42,6 +43,7 @@ class CodeAttachment(_attachment.Attachment):
         self._host: Optional[HostProcess] = None
         self._host_pid = 0  # of the process that started it
         self._has_workers = False  # of its own or of others
+        self._has_told = False  # of ops that make something else each time
         self.past: Dict[str, int] = {}
         super().__init__(options, None, start_daemon)
 
@@ -53,12 +55,35 @@ class CodeAttachment(_attachment.Attachment):
             share_id = os.urandom(16)
             options = {**options, "sharing": _native.SHARING["off"]}
         else:
-            share_id = self._coded.share_id(self._share_key, self._epoch)
+            share_id = self._coded.share_id(self._share_key, self._epoch,
+                                            self._made_of_noise(self._share_key))
         return _connection.Connection(options, self._coded.transform(share_id),
                                       self.start_daemon)
 
+    def _made_of_noise(self, key: ShareKey) -> Any:
+        """Starts a host with the ops as they are now. Returns the results of the ops
+        on images of noise, as plain values; None before the first epoch."""
+        if self._begun is None:
+            return None
+        for is_last in (False, True):
+            self._host, self._host_pid = self._coded.start_host(True), os.getpid()
+            try:
+                made, again = self._coded.made_of_noise(self._host)
+                break
+            except BaseException as error:
+                self._end_host()
+                if is_last or not isinstance(error, errors.SourceUnavailable):
+                    raise
+        if made != again and not self._has_told:
+            self._has_told = True
+            shared_check.tell_of_difference(self._coded.code.names,
+                                            "an image of noise", key.text)
+        return shared_check.alike(made, again)
+
     def _start_workers(self) -> None:
-        host = self._coded.start_host(self._share_key is not None)
+        host, self._host = self._host, None
+        if host is None:
+            host = self._coded.start_host(self._share_key is not None)
         try:
             socket = self.connection.start_producers(
                 self._coded.workers.most, self._coded.workers.are_persistent)
@@ -74,9 +99,11 @@ class CodeAttachment(_attachment.Attachment):
 
     def start(self, position: Any, is_new: bool) -> None:
         """Starts the epoch where the position stands; see Attachment."""
-        is_outdated = not self._coded.workers.are_persistent and (
-            (self._has_workers and self._begun is not position) or
-            (self._share_key is not None and self._epoch != position.epoch))
+        is_keyed = self._share_key is not None
+        is_outdated = is_keyed and not self._has_workers and self._host is None
+        if not self._coded.workers.are_persistent:
+            is_outdated |= ((self._has_workers and self._begun is not position) or
+                            (is_keyed and self._epoch != position.epoch))
         self._epoch, self._begun = position.epoch, position
         if self._is_given_up or self.is_inherited() or is_outdated:
             self.replace(is_new)
@@ -110,7 +137,7 @@ class CodeAttachment(_attachment.Attachment):
 
     def another(self) -> CodeAttachment:
         made = copy.copy(self)
-        made._host = None  # is this one's
+        made._host = made._begun = None  # are this one's
         made.past = {}
         made._reopen(False)
         return made

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ctypes as c
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from .. import _fork, _native, errors
 from .. import transforms as T
 from .._code import Code, Result
-from . import share_key, structure
+from . import share_key, shared_check, structure
 from .host_process import HostProcess
 from .images import Ops
 from .making import Stage
+from .own_samples import OwnImages
+from .values import Flat
 
 _DTYPES = {name: dtype for dtype, name in _native.DTYPE_NAMES.items()}
 
@@ -78,13 +80,30 @@ class Coded(NamedTuple):
         """Starts a host of the workers; see HostProcess."""
         return _start_host(self.code, self.workers, is_shared)
 
-    def share_id(self, key: share_key.ShareKey, epoch: int) -> bytes:
+    def made_of_noise(self, host: HostProcess) -> Tuple[List[Flat], List[Flat]]:
+        """Returns the results of the ops, as a host has them, on images of noise, in
+        one worker and in another one.
+
+        Raises:
+          RuntimeError: the ops took longer than the timeout.
+          errors.SourceUnavailable: the host was killed.
+          Exception: that of worker_init_fn.
+        """
+        task = OwnImages(shared_check.FIRST, self.workers.seed)
+        return host.make(task, 0), host.make(task, min(1, self.workers.most - 1))
+
+    def share_id(self, key: share_key.ShareKey, epoch: int, made: Any) -> bytes:
         """Equal for loaders that share workers, which have the ops as they were at an
-        iter(): they are of one epoch, unless they are persistent."""
+        iter(): they are of one epoch, unless they are persistent.
+
+        Args:
+          made: plain values, equal where the ops at that iter() make the same of
+            images of noise.
+        """
         return key.identity(
             None if self.workers.are_persistent else epoch, self.workers.seed,
             self.code.kind, tuple(map(share_key.name_of, self.code.ops)),
-            share_key.name_of(self.workers.init))
+            share_key.name_of(self.workers.init), made)
 
 
 def make(code: Code, workers: Workers) -> Coded:

@@ -58,7 +58,7 @@ def describe(value: Any, as_image: bool) -> Result:
     Raises:
       structure.Irregular: it is no array.
     """
-    kind, array = _read(value) if as_image else ("", _plain(value))
+    kind, array = read(value) if as_image else ("", _plain(value))
     if kind and (array.dtype != "uint8" or array.ndim != 3 or
                  array.shape[2] not in (1, 3)):
         kind, array = "", _plain(value)
@@ -68,8 +68,12 @@ def describe(value: Any, as_image: bool) -> Result:
     return Result(kind, leaf.dtype, array.shape)
 
 
-def _read(value: Any) -> Tuple[str, Any]:
-    """The kind of a value, and its array: channels last if it is an image."""
+def read(value: Any) -> Tuple[str, Any]:
+    """The kind of a value, and its array: channels last if it is an image.
+
+    Raises:
+      structure.Irregular: it is no array.
+    """
     import numpy
     if hasattr(value, "getbands"):  # a PIL image
         array = numpy.asarray(value)
@@ -99,10 +103,19 @@ def probe(ops: Ops, as_image: bool) -> Result:
       structure.Irregular: it is no array.
       Exception: that of the user's code.
     """
+    return describe(ops.run(noise(ops, 0)), as_image)
+
+
+def noise(ops: Ops, number: int) -> Any:
+    """The pixels of an image of noise, as large as what the ops get.
+
+    Args:
+      number: of the image: each is of other noise, and half as bright as the one
+        before.
+    """
     import numpy
-    noise = numpy.random.RandomState(0).randint(
-        0, 256, (*ops.extent, ops.channels), numpy.uint8)
-    return describe(ops.run(noise), as_image)
+    return numpy.random.RandomState(number).randint(
+        0, 256 >> number, (*ops.extent, ops.channels), numpy.uint8)
 
 
 class Images:
@@ -139,7 +152,7 @@ class Images:
         value = self._ops.run(pixels)
         forked.end_child()
         wanted = self._result
-        kind, array = _read(value) if wanted.kind else ("", _plain(value))
+        kind, array = read(value) if wanted.kind else ("", _plain(value))
         if (kind, array.dtype.name, array.shape) != wanted:
             raise structure.Irregular(
                 f"each image must become what the first one did, a {wanted.kind} "

@@ -1,12 +1,12 @@
 """Samples that a job makes by itself, to compare with those that another job's
-workers have made for it."""
+workers make."""
 
 from __future__ import annotations
 
 import io
 from typing import Any, List, NamedTuple, Tuple
 
-from . import forked, making, payload, seeds, structure, values
+from . import forked, images, making, payload, seeds, structure, values
 from .feed import Batch
 from .making import Stage
 from .values import Flat
@@ -71,6 +71,38 @@ class OwnBatch(NamedTuple):
             return [values.failed(error)]
 
 
+class OwnImages(NamedTuple):
+    """Results of a pipeline's ops on images of noise.
+
+    Attributes:
+      count: of the images.
+      seed: of the loader.
+    """
+
+    count: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return "an image of noise"
+
+    def make(self, stage: Stage) -> List[Flat]:
+        """Runs the ops, in a worker."""
+        return [self._make_one(stage.dataset, number) for number in range(self.count)]
+
+    def _make_one(self, ops: images.Ops, number: int) -> Flat:
+        seeds.seed_generators(seeds.of_sample(self.seed, 0, number, 0))
+        try:
+            made = ops.run(images.noise(ops, number))
+            forked.end_child()
+            kind, array = images.read(made)
+            return {kind: values.of_array(array)}
+        except BaseException as error:
+            forked.end_child(error)
+            return values.failed(error)
+
+
 def _no_place(which: Any) -> Any:
     raise ValueError(f"{which} lies nowhere")
 
@@ -87,6 +119,7 @@ def of_row(layout: Any, row: List[Any]) -> Flat:
 
 def _of_value(leaf: Any, value: Any) -> Tuple[Any, ...]:
     import numpy
-    array = structure.array_of(value)
+    to_host = getattr(value, "cpu", None)  # of torch's tensors
+    array = structure.array_of(value if to_host is None else to_host())
     return values.of_array(numpy.asarray(value, leaf.dtype) if array is None else
                            array)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import _native, _native_dataset
 from .._position import Position
 from . import failure, own_samples, seeds, structure
 from .host_process import HostProcess
 from .listed import Listed
+from .own_samples import OwnRows
 from .plan import Plan
 from .run import Run, identity
-from .shared_check import SharedCheck
+from .values import Flat
 
 
 class RowRun(Run):
@@ -34,22 +35,20 @@ class RowRun(Run):
 
     def _post_processing(self, batch: Any) -> Any:
         fields = list(batch)
-        if self._check is not None:
-            self._check_rows(self._check, fields, batch.sample_ids)
+        self._compare_some(len(fields[0]), lambda rows: self._own_rows(
+            fields, batch.sample_ids, rows))
         if self._plan.gpu is None:
             self._detach_numbers(fields)
         return self._plan.finish(structure.collated(self._layout, fields))
 
-    def _check_rows(self, check: SharedCheck, fields: Any, numbers: Any) -> None:
-        chosen = check.choose(len(numbers))
-        if not chosen:
-            return
+    def _own_rows(self, fields: Any, numbers: Any, rows: List[int]) -> Tuple[
+            OwnRows, List[str], List[Flat]]:
+        """How to make some rows of a batch, their names, and what they are."""
         keys = tuple(self._key_of(int(numbers[row]), row - len(numbers))
-                     for row in chosen)
-        others = [own_samples.of_row(self._layout, [field[row] for field in fields])
-                  for row in chosen]
-        self._compare(own_samples.OwnRows(self._layout, keys),
-                      [f"sample {key}" for key, _ in keys], others)
+                     for row in rows)
+        return (OwnRows(self._layout, keys), [f"sample {key}" for key, _ in keys],
+                [own_samples.of_row(self._layout, [field[row] for field in fields])
+                 for row in rows])
 
     def _key_of(self, number: int, behind: int) -> Tuple[int, int]:
         """The key and the seed of a sample of the daemon's.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import _connection, _fork, _native, _retry, errors
 from .._position import Position
@@ -14,6 +14,7 @@ from .feed import Feed
 from .host_process import HostProcess
 from .plan import Plan
 from .shared_check import SharedCheck
+from .values import Flat
 
 _MAX_HOSTS = 8  # that may end, one after the other, before a batch comes
 
@@ -267,11 +268,21 @@ class Run:
             self._host.end()
             return self._start_host().make(task, worker)
 
-    def _compare(self, task: Any, names: Sequence[str], others: Any) -> None:
-        """As SharedCheck's; ends the run if that fails."""
-        assert self._check is not None
+    def _compare_some(self, samples: int, describe: Callable[
+            [List[int]], Tuple[Any, Sequence[str], List[Flat]]]) -> None:
+        """Compares some samples of a batch with own ones, if another's workers have
+        made them. Ends the run if they differ.
+
+        Args:
+          samples: in the batch.
+          describe: returns the arguments of SharedCheck.compare for the samples at
+            these places.
+        """
+        chosen = [] if self._check is None else self._check.choose(samples)
+        if not chosen or self._check is None:
+            return
         try:
-            self._check.compare(task, names, others)
+            self._check.compare(*describe(chosen))
         except Exception:
             self.close()
             raise

@@ -6,14 +6,14 @@ from __future__ import annotations
 import logging
 import os
 import random
-from typing import Any, Callable, List, Sequence
+from typing import Any, Callable, List, Sequence, Tuple
 
 from .. import _job, errors
 from . import values
 from .values import Flat
 
 _log = logging.getLogger("forebay")
-_FIRST = 4  # samples, before the first batch
+FIRST = 4  # samples, before the first batch
 _INTERVAL = 10_000  # samples, of which one is compared
 
 
@@ -39,13 +39,13 @@ class SharedCheck:
         self._make = make
         # Other jobs choose others. The user's generators stay as they are.
         self._chance = random.Random(os.urandom(16))
-        self._due = _FIRST
+        self._due = FIRST
         self._before_next = self._chance.randrange(_INTERVAL)  # samples
         self._has_told = False
 
     def begin(self) -> None:
         """Begins another epoch."""
-        self._due = _FIRST
+        self._due = FIRST
 
     def choose(self, samples: int) -> List[int]:
         """The places, in a batch of so many samples, that are to be compared."""
@@ -93,6 +93,24 @@ class SharedCheck:
     def _tell(self, name: str) -> None:
         if not self._has_told:
             self._has_told = True
-            _log.warning("%s: its code makes %s in another way each time: what "
-                         "differs is not compared with other jobs of the share_key "
-                         "%r", self._name, name, self._key)
+            tell_of_difference(self._name, name, self._key)
+
+
+def tell_of_difference(name: str, sample: str, key: str) -> None:
+    """Logs that two workers of one job make something in two ways.
+
+    Args:
+      name: of the dataset or the code, for people.
+      sample: what they make, for people.
+      key: the share_key.
+    """
+    _log.warning("%s: its code makes %s in another way each time: what differs is not "
+                 "compared with other jobs of the share_key %r", name, sample, key)
+
+
+def alike(one: List[Flat], other: List[Flat]) -> Tuple[Any, ...]:
+    """The parts of some values that two workers of one job make alike, as plain
+    values that are equal in all processes."""
+    return tuple(tuple((place, part) for place, part in first.items()
+                       if second.get(place) == part)
+                 for first, second in zip(one, other))
