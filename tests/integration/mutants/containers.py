@@ -250,6 +250,36 @@ class Npy(Container):
         return forebay.Dataset(folder / self.file, autostart=False)
 
 
+class NpyFolder(Npy):
+    """A folder of two files, of which one is damaged."""
+
+    first = numpy.arange(24, dtype="float32").reshape(2, 3, 4)
+
+    def originals(self):
+        def of_version(version):
+            file = io.BytesIO()
+            numpy.lib.format.write_array(
+                file, self.chance.rand(9, 3, 4).astype("f4"), (version, 0))
+            return file.getvalue()
+        return {**{f"version {number}": of_version(number) for number in (1, 2, 3)},
+                "empty": saved(numpy.save, self.first[:0])}
+
+    def write(self, folder, content):
+        super().write(folder, content)
+        numpy.save(folder / "0.npy", self.first)
+
+    def read(self, folder):
+        def array_of(path):
+            array = numpy.load(path, allow_pickle=False)
+            if (array.dtype, array.shape[1:]) != (self.first.dtype, (3, 4)):
+                raise ValueError("an array unlike the first one")
+            return array,
+        return [attempt(array_of, folder / name) for name in ("0.npy", self.file)]
+
+    def open(self, folder):
+        return forebay.Dataset(forebay.npy_folder(folder), autostart=False)
+
+
 class Npz(Container):
     file = "a.npz"
     justified = {**Zip.justified, **Npy.justified}

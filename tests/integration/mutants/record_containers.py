@@ -1,14 +1,16 @@
 """Containers of records and arrays, and how their own readers and Forebay read
 them."""
 
+import gzip
 import json
 import pathlib
 import struct
 import tempfile
+import zlib
 
 import h5py
 import numpy
-from containers import Container, Refused, attempt, samples_until_error
+from containers import Container, Refused, attempt, samples_until_error, zstd
 
 import forebay
 from tfrecord_test import frame, masked
@@ -33,8 +35,11 @@ class TfRecord(Container):
     def originals(self):
         return {"records": b"".join(map(frame, RECORDS))}
 
+    def unpacked(self, path):
+        return path.read_bytes()
+
     def read(self, folder):
-        content = (folder / self.file).read_bytes()
+        content = self.unpacked(folder / self.file)
 
         def records():
             at = 0
@@ -57,6 +62,41 @@ class TfRecord(Container):
     def open(self, folder):
         return forebay.Dataset(forebay.tfrecord(folder / self.file, fields="bytes"),
                                autostart=False)
+
+
+class TfRecordGz(TfRecord):
+    file = "a.tfrecord.gz"
+
+    def originals(self):
+        return {name: gzip.compress(content, mtime=0)
+                for name, content in super().originals().items()}
+
+    def unpacked(self, path):
+        return gzip.decompress(path.read_bytes())
+
+
+class TfRecordZlib(TfRecord):
+    justified = {
+        "not compressed lies behind": "zlib takes no notice of what follows its data",
+    }
+
+    def originals(self):
+        return {name: zlib.compress(content)
+                for name, content in super().originals().items()}
+
+    def unpacked(self, path):
+        return zlib.decompress(path.read_bytes())
+
+
+class TfRecordZstd(TfRecord):
+    file = "a.tfrecord.zst"
+
+    def originals(self):
+        return {name: zstd(content, "--check")
+                for name, content in super().originals().items()}
+
+    def unpacked(self, path):
+        return zstd(path.read_bytes(), "-d")
 
 
 class ArrayRecord(Container):
