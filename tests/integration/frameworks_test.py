@@ -268,21 +268,26 @@ def logged(dataset, folder, resume, **arguments):
             save_strategy="steps", report_to=[], disable_tqdm=True, **arguments),
         train_dataset=dataset, callbacks=[seen])
     trainer.train(resume_from_checkpoint=resume)
-    with open(os.path.join(folder, "checkpoint-8", "trainer_state.json")) as file:
+    last = transformers.trainer_utils.get_last_checkpoint(folder)
+    with open(os.path.join(last, "trainer_state.json")) as file:
         saved = json.load(file)["epoch"]
     return seen.seen, [(one["step"], one["epoch"], one["loss"])
                        for one in trainer.state.log_history if "loss" in one], saved
 if __name__ == "__main__":
-    for number, (dataset, arguments) in enumerate([
-            (Numbers(), {{"num_train_epochs": 3}}),
-            (Numbers(), {{"num_train_epochs": 3, "gradient_accumulation_steps": 3}}),
-            (Iterated(), {{"max_steps": 11}})]):
+    for number, (dataset, step, arguments) in enumerate([
+            (Numbers(), 2, {{"num_train_epochs": 3}}),
+            (Numbers(), 12, {{"num_train_epochs": 2}}),
+            (Numbers(), 2, {{"num_train_epochs": 3, "gradient_accumulation_steps": 3}}),
+            (Numbers(), 2, {{"num_train_epochs": 6, "gradient_accumulation_steps": 5}}),
+            (Numbers(), 8, {{"num_train_epochs": 6, "gradient_accumulation_steps": 5}}),
+            (Iterated(), 2, {{"max_steps": 11}}),
+            (Iterated(), 14, {{"max_steps": 27}})]):
         folder = os.path.join({str(tmp_path)!r}, str(number))
         whole = logged(dataset, folder, None, **arguments)
         assert len(whole[0]) > 10, whole
-        middle = os.path.join(folder, "checkpoint-2")
+        middle = os.path.join(folder, f"checkpoint-{{step}}")
         again = logged(dataset, folder, middle, **arguments)
-        rest = {{step: epoch for step, epoch in whole[0].items() if step > 2}}
+        rest = {{at: epoch for at, epoch in whole[0].items() if at > step}}
         assert again[0] == rest, (again[0], whole[0])
         assert again[1:] == whole[1:], (again[1:], whole[1:])
 """)

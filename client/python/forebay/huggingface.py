@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 import torch
 import transformers
@@ -49,10 +49,8 @@ class Trainer(transformers.Trainer):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self._training: Optional[PreparedLoader] = None
+        self._training: Optional[_TrainingLoader] = None
         self._checkpoint: Optional[str] = None  # to go on from
-        # Batches of this epoch, which runs, that were read before the checkpoint.
-        self._read_before, self._epoch = 0, 0
         # By the dataset's id: the dataset, and its loader.
         self._evaluation: Dict[int, Tuple[Any, PreparedLoader]] = {}
         self.add_callback(_SavePosition(self))
@@ -83,7 +81,6 @@ class Trainer(transformers.Trainer):
                 self.train_dataset):
             self._training.loader.close()
         self._training = self._prepared_training()
-        self._read_before = 0
         if self._checkpoint is not None:
             self._go_on(self._training, self._checkpoint)
         return self._training
@@ -118,10 +115,10 @@ class Trainer(transformers.Trainer):
             dataset, torch.utils.data.IterableDataset) and (
                 not for_training or type(self._get_train_sampler()) is RandomSampler)
 
-    def _prepared_training(self) -> PreparedLoader:
+    def _prepared_training(self) -> _TrainingLoader:
         dataset, args = self.train_dataset, self.args
         if isinstance(dataset, DataLoader):
-            return PreparedLoader(self.accelerator, dataset)
+            return _TrainingLoader(self.accelerator, dataset)
         order: Dict[str, Any] = {}
         if not isinstance(dataset, torch.utils.data.IterableDataset):
             sampler = self._get_train_sampler()
@@ -129,7 +126,7 @@ class Trainer(transformers.Trainer):
                      {"sampler": sampler})
             order.update(drop_last=args.dataloader_drop_last, rank=args.process_index,
                          world_size=args.world_size)
-        return PreparedLoader(self.accelerator, self._loader(
+        return _TrainingLoader(self.accelerator, self._loader(
             dataset, "training", batch_size=self._train_batch_size, **order))
 
     def _prepared_evaluation(self, dataset: Any) -> PreparedLoader:
@@ -162,41 +159,95 @@ class Trainer(transformers.Trainer):
             pin_memory=args.dataloader_pin_memory and torch.cuda.is_available(),
             name=f"{_job.job_name()} {description}", **kwargs)
 
-    def _go_on(self, loader: PreparedLoader, checkpoint: str) -> None:
+    def _go_on(self, loader: _TrainingLoader, checkpoint: str) -> None:
         path = os.path.join(checkpoint, _STATE_FILE)
         if os.path.exists(path):
-            loader.load_state_dict(torch.load(path))
-            self._read_before = loader.batches_before()
-            self._epoch = loader.state_dict()["epoch"]
+            loader.go_on(torch.load(path))
         else:
             _log.warning("%s holds no position of Forebay's: the epoch begins again",
                          checkpoint)
 
 
+class _TrainingLoader(PreparedLoader):
+    """The training batches, from a checkpoint's position on.
+
+    transformers begins in the epoch that it computes from the checkpoint's steps. Where
+    an epoch's batches are not whole steps, that may be a later epoch than the
+    position's; where it knows no length, an earlier one.
+    """
+
+    def __init__(self, accelerator: Any, loader: DataLoader):
+        super().__init__(accelerator, loader)
+        # While transformers' first epoch runs, from a checkpoint on.
+        self._is_resumed = False
+        self._first = 0  # the position's epoch
+        self._read = 0  # batches of that epoch that lie before the position
+        self._asked = 0  # transformers' first epoch
+        self._ahead = 0  # epochs that transformers counts too few
+
+    def go_on(self, state: Dict[str, Any]) -> None:
+        """Begins at the position of this state."""
+        self.load_state_dict(state)
+        self._is_resumed = True
+        self._first = self._asked = self.state_dict()["epoch"]
+        self._read = self.batches_before()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begins transformers' epoch of that number."""
+        if self._is_resumed:
+            self._asked = epoch
+            self._ahead = max(0, self._first - epoch)
+        else:
+            super().set_epoch(epoch + self._ahead)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._is_resumed or self._read < _length(self, self._read + 1):
+            yield from super().__iter__()
+        if self._is_resumed:
+            # An undisturbed run has read these, too, when transformers' epoch ends.
+            for epoch in range(self._first + 1, self._asked + 1):
+                super().set_epoch(epoch)
+                yield from super().__iter__()
+
+    def end_epoch(self) -> None:
+        """Ends transformers' epoch."""
+        self._is_resumed = False
+
+    def undisturbed(self, epoch: float, batches: int) -> float:
+        """The epoch of a run without a break, where transformers says `epoch`.
+
+        Args:
+          batches: of an epoch, as transformers counts them.
+        """
+        if not self._is_resumed:
+            return epoch + self._ahead
+        read = self._read + round((epoch - self._asked) * batches)
+        return self._first + read // batches + read % batches / batches
+
+
 class _CountEpoch(transformers.TrainerCallback):
-    """Counts the batches that were read before a checkpoint into the epoch, as
-    transformers does where it reads them again."""
+    """Tells the epoch of a run without a break to all other callbacks."""
 
     def __init__(self, trainer: Trainer):
         self._trainer = trainer
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        read, epoch = self._trainer._read_before, self._trainer._epoch
-        # transformers leaves out the batches behind an epoch's last step.
-        if read and int(state.epoch) == epoch:
-            count = _batches_per_epoch(self._trainer._training, args)
-            state.epoch = epoch + (round((state.epoch - epoch) * count) + read) / count
+        loader = self._trainer._training
+        if loader is not None:
+            state.epoch = loader.undisturbed(state.epoch, _length(
+                loader, args.max_steps * args.gradient_accumulation_steps))
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._trainer._read_before = 0
+        if self._trainer._training is not None:
+            self._trainer._training.end_epoch()
 
 
-def _batches_per_epoch(loader: Any, args: Any) -> int:
-    """The length of an epoch, as transformers counts the batches."""
+def _length(loader: Any, unknown: int) -> int:
+    """The batches of an epoch; `unknown` if only its end tells."""
     try:
         return len(loader)
     except TypeError:
-        return args.max_steps * args.gradient_accumulation_steps
+        return unknown
 
 
 class _SavePosition(transformers.TrainerCallback):
