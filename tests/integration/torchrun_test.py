@@ -64,27 +64,28 @@ def test_a_dead_rank_and_its_restart(daemon, photos, tmp_path):
          str(script), str(photos), str(tmp_path)],
         env=dict(os.environ, OMP_NUM_THREADS="1"), stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, timeout=PATIENCE)
-    assert run.returncode == 0, run.stdout.decode()
+    said = run.stdout.decode()
+    assert run.returncode == 0, said
 
     def steps(life, rank):
         lines = (tmp_path / f"{life}-{rank}").read_text().splitlines()
         return [json.loads(line) for line in lines]
 
+    assert not (tmp_path / "2-0").exists(), said
     # Both ranks saw the same steps in each life.
     lives = [steps(life, 0) for life in range(2)]
     for life in range(2):
         shorter = min(len(lives[life]), len(steps(life, 1)))
-        assert lives[life][:shorter] == steps(life, 1)[:shorter]
-    assert len(lives[0]) >= STEPS_BEFORE - 1
-    assert not (tmp_path / "2-0").exists()
+        assert lives[life][:shorter] == steps(life, 1)[:shorter], said
+    assert len(lives[0]) >= STEPS_BEFORE - 1, said
     # The step that rank 0 saved last depends on when torchrun ended it.
     whole = [number for step in lives[1] for number in step]
     with open_loader(photos, shuffle=True, seed=6,
                      transform=T.CenterCrop(CROP)) as loader:
         expected = [int(i) for batch in loader for i in batch.sample_ids]
     saved = len(expected) - len(whole)
-    assert saved == 4 * RANKS * (STEPS_BEFORE - 1)
-    assert whole == expected[saved:]
+    assert saved == 4 * RANKS * (STEPS_BEFORE - 1), said
+    assert whole == expected[saved:], said
     seen = collections.Counter(whole)
     seen.update(number for step in lives[0][:STEPS_BEFORE - 1]
                 for number in step)
