@@ -8,6 +8,7 @@ all samples, its nodes the containers that default_collate keeps.
 from __future__ import annotations
 
 import collections.abc
+import functools
 import sys
 from typing import (Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple,
                     Type)
@@ -59,6 +60,11 @@ def array_of(value: Any) -> Any:
     one of NumPy's numbers."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
+        if type(value) is torch.Tensor:
+            try:
+                return value.numpy()  # refuses all that is refused below
+            except (TypeError, RuntimeError):
+                pass
         if value.layout is not torch.strided or value.device.type != "cpu":
             raise Irregular(f"a tensor of {value.layout} on {value.device}")
         if value.dtype is torch.bfloat16 or value.is_quantized:
@@ -194,9 +200,17 @@ def _checked(leaf: Leaf, value: Any) -> Any:
         raise Irregular(_differs(leaf, value))
     array = array_of(value)
     if array is None or array.shape != leaf.shape or (
+            # NumPy takes some microseconds to make a name.
+            array.dtype is not _native_dtype(leaf.dtype) and
             array.dtype.name != leaf.dtype):
         raise Irregular(_differs(leaf, value))
     return array
+
+
+@functools.lru_cache(maxsize=None)
+def _native_dtype(name: str) -> Any:
+    import numpy
+    return numpy.dtype(name)
 
 
 def _differs(structure: Any, value: Any) -> str:
