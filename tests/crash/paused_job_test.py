@@ -139,7 +139,7 @@ def test_an_equal_job_goes_on_while_the_owner_of_the_workers_is_paused(
             until(lambda: not workers(other.pid), "its own samples are made")
             stop(owner)
             read_rest(other, 14)
-            expect_line(other, "2 hosts")
+            expect_line(other, "1 hosts")  # the one that compared samples
             assert state(owner.pid) == "T"
         send(owner, signal.SIGCONT)
         read_rest(owner, 14)

@@ -14,9 +14,10 @@ import forebay
 from forebay import transforms as T
 from forebay._stage import seeds
 from keyed_jobs import CHECKED, another_job, checks_at_iter_alone  # noqa: F401
-from own_processes import workers
+from own_processes import hosts, workers
 from stage_sharing_test import interleaved, made
 from stage_test import leaves_nothing, reachable  # noqa: F401
+from trouble import until
 
 SIZE = 48
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
@@ -217,6 +218,32 @@ def test_equal_loaders_run_the_code_once(photos, tmp_path):
         found = interleaved([map(list, loader) for loader in loaders])
         assert found[0] == found[1] == found[2]
     assert made(path) == looks + 2 * (48 + again)
+    for loader in loaders:
+        loader.close()
+
+
+def test_another_loader_takes_over_when_one_closes(photos):
+    loaders = [loader_of(photos, [V.RandomResizedCrop(SIZE), same, V.ToTensor()],
+                         batch_size=1, num_workers=1, share_key="equal")
+               for _ in range(3)]
+    with loader_of(photos, [V.RandomResizedCrop(SIZE), same, V.ToTensor()],
+                   batch_size=1) as alone:
+        expected = contents_of(alone)
+    first, *others = map(iter, loaders)
+    next(first)
+    found = [{}, {}]
+    for step in range(48):
+        if step == 4:
+            host, = hosts(os.getpid())
+            loaders[0].close()
+            until(lambda: host not in hosts(os.getpid()), "its host ends")
+        for iterator, contents in zip(others, found):
+            batch = next(iterator)
+            number = int(batch.sample_ids[0])
+            assert number not in contents
+            contents[number] = batch.image[0].clone(), int(batch.label[0])
+    for contents in found:
+        assert_equal(contents, expected)
     for loader in loaders:
         loader.close()
 

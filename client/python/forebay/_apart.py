@@ -23,13 +23,12 @@ class Process:
     for."""
 
     def __init__(self, target: Callable[..., None], arguments: Iterable[Any],
-                 unwanted: Iterable[int] = (), has_children: bool = True):
+                 unwanted: Iterable[int] = ()):
         """Starts it.
 
         Args:
           target: what it runs; it ends when that returns.
           unwanted: descriptors that it must not keep.
-          has_children: whether multiprocessing lets it start processes.
 
         Raises:
           ChildProcessError: it has ended at its start.
@@ -42,7 +41,7 @@ class Process:
         self._pidfd = -1  # it has ended
         _fork.flush_output()
         with _fork.without_interruption():
-            self.pid = _forked(target, arguments, unwanted, has_children)
+            self.pid = _forked(target, arguments, unwanted)
             with contextlib.suppress(ProcessLookupError):
                 self._pidfd = os.pidfd_open(self.pid)
 
@@ -73,7 +72,7 @@ class Process:
 
 
 def _forked(target: Callable[..., None], arguments: Iterable[Any],
-            unwanted: Iterable[int], has_children: bool) -> int:
+            unwanted: Iterable[int]) -> int:
     read, write = os.pipe()
     try:
         pid = os.fork()
@@ -87,8 +86,7 @@ def _forked(target: Callable[..., None], arguments: Iterable[Any],
                 # multiprocessing would flush them, which may fail.
                 sys.stdout = sys.stderr = None  # type: ignore[assignment]
                 multiprocessing.get_context("fork").Process(
-                    target=_run, args=(write, streams, target, arguments),
-                    daemon=not has_children).start()
+                    target=_run, args=(write, streams, target, arguments)).start()
             finally:
                 os._exit(0)
     finally:
@@ -126,18 +124,6 @@ def leave_to_starter(own: Iterable[int]) -> None:
     _replace(lambda descriptor, mode: descriptor not in kept and (
         _is_gpu(descriptor, mode) or
         stat.S_ISSOCK(mode) and _listens(descriptor)))
-
-
-def outlive_starter(own: Iterable[int]) -> None:
-    """Closes all that connected the starter with others: pipes, sockets, terminals,
-    devices.
-
-    Args:
-      own: descriptors that this process keeps.
-    """
-    kept = frozenset(own)
-    _replace(lambda descriptor, mode: descriptor not in kept and (
-        stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)))
 
 
 def _replace(is_unwanted: Callable[[int, int], bool]) -> None:

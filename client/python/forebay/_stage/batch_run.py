@@ -184,8 +184,8 @@ class BatchRun(Run):
         return found and {**found, "samples_delivered": self._samples_taken,
                           "batches_delivered": self._batches_taken}
 
-    def _end_processes(self) -> None:
-        super()._end_processes()
+    def _end_processes(self, keeps_spare: bool = False) -> None:
+        super()._end_processes(keeps_spare)
         self._samples_taken = self._batches_taken = 0
 
     # --- As Run says.

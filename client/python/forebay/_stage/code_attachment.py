@@ -47,6 +47,11 @@ class CodeAttachment(_attachment.Attachment):
         self.past: Dict[str, int] = {}
         super().__init__(options, None, start_daemon)
 
+    @property
+    def has_own_workers(self) -> bool:
+        """Whether its own workers run the ops, rather than another loader's."""
+        return self._host is not None
+
     def _connect(self) -> Any:
         self._end_host()
         self._has_workers = False
@@ -66,7 +71,7 @@ class CodeAttachment(_attachment.Attachment):
         if self._begun is None:
             return None
         for is_last in (False, True):
-            self._host, self._host_pid = self._coded.start_host(True), os.getpid()
+            self._host, self._host_pid = self._coded.start_host(), os.getpid()
             try:
                 made, again = self._coded.made_of_noise(self._host)
                 break
@@ -83,7 +88,7 @@ class CodeAttachment(_attachment.Attachment):
     def _start_workers(self) -> None:
         host, self._host = self._host, None
         if host is None:
-            host = self._coded.start_host(self._share_key is not None)
+            host = self._coded.start_host()
         try:
             socket = self.connection.start_producers(
                 self._coded.workers.most, self._coded.workers.are_persistent)

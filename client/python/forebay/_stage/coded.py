@@ -76,9 +76,9 @@ class Coded(NamedTuple):
         return T.Compose([*self.code.before, _UserCode(identity, self.result),
                           *self.behind])
 
-    def start_host(self, is_shared: bool) -> HostProcess:
+    def start_host(self) -> HostProcess:
         """Starts a host of the workers; see HostProcess."""
-        return _start_host(self.code, self.workers, is_shared)
+        return _start_host(self.code, self.workers)
 
     def made_of_noise(self, host: HostProcess) -> Tuple[List[Flat], List[Flat]]:
         """Returns the results of the ops, as a host has them, on images of noise, in
@@ -114,7 +114,7 @@ def make(code: Code, workers: Workers) -> Coded:
       RuntimeError: the ops took longer than the timeout.
       Exception: that of the user's code.
     """
-    host = _start_host(code, workers, False)
+    host = _start_host(code, workers)
     try:
         result = host.probe_image(True, workers.seed)
         behind = code.translate_behind(result)
@@ -122,7 +122,7 @@ def make(code: Code, workers: Workers) -> Coded:
             # Workers run what comes behind, too.
             code, behind = code.whole(), []
             host.end()
-            host = _start_host(code, workers, False)
+            host = _start_host(code, workers)
             result = host.probe_image(False, workers.seed)
     except structure.Irregular as error:
         raise errors.Unsupported(
@@ -133,9 +133,9 @@ def make(code: Code, workers: Workers) -> Coded:
     return Coded(code, result, behind, workers)
 
 
-def _start_host(code: Code, workers: Workers, is_shared: bool) -> HostProcess:
+def _start_host(code: Code, workers: Workers) -> HostProcess:
     stage = Stage(Ops.of(code), workers.init, workers.most, workers.seed, tuple,
                   False)
     with _fork.without_interruption():
-        return HostProcess(code.names, workers.context, stage, None, is_shared,
+        return HostProcess(code.names, workers.context, stage, None,
                            workers.timeout)

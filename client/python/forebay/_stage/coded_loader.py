@@ -12,7 +12,10 @@ from ..loader import DataLoader
 from . import share_key
 from .code_attachment import CodeAttachment
 
-_MAX_HOSTS = 3  # that may end, one after the other, before a batch comes
+# Hosts that may end, one after the other, before a batch comes: of its own, and of
+# other jobs, each of which may end at any time.
+_MAX_HOSTS = 3
+_MAX_OTHERS_HOSTS = 1000
 
 
 class CodedLoader(DataLoader):
@@ -47,7 +50,7 @@ class CodedLoader(DataLoader):
         position = epoch._position
         began = time.monotonic()
         retry: Optional[_retry.Retry] = None
-        hosts = 0
+        hosts = [0, 0]  # of others, and of its own
         while status != _native.END_OF_EPOCH:
             if self._current is not position:
                 return self._leave(epoch)._await(epoch, _native.INTERRUPTED)
@@ -64,8 +67,8 @@ class CodedLoader(DataLoader):
                     retry = self._retry(epoch)
                 retry.wait(error)
             except errors.StateError:
-                hosts += 1
-                if hosts > _MAX_HOSTS:
+                hosts[self._attachment.has_own_workers] += 1
+                if hosts[True] > _MAX_HOSTS or hosts[False] > _MAX_OTHERS_HOSTS:
                     raise
                 self._attachment.replace(self._progress.is_new)
                 self._go_on(epoch)

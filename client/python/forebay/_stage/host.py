@@ -33,8 +33,9 @@ _PR_SET_NAME = 15
 
 
 def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
-         starter: int, outlives: bool) -> None:
-    """Serves a trainer and then the daemon; returns when either is gone.
+         starter: int) -> None:
+    """Serves a trainer and the daemon; returns when either is gone or has no use for
+    this. The process never outlives the trainer, whose memory and locks it has.
 
     Args:
       trainer: a connection. Comes ("probe", number, seed), or ("probe_image",
@@ -49,15 +50,13 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
       other_end: of that connection, which the trainer keeps.
       feed: of the batches to be made, if any.
       starter: the trainer's process.
-      outlives: whether it goes on without the trainer, for others, until the daemon
-        is gone or has no use for it.
     """
     other_end.close()
     _leave_signals_to_trainer()
     # For people who look at processes.
     ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{starter}".encode())
     _apart.leave_to_starter(())
-    host = _Host(trainer, stage, feed, outlives)
+    host = _Host(trainer, stage, feed, starter)
     try:
         host.run()
     except (EOFError, ConnectionError):
@@ -79,9 +78,12 @@ def _leave_signals_to_trainer() -> None:
 class _Host:
 
     def __init__(self, trainer: Any, stage: Stage, feed: Optional[Feed],
-                 outlives: bool):
+                 starter: int):
         self._trainer = trainer
-        self._outlives = outlives
+        # Others that the trainer has forked may keep its end of the connection open.
+        self._starter = -1  # a pidfd, if the system has one left
+        with contextlib.suppress(OSError):
+            self._starter = os.pidfd_open(starter)
         self._stage = stage
         self._feed = feed
         self._tasks: Optional[socket.socket] = None
@@ -97,35 +99,25 @@ class _Host:
         poll = self._poll
         trainer = self._trainer.fileno()
         poll.register(trainer, select.POLLIN)
+        if self._starter >= 0:
+            poll.register(self._starter, select.POLLIN)
         while True:
             ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
             self._workers.reap()
+            if self._starter in ready:
+                return
             if self._tasks is not None and self._tasks.fileno() in ready:
                 if not self._answer():
                     return
             elif trainer in ready:
-                try:
-                    self._obey(self._trainer.recv())
-                except (EOFError, ConnectionError):
-                    if self._tasks is None or not self._outlives:
-                        return
-                    poll.unregister(trainer)
-                    trainer = -1  # another descriptor may get its number
-                    self._go_on_alone()
-                else:
-                    if self._tasks is not None:
-                        poll.register(self._tasks.fileno(), select.POLLIN)
-
-    def _go_on_alone(self) -> None:
-        """Takes leave of the trainer, which is gone or has no use for this."""
-        assert self._tasks is not None
-        self._trainer.close()
-        # They have what the trainer had open; the daemon has others forked.
-        self._workers.end(0)
-        _apart.outlive_starter((self._tasks.fileno(),))
+                self._obey(self._trainer.recv())
+                if self._tasks is not None:
+                    poll.register(self._tasks.fileno(), select.POLLIN)
 
     def end(self) -> None:
-        """Ends the workers, which find their sockets closed."""
+        """Ends the workers, though the daemon may have work for them still: that of
+        other trainers, one of which takes over."""
+        self._workers.dismiss()
         self._workers.end(_GRACE_SECONDS)
         if self._tasks is not None:
             self._tasks.close()
@@ -170,7 +162,7 @@ class _Host:
         """Waits until a child has ended. Returns its status, as os.waitpid does.
 
         Raises:
-          EOFError: the trainer has hung up first; the child is killed.
+          EOFError: the trainer has gone first; the child is killed.
         """
         try:
             child = os.pidfd_open(pid)
@@ -182,6 +174,8 @@ class _Host:
             # The next order may come before the child has ended: only the end of the
             # connection counts.
             poll.register(self._trainer.fileno(), 0)
+            if self._starter >= 0:
+                poll.register(self._starter, select.POLLIN)
             if child not in [descriptor for descriptor, _ in poll.poll()]:
                 os.kill(pid, signal.SIGKILL)
                 raise EOFError

@@ -9,7 +9,7 @@ import select
 import time
 from typing import Any, Optional, Tuple
 
-from .. import _apart, errors
+from .. import errors
 from . import failure, host, structure
 from .feed import Feed
 from .making import Stage
@@ -27,36 +27,28 @@ class _Connection(multiprocessing.connection.Connection):
 
 
 class HostProcess:
-    """A process that runs host.main."""
+    """A process that runs host.main, and ends with this one."""
 
     def __init__(self, name: str, context: Any, stage: Stage,
-                 feed: Optional[Feed], is_shared: bool, timeout: float):
+                 feed: Optional[Feed], timeout: float):
         """Starts it.
 
         Args:
           name: of the dataset, for people.
           context: of multiprocessing.
-          is_shared: whether its workers may serve other trainers, too. Then it
-            outlives this one, if the context forks.
           timeout: seconds to wait for a probe; 0: without end.
         """
         self._name = name
         ours, theirs = context.Pipe()
         self._timeout = timeout
-        self._serves_others = False
-        # Only a forked process can be nobody's child, whatever its context is.
+        self._has_served = False
         self._method = context.get_start_method()
-        self._is_apart = is_shared and self._method == "fork"
-        arguments = (theirs, ours, stage, feed, os.getpid(), self._is_apart)
-        if self._is_apart:
-            self._process: Any = _apart.Process(host.main, arguments,
-                                                has_children=False)
-        else:
-            # Its own way of ending is that the connection does; daemonic
-            # processes end with the trainer.
-            self._process = context.Process(target=host.main, args=arguments,
-                                            daemon=True)
-            self._process.start()
+        # Its own way of ending is that the connection does; daemonic processes end
+        # with the trainer.
+        self._process = context.Process(
+            target=host.main, args=(theirs, ours, stage, feed, os.getpid()),
+            daemon=True)
+        self._process.start()
         theirs.close()
         self._connection = _Connection(os.dup(ours.fileno()))
         ours.close()
@@ -125,7 +117,7 @@ class HostProcess:
         except (EOFError, OSError):
             self._has_ended(5)
             # A forked one ends by itself only when its trainer does.
-            if self._is_apart or (self._process.exitcode or 0) < 0:
+            if (self._process.exitcode or 0) < 0:
                 raise errors.SourceUnavailable(
                     f"the process that runs the code of {self._name} was killed"
                 ) from None
@@ -151,7 +143,7 @@ class HostProcess:
         Args:
           order: as host.main says.
         """
-        self._serves_others = self._is_apart
+        self._has_served = True
         try:
             self._connection.send(order)
             multiprocessing.reduction.send_handle(
@@ -161,12 +153,14 @@ class HostProcess:
         finally:
             os.close(socket)
 
+    def may_serve(self) -> bool:
+        """Whether it lives, and `serve` was not called."""
+        return not self._has_served and self._process.is_alive()
+
     def end(self) -> None:
-        """Ends the process and its workers, and waits for that; or leaves them to
-        other trainers, if there are any."""
+        """Ends the process and its workers, and waits for that. Workers that are at
+        samples of other trainers' may take a second."""
         self._connection.close()
-        if self._serves_others:
-            return  # the daemon ends it with its last trainer
         if not self._has_ended(5):
             self._process.kill()
             self._has_ended(5)
@@ -174,9 +168,6 @@ class HostProcess:
     def _has_ended(self, seconds: float) -> bool:
         """Waits until the process has ended, but no longer than this. Not as its
         join does, by a pipe: what a worker has forked may keep that open."""
-        if self._is_apart:
-            self._process.join(seconds)
-            return not self._process.is_alive()
         try:
             descriptor = os.pidfd_open(self._process.pid)
         except ProcessLookupError:

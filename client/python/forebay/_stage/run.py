@@ -16,7 +16,10 @@ from .plan import Plan
 from .shared_check import SharedCheck
 from .values import Flat
 
-_MAX_HOSTS = 8  # that may end, one after the other, before a batch comes
+# Hosts that may end, one after the other, before a batch comes: of its own, and of
+# other jobs, each of which may end at any time.
+_MAX_HOSTS = 8
+_MAX_OTHERS_HOSTS = 1000
 
 
 class Run:
@@ -34,6 +37,7 @@ class Run:
 
     _feed: Optional[Feed] = None
     _check: Optional[SharedCheck] = None  # while another's workers make the samples
+    _is_served = False  # by its own workers
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
                  on_end: Callable[[], None]):
@@ -81,7 +85,7 @@ class Run:
         try:
             self._start_epoch()
         except (errors.StateError, *errors.PASSING):
-            self._end_processes()
+            self._end_processes(keeps_spare=True)
             self.start()
 
     @property
@@ -160,7 +164,7 @@ class Run:
     def _await(self, epoch: Any, status: Any) -> Any:
         """Waits for the memory of the next batch, as DataLoader's does."""
         began = time.monotonic()
-        hosts = 0
+        hosts = [0, 0]  # of others, and of its own
         while status != _native.END_OF_EPOCH:
             if self._pid != os.getpid():
                 raise errors.StateError(
@@ -175,8 +179,9 @@ class Run:
                 self._is_stopped = True
                 self._fail(str(error))
             except (errors.StateError, *errors.PASSING):
-                hosts += 1
-                if hosts > _MAX_HOSTS or self._current is None:
+                hosts[self._is_served] += 1
+                if (hosts[True] > _MAX_HOSTS or hosts[False] > _MAX_OTHERS_HOSTS or
+                        self._current is None):
                     self.close()
                     raise
                 self.restart(epoch)
@@ -234,7 +239,7 @@ class Run:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        host = self._start_host()
+        host = self._start_host() if self._host is None else self._host
         self._prepare(host)
         options = dict(self._options())
         options["dataset"] = self._dataset()
@@ -249,14 +254,14 @@ class Run:
                 self._check = SharedCheck(plan.name, plan.share_key, str(error),
                                           self._make_own)
         else:
+            self._is_served = True
             host.serve(self._order(), socket)
 
     def _start_host(self) -> HostProcess:
         plan = self._plan
         with _fork.without_interruption():
             self._host = host = HostProcess(plan.name, plan.context, plan.stage,
-                                            self._feed, self.share_id is not None,
-                                            plan.timeout)
+                                            self._feed, plan.timeout)
         return host
 
     def _make_own(self, task: Any, again: bool) -> Any:
@@ -288,8 +293,9 @@ class Run:
             raise
 
     def restart(self, epoch: Any) -> None:
-        """Starts anew where next() stands: a daemon or the host was lost."""
-        self._end_processes()
+        """Starts anew where next() stands: a daemon or the host was lost, or another
+        job's host has ended with its trainer."""
+        self._end_processes(keeps_spare=True)
         self._start()
         epoch.read_from(self._connection)
 
@@ -299,7 +305,14 @@ class Run:
         self._start_epoch()
         epoch.read_from(self._connection)
 
-    def _end_processes(self) -> None:
+    def _end_processes(self, keeps_spare: bool = False) -> None:
+        """Ends the connection and the host.
+
+        Args:
+          keeps_spare: whether a host stays that has not served yet. It has the
+            dataset as it was at the iter().
+        """
+        self._is_served = False
         self._check, connection = None, self._connection
         if connection is not None:
             try:
@@ -308,9 +321,10 @@ class Run:
                 pass  # the daemon is gone
             self._connection = None
             connection.close()
-        process, self._host = self._host, None
-        if process is not None:
-            process.end()
+        host = self._host
+        if host is not None and not (keeps_spare and host.may_serve()):
+            self._host = None
+            host.end()
 
     def close(self) -> None:
         """Ends the iteration and its processes; batches in use stay valid."""

@@ -11,6 +11,7 @@ import time
 from typing import Any, Dict, NamedTuple
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS)
+_KILLED_SECONDS = 2.0  # that killed ones have to end: one may hang in the kernel
 
 
 class _Worker(NamedTuple):
@@ -56,15 +57,11 @@ class Workers:
         self._workers[pid] = _Worker(descriptor, socket.socket(fileno=os.dup(tasks)))
         return descriptor
 
-    def reap(self, waits: bool = False) -> None:
-        """Takes leave of those that have ended.
-
-        Args:
-          waits: whether it waits until all have.
-        """
+    def reap(self) -> None:
+        """Takes leave of those that have ended."""
         for pid in list(self._workers):
             try:
-                ended, status = os.waitpid(pid, 0 if waits else os.WNOHANG)
+                ended, status = os.waitpid(pid, os.WNOHANG)
                 if not ended:
                     continue
                 if status or not self.last_end:
@@ -79,18 +76,29 @@ class Workers:
                 worker.tasks.shutdown(socket.SHUT_RDWR)
             _close(worker)
 
+    def dismiss(self) -> None:
+        """Lets each end once it has done what it was asked for."""
+        for worker in self._workers.values():
+            with contextlib.suppress(OSError):
+                worker.tasks.shutdown(socket.SHUT_RD)
+
     def kill(self) -> None:
         for pid in self._workers:
             os.kill(pid, signal.SIGKILL)
 
     def end(self, seconds: float) -> None:
         """Waits until all have ended; kills those that have not after so long."""
-        deadline = time.monotonic() + seconds
-        while self._workers and time.monotonic() < deadline:
-            self.reap()
-            time.sleep(0.005)
+        self._await(seconds)
         self.kill()
-        self.reap(waits=True)
+        self._await(_KILLED_SECONDS)
+
+    def _await(self, seconds: float) -> None:
+        """Waits until all have ended, but no longer than this."""
+        deadline = time.monotonic() + seconds
+        self.reap()
+        while self._workers and time.monotonic() < deadline:
+            time.sleep(0.005)
+            self.reap()
 
     def forget(self) -> None:
         """Closes what a forked child must not keep."""
