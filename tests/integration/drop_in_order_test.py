@@ -142,10 +142,3 @@ def test_refuses_indices_that_are_none(image_folder, sampler, message):
     with forebay.DataLoader(image_folder, 4, sampler=sampler) as loader:
         with pytest.raises(forebay.InvalidArgument, match=message):
             iter(loader)
-
-
-def test_a_sampler_that_no_list_holds_is_refused(image_folder):
-    sampler = RandomSampler(image_folder, replacement=True, num_samples=10 ** 10)
-    with pytest.raises(forebay.ResourceExhausted, match="RandomSampler lists 1000000"
-                       "0000 samples an epoch, .*: give it fewer"):
-        forebay.DataLoader(image_folder, 4, sampler=sampler)

@@ -77,8 +77,7 @@ class Attachment:
         if self._is_given_up or self.is_inherited():
             self._reopen(is_new)
         try:
-            self.connection.start_epoch(position.epoch, position.first,
-                                        position.list_to_send())
+            self.connection.start_epoch(*position.to_start())
         except errors.PASSING as error:
             retry = self.retry()
             retry.wait(error)

@@ -30,10 +30,18 @@ class Epoch:
         self._lock = threading.Lock()
 
     def read_from(self, connection) -> None:
-        """Makes this connection the source of further batches."""
+        """Makes this connection, where the position's portion has been started, the
+        source of further batches."""
         self._connection = connection
         self._batch_reader = connection.batch_reader(self._view.native)
         self._next_memory = self._batch_reader.next
+        # The samples before the position, as the daemon counts them.
+        self._first = self._position.first - self._position.begin
+        self._portion = self._position.portion
+
+    def has_portion(self) -> bool:
+        """Whether batches come from the position's portion of the epoch."""
+        return self._portion is self._position.portion
 
     def leave_for(self, loader: Any, position: Any, connection: Any) -> None:
         """Goes on at this position of another loader. Batches that were put back are
@@ -75,7 +83,7 @@ class Epoch:
                             loader, position = self._loader, self._position
                         batch = loader._wrapper.wrap(memory, self._view)
                         before = position.samples
-                        samples = memory.next_sample - position.first
+                        samples = memory.next_sample - self._first
                         if position.seen is not None:
                             position.settle()
                             position.last = samples, batch.sample_ids

@@ -53,7 +53,7 @@ class Leading:
         """Waits for the memory of the next batch of an iterator, whose batch reader
         returned `status` instead. Raises StopIteration at the epoch's end."""
         retry = None
-        while status != _native.END_OF_EPOCH:
+        while status != _native.END_OF_EPOCH and epoch.has_portion():
             if self._current is not epoch._position:
                 return self._leave(epoch)._await(epoch, _native.INTERRUPTED)
             try:
@@ -68,16 +68,39 @@ class Leading:
                 if retry is not None:
                     retry.done()
                     retry = None  # it was for the connection before
-            memory = status = epoch._next_memory()
-            if memory.__class__ is not int:
+            status = epoch._next_memory()
+            if status.__class__ is not int:
                 break
         if retry is not None:
             retry.done()
             self._wrapper.warn_of_refusal(self._attachment.connection.refusal, 3)
-        if status != _native.END_OF_EPOCH:
-            return memory
+        if status.__class__ is not int:
+            return status
+        return self._next_portion(epoch)
+
+    def _next_portion(self, epoch):
+        """Waits for the memory of the first batch of the epoch's next portion. Raises
+        StopIteration at the epoch's end."""
+        if self._moves_on(epoch):
+            return epoch._loader._await(epoch, _native.INTERRUPTED)
         self._end(epoch)
         raise StopIteration
+
+    def _moves_on(self, epoch):
+        """Starts the epoch's next portion, if there is one, or one whose start was
+        interrupted. Returns whether batches may come."""
+        with self._lock:
+            position = epoch._position
+            if self._current is not position:  # another iteration has begun
+                if epoch.has_portion() and position.is_in_last_portion:
+                    return False
+                self._leave(epoch)
+                return True
+            if epoch.has_portion() and not self._progress.move_on(position):
+                return False
+            self._start(position)
+            epoch.read_from(self._attachment.connection)
+            return True
 
     def _end(self, epoch):
         """Ends the epoch, which is complete."""

@@ -174,7 +174,6 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
         rank, world_size, _ = _job.distributed_rank()
     sampling = _sampling.read(sampler, size, shuffle, generator).completed(
         seed, rank, world_size, pad)
-    sampling.check_list()
     options = _options.build(
         dataset, batch_size=batch_size, shuffle=sampling.shuffle,
         seed=sampling.seed, transform=for_daemon, rank=sampling.rank,

@@ -6,12 +6,15 @@ import operator
 import reprlib
 from typing import Any, Dict, Mapping, Optional, Tuple
 
-from . import _lengths, _native, errors
+from . import _lengths, _native, _portions, errors
 from ._dataset import DatasetInfo
 from ._partition import Partition
+from ._portions import Portion
 from ._seen import Seen
 
 _VERSION = 1
+# Where the daemon's number of an epoch counts portions.
+_PORTION_SHIFT = 40
 # The argument that makes each order.
 _ORDERS = {
     _native.SEQUENTIAL: "shuffle=False", _native.SHUFFLE: "shuffle=True",
@@ -42,13 +45,15 @@ class Position:
         batch is counted, and its sample numbers. None if there was no batch.
       origin: where a sampler's keys are drawn one portion after the other, the random
         generators before the first key, as of _stage.drawing; None before that.
+      portion: the Portion of the epoch that the daemon has, or gets; None if it has
+        the whole epoch.
       loads: int, how many states its loader had loaded, and changes of its dataset
         it had followed, when its epoch began.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",
                  "generator", "seen", "shards", "last", "loads",
-                 "origin")
+                 "origin", "portion")
 
     def __init__(self, epoch: int, start: int = 0, first: int = 0,
                  indices: Any = None, generator: Optional[bytes] = None,
@@ -65,6 +70,7 @@ class Position:
         self.last: Optional[Tuple[int, Any]] = None
         self.loads = 0
         self.origin: Optional[Dict[str, Any]] = None
+        self.portion: Optional[Portion] = None
 
     def settle(self) -> None:
         """Brings `seen` up to `samples`. Any thread."""
@@ -79,6 +85,7 @@ class Position:
                         self.generator, seen)
         made.sizes = self.sizes
         made.origin = self.origin
+        made.portion = self.portion
         made.shards = None if self.shards is None else self.shards.copy()
         return made
 
@@ -89,9 +96,38 @@ class Position:
         made.first = self.first + self.samples
         return made
 
+    @property
+    def begin(self) -> int:
+        """This rank's samples of the epoch before those of which the daemon knows."""
+        return 0 if self.portion is None else self.portion.start
+
+    @property
+    def listed_end(self) -> Optional[int]:
+        """The samples of the epoch up to the end of the daemon's list; None if it has
+        no list."""
+        if self.portion is not None:
+            return self.portion.end
+        return None if self.indices is None else len(self.indices)
+
+    @property
+    def is_in_last_portion(self) -> bool:
+        return self.portion is None or self.portion.is_last
+
     def list_to_send(self) -> Any:
         """The indices for Connection.start_epoch."""
+        if self.portion is not None:
+            return self.portion.indices
         return self.seen.indices() if self.seen else self.indices
+
+    def to_start(self) -> Tuple[int, int, Any]:
+        """The arguments of Connection.start_epoch. Each portion of an epoch is an epoch
+        of its own to the daemon: augmentations differ where a sample comes again."""
+        epoch = self.epoch
+        if self.portion is not None:
+            # No two portions start within half of the longest one.
+            number = self.portion.start // (_portions.PORTION >> 1) << _PORTION_SHIFT
+            epoch = (epoch + number) % _native.EPOCHS
+        return epoch, self.first + self.samples - self.begin, self.list_to_send()
 
 
 _PAD = {number: name for name, number in _native.UNEVEN.items()}
@@ -137,7 +173,11 @@ def save(position: Position, dataset: DatasetInfo,
                 "a sampler whose keys are no numbers has no state to be saved")
         # No seed yields a sampler's order: the state stores it.
         state["indices"] = position.indices.astype("<i8").tobytes()
-    if position.generator is not None:
+    if position.portion is not None:
+        state["position"] = position.first + position.samples
+        state["portion"] = position.begin
+        state["generators"] = position.origin
+    elif position.generator is not None:
         state["generator"] = position.generator
     if options["order"] == _native.COORDINATED:
         seen = Seen(len(dataset)) if position.seen is None else position.seen
@@ -264,6 +304,8 @@ def load(state: Mapping[str, Any], dataset: DatasetInfo,
         return Position(epoch, len(seen), len(seen), seen=seen)
     indices = None
     if options["order"] == _native.LISTED:
+        if state.get("generators") is not None:
+            return _load_portion(state, epoch)
         indices = _indices(state, len(dataset))
         if indices is not None:
             samples_per_epoch = len(indices)
@@ -274,6 +316,31 @@ def load(state: Mapping[str, Any], dataset: DatasetInfo,
                         _bytes(state, "generator"))
     position.sizes = _sizes(state, indices)
     return position
+
+
+def _load_portion(state: Mapping[str, Any], epoch: int) -> Position:
+    first = _number(state, "position", 2 ** 62)
+    start = _number(state, "portion", first)
+    if first - start > _portions.PORTION:
+        raise errors.StateError(
+            f"the state is damaged: its portion is {start}, but its position {first}")
+    origin = _generators(state) or {}
+    own = origin.get("sampler")
+    position = Position(epoch, first, first,
+                        generator=own if isinstance(own, bytes) else None)
+    position.origin = origin
+    position.portion = Portion(start)
+    return position
+
+
+def _generators(state: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+    """The random generators before an epoch's first key; None if none has begun."""
+    generators = state.get("generators")
+    if not isinstance(generators, (dict, type(None))):
+        raise errors.StateError(
+            "the state is damaged: its generators are "
+            f"{reprlib.repr(generators)}, not a dict")
+    return generators
 
 
 def save_counted(position: Position, options: Dict[str, Any]) -> Dict[str, Any]:
@@ -296,9 +363,5 @@ def load_counted(state: Mapping[str, Any], options: Dict[str, Any]) -> Position:
             f"{options['seed']}")
     position = Position(_number(state, "epoch", _native.EPOCHS - 1),
                         first=_number(state, "position", 2 ** 62))
-    position.origin = state.get("generators")
-    if not isinstance(position.origin, (dict, type(None))):
-        raise errors.StateError(
-            "the state is damaged: its generators are "
-            f"{reprlib.repr(position.origin)}, not a dict")
+    position.origin = _generators(state)
     return position

@@ -120,6 +120,8 @@ class Progress:
             return int((position.sizes.cumsum() > taken).sum())
         if position.indices is not None:
             samples_per_epoch = len(position.indices)
+        elif position.portion is not None:
+            samples_per_epoch = self._sampling.count(None)
         whole, rest = divmod(max(0, samples_per_epoch - taken),
                              self._options["batch_size"])
         return whole + (rest > 0 and not self._options["drop_last"])
@@ -153,7 +155,8 @@ class Progress:
             self._move_to(told)
         if self._sampling.listed:
             # Drawn once: an epoch that fails to begin is the same at the next try.
-            self._sampling.complete(self._next, len(self._dataset))
+            self._sampling.complete(self._next, len(self._dataset),
+                                    self._options["batch_size"])
             self._drawn = self._next.indices
         position = self._next.copy()
         if (position.seen is None and
@@ -231,6 +234,15 @@ class Progress:
         self._running = self._state = position
         self._iterator = (lambda: self) if iterator is None else _reference(iterator)
         self._samples_before = 0
+
+    def move_on(self, position: Position) -> bool:
+        """Makes the next portion of a long sampler's epoch the position's; False if
+        there is none."""
+        if not self._sampling.move_on(position, self._options["batch_size"]):
+            return False
+        if self._running is position:
+            self._next.generator = position.generator
+        return True
 
     def goes_on(self, position: Position) -> bool:
         """Whether an epoch that began may go on: no state was loaded since, and the

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from typing import Any, NamedTuple, Optional, Union
 
 from . import errors
 from ._counterpart import is_plainly
 from ._epoch_order import EpochOrder
+from ._portions import Portion, PortionSource
 from ._position import Position
 from ._stage import drawing
 
 _TORCH = "torch.utils.data"
-_MOST_LISTED = 1 << 28  # 2 GiB of numbers
 
 
 class Sampling(NamedTuple):
@@ -83,36 +82,15 @@ class Sampling(NamedTuple):
                 raise
             return len(drawn)
 
-    def check_list(self) -> None:
-        """Refuses a listed epoch that is too long to be listed.
-
-        Raises:
-          errors.ResourceExhausted: it is.
-        """
-        length = getattr(self.sampler, "__len__", None) if self.listed else None
-        if length is not None and length() > _MOST_LISTED:
-            raise errors.ResourceExhausted(
-                f"{type(self.sampler).__name__} lists {length()} samples an epoch, but "
-                f"the daemon takes {_MOST_LISTED} at most: give it fewer, as each "
-                "iter() begins another epoch")
-
-    def draw(self, size: int) -> Any:
-        """The indices of an epoch of a listed order: NumPy int64, (M,).
+    def _numbered(self, indices: Any, size: int) -> Any:
+        """The sampler's indices as numbers of samples: NumPy int64, (M,).
 
         Args:
           size: of the dataset.
 
         Raises:
-          errors.InvalidArgument: the sampler yields something else.
+          errors.InvalidArgument: an index is outside.
         """
-        import numpy
-        try:
-            indices = numpy.fromiter(
-                map(operator.index, drawing.keys_of(self.sampler)), numpy.int64)
-        except (TypeError, OverflowError):
-            raise errors.InvalidArgument(
-                f"{type(self.sampler).__name__} yields something else than "
-                "integers: pass a sampler of single samples") from None
         indices[indices < 0] += size
         outside = (indices < 0) | (indices >= size)
         if outside.any():
@@ -121,20 +99,45 @@ class Sampling(NamedTuple):
                 f"but the dataset has {size} samples")
         return indices
 
-    def complete(self, position: Position, size: int) -> None:
-        """Draws the indices of a position's epoch, unless that was done before."""
-        if position.indices is None:
-            indices = self.draw(size)
-            # First: an interrupted call has set both, or draws both again.
-            position.generator = self._generator_state()
-            position.indices = indices
+    def complete(self, position: Position, size: int, batch_size: int) -> None:
+        """Draws the indices of a position's epoch, or of a portion of a long epoch,
+        unless that was done before.
+
+        Args:
+          size: of the dataset.
+
+        Raises:
+          errors.InvalidArgument: the sampler yields something else than indices.
+          errors.StateError: the sampler lists fewer than the position has behind it.
+        """
+        before = position.portion
+        if position.indices is not None or (before and before.source):
+            return
+        source = PortionSource(
+            self.sampler, lambda indices: self._numbered(indices, size),
+            position.origin)
+        portion = source.draw(before.start if before else 0, position.first, batch_size)
+        # First: an interrupted call has set all, or draws again.
+        position.generator = self._generator_state()
+        if portion.is_last and not before:
+            position.indices = portion.indices
+        else:
+            position.origin = source.origin
+            position.portion = portion
+
+    def move_on(self, position: Position, batch_size: int) -> bool:
+        """Draws the next portion of a position's epoch; False if there is none."""
+        portion: Optional[Portion] = position.portion
+        if portion is None or portion.is_last:
+            return False
+        following = portion.source.draw(portion.end, portion.end, batch_size)
+        position.generator = self._generator_state()
+        position.portion = following
+        return True
 
     def _generator_state(self) -> Optional[bytes]:
         """The state of the sampler's own generator, if it has one."""
-        generator = getattr(self.sampler, "generator", None)
-        if generator is None:
-            return None
-        return generator.get_state().numpy().tobytes()
+        return drawing.own_of(self.sampler).get("sampler")
 
     def set_generator_state(self, state: Optional[bytes]) -> None:
         """Sets the state of the sampler's generator, if it has one.
@@ -142,16 +145,8 @@ class Sampling(NamedTuple):
         Raises:
           errors.StateError: it is no state of that generator.
         """
-        generator = getattr(self.sampler, "generator", None)
-        if state is None or generator is None:
-            return
-        import torch
-        try:
-            generator.set_state(torch.frombuffer(bytearray(state),
-                                                 dtype=torch.uint8))
-        except (RuntimeError, ValueError) as error:
-            raise errors.StateError(
-                f"the state is damaged: its generator: {error}") from None
+        if state is not None:
+            drawing.restore_own(self.sampler, {"sampler": state})
 
 
 def _seed(generator: Any) -> Optional[int]:
@@ -188,7 +183,7 @@ def read(sampler: Any, size: Optional[int], shuffle: Union[bool, str, None],
         raise errors.InvalidArgument(
             "sampler and shuffle are mutually exclusive: the sampler says the "
             "order")
-    own = getattr(sampler, "generator", None)
+    own = drawing.generator_of(sampler)
     seed = _seed(generator if own is None else own)
     if _plain(sampler, "DistributedSampler"):
         _check_size(sampler, len(sampler.dataset), size)

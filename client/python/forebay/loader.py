@@ -68,8 +68,9 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         large shards far away, or on disks that are bad at random reads.
       sampler: instead of shuffle. DistributedSampler sets rank, world size, seed
         and pad, and which epoch `iter()` begins (its set_epoch). RandomSampler
-        and SequentialSampler stand for Forebay's own orders. Of any other, the
-        indices are drawn at each `iter()`, and are all that this process sees.
+        and SequentialSampler stand for Forebay's own orders. The indices of any
+        other are all that this process sees. They are drawn at each `iter()`, or as
+        needed if there are millions, or no end.
       batch_sampler, collate_fn: of dataset objects, as torch's; also
         batch_size=None. They run in processes of this user's.
       num_workers, timeout, worker_init_fn, multiprocessing_context,
@@ -241,7 +242,8 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
     def state_dict(self) -> Dict[str, Any]:
         """The loader's position: after what `next()` has returned, prefetched batches
         not counted. A dict of plain values, for `load_state_dict`. If a sampler's
-        indices make each epoch, also bytes: the order, 8 per sample, and its generator.
+        indices make each epoch, also bytes: the order, 8 per sample, and its generator;
+        of a sampler that is drawn as needed, the generators before its first index.
         Of an IterableDataset, what torchdata's StatefulDataLoader can give: for each
         worker, the `state_dict()` of iterator and dataset, as of the batch returned
         last; if they have none, a count of batches, which are made again to go on.

@@ -9,7 +9,8 @@ from typing import Any, Dict, Optional
 from .. import _effects, _sampling, errors
 from .._counterpart import is_plainly
 from .._effects import Kind
-from . import datapipes, drawing
+from . import datapipes
+from .drawing import is_long, length_of
 from .keys import BatchSampling, Keys, KeySampling
 
 _MAX_WORKERS = 256
@@ -193,8 +194,7 @@ def read_keys(given: Dict[str, Any]) -> Keys:
     sampling = _sampling.read(own, size, given["shuffle"], given["generator"])
     counted = None
     if sampling.listed or batch_sampler is not None:
-        if size is None or drawing.is_long(length_of(own),
-                                           batch_sampler is not None):
+        if size is None or is_long(length_of(own), batch_sampler is not None):
             counted = own
             sampling = sampling._replace(listed=False)
         else:
@@ -208,11 +208,3 @@ def read_keys(given: Dict[str, Any]) -> Keys:
     return Keys(sampling, size, batch_size, drop_last,
                 batch_size is not None or batch_sampler is not None, False,
                 counted, batch_sampler is not None)
-
-
-def length_of(thing: Any) -> Optional[int]:
-    """len(thing), or None if it has none."""
-    try:
-        return len(thing)
-    except (TypeError, NotImplementedError):
-        return None

@@ -116,9 +116,7 @@ class CodeAttachment(_attachment.Attachment):
             try:
                 if not self._has_workers:
                     self._start_workers()
-                self.connection.start_epoch(
-                    position.epoch, position.first + position.samples,
-                    position.list_to_send())
+                self.connection.start_epoch(*position.to_start())
                 break
             except (errors.StateError, *errors.PASSING):
                 if hosts == _MAX_HOSTS:

@@ -51,7 +51,7 @@ class CodedLoader(DataLoader):
         began = time.monotonic()
         retry: Optional[_retry.Retry] = None
         hosts = [0, 0]  # of others, and of its own
-        while status != _native.END_OF_EPOCH:
+        while status != _native.END_OF_EPOCH and epoch.has_portion():
             if self._current is not position:
                 return self._leave(epoch)._await(epoch, _native.INTERRUPTED)
             try:
@@ -82,8 +82,7 @@ class CodedLoader(DataLoader):
                 if retry is not None:
                     retry.done()
                 return memory
-        self._end(epoch)
-        raise StopIteration
+        return self._next_portion(epoch)
 
     def _retry(self, epoch: Epoch) -> _retry.Retry:
         pauses = _retry.backoff()
@@ -104,8 +103,8 @@ class CodedLoader(DataLoader):
 
     def _fail(self, position: Position, text: str) -> None:
         """Passes over the batch that failed, and raises why it did."""
-        samples = (self._attachment.connection.samples_per_epoch
-                   if position.indices is None else len(position.indices))
+        end = position.listed_end
+        samples = self._attachment.connection.samples_per_epoch if end is None else end
         position.samples = min(position.samples + self._options["batch_size"],
                                samples - position.first)
         self._stopped = position

@@ -9,13 +9,14 @@ and passed over.
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
 from .. import errors
 from .._counterpart import is_plainly
 from . import seeds
 
-_MOST_LISTED = 1 << 22  # keys
+MOST_LISTED = 1 << 22  # keys
 _MOST_BATCHES = 1 << 18
 _PORTION = 1 << 16
 _TORCH = "torch.utils.data"
@@ -24,9 +25,17 @@ _DRAWING_ONCE = ("RandomSampler", "SequentialSampler", "SubsetRandomSampler",
                  "WeightedRandomSampler", "DistributedSampler")
 
 
+def length_of(thing: Any) -> Optional[int]:
+    """len(thing), or None if it has none."""
+    try:
+        return len(thing)
+    except (TypeError, NotImplementedError):
+        return None
+
+
 def is_long(length: Optional[int], by_batches: bool) -> bool:
     """Whether a sampler of this length, or of None, is not listed as a whole."""
-    return length is None or length > (_MOST_BATCHES if by_batches else _MOST_LISTED)
+    return length is None or length > (_MOST_BATCHES if by_batches else MOST_LISTED)
 
 
 def origin_of(sampler: Any) -> Dict[str, Any]:
@@ -34,9 +43,15 @@ def origin_of(sampler: Any) -> Dict[str, Any]:
     return {**seeds.State().plain(), **own_of(sampler)}
 
 
+def generator_of(sampler: Any) -> Any:
+    """The torch.Generator by which the sampler draws; None if it has none."""
+    own = getattr(sampler, "generator", None)
+    return own if hasattr(own, "initial_seed") else None
+
+
 def own_of(sampler: Any) -> Dict[str, Any]:
     """The state of the sampler's own generator, if it has one, as plain values."""
-    own = getattr(sampler, "generator", None)
+    own = generator_of(sampler)
     return {} if own is None else {"sampler": own.get_state().numpy().tobytes()}
 
 
@@ -46,7 +61,7 @@ def restore_own(sampler: Any, values: Dict[str, Any]) -> None:
     Raises:
       errors.StateError: that is no state of it.
     """
-    own = getattr(sampler, "generator", None)
+    own = generator_of(sampler)
     if own is None or "sampler" not in values:
         return
     import torch
@@ -64,7 +79,8 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
 
     A sampler may draw by the process's own random generators, which other code uses
     meanwhile. Only the first item changes these, as with torch; the others are drawn
-    by a copy of them.
+    by a copy of them. Several iterators of one sampler may draw by its own generator:
+    each draws the keys that it would draw alone.
 
     Args:
       origin: of origin_of: the generators at the first key; None: as they are.
@@ -85,9 +101,32 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
             made = begin()
             made = itertools.chain(list(itertools.islice(made, 1)), made)
             state = seeds.State()
+    if generator_of(sampler) is not None:
+        made = _by_own(sampler, made)
     if is_plainly(sampler, _TORCH, _DRAWING_ONCE, "__iter__"):
         return made
     return _apart(made, state)
+
+
+def _by_own(sampler: Any, made: Iterator[Any]) -> Iterator[Any]:
+    """Items that the sampler's own generator draws, each in the state in which the
+    one before left it."""
+    own: Dict[str, Any] = {}
+    end = object()
+    while True:
+        others = own_of(sampler)
+        is_used = bool(own) and others != own  # by another iterator
+        if is_used:
+            restore_own(sampler, own)
+        try:
+            item = next(made, end)
+        finally:
+            own = own_of(sampler)
+            if is_used:
+                restore_own(sampler, others)
+        if item is end:
+            return
+        yield item
 
 
 def _apart(made: Iterator[Any], state: Optional[seeds.State]) -> Iterator[Any]:
@@ -112,14 +151,45 @@ def _apart(made: Iterator[Any], state: Optional[seeds.State]) -> Iterator[Any]:
 
 def keys_of(sampler: Iterable[Any]) -> Iterator[Any]:
     """The keys of a sampler, as iter() gives them."""
-    if (is_plainly(sampler, _TORCH, ("RandomSampler",), "__iter__") and
-            sampler.replacement):  # type: ignore[attr-defined]
-        return _with_replacement(sampler)
+    if _is_with_replacement(sampler):
+        return itertools.chain.from_iterable(
+            drawn.tolist() for drawn in _with_replacement(sampler))
     return iter(sampler)
 
 
-def _with_replacement(sampler: Any) -> Iterator[int]:
-    """The keys of torch's RandomSampler, which draws 32 at once."""
+def arrays_of(sampler: Iterable[Any]) -> Iterator[Any]:
+    """The keys of a sampler of numbers, in arrays of a bounded length: NumPy int64,
+    (M,).
+
+    Raises:
+      errors.InvalidArgument: the sampler yields something else.
+    """
+    if _is_with_replacement(sampler):
+        for drawn in _with_replacement(sampler):
+            yield drawn.numpy()
+        return
+    import numpy
+    keys = iter(sampler)
+    while True:
+        try:
+            array = numpy.fromiter(
+                map(operator.index, itertools.islice(keys, _PORTION)), numpy.int64)
+        except (TypeError, OverflowError):
+            raise errors.InvalidArgument(
+                f"{type(sampler).__name__} yields something else than "
+                "integers: pass a sampler of single samples") from None
+        if not len(array):
+            return
+        yield array
+
+
+def _is_with_replacement(sampler: Any) -> bool:
+    return (is_plainly(sampler, _TORCH, ("RandomSampler",), "__iter__") and
+            sampler.replacement)
+
+
+def _with_replacement(sampler: Any) -> Iterator[Any]:
+    """The keys of torch's RandomSampler, which draws 32 at once, as tensors."""
     import torch
     generator = sampler.generator
     if generator is None:
@@ -128,8 +198,8 @@ def _with_replacement(sampler: Any) -> Iterator[int]:
     size, left = len(sampler.data_source), sampler.num_samples
     while left:
         count = min(left, _PORTION)
-        yield from torch.randint(high=size, size=(count,), dtype=torch.int64,
-                                 generator=generator).tolist()
+        yield torch.randint(high=size, size=(count,), dtype=torch.int64,
+                            generator=generator)
         left -= count
 
 

@@ -18,10 +18,12 @@ class KeySampling(Sampling):
 
     __slots__ = ()
 
-    def draw(self, size: int) -> Any:
-        """The keys of an epoch: NumPy int64, (M,), if they number samples, else
-        objects."""
-        return _array(list(self.sampler), size)
+    def complete(self, position: Position, size: int, batch_size: int) -> None:
+        if position.indices is None:
+            indices = _array(list(self.sampler), size)
+            # First: an interrupted call has set both, or draws both again.
+            position.generator = self._generator_state()
+            position.indices = indices
 
 
 class BatchSampling(Sampling):
@@ -29,7 +31,7 @@ class BatchSampling(Sampling):
 
     __slots__ = ()
 
-    def complete(self, position: Position, size: int) -> None:
+    def complete(self, position: Position, size: int, batch_size: int) -> None:
         if position.indices is None:
             import numpy
             drawn = [list(batch) for batch in self.sampler]
@@ -40,6 +42,7 @@ class BatchSampling(Sampling):
 
 
 def _array(keys: Any, size: int) -> Any:
+    """NumPy int64, (M,), if the keys number samples, else objects."""
     import numpy
     try:
         numbers = numpy.fromiter((key.__index__() for key in keys), numpy.int64)

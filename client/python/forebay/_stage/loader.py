@@ -18,8 +18,7 @@ from .._progress import Progress
 from .._source import Produced
 from ..loader import DataLoader
 from . import batches, collation, datapipes, drawing, shard_state, share_key
-from .arguments import (check, context, kind_of, length_of, read_keys,
-                        workers)
+from .arguments import check, context, kind_of, read_keys, workers
 from .batch_epoch import BatchEpoch
 from .batch_run import BatchRun, FedRun, ListedRun, OrderedRun
 from .inline import InlineEpoch
@@ -131,7 +130,7 @@ class StagedLoader(DataLoader):
         was."""
         if self.persistent_workers and self._kept:
             return
-        size = None if self._keys.is_counted else length_of(self.dataset)
+        size = None if self._keys.is_counted else drawing.length_of(self.dataset)
         if size is not None:
             self._contents.size = size
 

@@ -1,0 +1,171 @@
+"""The samples of a long sampler, portion by portion.
+
+A sampler may list more samples than memory should hold, or never end. The daemon
+then gets an epoch in portions: one is drawn when the batches of the portion before
+are all taken. No batch has samples of two portions.
+
+A state of such an epoch is the number of samples that were taken, with the random
+generators as they were before the first one. To go on, the same samples are drawn
+again, and passed over.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from . import errors
+from ._stage import drawing
+
+PORTION = 1 << 20  # samples at most
+
+
+class Portion(NamedTuple):
+    """A part of an epoch.
+
+    Attributes:
+      start: the number of the epoch's samples before it.
+      indices: its samples: NumPy int64, (M,); None before they are drawn.
+      is_last: whether the epoch ends with it.
+      source: a PortionSource, which draws what comes next; None before that.
+    """
+
+    start: int
+    indices: Any = None
+    is_last: bool = False
+    source: Any = None
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.indices)
+
+
+class _Numbers:
+    """Reads an iterator of arrays as one row of numbers."""
+
+    def __init__(self, arrays: Iterator[Any]):
+        self._arrays = arrays
+        self._held: List[Any] = []  # the last one comes next; none is empty
+
+    def take(self, count: int) -> Any:
+        """The next `count` numbers, or fewer at the end, as an array of its own."""
+        import numpy
+        pieces = [numpy.empty(0, numpy.int64)]
+        while count > 0 and not self.is_over():
+            array = self._held.pop()
+            pieces.append(array[:count])
+            if len(array) > count:
+                self._held.append(array[count:])
+            count -= len(pieces[-1])
+        return numpy.concatenate(pieces)
+
+    def put_back(self, numbers: Any) -> None:
+        """Makes these numbers come next."""
+        if len(numbers):
+            self._held.append(numbers)
+
+    def pass_over(self, count: int) -> int:
+        """Drops the next `count` numbers; returns how many there were."""
+        passed = 0
+        while passed < count and not self.is_over():
+            array = self._held.pop()
+            rest = array[count - passed:]
+            if len(rest):
+                self._held.append(rest)
+            passed += len(array) - len(rest)
+        return passed
+
+    def is_over(self) -> bool:
+        while not self._held:
+            array = next(self._arrays, None)
+            if array is None:
+                return True
+            if len(array):
+                self._held.append(array)
+        return False
+
+
+class PortionSource:
+    """Draws the portions of one epoch.
+
+    Used by one thread at a time.
+
+    Attributes:
+      origin: the random generators before the first sample, as of drawing.origin_of.
+    """
+
+    def __init__(self, sampler: Any, check: Callable[[Any], Any],
+                 origin: Optional[Dict[str, Any]]):
+        """
+        Args:
+          sampler: it lists samples of a dataset by number.
+          check: a function of an array of such numbers that returns them as the
+            daemon takes them.
+          origin: of an epoch that was begun before; None draws a new one.
+        """
+        self._sampler = sampler
+        self._check = check
+        self._has_begun = origin is not None
+        self.origin = drawing.origin_of(sampler) if origin is None else origin
+        self._drawn: Iterator[Tuple[Any, bool]] = iter(())
+        self._at = -1  # the sample that comes next; -1: nobody knows
+        self._count = 0  # samples that are asked for
+
+    def draw(self, start: int, first: int, batch_size: int) -> Portion:
+        """Draws the portion of the epoch's sample number `first`, which is taken next.
+        From there on a portion has whole batches, unless it is the last. A short epoch
+        is one portion, however long.
+
+        Args:
+          start: the number of the portion's first sample. If less than a batch is left
+            of that portion, the next one is drawn.
+
+        Raises:
+          errors.StateError: the sampler lists fewer samples than were taken.
+          errors.InvalidArgument: it lists something else than the dataset's samples.
+        """
+        if PORTION - (first - start) < batch_size:
+            start = first
+        batches = (PORTION - (first - start)) // batch_size
+        self._count = first - start + batches * batch_size
+        if self._at != start:
+            self._begin(start)
+        self._at = -1  # until all is done: a signal handler may raise meanwhile
+        indices, is_last = next(self._drawn)
+        self._check_length(start + len(indices), first)
+        self._at = start + len(indices)
+        return Portion(start, indices, is_last, self)
+
+    def _begin(self, start: int) -> None:
+        origin = self.origin if self._has_begun else None
+        self._has_begun = True
+        self._drawn = drawing.begun(self._sampler, origin,
+                                    lambda: self._portions(start))
+
+    def _portions(self, start: int) -> Iterator[Tuple[Any, bool]]:
+        """The samples of each portion, and whether that is the last."""
+        numbers = _Numbers(drawing.arrays_of(self._sampler))
+        if start:
+            self._check_length(numbers.pass_over(start), start)
+        else:
+            whole = numbers.take(_most_at_once(drawing.length_of(self._sampler)))
+            if numbers.is_over():
+                yield self._check(whole), True
+                return
+            numbers.put_back(whole)
+        while True:
+            indices = self._check(numbers.take(self._count))
+            yield indices, numbers.is_over()
+
+    def _check_length(self, listed: int, taken: int) -> None:
+        if listed < taken:
+            raise errors.StateError(
+                f"the state was saved after sample {taken} of an epoch, but the "
+                f"{type(self._sampler).__name__} lists {listed}: load it with the "
+                "sampler with which it was saved")
+
+
+def _most_at_once(length: Optional[int]) -> int:
+    """The samples of the longest epoch that is listed as a whole."""
+    if length is None:
+        return PORTION
+    return 0 if drawing.is_long(length, False) else drawing.MOST_LISTED
