@@ -20,7 +20,9 @@ _real_empty = torch.empty
 class Tensor:
     """A tensor on a GPU."""
 
-    requires_grad = False
+    requires_grad = is_quantized = False
+    layout = torch.strided
+    __class__ = property(lambda self: torch.Tensor)  # what isinstance() sees
 
     def __init__(self, shape, dtype, device):
         self.shape, self.dtype, self.device = tuple(shape), dtype, device
@@ -53,6 +55,15 @@ class Tensor:
     def permute(self, places):
         return Permuted(self, places)
 
+    def numel(self):
+        return math.prod(self.shape)
+
+    def detach(self):
+        return self
+
+    def __getitem__(self, row):
+        return Row(self, row)
+
     def cpu(self):
         """Waits for the current stream, as torch does."""
         copied = _real_empty(self.shape, dtype=self.dtype)
@@ -80,6 +91,16 @@ class Permuted:
 
     def cpu(self):
         return self._tensor.cpu().permute(self._places)
+
+
+class Row:
+    """A part of a tensor."""
+
+    def __init__(self, tensor, row):
+        self._tensor, self._row = tensor, row
+
+    def cpu(self):
+        return self._tensor.cpu()[self._row]
 
 
 def _empty(*shape, dtype=None, device=None, **others):

@@ -66,6 +66,36 @@ print(json.dumps(compare_all(Growing, None, num_workers=2)))
 """) == 40
 
 
+OTHER = """
+class Scaled(Rows):
+    def __getitem__(self, number):
+        return torch.full((4, 4), number * float(sys.argv[1])), number
+with forebay.DataLoader(Scaled(), 8, shuffle=True, seed=3, num_workers=2,
+                        share_key="scaled", device="cuda:0", **eval(sys.argv[2])
+                        ) as loader:
+    said = "no batch"
+    try:
+        for batch in loader:
+            said = "a batch"
+            print(said, flush=True)
+            sys.stdin.readline()
+    except forebay.errors.StateError as error:
+        said += ": " + str(error)
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.parametrize("others", ["{}", '{"static_buffers": True}', """{
+    "collate_fn": lambda samples: [torch.stack(part) if torch.is_tensor(part[0]) else
+                                   torch.tensor(part) for part in zip(*samples)]}"""])
+def test_other_code_under_one_key_is_found(host, others):
+    first = host.start(DATA + OTHER, "1.0", others)
+    assert first.stdout.readline() == b"a batch\n", first.stderr.read()
+    assert host.run(DATA + OTHER, "2.0", others).startswith(
+        "no batch: Scaled: ")
+    assert gpus.result_of(first, b"\n" * 5) == "a batch"
+
+
 def test_trainers_on_one_gpu_share_each_copy_of_any_batch(tmp_path):
     host = gpus.Host(tmp_path)
     others = '{"collate_fn": lambda samples: [torch.stack(list(part)) if ' \

@@ -35,7 +35,7 @@ class RowRun(Run):
 
     def _post_processing(self, batch: Any) -> Any:
         fields = list(batch)
-        self._compare_some(len(fields[0]), lambda rows: self._own_rows(
+        self._compare_some(fields[0].shape[0], lambda rows: self._own_rows(
             fields, batch.sample_ids, rows))
         if self._plan.gpu is None:
             self._detach_numbers(fields)

@@ -248,9 +248,9 @@ class Run:
             socket = self._connection.start_producers(
                 plan.stage.workers, plan.are_persistent)
         except errors.StateError as error:
-            # Another's workers make the samples for this one, too. What lies on a GPU
-            # is not looked at.
-            if plan.gpu is None:
+            # Another's workers make the samples for this one, too. The client cannot
+            # copy DLPack's tensors from a GPU to the host.
+            if plan.framework != "dlpack":
                 self._check = SharedCheck(plan.name, plan.share_key, str(error),
                                           self._make_own)
         else:
