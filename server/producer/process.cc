@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace forebay::producer {
 namespace {
@@ -75,12 +77,24 @@ pid_t PidOf(const base::Fd& pidfd) {
 class OpenedProcess final : public Process {
  public:
   OpenedProcess(base::Fd pidfd, pid_t pid, base::Fd status)
-      : pidfd_(std::move(pidfd)), pid_(pid), status_(std::move(status)) {}
+      : pidfd_(std::move(pidfd)),
+        pid_(pid),
+        status_(std::move(status)),
+        schedstat_(OpenOf(pid, "schedstat")) {}
 
   pid_t pid() const override { return pid_; }
   int fd() const override { return pidfd_.get(); }
   bool IsStopped() const override {
     return absl::StrContains(Read(status_), "\nState:\tT");
+  }
+  std::optional<std::int64_t> RunQueueNanos() const override {
+    // "CPU-NANOS RUN-QUEUE-NANOS TIMESLICES"
+    const std::vector<std::string> numbers =
+        absl::StrSplit(Read(schedstat_), ' ');
+    std::int64_t nanos;
+    if (numbers.size() < 3 || !absl::SimpleAtoi(numbers[1], &nanos))
+      return std::nullopt;
+    return nanos;
   }
   std::optional<std::uint64_t> AnonymousBytes() override {
     return SumOfKib("RssAnon", "VmSwap", Read(status_));
@@ -100,6 +114,7 @@ class OpenedProcess final : public Process {
   const pid_t pid_;
   // Files of a process that is gone stay empty, whoever has its number then.
   const base::Fd status_;
+  const base::Fd schedstat_;
   base::Fd rollup_;
 };
 

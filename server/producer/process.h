@@ -25,6 +25,10 @@ class Process {
   // Whether a signal has stopped it. False under a debugger, which may go on at
   // any moment.
   virtual bool IsStopped() const = 0;
+  // The time, since its start, that its main thread has waited for a core and
+  // for nothing else, in nanoseconds. Takes some 2 us. Returns nullopt if the
+  // kernel does not count that, or the process is gone.
+  virtual std::optional<std::int64_t> RunQueueNanos() const = 0;
   // Its anonymous memory, in swap too, with all that it shares copy-on-write
   // with the process that forked it. Takes some 10 us. Returns nullopt if the
   // process is gone.

@@ -106,6 +106,14 @@ std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
   return offsets;
 }
 
+// The time that the producer has waited for a core; nullopt if that cannot be
+// seen.
+std::optional<std::int64_t> RunQueueNanosOf(
+    const producer::Producer& producer) {
+  const producer::Process* const process = producer.process();
+  return process == nullptr ? std::nullopt : process->RunQueueNanos();
+}
+
 bool IsWanted(const ReadSample& sample) {
   return sample.status.ok() &&
          !sample.pending->batch->abandoned.load(std::memory_order_relaxed);
@@ -217,6 +225,7 @@ bool ProducedSamples::Ask(Work& work) {
       .count = count,
       .reserved = 0};
   work.asked_at_nanos = deps_->clock->NowNanos();
+  work.run_queue_nanos = RunQueueNanosOf(*work.producer);
   work.producer->Begin(work.asked_at_nanos, has_retried);
   // A producer that is gone is noticed when its answer is awaited.
   work.producer->socket.Ask(task, described, -1).IgnoreError();
@@ -286,12 +295,21 @@ void ProducedSamples::OnAnswer(const WorkPtr& work, AnswerOr answer,
                               });
 }
 
+std::int64_t ProducedSamples::TookNanos(const Work& work) const {
+  const std::int64_t took = deps_->clock->NowNanos() - work.asked_at_nanos;
+  const auto run_queue_nanos = RunQueueNanosOf(*work.producer);
+  if (!run_queue_nanos.has_value() || !work.run_queue_nanos.has_value())
+    return took;
+  return std::max<std::int64_t>(
+      took - (*run_queue_nanos - *work.run_queue_nanos), 0);
+}
+
 void ProducedSamples::Finish(const WorkPtr& work, const AnswerOr& answer,
                              std::optional<int> worker) {
   Outcome outcome{.samples = {}, .took_nanos = std::nullopt, .worker = worker};
   if (answer.ok()) {
     outcome.cpu_nanos = static_cast<std::int64_t>(answer->cpu_nanos);
-    outcome.took_nanos = deps_->clock->NowNanos() - work->asked_at_nanos;
+    outcome.took_nanos = TookNanos(*work);
   }
   if (worker.has_value()) {
     deps_->executor->AddCpu(*worker,

@@ -38,7 +38,8 @@ class ProducedSamples {
     // Each with its status, or `lost` if it is to be made again.
     std::vector<ReadSample> samples;
     std::int64_t cpu_nanos = 0;  // that the samples took
-    // The time from the request to the answer; nullopt without an answer.
+    // The time from the request to the answer, in nanoseconds, without that in
+    // which the producer waited for a core; nullopt without an answer.
     std::optional<std::int64_t> took_nanos;
     // The task's worker of the executor, while it keeps one.
     std::optional<int> worker;
@@ -74,6 +75,8 @@ class ProducedSamples {
     Done done;
     ProducerPtr producer = nullptr;
     std::int64_t asked_at_nanos = 0;
+    // The producer's RunQueueNanos at that time.
+    std::optional<std::int64_t> run_queue_nanos = std::nullopt;
   };
   using WorkPtr = std::shared_ptr<Work>;
 
@@ -88,6 +91,10 @@ class ProducedSamples {
   // Takes what the producer answered.
   void OnAnswer(const WorkPtr& work, AnswerOr answer,
                 std::optional<int> worker);
+  // The time that an answered task took, as Outcome's. On a host with more work
+  // than cores, tasks would otherwise shrink to single samples, as of producers
+  // that sleep, and each would be made with cold caches.
+  std::int64_t TookNanos(const Work& work) const;
   // Ends the task of a producer that has answered, or is gone.
   void Finish(const WorkPtr& work, const AnswerOr& answer,
               std::optional<int> worker);

@@ -21,7 +21,7 @@ class SampleCost {
     measured_ = std::min(measured_ + 1, kRemembered);
     cpu_nanos_ += (cpu_nanos - cpu_nanos_) / measured_;
   }
-  // A producer took so long for a sample, asleep or not.
+  // A producer took so long for a sample, computing or asleep.
   void Took(std::int64_t nanos) { nanos_ += (nanos - nanos_) / kRemembered; }
 
   // Whether any sample was measured.

@@ -61,6 +61,9 @@ class FakeProcess final : public Process {
   pid_t pid() const override { return 17; }
   int fd() const override { return -1; }
   bool IsStopped() const override { return false; }
+  std::optional<std::int64_t> RunQueueNanos() const override {
+    return std::nullopt;
+  }
   std::optional<std::uint64_t> AnonymousBytes() override {
     base::MutexLock lock(&state_->mutex);
     if (state_->gone) return std::nullopt;

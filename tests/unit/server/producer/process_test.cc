@@ -1,7 +1,9 @@
 #include "server/producer/process.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include <memory>
 
 #include "server/base/fd.h"
+#include "server/base/process.h"
 
 namespace forebay::producer {
 namespace {
@@ -92,6 +95,39 @@ TEST_F(ProcessTest, TellsItsMemory) {
   Step();
   EXPECT_NEAR(*process_->AnonymousBytes() - anonymous, 32 * kMib, kMib);
   EXPECT_NEAR(*process_->PrivateBytes() - own, 48 * kMib, kMib);
+}
+
+// A child that computes, on a CPU that all such children have in common.
+pid_t ForkBusy() {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  cpu_set_t cpus;
+  sched_getaffinity(0, sizeof(cpus), &cpus);
+  int first = 0;
+  while (!CPU_ISSET(first, &cpus)) ++first;
+  CPU_ZERO(&cpus);
+  CPU_SET(first, &cpus);
+  sched_setaffinity(0, sizeof(cpus), &cpus);
+  for (;;) {
+  }
+}
+
+TEST_F(ProcessTest, TellsHowLongItWaitsForACore) {
+  const pid_t pids[] = {ForkBusy(), ForkBusy()};
+  const auto busy = OpenProcess(PidfdOf(pids[0]), getpid());
+  while (base::IsProcessRunnable(pid_)) {  // waits for a byte soon
+  }
+  const std::int64_t asleep = *process_->RunQueueNanos();
+  const std::int64_t before = *busy->RunQueueNanos();
+  while (*busy->RunQueueNanos() < before + 10'000'000) {
+  }
+  EXPECT_EQ(*process_->RunQueueNanos(), asleep);
+  for (const pid_t pid : pids) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+  EXPECT_FALSE(busy->RunQueueNanos().has_value()) << "it is gone";
 }
 
 TEST_F(ProcessTest, IsKilled) {
