@@ -138,6 +138,12 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
         if is_own:
             return NeedsWorkers(str(error), False)
         raise
+    if (split.is_opaque and data is not None and _suits_workers(data, dataset, {
+            **others, "shuffle": shuffle, "order": order, "ragged": ragged,
+            "padding_value": padding_value})):
+        return NeedsWorkers(
+            f"the dataset's transform is {_translate.names_of(split.trailing)}, which "
+            "has no counterpart in forebay.transforms", False)
     for_daemon = split.transform
     if (is_own and coded is None and data is not None and data.channels and
             data.extent is None and not _translate.makes_one_size(for_daemon)):
@@ -186,6 +192,24 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
                 others["timeout"], size, None if data is None else data.classes,
                 collate_fn or collation.default(kind, True), bool(places),
                 places if isinstance(dataset, (Subset, Concat)) else ())
+
+
+def _suits_workers(data: _torch_data.TorchData, dataset: Any,
+                   given: Dict[str, Any]) -> bool:
+    """Whether workers make the samples of a dataset whose transform is opaque faster
+    than daemon and trainer do: the dataset lies in memory, and the transform is its
+    own.
+
+    Args:
+      given: the loader's arguments that may ask for what only the daemon does.
+    """
+    if data.transform is None or data.extent is None or given["num_workers"] == 0:
+        return False
+    try:
+        _effects.refuse(Kind.NUMBERED, dataset, given)
+    except errors.Unsupported:
+        return False
+    return True
 
 
 def _check_functions(gpu: _gpu.Gpu, trailing: Any,

@@ -29,12 +29,15 @@ class Translation(NamedTuple):
         "array" (H, W, C) by the name `image`.
       code: ops that workers run between those of the daemon, which are not in
         `transform` then; or None.
+      is_opaque: whether no op has a counterpart, and the first one takes the image
+        as the dataset has it.
     """
 
     transform: Optional[Transform]
     trailing: tuple = ()
     input_kind: str = "tensor"
     code: Optional[Code] = None
+    is_opaque: bool = False
 
 
 def _library(transform: Any) -> Any:
@@ -95,7 +98,9 @@ def translate(transform: Any, channels: int = 3,
         number = len(ops)
     trailing = tuple(ops[number:])
     done += pixels.ending(bool(trailing))
-    return Translation(Compose(done) if done else None, trailing, pixels.kind)
+    return Translation(Compose(done) if done else None, trailing, pixels.kind,
+                       is_opaque=bool(trailing) and not number and
+                       pixels.kind == "pil")
 
 
 def _sized(transform: Optional[Transform],

@@ -77,6 +77,13 @@ def test_what_is_left_before_tensors_takes_pil_images():
     assert split.input_kind == "pil"
 
 
+@pytest.mark.parametrize("transform,is_opaque", [
+    (max, True), (compose(v1("Lambda"), max), True), (compose(CROP, max), False),
+    (compose(CROP), False), (None, False), (alb("Blur"), False)])
+def test_a_pipeline_without_counterparts_is_opaque(transform, is_opaque):
+    assert _translate.translate(transform).is_opaque == is_opaque
+
+
 def test_gray_images_are_made_gray_first():
     split = _translate.translate(TO_TENSOR, channels=1)
     assert told(split)[0] == repr(T.Grayscale(1))
