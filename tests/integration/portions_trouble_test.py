@@ -1,5 +1,7 @@
 """Long samplers that fail, or are interrupted, between two portions."""
 
+import signal
+
 import numpy
 import pytest
 import torch
@@ -121,3 +123,13 @@ class WithNumPys(Sampler):
 def test_a_sampler_may_draw_by_a_generator_of_numpys(rows):
     with open_loader(rows, WithNumPys()) as loader:
         assert sum(ids(loader), []) == list(WithNumPys())
+
+
+@pytest.mark.parametrize("batches", [9, 12])  # at a portion's end, and within one
+def test_a_daemon_that_restarts_goes_on(daemon, rows, short_portions, batches):
+    with open_loader(rows, Sizeless(200)) as loader:
+        iterator = iter(loader)
+        read = some(iterator, batches)
+        daemon.stop(signal.SIGKILL)
+        daemon.start()
+        assert sum(read + ids(iterator), []) == list(Sizeless(200))
