@@ -17,6 +17,10 @@
 namespace forebay::admin {
 namespace {
 
+// The bits of an epoch's number above which a trainer numbers the portions of a
+// long list of samples: see StartEpoch in session.proto.
+constexpr int kEpochBits = 40;
+
 double CapToProto(double cap) { return std::isinf(cap) ? 0 : cap; }
 double CapFromProto(double cap) {
   return cap == 0 ? std::numeric_limits<double>::infinity() : cap;
@@ -75,7 +79,7 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   out->set_uri(ValidUtf8(in.uri));
   out->set_dataset_size(in.dataset_size);
   out->set_batch_size(in.batch_size);
-  out->set_epoch(in.stream.epoch);
+  out->set_epoch(in.stream.epoch & ((std::uint64_t{1} << kEpochBits) - 1));
   out->set_position(in.stream.taken.position);
   out->set_samples_per_epoch(in.samples_per_epoch);
   out->set_running(in.running());

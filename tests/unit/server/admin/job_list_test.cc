@@ -69,6 +69,12 @@ TEST(JobListTest, RemoteRequestsAreCountedByJob) {
   EXPECT_EQ(all.bytes(), 130);
 }
 
+TEST(JobListTest, APortionsNumberIsNoPartOfTheEpochs) {
+  job::JobSnapshot job = ResnetJob();
+  job.loaders[0].stream.epoch = (std::uint64_t{7} << 40) + 5;
+  EXPECT_EQ(ToProto({job}, {}).jobs(0).loaders(0).epoch(), 5);
+}
+
 TEST(JobListTest, SourcesTellTheirState) {
   DaemonInfo info;
   info.sources = {{"files",
