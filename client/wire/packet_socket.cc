@@ -104,9 +104,7 @@ Status ReceivePacket(int socket, std::int64_t timeout_nanos, std::string* bytes,
   if ((message.msg_flags & MSG_TRUNC) != 0)
     return Status(FOREBAY_INTERNAL, "the daemon sent an oversized message");
   if ((message.msg_flags & MSG_CTRUNC) != 0)
-    return Status(FOREBAY_RESOURCE_EXHAUSTED,
-                  "too many open files to take the daemon's batches: raise "
-                  "the limit (ulimit -n)");
+    return ErrnoStatus(EMFILE, "cannot take the daemon's batches");
   if (received == 0) return Gone();
   bytes->resize(received);
   return Status();

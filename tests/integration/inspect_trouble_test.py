@@ -124,7 +124,8 @@ def test_names_of_classes_stay_on_their_lines(photos, tmp_path):
 @pytest.mark.usefixtures("shared_daemon")
 def test_one_line_where_nothing_can_be_written_or_found(photos, tmp_path):
     for script, says in (
-            ("$0 inspect $1 > /dev/full", "cannot write: No space left on device"),
+            ("$0 inspect $1 > /dev/full",
+             "cannot write: No space left on device (free some space there)"),
             ("$0 inspect $1 >&-", None),
             ("mkdir gone && cd gone && rmdir ../gone && $0 inspect .",
              ".: the working directory was removed"),

@@ -10,7 +10,7 @@ import subprocess
 import time
 from typing import BinaryIO, Iterator, Mapping, Optional
 
-from . import _native, _programs, _scope, errors
+from . import _native, _programs, _scope, _system_error, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
@@ -97,7 +97,7 @@ def private_folder(directory: str, what: str) -> Iterator[int]:
                          os.O_NOFOLLOW | os.O_CLOEXEC)
     except (NotADirectoryError, PermissionError) as error:
         raise errors.PermissionDenied(
-            f"{what} in {directory}: {error.strerror}") from None
+            f"{what} in {directory}: {_system_error.reason(error)}") from None
     try:
         found = os.fstat(folder)
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
@@ -212,5 +212,5 @@ def ensure_running(directory: str) -> None:
         raise
     except OSError as error:
         raise errors.DaemonUnavailable(
-            f"no daemon can be started in {directory}: {error.strerror}"
+            f"no daemon can be started in {directory}: {_system_error.reason(error)}"
         ) from None

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NamedTuple, Optional
 
-from . import errors
+from . import _system_error, errors
 
 # Rank, size, and rank on this host. Torchrun's come first: it may run within a
 # SLURM step, and all its processes are one task to SLURM.
@@ -37,7 +37,8 @@ class Ranks(NamedTuple):
 
 def _start_time() -> str:
     """When this process started, in clock ticks since boot."""
-    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+    with _system_error.exhaustion_of("the start of this process cannot be read"), \
+            open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
         # Field 22. The name in parentheses, field 2, may contain blanks.
         return file.read().rpartition(")")[2].split()[19]
 

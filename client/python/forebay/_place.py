@@ -12,15 +12,8 @@ import stat
 import urllib.parse
 from typing import Any, NoReturn, Optional, Type
 
-from . import _paths, errors
+from . import _paths, _system_error, errors
 
-_KINDS: dict[int, Type[errors.ForebayError]] = {
-    errno.ENOENT: errors.NotFound, errno.ENOTDIR: errors.NotFound,
-    errno.EACCES: errors.PermissionDenied, errno.EPERM: errors.PermissionDenied,
-    errno.EISDIR: errors.IsADirectory,
-    errno.EMFILE: errors.ResourceExhausted,
-    errno.ENFILE: errors.ResourceExhausted,
-    errno.ENOMEM: errors.ResourceExhausted}
 _DELETED = b" (deleted)"  # at the end of a link in /proc
 
 
@@ -35,8 +28,8 @@ def fail(kind: Type[errors.ForebayError], number: int,
 def fail_as(error: OSError, uri: str) -> NoReturn:
     """Raises what this package raises in place of an error of `uri`."""
     number = error.errno or errno.EIO
-    fail(_KINDS.get(number, errors.InvalidArgument), number,
-         f"{uri}: {error.strerror}")
+    fail(_system_error.KINDS.get(number, errors.InvalidArgument), number,
+         f"{uri}: {_system_error.reason(error)}")
 
 
 class Place:
@@ -74,8 +67,7 @@ def _check_readable(found: os.stat_result, path: bytes, uri: str) -> None:
         raise errors.InvalidArgument(f"{uri}: is no regular file")
     # The daemon opens a file when it first reads some of it.
     if not os.access(path, os.R_OK, effective_ids=True):
-        fail(errors.PermissionDenied, errno.EACCES,
-             f"{uri}: {os.strerror(errno.EACCES)}")
+        fail_as(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), uri)
     if found.st_size == 0 and _hides_its_size(path):
         raise errors.Unsupported(
             f"{uri}: has bytes but tells no size, as files in /proc do: use "

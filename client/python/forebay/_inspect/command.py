@@ -8,7 +8,7 @@ import os
 import sys
 from typing import List
 
-from .. import errors
+from .. import _system_error, errors
 from .inspection import inspect
 
 _OK, _FAILED, _NO_DAEMON, _INTERRUPTED = 0, 1, 3, 130
@@ -56,8 +56,8 @@ def main(arguments: List[str], program: str = "inspect") -> int:
         sys.stderr.close()  # Python would complain again when it ends
         return _FAILED
     except OSError as error:  # without a name, of standard output
-        print(f"{program}: {error.filename or 'cannot write'}: {error.strerror}",
-              file=sys.stderr)
+        print(f"{program}: {error.filename or 'cannot write'}: "
+              f"{_system_error.reason(error)}", file=sys.stderr)
         sys.stderr.close()
         return _FAILED
 
@@ -91,7 +91,7 @@ def _save(found, path):
     try:
         found.save(path)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
+        why = _system_error.reason(error) if isinstance(error, OSError) else error
         raise errors.ForebayError(f"{path} cannot be written: {why}") from None
 
 

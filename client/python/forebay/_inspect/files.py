@@ -10,7 +10,7 @@ import re
 import stat
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
-from .. import _paths, errors
+from .. import _paths, _system_error, errors
 from .._open import open_or_fail
 from . import magic
 
@@ -48,7 +48,7 @@ def listing(folder: str, most: int = MOST) -> Listing:
     except PermissionError:
         raise errors.PermissionDenied(f"{folder}: may not be listed") from None
     except OSError as error:
-        raise errors.NotFound(f"{folder}: {error.strerror}") from None
+        raise _failure(folder, error) from None
     return Listing(sorted(folders), sorted(files))
 
 
@@ -119,7 +119,12 @@ def open_file(path: str) -> Any:
     except PermissionError:
         raise errors.PermissionDenied(f"{path}: may not be read") from None
     except OSError as error:
-        raise errors.NotFound(f"{path}: {error.strerror}") from None
+        raise _failure(path, error) from None
+
+
+def _failure(path: str, error: OSError) -> errors.ForebayError:
+    kind = _system_error.KINDS.get(error.errno or 0, errors.NotFound)
+    return kind(f"{path}: {_system_error.reason(error)}")
 
 
 def head_of(path: str) -> bytes:
@@ -127,7 +132,8 @@ def head_of(path: str) -> bytes:
         try:
             return file.read(magic.HEAD)
         except OSError as error:
-            raise errors.DataError(f"{path}: {error.strerror}") from None
+            raise errors.DataError(
+                f"{path}: {_system_error.reason(error)}") from None
 
 
 def kind_of(path: str) -> Optional[str]:

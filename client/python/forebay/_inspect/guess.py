@@ -6,7 +6,7 @@ import difflib
 import os
 from typing import Any, List
 
-from .. import _archives, _paths, errors
+from .. import _archives, _paths, _system_error, errors
 from . import files, folders, remote, singles
 from .folders import Found
 from .readings import Reading
@@ -51,7 +51,7 @@ def _dangling(path: str) -> errors.ForebayError:
     except FileNotFoundError:
         why = "does not exist"
     except OSError as error:
-        why = f"cannot be read: {error.strerror}"
+        why = f"cannot be read: {_system_error.reason(error)}"
     return errors.NotFound(f"{path}: is a link to {os.readlink(path)}, which {why}")
 
 

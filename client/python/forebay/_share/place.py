@@ -9,9 +9,9 @@ import multiprocessing.connection
 import multiprocessing.reduction
 import os
 import socket
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, ContextManager, Iterator, Optional, Tuple
 
-from .. import _apart, _daemon, _fork, errors
+from .. import _apart, _daemon, _fork, _system_error, errors
 from . import producer
 from .iteration import State
 
@@ -21,8 +21,13 @@ _PROBE_SECONDS = 0.25  # between looks whether it lives
 class Producer:
     """A connection to that process."""
 
-    def __init__(self, connection: Any):
+    def __init__(self, connection: Any, folder: str):
+        """
+        Args:
+          folder: of its socket, for messages.
+        """
         self._connection = connection
+        self._folder = folder
 
     def prepare(self, epoch: Optional[int], number: int,
                 state: Optional[State]) -> Tuple[int, int, int]:
@@ -39,16 +44,20 @@ class Producer:
 
     def _ask(self, order: Tuple[Any, ...], descriptor: int) -> Any:
         try:
-            self._connection.send(order)
-            if descriptor >= 0:
-                multiprocessing.reduction.send_handle(self._connection, descriptor,
-                                                      None)
-            while not self._connection.poll(_PROBE_SECONDS):
-                pass
-            return self._connection.recv()
+            with _exhaustion(self._folder):
+                self._connection.send(order)
+                if descriptor >= 0:
+                    multiprocessing.reduction.send_handle(self._connection, descriptor,
+                                                          None)
+                while not self._connection.poll(_PROBE_SECONDS):
+                    pass
+                answer = self._connection.recv()
         except (EOFError, OSError):
             raise errors.StateError(
                 "the process that iterates has ended") from None
+        if isinstance(answer, errors.ForebayError):
+            raise answer
+        return answer
 
     def close(self) -> None:
         self._connection.close()
@@ -71,10 +80,13 @@ class Place:
     @contextlib.contextmanager
     def locked(self) -> Iterator[Tuple[int, int]]:
         """Keeps other jobs away; descriptors of the folder and the lock."""
-        with _daemon.private_folder(self._folder, "nothing is shared") as folder:
-            lock = os.open(f"{self._name}.lock",
-                           os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600,
-                           dir_fd=folder)
+        with contextlib.ExitStack() as opened:
+            with _exhaustion(self._folder):
+                folder = opened.enter_context(_daemon.private_folder(
+                    self._folder, "nothing is shared"))
+                lock = os.open(f"{self._name}.lock",
+                               os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600,
+                               dir_fd=folder)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 yield folder, lock
@@ -87,13 +99,15 @@ class Place:
         Args:
           locked: as that yields.
         """
-        client = socket.socket(socket.AF_UNIX)
+        with _exhaustion(self._folder):
+            client = socket.socket(socket.AF_UNIX)
         try:
             client.connect(self._socket(locked[0]))
         except OSError:
             client.close()
             return None
-        return Producer(multiprocessing.connection.Connection(client.detach()))
+        return Producer(multiprocessing.connection.Connection(client.detach()),
+                        self._folder)
 
     def start(self, locked: Tuple[int, int], source: Any) -> Producer:
         """Starts one.
@@ -104,8 +118,9 @@ class Place:
 
         Raises:
           errors.StateError: it has ended.
+          errors.ResourceExhausted: there is no descriptor, process or space left.
         """
-        with _fork.without_interruption():
+        with _exhaustion(self._folder), _fork.without_interruption():
             return self._started(locked, source)
 
     def _started(self, locked: Tuple[int, int], source: Any) -> Producer:
@@ -134,6 +149,10 @@ class Place:
     def _socket(self, folder: int) -> str:
         # A path of its own may be longer than sockets take.
         return f"/proc/self/fd/{folder}/{self._name}.sock"
+
+
+def _exhaustion(folder: str) -> ContextManager[None]:
+    return _system_error.exhaustion_of(f"nothing is shared in {folder}")
 
 
 def _folder_of(directory: str) -> str:

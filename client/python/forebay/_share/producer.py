@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import errno
 import mmap
 import multiprocessing.connection
 import multiprocessing.reduction
@@ -19,7 +20,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from .. import _apart, _native
+from .. import _apart, _native, _system_error, errors
 from .._stage import failure, payload, wire
 from .iteration import NUMBERS, Iteration, State
 
@@ -128,11 +129,18 @@ class _Producer:
                     if order[0] == "prepare":
                         client.send(self._do(lambda: self._prepare(*order[1:])))
                     else:
-                        handle = multiprocessing.reduction.recv_handle(client)
-                        self._serve(socket.socket(fileno=handle), order[1])
-                        client.send(None)
+                        client.send(self._serve_by(client, order[1]))
         except (EOFError, OSError):
             pass  # it has what it wanted, or is gone
+
+    def _serve_by(self, client: Any, room: int) -> Optional[errors.ForebayError]:
+        """Serves the stream whose socket comes next; returns why it cannot."""
+        try:
+            tasks = _tasks_of(client)
+        except errors.ResourceExhausted as error:
+            return error
+        self._serve(tasks, room)
+        return None
 
     def _prepare(self, epoch: Optional[int], number: int,
                  state: Optional[State]) -> Tuple[int, int, int]:
@@ -184,6 +192,19 @@ class _Producer:
         return payload.needed(memory)
 
 
+def _tasks_of(client: Any) -> socket.socket:
+    """Receives the socket of tasks.
+
+    Raises:
+      errors.ResourceExhausted: there is no descriptor left for it.
+    """
+    with _system_error.exhaustion_of("the process that iterates cannot serve"):
+        try:
+            return socket.socket(fileno=multiprocessing.reduction.recv_handle(client))
+        except RuntimeError:  # the kernel has dropped the descriptor
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE)) from None
+
+
 class _Stream:
     """Serves the daemon for one stream, which sees a host and one worker: both are
     threads.
@@ -218,11 +239,13 @@ class _Stream:
             self._producer.over()
 
     def _answer_host(self) -> bool:
-        message, fds, _, _ = socket.recv_fds(self._tasks, wire.MAX_MESSAGE, 1)
+        message, fds, lost = wire.receive_task(self._tasks)
         if not message:
             return False
         failures = []
         try:
+            if lost is not None:
+                raise lost
             task = wire.read_task(message)
             if task.command == wire.MAP_SLOT:
                 self._slots[task.slot] = _Slot(mmap.mmap(fds[0], task.bytes),
@@ -235,7 +258,8 @@ class _Stream:
                 threading.Thread(target=self._worker, args=(worker,),
                                  daemon=True).start()
         except Exception as error:
-            failures.append((0, f"{type(error).__name__}: {error}"))
+            failures.append((0, wire.failure_of(
+                "the process that iterates", error)))
         finally:
             for fd in fds:
                 os.close(fd)

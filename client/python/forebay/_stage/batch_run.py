@@ -7,7 +7,7 @@ import re
 import reprlib
 from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
-from .. import _batch, _native, _native_dataset, errors
+from .. import _batch, _native, _native_dataset, _system_error, errors
 from .._position import Position
 from . import failure, own_samples, payload, placed, values
 from .batches import Ordered
@@ -257,7 +257,9 @@ class FedRun(BatchRun):
           batches: from the position on.
           The others: as BatchRun's.
         """
-        self._feed = Feed()
+        with _system_error.exhaustion_of(
+                f"no memory can be shared with the workers of {plan.name}"):
+            self._feed = Feed()
         super().__init__(plan, position, None, room, on_end)
         self._batches = batches
         self._sizes: Dict[int, int] = {}  # samples, of batches to come

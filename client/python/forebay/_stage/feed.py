@@ -47,13 +47,14 @@ class Feed:
     """
 
     def __init__(self) -> None:
+        self._table = self._data = -1
+        self._pid = os.getpid()
         self._table = os.memfd_create("forebay-feed-table")
         self._data = os.memfd_create("forebay-feed")
         self._end = 0
         self._freed = 0
         self.first = 0  # number of the epoch
         self.count = 0  # the number of the next batch
-        self._pid = os.getpid()
 
     def __getstate__(self) -> Dict[str, Any]:
         return {"fds": [multiprocessing.reduction.DupFd(fd)
@@ -120,9 +121,10 @@ class Feed:
 
     def close(self) -> None:
         """Frees all in this process. May be called again."""
-        if self._table >= 0 and self._pid in (0, os.getpid()):
-            os.close(self._table)
-            os.close(self._data)
+        if self._pid in (0, os.getpid()):
+            for descriptor in (self._table, self._data):
+                if descriptor >= 0:
+                    os.close(descriptor)
         self._table = self._data = -1
 
     def __del__(self) -> None:

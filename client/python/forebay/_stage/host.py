@@ -215,16 +215,19 @@ class _Host:
     def _answer(self) -> bool:
         """Does a task of the daemon's; False if it has hung up."""
         assert self._tasks is not None
-        message, fds, _, _ = socket.recv_fds(self._tasks, wire.MAX_MESSAGE, 1)
+        message, fds, lost = wire.receive_task(self._tasks)
         if not message:
             return False
         began = time.process_time_ns()
         failures = []
         sent: List[int] = []
         try:
+            if lost is not None:
+                raise lost
             sent = self._do(wire.read_task(message), fds)
         except Exception as error:
-            failures.append((0, f"{type(error).__name__}: {error}"))
+            failures.append((0, wire.failure_of(
+                "the process that forks workers", error)))
         finally:
             for fd in fds:
                 os.close(fd)

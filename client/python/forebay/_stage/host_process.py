@@ -9,7 +9,7 @@ import select
 import time
 from typing import Any, Optional, Tuple
 
-from .. import errors
+from .. import _system_error, errors
 from . import failure, host, structure
 from .feed import Feed
 from .making import Stage
@@ -39,10 +39,15 @@ class HostProcess:
           timeout: seconds to wait for a probe; 0: without end.
         """
         self._name = name
-        ours, theirs = context.Pipe()
         self._timeout = timeout
         self._has_served = False
         self._method = context.get_start_method()
+        with _system_error.exhaustion_of(
+                f"no process can be started that runs the code of {name}"):
+            self._start(context, stage, feed)
+
+    def _start(self, context: Any, stage: Stage, feed: Optional[Feed]) -> None:
+        ours, theirs = context.Pipe()
         # Its own way of ending is that the connection does; daemonic processes end
         # with the trainer.
         self._process = context.Process(

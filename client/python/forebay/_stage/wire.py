@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
 import struct
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+
+from .. import _system_error
 
 MAX_MESSAGE = 64 * 1024
 MAX_ERROR = 1900  # bytes of one text
@@ -55,6 +60,18 @@ class Task(NamedTuple):
     samples: List[Sample]
 
 
+def receive_task(tasks: socket.socket) -> Tuple[bytes, List[int], Optional[OSError]]:
+    """Receives a task; its message is empty if the daemon has hung up.
+
+    Returns:
+      The message, its descriptors, and why a descriptor is lost, if one is.
+    """
+    message, fds, flags, _ = socket.recv_fds(tasks, MAX_MESSAGE, 1)
+    lost = flags & socket.MSG_CTRUNC
+    return message, fds, (OSError(errno.EMFILE, os.strerror(errno.EMFILE)) if lost
+                          else None)
+
+
 def read_task(message: bytes) -> Task:
     """Reads a task.
 
@@ -87,6 +104,13 @@ def answer(cpu_nanos: int,
         room -= len(text)
         parts += (_FAILURE.pack(index, len(text)), text)
     return b"".join(parts)
+
+
+def failure_of(process: str, error: Exception) -> str:
+    """Why a process failed in a task that is not to make samples."""
+    return f"{process}: " + (
+        _system_error.reason(error) if isinstance(error, OSError) else
+        f"{type(error).__name__}: {error}")
 
 
 def _shortened(text: bytes, most: int) -> bytes:

@@ -1,0 +1,56 @@
+"""Errors of the operating system, in this package's exceptions and words."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+from typing import Dict, Iterator, Type
+
+from . import errors
+
+KINDS: Dict[int, Type[errors.ForebayError]] = {
+    errno.ENOENT: errors.NotFound, errno.ENOTDIR: errors.NotFound,
+    errno.EACCES: errors.PermissionDenied, errno.EPERM: errors.PermissionDenied,
+    errno.EISDIR: errors.IsADirectory,
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC,
+                     errno.EDQUOT, errno.EAGAIN), errors.ResourceExhausted)}
+_REMEDIES = {
+    errno.ENFILE: "sysctl fs.file-max raises the limit of this host",
+    errno.ENOMEM: "the cgroup's memory limit, ulimit -v or sysctl vm.max_map_count "
+                  "may be too low",
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "free some space there, or raise the quota",
+    errno.EAGAIN: "ulimit -u or the cgroup's pids.max may be too low"}
+
+
+def reason(error: OSError) -> str:
+    """The error in words, and what to do about it."""
+    text = error.strerror or str(error)
+    number = error.errno
+    if number == errno.EMFILE:
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        text += f" (the limit of this process is {limit}: ulimit -n raises it)"
+    elif number in (errno.EACCES, errno.EPERM):
+        text += f" (for user id {os.geteuid()})"
+    elif number in _REMEDIES:
+        text += f" ({_REMEDIES[number]})"
+    return text
+
+
+@contextlib.contextmanager
+def exhaustion_of(what: str) -> Iterator[None]:
+    """Raises ResourceExhausted in place of an OSError by which the host or this
+    process has no more of something.
+
+    Args:
+      what: cannot be done then: a clause.
+    """
+    try:
+        yield
+    except OSError as error:
+        if (isinstance(error, errors.ForebayError) or
+                KINDS.get(error.errno or 0) is not errors.ResourceExhausted):
+            raise
+        raise errors.ResourceExhausted(f"{what}: {reason(error)}") from error
