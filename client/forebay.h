@@ -532,13 +532,14 @@ typedef struct forebay_loader_options {
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
    * extension, or several with semicolons between ("jpg;png"), of which the
    * first that a sample has counts. The part after the last dot gives the kind:
-   * jpg, jpeg, png, webp, avif, gif, bmp, tif and tiff are images; cls, cls2,
-   * class, count, index, inx and id integers; txt, text and transcript texts;
-   * json and jsn JSON; npy arrays; wav, flac, ogg, opus and mp3 audio; all else
-   * is bytes. For FOREBAY_MANIFEST: the fields' names, each read from the entry
-   * of `columns` with the same index. Just one is "image" or "audio", the path
-   * of an image or an audio file relative to the manifest. "label" is an
-   * integer, or a class by its name. All others are integers or texts.
+   * jpg, jpeg, png, webp, avif, gif, bmp, tif, tiff, ppm, pgm, pbm and pnm are
+   * images; cls, cls2, class, count, index, inx and id integers; txt, text and
+   * transcript texts; json and jsn JSON; npy arrays; wav, flac, ogg, opus and
+   * mp3 audio; all else is bytes. For FOREBAY_MANIFEST: the fields' names, each
+   * read from the entry of `columns` with the same index. Just one is "image"
+   * or "audio", the path of an image or an audio file relative to the manifest.
+   * "label" is an integer, or a class by its name. All others are integers or
+   * texts.
    *
    * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
    * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of

@@ -13,8 +13,8 @@ import pytest
 import forebay
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "decode"
-IN_FOLDERS = (".jpg", ".png", ".webp", ".tif", ".bmp")
-EVERY = (*IN_FOLDERS, ".gif")
+IN_FOLDERS = (".jpg", ".png", ".webp", ".tif", ".bmp", ".ppm", ".pgm")
+EVERY = (*IN_FOLDERS, ".gif", ".pbm")
 
 
 def golden(suffixes):
@@ -49,7 +49,7 @@ def test_in_tar_shards(tmp_path):
         for number, path in enumerate(golden(EVERY)):
             tar.add(path, f"{number:04}{path.suffix}")
     dataset = forebay.Dataset(tmp_path / "all.tar", autostart=False,
-                              fields=("jpg;png;webp;gif;tif;bmp",))
+                              fields=("jpg;png;webp;gif;tif;bmp;ppm;pgm;pbm",))
     expect_pillows_pixels(dataset, golden(EVERY))
 
 

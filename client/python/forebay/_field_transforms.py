@@ -20,7 +20,7 @@ from .transforms import (Compose, Normalize, RandomWindow, Slice, ToDtype,
 
 # Types, and extensions.
 _IMAGES = ("image", "jpg", "jpeg", "png", "webp", "avif", "gif", "bmp", "tif",
-           "tiff")
+           "tiff", "ppm", "pgm", "pbm", "pnm")
 _RECORDS = (TFRecords, LMDB, ArrayRecords, HDF5)
 _ARRAYS = (Npz, NpyFolder, Tokens)
 _DATUM = {"image": "image", "array": "npy", "label": "int64"}

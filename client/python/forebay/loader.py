@@ -56,10 +56,11 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
       fields: of tar shards, the fields of a batch, in this order: members'
         extensions, such as ("jpg", "cls"). Several with semicolons between ("jpg;png")
         stand for the first that a sample has. The part after the last dot says how a
-        field is decoded: jpg, jpeg, png, webp, avif, gif, bmp, tif and tiff as images;
-        cls, cls2, class, count, index, inx and id as integers; txt, text and transcript
-        as texts; json and jsn as JSON; npy as arrays of one type and shape, but for the
-        first axis (see ragged); wav, flac, ogg, opus and mp3 as audio; else bytes.
+        field is decoded: jpg, jpeg, png, webp, avif, gif, bmp, tif, tiff, ppm, pgm, pbm
+        and pnm as images; cls, cls2, class, count, index, inx and id as integers; txt,
+        text and transcript as texts; json and jsn as JSON; npy as arrays of one type
+        and shape, but for the first axis (see ragged); wav, flac, ogg, opus and mp3
+        as audio; else bytes.
       batch_size: samples, 1 to 65536; None: see collate_fn.
       shuffle: whether each epoch has a new random order, keyed by the seed.
         "block" puts blocks of some megabytes of consecutive samples in random

@@ -19,6 +19,8 @@ constexpr KnownExtension kKnownExtensions[] = {
     {"png", FieldKind::kImage},       {"webp", FieldKind::kImage},
     {"gif", FieldKind::kImage},       {"bmp", FieldKind::kImage},
     {"tif", FieldKind::kImage},       {"tiff", FieldKind::kImage},
+    {"ppm", FieldKind::kImage},       {"pgm", FieldKind::kImage},
+    {"pbm", FieldKind::kImage},       {"pnm", FieldKind::kImage},
     {"avif", FieldKind::kImage},      {"cls", FieldKind::kLabel},
     {"cls2", FieldKind::kLabel},      {"class", FieldKind::kLabel},
     {"count", FieldKind::kLabel},     {"index", FieldKind::kLabel},

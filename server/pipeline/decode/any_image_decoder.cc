@@ -8,7 +8,7 @@ namespace forebay::pipeline::decode {
 namespace {
 
 constexpr absl::string_view kNoImage =
-    "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF or BMP image";
+    "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF, BMP or PPM image";
 
 }  // namespace
 
@@ -19,6 +19,7 @@ AnyImageDecoder::AnyImageDecoder(const DecodeLimits& limits)
       gif_(limits),
       tiff_(limits),
       bmp_(limits),
+      netpbm_(limits),
       avif_(limits),
       raw_(limits) {}
 
@@ -36,6 +37,8 @@ ImageDecoder* AnyImageDecoder::DecoderOf(Format format) {
       return &tiff_;
     case Format::kBmp:
       return &bmp_;
+    case Format::kNetpbm:
+      return &netpbm_;
     case Format::kAvif:
       return &avif_;
     case Format::kRaw:

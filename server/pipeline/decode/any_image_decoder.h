@@ -12,6 +12,7 @@
 #include "server/pipeline/decode/gif_decoder.h"
 #include "server/pipeline/decode/image_decoder.h"
 #include "server/pipeline/decode/jpeg_decoder.h"
+#include "server/pipeline/decode/netpbm_decoder.h"
 #include "server/pipeline/decode/png_decoder.h"
 #include "server/pipeline/decode/raw_decoder.h"
 #include "server/pipeline/decode/tiff_decoder.h"
@@ -43,6 +44,7 @@ class AnyImageDecoder : public ImageDecoder {
   GifDecoder gif_;
   TiffDecoder tiff_;
   BmpDecoder bmp_;
+  NetpbmDecoder netpbm_;
   AvifDecoder avif_;
   RawDecoder raw_;
   ImageDecoder* opened_ = nullptr;

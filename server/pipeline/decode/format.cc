@@ -31,8 +31,6 @@ constexpr Magic kMagics[] = {
     {0, "\0\0\0\x0cJXL "sv, {Format::kOther, "a JPEG XL image"}},
     {0, "\0\0\0\x0cjP  "sv, {Format::kOther, "a JPEG 2000 image"}},
     {0, "\xff\x4f\xff\x51"sv, {Format::kOther, "a JPEG 2000 image"}},
-    {0, "P5\n"sv, {Format::kOther, "a PGM image"}},
-    {0, "P6\n"sv, {Format::kOther, "a PPM image"}},
     {0, "%PDF-"sv, {Format::kOther, "a PDF document"}},
     {0, "\x1f\x8b"sv, {Format::kOther, "gzip data"}},
     {0, "PK\x03\x04"sv, {Format::kOther, "a zip archive"}},
@@ -65,6 +63,14 @@ bool LooksLikeAvif(std::string_view text) {
   return false;
 }
 
+// Whether there is the magic number of a PBM, PGM or PPM image, and white space
+// behind it.
+bool LooksLikeNetpbm(std::string_view text) {
+  return text.size() >= 3 && text[0] == 'P' && text[1] >= '1' &&
+         text[1] <= '6' &&
+         (text[2] == ' ' || (text[2] >= '\t' && text[2] <= '\r'));
+}
+
 bool LooksLikeHtml(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos) return false;
@@ -93,6 +99,7 @@ FormatGuess GuessFormat(absl::Span<const std::uint8_t> file) {
                               std::min(file.size(), kLooked));
   if (head.empty()) return {Format::kOther, "an empty file"};
   if (LooksLikeAvif(head)) return {Format::kAvif, "an AVIF image"};
+  if (LooksLikeNetpbm(head)) return {Format::kNetpbm, "a PPM image"};
   for (const Magic& magic : kMagics) {
     if (StartsWithAt(head, magic.offset, magic.bytes)) return magic.guess;
   }

@@ -15,6 +15,7 @@ enum class Format {
   kGif,
   kTiff,
   kBmp,
+  kNetpbm,
   kAvif,
   kRaw,
   kOther

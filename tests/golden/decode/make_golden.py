@@ -28,6 +28,7 @@ from PIL import Image
 
 from bmps import bmps, unread_bmps
 from gifs import gifs
+from netpbms import netpbms, unread_netpbms
 from picture import picture
 from tiffs import tiffs, unread_tiffs
 from webps import webps
@@ -339,7 +340,7 @@ def is_read(path):
 
 def main():
     lines = []
-    for make in (jpegs, pngs, webps, gifs, tiffs, bmps):
+    for make in (jpegs, pngs, webps, gifs, tiffs, bmps, netpbms):
         for name, data in make():
             path = HERE / name
             path.write_bytes(data)
@@ -350,7 +351,7 @@ def main():
     (HERE / "golden.txt").write_text("\n".join(lines) + "\n")
     (HERE / "reduced.txt").write_text("".join(reduced_lines()))
     (HERE / "unread").mkdir(exist_ok=True)
-    for make in (unread_tiffs, unread_bmps):
+    for make in (unread_tiffs, unread_bmps, unread_netpbms):
         for name, data in make():
             (HERE / name).write_bytes(data)
     refused = []

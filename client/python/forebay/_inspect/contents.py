@@ -20,7 +20,8 @@ _MOST_BYTES = 64 << 20  # of a compressed shard
 _MOST_DIRECTORY = 1 << 20  # bytes of a zip archive's directory that are looked at
 _MOST_FIELDS = 15
 _HEADER = 64 << 10  # bytes that are enough for that of a .npy file
-IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {"gif", "avif"}
+IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {
+    "gif", "avif", "pbm", "pnm"}
 AUDIO = frozenset(("wav", "flac", "ogg", "opus", "mp3"))
 _LABELS = ("cls", "cls2", "class", "count", "index", "inx", "id")
 _ORDER = (*_LABELS, "txt", "text", "transcript", "json", "jsn", "npy")

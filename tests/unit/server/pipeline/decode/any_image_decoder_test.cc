@@ -29,13 +29,13 @@ TEST(AnyImageDecoder, SaysWhatAStrangerLooksLike) {
     const absl::Status status = decoder.Open(BytesOf(file)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
     EXPECT_EQ(std::string(status.message()),
-              "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF or BMP image but "
+              "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF, BMP or PPM image but "
               "looks like " +
                   description);
   }
   const absl::Status status = decoder.Open(BytesOf("\x01\x02\x03")).status();
   EXPECT_EQ(std::string(status.message()),
-            "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF or BMP image");
+            "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF, BMP or PPM image");
   EXPECT_EQ(std::string(decoder.Open({}).status().message()),
             "is an empty file");
 }
@@ -45,7 +45,7 @@ TEST(AnyImageDecoder, DecodesOncePerOpen) {
   const Region region{0, 0, 1, 1};
   for (const char* name :
        {"420.jpg", "rgb8.png", "lossy.webp", "avif/420.avif", "inside.gif",
-        "rgb_tiles.tif", "rgb24.bmp", "rgb_61x43.raw"}) {
+        "rgb_tiles.tif", "rgb24.bmp", "rgb8.ppm", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     PixelSink sink(region);
     EXPECT_EQ(decoder.Decode(region, sink).code(),
@@ -63,7 +63,8 @@ TEST(AnyImageDecoder, IsReadyAgainAfterAnError) {
   for (const char* name :
        {"420.jpg", "420_progressive.jpg", "rgb8.png", "rgb8_interlaced.png",
         "avif/420.avif", "avif/grid.avif", "lossy.webp", "lossless.webp",
-        "colors_5.gif", "rgb_lzw.tif", "rgb24.bmp", "gray_61x43.raw"}) {
+        "colors_5.gif", "rgb_lzw.tif", "rgb24.bmp", "gray8.pgm",
+        "gray_61x43.raw"}) {
     auto file = GoldenFile(name);
     ASSERT_TRUE(decoder.Open(file).ok());
     PixelSink before(region);

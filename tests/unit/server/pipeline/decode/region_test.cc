@@ -120,7 +120,7 @@ TEST(Region, OfOnePixelIsRightEverywhere) {
   for (const char* name :
        {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg", "rgb_61x43.raw",
         "gray_61x43.raw", "lossy_33x16.webp", "avif/5x3.avif", "palette4.bmp",
-        "gray4.tif", "inside.gif"}) {
+        "bilevel.pbm", "gray4.tif", "inside.gif"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const auto whole =
@@ -141,7 +141,7 @@ TEST(Region, MustLieInTheImage) {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const char* name :
        {"420.jpg", "rgb8.png", "lossy.webp", "avif/420.avif", "rgb24.bmp",
-        "rgb_tiles.tif", "inside.gif", "rgb_61x43.raw"}) {
+        "rgb_tiles.tif", "inside.gif", "rgb16.ppm", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const Region outside[] = {
