@@ -75,11 +75,11 @@ class OwnImages(NamedTuple):
     """Results of a pipeline's ops on images of noise.
 
     Attributes:
-      count: of the images.
+      total: of the images.
       seed: of the loader.
     """
 
-    count: int
+    total: int
     seed: int
 
     @property
@@ -89,7 +89,7 @@ class OwnImages(NamedTuple):
 
     def make(self, stage: Stage) -> List[Flat]:
         """Runs the ops, in a worker."""
-        return [self._make_one(stage.dataset, number) for number in range(self.count)]
+        return [self._make_one(stage.dataset, number) for number in range(self.total)]
 
     def _make_one(self, ops: images.Ops, number: int) -> Flat:
         seeds.seed_generators(seeds.of_sample(self.seed, 0, number, 0))
