@@ -92,6 +92,7 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   sharing->set_behind(in.stream.sharing.behind);
   sharing->set_standing(ToProto(in.stream.sharing.state));
   sharing->set_lacks_key(in.lacks_share_key);
+  sharing->set_iterated_alone(in.is_iterated_alone);
 }
 
 void Fill(const cuda::DeviceInfo& in, proto::Gpu* out) {

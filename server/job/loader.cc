@@ -97,6 +97,8 @@ void Loader::Rest(std::int64_t idle_nanos) {
 bool Loader::HasLeases() { return origin_.stream->Holds(member_); }
 
 LoaderSnapshot Loader::Snapshot() const {
+  const bool is_codes_own = origin_.stream->needs_producers() &&
+                            spec_.sharing() == proto::LoaderSpec::OFF;
   const device::Device* const device = placement().device.get();
   return {.name = spec_.name(),
           .uri = uri_,
@@ -108,9 +110,8 @@ LoaderSnapshot Loader::Snapshot() const {
           .gpu = device == nullptr ? std::nullopt
                                    : std::optional(device->info().ordinal),
           .gpu_refusal = placement().refusal,
-          .lacks_share_key = origin_.stream->needs_producers() &&
-                             dataset().lanes() == 0 &&
-                             spec_.sharing() == proto::LoaderSpec::OFF};
+          .lacks_share_key = is_codes_own && dataset().lanes() == 0,
+          .is_iterated_alone = is_codes_own && dataset().lanes() > 0};
 }
 
 absl::StatusOr<PeekedBatch> Loader::Peek() const {

@@ -34,6 +34,8 @@ struct LoaderSnapshot {
   std::string gpu_refusal;  // why none, although it asked for one
   // Whether the user's code makes the samples, for this loader alone.
   bool lacks_share_key = false;
+  // Whether the user's code iterates for this loader alone.
+  bool is_iterated_alone = false;
 
   // Whether an epoch is under way, or batches of one are still to be taken.
   bool running() const { return stream.running || stream.taken.ready > 0; }

@@ -6,11 +6,13 @@ import pytest
 import torch
 
 import forebay
+from forebay._stage import share_key
 from keyed_jobs import (CHECKED, checks_at_iter_alone,  # noqa: F401
                         first_loader)
 from stage_sharing_test import (SAMPLES, Counted, collated, interleaved, loaders_of,
                                 made)
 from stage_test import leaves_nothing, reachable  # noqa: F401
+from trouble import ctl
 
 
 def locked(path, scale=1.0):
@@ -58,26 +60,54 @@ def test_the_environment_gives_a_key(tmp_path, monkeypatch):
         loader.close()
 
 
-@pytest.mark.parametrize("arguments", [{"num_workers": 0}, {"sharing": "off"}])
-def test_the_environments_key_is_ignored_where_nothing_is_shared(
-        tmp_path, monkeypatch, arguments):
+@pytest.fixture
+def ignored_key(monkeypatch):
+    """A key that the environment gives."""
     monkeypatch.setenv("FOREBAY_SHARE_KEY", "sweep")
+    monkeypatch.setattr(share_key, "_told", set())
+
+
+@pytest.mark.parametrize("arguments, why", [
+    ({"num_workers": 0}, "num_workers=0 makes the samples in this process"),
+    ({"sharing": "off"}, 'sharing="off" shares nothing')])
+def test_the_environments_key_is_ignored_where_nothing_is_shared(
+        tmp_path, ignored_key, caplog, arguments, why):
     path = tmp_path / "made"
     loaders = loaders_of(Counted(path), 2, share_key=None, **arguments)
     found = interleaved(loaders)
     assert found[0] == found[1] and made(path) >= 2 * SAMPLES
+    text = f"Counted: $FOREBAY_SHARE_KEY is without effect: {why}"
+    assert [record.getMessage() for record in caplog.records] == [text]
     for loader in loaders:
+        assert loader.stats()["lacks_share_key"] == 0  # it could share nothing
         loader.close()
 
 
-def test_the_environments_key_is_none_of_an_iterable(monkeypatch):
+def test_the_environments_key_is_none_of_an_iterable(shared_daemon, ignored_key,
+                                                     caplog):
     class Numbers(torch.utils.data.IterableDataset):
         def __iter__(self):
             return iter(range(4))
 
-    monkeypatch.setenv("FOREBAY_SHARE_KEY", "sweep")
     with forebay.DataLoader(Numbers(), num_workers=1) as loader:
-        assert [batch.tolist() for batch in loader] == [[0], [1], [2], [3]]
+        iterator = iter(loader)
+        assert next(iterator).tolist() == [0]
+        shown, = [one for job in ctl(shared_daemon, "jobs")["jobs"]
+                  for one in job["loaders"]]
+        assert shown["sharing"]["iterated_alone"] is True
+        assert [batch.tolist() for batch in iterator] == [[1], [2], [3]]
+        assert loader.stats()["lacks_share_key"] == 1
+    assert caplog.text.count("is without effect: equal jobs share what is iterated by "
+                             "forebay.share") == 1
+
+
+def test_stats_say_whether_a_job_could_share(tmp_path):
+    for key, lacks in ((None, 1), ("mine", 0)):
+        with first_loader(Counted(tmp_path / "made"), 8, num_workers=1,
+                          share_key=key) as loader:
+            assert loader.stats()["lacks_share_key"] == lacks
+            list(loader)
+            assert loader.stats()["lacks_share_key"] == lacks
 
 
 class Key:

@@ -34,7 +34,9 @@ std::string Sharing(const proto::Loader& loader) {
       return joined("apart");
     default:
       return sharing.lacks_key() ? "alone (equal jobs share by share_key=)"
-                                 : "alone";
+             : sharing.iterated_alone()
+                 ? "alone (equal jobs share by forebay.share)"
+                 : "alone";
   }
 }
 

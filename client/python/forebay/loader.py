@@ -278,7 +278,9 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         batches_delivered, bytes_delivered; bytes_read from storage; samples_decoded,
         samples_substituted; cpu_nanos of decoding and transforming; wait_nanos that
         next() slept; batches_copied because more than the quota were in use;
-        batches_held at present."""
+        batches_held at present. Of a dataset or ops with code of your own, also
+        lacks_share_key: 1 if the workers' samples are this job's alone though equal
+        jobs could share them, by share_key= or forebay.share; else 0."""
         self._check_open()
         return self._detached.stats(self._attachment.connection)
 

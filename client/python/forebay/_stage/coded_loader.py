@@ -34,8 +34,10 @@ class CodedLoader(DataLoader):
         self.num_workers = plan.coded.workers.most
         if not self._has_key:
             # Once: what opens a loader anew is no other loader.
-            self._share_key = share_key.take(self._given["share_key"],
-                                             self._given["sharing"] != "off")
+            self._share_key = share_key.take(
+                plan.coded.code.names, self._given["share_key"],
+                'sharing="off" shares nothing'
+                if self._given["sharing"] == "off" else "")
             self._has_key = True
         return CodeAttachment(self._options, plan.coded, self._share_key, start_daemon)
 
@@ -43,6 +45,8 @@ class CodedLoader(DataLoader):
         total = super().stats()
         for name, value in self._attachment.past.items():
             total[name] += value
+        total["lacks_share_key"] = int(self._share_key is None and
+                                       self._given["sharing"] != "off")
         return total
 
     def _await(self, epoch: Epoch, status: Any) -> Any:

@@ -106,12 +106,17 @@ class StagedLoader(DataLoader):
             not hasattr(type(self.dataset), "__getitems__"))
         self._room = Room(gpu is not None)
         self._kept: List[Run] = []  # for later epochs
-        self._share_key = share_key.take(
-            given["share_key"], self.num_workers > 0 and not keys.is_iterable and
-            given["sharing"] != "off")
+        obstacle = ('sharing="off" shares nothing' if given["sharing"] == "off" else
+                    "num_workers=0 makes the samples in this process"
+                    if self.num_workers == 0 else
+                    "equal jobs share what is iterated by forebay.share"
+                    if keys.is_iterable else "")
+        self._share_key = share_key.take(name, given["share_key"], obstacle)
+        self._lacks_share_key = False
         if self._share_key is not None:
             self._plan = self._plan._replace(share_key=self._share_key.text)
         elif self.num_workers > 0 and given["sharing"] != "off":
+            self._lacks_share_key = True
             _log.info("%s: %s", name, share_key.advice(keys.is_iterable))
         self._said_length: Optional[int] = None  # by an iterable dataset
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
@@ -373,6 +378,7 @@ class StagedLoader(DataLoader):
         for run in list(self._runs):
             for name, value in run.stats().items():
                 total[name] = total.get(name, 0) + value
+        total["lacks_share_key"] = int(self._lacks_share_key)
         return total
 
     def close(self) -> None:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import logging
 import os
-from typing import Any, Counter, NamedTuple, Optional
+from typing import Any, Counter, NamedTuple, Optional, Set
 
 from .. import _native
 
+_log = logging.getLogger("forebay")
 VARIABLE = "FOREBAY_SHARE_KEY"
 # Packages of other versions may write batches in another way.
 VERSION = _native.lib.forebay_version().decode()
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 
 _loaders: Counter[str] = collections.Counter()  # of this process, by their key
+_told: Set[str] = set()  # obstacles
 
 
 class ShareKey(NamedTuple):
@@ -44,15 +47,21 @@ class ShareKey(NamedTuple):
                                person=b"share_key").digest()
 
 
-def take(given: Optional[str], may_share: bool) -> Optional[ShareKey]:
+def take(name: str, given: Optional[str], obstacle: str = "") -> Optional[ShareKey]:
     """The key of a new loader; None if it shares with no other.
 
     Args:
+      name: of the dataset, for people.
       given: share_key=; None: the environment may have one.
-      may_share: whether the loader can share at all.
+      obstacle: why the loader can share with no other; "" if it can.
     """
     text = os.environ.get(VARIABLE) if given is None else given
-    if not text or not may_share:
+    if not text:
+        return None
+    if obstacle:
+        if obstacle not in _told:
+            _told.add(obstacle)
+            _log.warning("%s: $%s is without effect: %s", name, VARIABLE, obstacle)
         return None
     _loaders[text] += 1
     return ShareKey(text, _loaders[text] - 1)

@@ -22,6 +22,9 @@ TEST(SharingTest, SaysHowEqualJobsOfUserCodeShare) {
   loader.set_running(true);
   loader.mutable_sharing()->set_lacks_key(true);
   EXPECT_EQ(Sharing(loader), "alone (equal jobs share by share_key=)");
+  loader.mutable_sharing()->set_lacks_key(false);
+  loader.mutable_sharing()->set_iterated_alone(true);
+  EXPECT_EQ(Sharing(loader), "alone (equal jobs share by forebay.share)");
 }
 
 TEST(SharingTest, SaysWithHowManyAndWhatIsDoneAboutTheGap) {
