@@ -67,8 +67,9 @@ class Loader {
 
   // As Stream::StartProducers.
   absl::StatusOr<base::Fd> StartProducers(std::uint32_t most,
-                                          bool are_persistent) {
-    return origin_.stream->StartProducers(member_, most, are_persistent);
+                                          bool are_persistent,
+                                          const std::string& owner) {
+    return origin_.stream->StartProducers(member_, most, are_persistent, owner);
   }
   // Returns descriptors of the slots, in order; slots may be added during the
   // epoch. `list` is a descriptor of sealed memory, or invalid if there is

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Attachment>> Registry::Attach(
                                   weight));
   job->AddProcess(pid);
   return std::make_unique<Attachment>(
-      job, &opener_, [this, job, pid] { Detach(job, pid); },
+      job, pid, &opener_, [this, job, pid] { Detach(job, pid); },
       [this, job] { End(job); });
 }
 

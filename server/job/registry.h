@@ -13,6 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "proto/job.pb.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
@@ -38,9 +39,10 @@ class Attachment {
  public:
   // `detach` is called by Detach; `end` on destruction, when no call is under
   // way any more.
-  Attachment(std::shared_ptr<Job> job, LoaderOpener* opener,
+  Attachment(std::shared_ptr<Job> job, std::uint32_t pid, LoaderOpener* opener,
              std::function<void()> detach, std::function<void()> end)
       : job_(std::move(job)),
+        pid_(pid),
         opener_(opener),
         detach_(std::move(detach)),
         end_(std::move(end)) {}
@@ -52,6 +54,10 @@ class Attachment {
   Attachment& operator=(const Attachment&) = delete;
 
   JobId job() const { return job_->id(); }
+  // The job and the process, for people.
+  std::string name() const {
+    return absl::StrCat("job ", job_->name(), " (process ", pid_, ")");
+  }
 
   // Ends the process's part in the job, although calls may still be under way.
   void Detach() {
@@ -80,6 +86,7 @@ class Attachment {
 
  private:
   const std::shared_ptr<Job> job_;
+  const std::uint32_t pid_;
   LoaderOpener* const opener_;
   const std::function<void()> detach_;
   const std::function<void()> end_;

@@ -39,14 +39,14 @@ ProducerSet::ProducerSet(std::vector<std::uint64_t> offsets, std::string name,
       deps_(deps),
       group_(std::make_shared<MemoryGroup>(std::move(name))) {}
 
-absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most) {
+absl::StatusOr<base::Fd> ProducerSet::Start(std::uint32_t most,
+                                            const std::string& owner) {
   FOREBAY_CHECK(most > 0 && most <= proto::kMaxProducers);
   FOREBAY_ASSIGN_OR_RETURN(TaskSocket::Pair pair, TaskSocket::Create());
   base::MutexLock lock(&mutex_);
-  if (host_ != nullptr || ended_) {
-    return absl::FailedPreconditionError(
-        "a process that runs the dataset's code was started before");
-  }
+  if (host_ != nullptr || ended_)
+    return absl::FailedPreconditionError(refusal_);
+  refusal_ = owner + " has started the workers that make these samples";
   host_ = Host::Create(std::move(pair.ours), deps_.waiter, deps_.clock,
                        [weak = weak_from_this()] {
                          if (const auto self = weak.lock()) self->End();

@@ -62,8 +62,9 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   ~ProducerSet() { End(); }
 
   // Returns the socket of a host, which is to fork at most `most` producers.
-  // FAILED_PRECONDITION: there is a host already.
-  absl::StatusOr<base::Fd> Start(std::uint32_t most);
+  // `owner`: the job that starts it, for people. FAILED_PRECONDITION: there is
+  // a host already; the message names its owner.
+  absl::StatusOr<base::Fd> Start(std::uint32_t most, const std::string& owner);
   // The most producers at once; 0 before there is a host. Fewer than the host
   // may fork, while there is no memory for more.
   std::uint32_t most() const;
@@ -172,6 +173,8 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
   mutable base::Mutex mutex_;
   std::uint32_t most_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<Host> host_ ABSL_GUARDED_BY(mutex_);
+  // Why another host is refused.
+  std::string refusal_ ABSL_GUARDED_BY(mutex_) = "the stream has ended";
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   // Counts how often slots came or went.
   std::uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -320,9 +320,9 @@ absl::Status Session::StartProducers(const proto::StartProducers& request,
         "a loader has 1 to ", proto::kMaxProducers, " producers, not ", most));
   }
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
-  FOREBAY_ASSIGN_OR_RETURN(base::Fd socket,
-                           loader->StartProducers(most, request.persistent()));
-  fds.push_back(std::move(socket));
+  FOREBAY_ASSIGN_OR_RETURN(
+      fds.emplace_back(),
+      loader->StartProducers(most, request.persistent(), Owner()));
   return absl::OkStatus();
 }
 

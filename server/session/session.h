@@ -91,6 +91,11 @@ class Session {
                      Fds& fetched_fds);
   absl::Status ReadObject(const proto::ReadObject& request, Fds fds,
                           proto::ObjectRead& read, Fds& read_fds);
+  // The job and the process, for people.
+  std::string Owner() const {
+    base::MutexLock lock(&mutex_);
+    return attachment_->name();
+  }
   // Returns the attachment that may open one more loader or reader.
   absl::StatusOr<job::Attachment*> Admit() const;
   absl::Status StartEpoch(const proto::StartEpoch& request, const Fds& fds,

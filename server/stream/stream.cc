@@ -129,7 +129,8 @@ std::uint64_t Stream::batches_per_epoch() const {
 
 absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
                                                 std::uint32_t most,
-                                                bool are_persistent) {
+                                                bool are_persistent,
+                                                const std::string& owner) {
   if (produced_ == nullptr)
     return absl::InvalidArgumentError("the daemon makes these samples itself");
   if (most < spec_.dataset->lanes()) {
@@ -138,7 +139,7 @@ absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
                      " lanes needs as many producers, not ", most));
   }
   FOREBAY_ASSIGN_OR_RETURN(base::Fd socket,
-                           produced_->producers()->Start(most));
+                           produced_->producers()->Start(most, owner));
   base::MutexLock lock(&mutex_);
   host_owner_ = member;
   batch_cache_.Keep(are_persistent);

@@ -115,11 +115,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Returns the socket for a host of the member's that forks at most `most`
   // producers, which the first Start needs, if the dataset's samples are
   // produced. Persistent ones outlive the member's rests: slots that they write
-  // stay. INVALID_ARGUMENT: samples are not produced;
-  // FAILED_PRECONDITION: there is a host.
+  // stay. `owner`: the member's job, for people. INVALID_ARGUMENT: samples are
+  // not produced; FAILED_PRECONDITION: there is a host, of the owner that the
+  // message names.
   absl::StatusOr<base::Fd> StartProducers(arena::MemberId member,
                                           std::uint32_t most,
-                                          bool are_persistent);
+                                          bool are_persistent,
+                                          const std::string& owner);
 
   // Whether producers have a part in its samples.
   bool needs_producers() const { return produced_ != nullptr; }

@@ -29,7 +29,7 @@ class SharedCheck:
         Args:
           name: of the dataset, for people.
           key: the share_key.
-          whose: of the workers that make the shared samples, for people.
+          whose: a clause that names the job whose workers make the shared samples.
           make: makes what a first argument describes, in a worker process; the
             second argument says whether in another one than before.
         """
@@ -83,10 +83,10 @@ class SharedCheck:
             if found is not None:
                 raise errors.StateError(
                     f"{self._name}: {names[number]} has another {found.field} in this "
-                    f"job, {_job.job_name()}, than in the job whose workers make the "
-                    f"samples for it ({self._whose}): {found.own} here, {found.other} "
-                    f"there. Both have the share_key {self._key!r}, which is for "
-                    "equal code, data and settings: give each a key of its own, or "
+                    f"job, {_job.job_name()} (process {os.getpid()}), than among the "
+                    f"shared samples: {found.own} here, {found.other} there; "
+                    f"{self._whose}. Both have the share_key {self._key!r}, which is "
+                    "for equal code, data and settings: give each a key of its own, or "
                     "none")
             self._tell(names[number])
 

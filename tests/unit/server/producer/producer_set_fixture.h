@@ -29,7 +29,7 @@ class ProducerSetTest : public testing::Test {
     Settle();
   }
 
-  void Start() { host_.emplace(*set_->Start(2)); }
+  void Start() { host_.emplace(*set_->Start(2, "job a")); }
 
   // The result of a callback, once it was called.
   template <typename Value>

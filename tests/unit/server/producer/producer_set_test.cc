@@ -28,7 +28,9 @@ TEST_F(ProducerSetTest, HasOneHost) {
   Start();
   EXPECT_TRUE(set_->CheckHost().ok());
   EXPECT_EQ(set_->most(), 2);
-  EXPECT_TRUE(absl::IsFailedPrecondition(set_->Start(2).status()));
+  EXPECT_EQ(set_->Start(2, "job b").status(),
+            absl::FailedPreconditionError(
+                "job a has started the workers that make these samples"));
 }
 
 TEST_F(ProducerSetTest, NobodyWaitsForAHostThatIsStopped) {
@@ -38,7 +40,7 @@ TEST_F(ProducerSetTest, NobodyWaitsForAHostThatIsStopped) {
   set_->Share(Region(), shared.callback());
   const Later<ProducerPtr> taken;
   EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
-  EXPECT_TRUE(absl::IsFailedPrecondition(set_->Start(2).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(set_->Start(2, "job b").status()));
   clock_.Advance(std::int64_t{3600} * 1'000'000'000);
   set_->Look({.is_awaited = true});
   EXPECT_FALSE(set_->ended());

@@ -124,7 +124,7 @@ class ForkingHost {
 
 class StoppedProducerTest : public testing::Test {
  protected:
-  StoppedProducerTest() : host_(*set_->Start(2)) {}
+  StoppedProducerTest() : host_(*set_->Start(2, "job a")) {}
   ~StoppedProducerTest() override { set_->End(); }
 
   ProducerPtr Take() { return TakeLater().get(); }

@@ -73,8 +73,8 @@ class StreamProducedTest : public ::testing::Test {
   }
   void StartProducers(const FakeClient& owner, std::uint32_t most = 2,
                       bool are_persistent = false) {
-    producers_ = std::make_unique<FakeProducers>(
-        *stream_->StartProducers(owner.member(), most, are_persistent));
+    producers_ = std::make_unique<FakeProducers>(*stream_->StartProducers(
+        owner.member(), most, are_persistent, "job a"));
   }
 
   // Does what was left aside, and what that leaves.

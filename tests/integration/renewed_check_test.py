@@ -1,0 +1,65 @@
+"""The check of a share_key is made again when other workers take over: of another job,
+or for another daemon."""
+
+import re
+import signal
+
+import pytest
+import torch
+
+import forebay
+from keyed_jobs import checks_at_iter_alone, first_loader  # noqa: F401
+from share_key_pairs_test import Made, close, image, listed
+from trouble import PATIENCE
+
+WAYS = [{}, {"collate_fn": listed}, {"persistent_workers": True}]
+
+
+@pytest.fixture(autouse=True)
+def patient(daemon, monkeypatch):
+    monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
+
+
+@pytest.fixture
+def scale():
+    """A factor that workers which were forked before see, too."""
+    return torch.ones(1).share_memory_()
+
+
+def begun(makes, arguments):
+    """Loaders of jobs with these functions, and their iterators behind a batch."""
+    loaders = [first_loader(Made(make), 1, seed=3, num_workers=2, share_key="renewed",
+                            autostart=False, **arguments) for make in makes]
+    iterators = [iter(loader) for loader in loaders]
+    return loaders, iterators, [[next(one)] for one in iterators]
+
+
+def is_plain(batches):
+    """Whether batches are those of `image`, in order."""
+    return all((batch[0] == image(number)).all()
+               for number, batch in enumerate(batches))
+
+
+def expect_a_difference(iterator, batches):
+    """Reads to the error; checks that each batch before was a good one."""
+    with pytest.raises(forebay.errors.StateError) as caught:
+        for batch in iterator:
+            batches.append(batch)
+    assert re.search(r"samples? .* has another .* in this job, .* \(process \d+\), .*; "
+                     r"job .* \(process \d+\) has started .*share_key 'renewed'",
+                     str(caught.value))
+    assert is_plain(batches) and len(batches) < 40
+
+
+@pytest.mark.parametrize("arguments", WAYS)
+def test_another_daemon_has_them_compared_anew(daemon, scale, arguments):
+    loaders, iterators, found = begun([image, lambda n: image(n) * scale], arguments)
+    scale[0] = 2.0
+    daemon.stop(signal.SIGKILL)
+    daemon.start()
+    while len(found[0]) < 20:
+        found[0].append(next(iterators[0]))
+    expect_a_difference(iterators[1], found[1])
+    found[0] += iterators[0]
+    assert is_plain(found[0]) and len(found[0]) == 40
+    close(loaders)
