@@ -689,6 +689,7 @@ void Stream::MakeSlot() {
 }
 
 void Stream::OnSlot(absl::StatusOr<std::vector<SlotParts>> made) {
+  const bool failed = !made.ok();
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (made.ok()) {
       batch_cache_.Grown(&*made);
@@ -698,6 +699,9 @@ void Stream::OnSlot(absl::StatusOr<std::vector<SlotParts>> made) {
     return true;
   });
   aside_.End(std::move(made));
+  // Without a host, members would wait for slots that others keep.
+  if (failed && produced_ != nullptr && !spec_.dataset->is_live())
+    EndAllEpochs(produced_->producers()->CheckHost());
 }
 
 void Stream::MakeFirstSlots(std::uint32_t slots) {

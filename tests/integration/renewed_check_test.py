@@ -34,6 +34,12 @@ def begun(makes, arguments):
     return loaders, iterators, [[next(one)] for one in iterators]
 
 
+def is_owner(loader):
+    """Whether its own workers make its samples."""
+    run, = loader._runs
+    return run._is_served
+
+
 def is_plain(batches):
     """Whether batches are those of `image`, in order."""
     return all((batch[0] == image(number)).all()
@@ -49,6 +55,20 @@ def expect_a_difference(iterator, batches):
                      r"job .* \(process \d+\) has started .*share_key 'renewed'",
                      str(caught.value))
     assert is_plain(batches) and len(batches) < 40
+
+
+@pytest.mark.parametrize("arguments", WAYS)
+def test_another_jobs_workers_are_compared_anew(scale, arguments):
+    loaders, iterators, found = begun(
+        [image, image, lambda n: image(n) * scale], arguments)
+    scale[0] = 2.0
+    loaders[0].close()
+    while not is_owner(loaders[1]):
+        found[1].append(next(iterators[1]))
+    expect_a_difference(iterators[2], found[2])
+    found[1] += iterators[1]
+    assert is_plain(found[1]) and len(found[1]) == 40
+    close(loaders)
 
 
 @pytest.mark.parametrize("arguments", WAYS)

@@ -98,6 +98,23 @@ TEST_F(StreamProducedTest, AHostThatIsGoneBeforeItMapsEndsTheEpoch) {
   EXPECT_TRUE(stream_->HasEnded());
 }
 
+TEST_F(StreamProducedTest,
+       AHostThatIsGoneEndsTheEpochThoughOthersKeepTheSlots) {
+  FakeClient& client = Join();
+  StartProducers(client);
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  RunUntil([&] {
+    const auto snapshot = stream_->Snapshot(client.member());
+    return snapshot.slots > 0 && snapshot.leases == snapshot.slots;
+  });
+  producers_->Stop();
+  FakeClient& other = Join();
+  ASSERT_TRUE(other.Start(0, kSamples - 4).ok());
+  production_.RunAll();
+  producers_->Leave();
+  EXPECT_EQ(Next(other).kind, proto::ReadyKind::kError);
+}
+
 TEST_F(StreamProducedTest, MemoryStaysBookedUntilAStoppedHostHasUnmappedIt) {
   FakeClient& client = Join();
   StartProducers(client);
