@@ -27,8 +27,6 @@ _OWN_ORDER = "The order of shuffle=True and RandomSampler is Forebay's own, the 
 _SCHEDULED = "The daemon says which worker makes which sample."
 _REPLACED = "A worker that dies is replaced; the third death of one sample is an " \
     "error, in words of its own."
-_LOOK = "One sample is made first, in a process of its own, to learn of what " \
-    "batches are made; worker_init_fn runs there, too."
 
 DIFFERENT = {
     "batching::test_an_empty_dataset_in_random_order_is_as_its_sampler_says":
@@ -44,7 +42,6 @@ DIFFERENT = {
     "default_collate::test_errors[backwards]":
         Difference("Arrays with negative strides are samples like others.",
                    BaseException),
-    "persistent::test_workers_are_initialised_once": Difference(_LOOK),
     "processes::test_a_worker_that_leaves_is_an_error": Difference(_REPLACED),
     "processes::test_too_many_workers_are_told":
         Difference("Workers are forked when there is work for them; no number of "
@@ -60,7 +57,6 @@ DIFFERENT = {
         Difference("Two tensors of one memory come out with memory of their own."),
     "workers::test_a_batch_is_made_by_one_worker": Difference(_SCHEDULED, None),
     "workers::test_batches_go_round_the_workers": Difference(_SCHEDULED, None),
-    "workers::test_worker_init_fn_runs_once_in_each_worker": Difference(_LOOK),
 }
 
 

@@ -137,5 +137,5 @@ def _start_host(code: Code, workers: Workers) -> HostProcess:
     stage = Stage(Ops.of(code), workers.init, workers.most, workers.seed, tuple,
                   False)
     with _fork.without_interruption():
-        return HostProcess(code.names, workers.context, stage, None,
+        return HostProcess(code.names, workers.context, stage, None, False,
                            workers.timeout)

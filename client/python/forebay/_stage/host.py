@@ -16,14 +16,14 @@ import signal
 import socket
 import time
 import traceback
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 from .. import _apart, _fork
-from . import failure, forked, images, making, seeds, structure, wire
-from .feed import Feed
+from . import failure, forked, images, making, seeds, standby, structure, wire
 from .making import Stage
 from .slots import Slot
-from .worker import Batches, Rows, Worker, become
+from .standby import Standby
+from .worker import Batches, First, Rows, Worker, become
 from .workers import Workers, reason
 
 _GRACE_SECONDS = 1.0  # that workers have to end by themselves
@@ -32,8 +32,8 @@ _MOST_DEATHS = 3  # of one sample, as the daemon counts them
 _PR_SET_NAME = 15
 
 
-def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
-         starter: int) -> None:
+def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
+         is_shared: bool) -> None:
     """Serves a trainer and the daemon; returns when either is gone or has no use for
     this. The process never outlives the trainer, whose memory and locks it has.
 
@@ -43,20 +43,18 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Optional[Feed],
         ("found", structure or result), ("irregular", why) or ("failed", text).
         Comes ("make", task, number), where the task is of own_samples.py, and the
         number that of a worker: answered likewise, with what the task makes.
-        Comes ("rows", structure, batch_size, listed), ("images", result) or
-        ("batches", source, room, tensors, framework), where None is the feed, and
-        then the socket of tasks. Comes ("last_end",): answered with ("found",
-        Workers.last_end).
+        Comes ("rows", structure), ("images", result) or ("batches", source, room,
+        tensors, framework), where None is the feed, and then the socket of tasks.
+        Comes ("last_end",): answered with ("found", Workers.last_end).
       other_end: of that connection, which the trainer keeps.
-      feed: of the batches to be made, if any.
+      feed: a Feed of the batches to be made, or a RowFeed; None if there is neither.
       starter: the trainer's process.
+      is_shared: whether its workers may serve other trainers, too. Then the process
+        of the first sample ends: those of another trainer may make the samples.
     """
     other_end.close()
     _leave_signals_to_trainer()
-    # For people who look at processes.
-    ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{starter}".encode())
-    _apart.leave_to_starter(())
-    host = _Host(trainer, stage, feed, starter)
+    host = _Host(trainer, stage, feed, starter, is_shared)
     try:
         host.run()
     except (EOFError, ConnectionError):
@@ -77,13 +75,16 @@ def _leave_signals_to_trainer() -> None:
 
 class _Host:
 
-    def __init__(self, trainer: Any, stage: Stage, feed: Optional[Feed],
-                 starter: int):
+    def __init__(self, trainer: Any, stage: Stage, feed: Any, starter: int,
+                 is_shared: bool):
         self._trainer = trainer
         # Others that the trainer has forked may keep its end of the connection open.
         self._starter = -1  # a pidfd, if the system has one left
         with contextlib.suppress(OSError):
             self._starter = os.pidfd_open(starter)
+        self._name = f"host-of-{starter}"
+        self._is_settled = False
+        self._is_shared = is_shared
         self._stage = stage
         self._feed = feed
         self._tasks: Optional[socket.socket] = None
@@ -91,6 +92,7 @@ class _Host:
         self._slots: Dict[int, Slot] = {}
         self._poll = select.poll()
         self._workers = Workers(self._poll)
+        self._standby: Optional[Standby] = None
         self._own_pidfds: List[int] = []  # one, if the system has one left
         with contextlib.suppress(OSError):
             self._own_pidfds.append(os.pidfd_open(os.getpid()))
@@ -99,6 +101,8 @@ class _Host:
         poll = self._poll
         trainer = self._trainer.fileno()
         poll.register(trainer, select.POLLIN)
+        if not poll.poll(0):
+            self._settle()
         if self._starter >= 0:
             poll.register(self._starter, select.POLLIN)
         while True:
@@ -114,9 +118,19 @@ class _Host:
                 if self._tasks is not None:
                     poll.register(self._tasks.fileno(), select.POLLIN)
 
+    def _settle(self) -> None:
+        """Does what the first sample need not wait for."""
+        if self._is_settled:
+            return
+        self._is_settled = True
+        # For people who look at processes.
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, self._name.encode())
+        _apart.leave_to_starter(())
+
     def end(self) -> None:
         """Ends the workers, though the daemon may have work for them still: that of
         other trainers, one of which takes over."""
+        self._dismiss_standby()
         self._workers.dismiss()
         self._workers.end(_GRACE_SECONDS)
         if self._tasks is not None:
@@ -126,11 +140,12 @@ class _Host:
         if order[0] in ("probe", "probe_image", "make"):
             self._probe(*order)
             return
+        self._settle()
         if order[0] == "last_end":
             self._trainer.send(("found", self._workers.last_end))
             return
         if order[0] == "rows":
-            self._maker = Rows(*order[1:])
+            self._maker = Rows(order[1], self._feed)
         elif order[0] == "images":
             self._maker = images.Images(*order[1:])
         else:
@@ -143,13 +158,22 @@ class _Host:
     def _probe(self, kind: str, which: Any, seed: int) -> None:
         """Makes samples in a process of its own: what the user's code opens on
         the way must not be shared by the workers. One that is killed is made again,
-        as workers' are."""
+        as workers' are. The process of the first sample becomes the first worker,
+        unless workers are shared."""
+        self._dismiss_standby()
+        stands_by = kind == "probe" and not self._is_shared
         for _ in range(_MOST_DEATHS):
             _fork.flush_output()
+            ours, theirs = standby.pair() if stands_by else (None, None)
             pid = os.fork()
             if pid == 0:
-                _in_child(lambda: self._describe(kind, which, seed))
-            status = self._await_child(pid)
+                if ours is not None:
+                    ours.close()
+                _in_child(lambda: self._describe(kind, which, seed, theirs))
+            if theirs is not None:
+                theirs.close()
+            self._settle()
+            status = self._await_child(pid, ours)
             if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
                 break
         if status != 0:
@@ -158,8 +182,14 @@ class _Host:
             self._trainer.send((
                 "failed", f"it ended while it made {made} ({reason(status)})"))
 
-    def _await_child(self, pid: int) -> int:
-        """Waits until a child has ended. Returns its status, as os.waitpid does.
+    def _await_child(self, pid: int, connection: Optional[socket.socket]) -> int:
+        """Waits until a child has ended, or stands by.
+
+        Args:
+          connection: to the child, which may stand by then; becomes this object's.
+
+        Returns:
+          The child's status, as os.waitpid does; 0 if it stands by.
 
         Raises:
           EOFError: the trainer has gone first; the child is killed.
@@ -167,15 +197,20 @@ class _Host:
         try:
             child = os.pidfd_open(pid)
         except OSError:  # no descriptor is left
+            if connection is not None:
+                connection.close()  # nor is the child to stand by
             return os.waitpid(pid, 0)[1]
+        poll = select.poll()
+        poll.register(child, select.POLLIN)
+        # The next order may come before the child has ended: only the end of the
+        # connection counts.
+        poll.register(self._trainer.fileno(), 0)
         try:
-            poll = select.poll()
-            poll.register(child, select.POLLIN)
-            # The next order may come before the child has ended: only the end of the
-            # connection counts.
-            poll.register(self._trainer.fileno(), 0)
             if self._starter >= 0:
                 poll.register(self._starter, select.POLLIN)
+            if connection is not None and self._stands_by(poll, connection):
+                self._standby = Standby(pid, connection)
+                return 0
             if child not in [descriptor for descriptor, _ in poll.poll()]:
                 os.kill(pid, signal.SIGKILL)
                 raise EOFError
@@ -183,11 +218,25 @@ class _Host:
             os.close(child)
         return os.waitpid(pid, 0)[1]
 
-    def _describe(self, kind: str, which: Any, seed: int) -> None:
+    @staticmethod
+    def _stands_by(poll: Any, connection: socket.socket) -> bool:
+        """Waits until a child stands by, or `poll` has something else. Returns which
+        of the two; closes the connection unless the child stands by."""
+        poll.register(connection.fileno(), select.POLLIN)
+        if connection.fileno() in [descriptor for descriptor, _ in poll.poll()]:
+            if standby.is_announced(connection):
+                return True
+        poll.unregister(connection.fileno())
+        connection.close()
+        return False
+
+    def _describe(self, kind: str, which: Any, seed: int,
+                  host: Optional[socket.socket]) -> None:
         number = seed if kind == "make" else 0
         become(number, self._stage)
         dataset = self._stage.dataset
         said: Any
+        first: Optional[First] = None
         doing = "running worker_init_fn"
         try:
             making.initialize(self._stage, number)
@@ -196,8 +245,10 @@ class _Host:
                 said = "found", which.make(self._stage)
             elif kind == "probe":
                 doing = f"making sample {which}"
+                began = time.monotonic_ns()
                 made = dataset[which]
                 forked.end_child()
+                first = First(which, seed, made, time.monotonic_ns() - began)
                 said = "found", structure.describe(made)
             else:
                 doing = "making the first image"
@@ -211,6 +262,20 @@ class _Host:
         # This process may be killed once the trainer has its answer.
         _fork.flush_output()
         self._trainer.send(said)
+        if host is not None and first is not None and said[0] == "found":
+            self._stand_by(host, said[1], first)
+
+    def _stand_by(self, host: socket.socket, layout: Any, first: First) -> None:
+        """Makes this process, which has made a sample, the first worker when the
+        daemon wants one."""
+        self._trainer.close()
+        standby.announce(host)
+        _apart.leave_to_starter(())
+        wanted = standby.wait(host)
+        if wanted is not None:
+            tasks, slots = wanted
+            Worker(tasks, self._stage, Rows(layout, self._feed, first),
+                   slots).run_from(first)
 
     def _answer(self) -> bool:
         """Does a task of the daemon's; False if it has hung up."""
@@ -224,7 +289,7 @@ class _Host:
         try:
             if lost is not None:
                 raise lost
-            sent = self._do(wire.read_task(message), fds)
+            sent = self._do(wire.read_task(message), message, fds)
         except Exception as error:
             failures.append((0, wire.failure_of(
                 "the process that forks workers", error)))
@@ -238,31 +303,68 @@ class _Host:
             self._tasks.send(answer)
         return True
 
-    def _do(self, task: wire.Task, fds: List[int]) -> List[int]:
+    def _do(self, task: wire.Task, message: bytes, fds: List[int]) -> List[int]:
         """Does a task; nothing if the command is another, as one that only asks
         whether this process answers. Returns the descriptors that go with the
-        answer."""
+        answer.
+
+        Args:
+          message, fds: the task as it came.
+        """
         if task.command == wire.MAP_SLOT:
-            self._slots[task.slot] = Slot.map(fds[0], task.bytes, task.offsets)
+            with self._told_standby(message, fds):
+                self._slots[task.slot] = Slot.map(fds[0], task.bytes, task.offsets)
             return self._own_pidfds
         if task.command == wire.FORK:
+            chosen = self._standby
+            if task.slot == 0 and chosen is not None:
+                if chosen.start(message, fds[0]):
+                    self._standby = None
+                    return self._note(chosen.pid, fds[0])
+                self._dismiss_standby()
             return self._fork(task.slot, fds[0])
         if task.command == wire.UNMAP_SLOT:
-            self._slots.pop(task.slot).unmap()
+            with self._told_standby(message, fds):
+                self._slots.pop(task.slot).unmap()
         return []
 
+    @contextlib.contextmanager
+    def _told_standby(self, message: bytes, fds: List[int]) -> Iterator[None]:
+        """Has the one that stands by map or unmap a slot while the block does; ends
+        it if it does not."""
+        told = self._standby
+        if told is not None:
+            told.tell(message, fds)
+        try:
+            yield
+        finally:
+            if told is not None and not told.has_done():
+                self._dismiss_standby(kills=True)
+
+    def _dismiss_standby(self, kills: bool = False) -> None:
+        dismissed, self._standby = self._standby, None
+        if dismissed is not None:
+            dismissed.dismiss(self._workers, kills)
+
     def _fork(self, number: int, fd: int) -> List[int]:
-        """Forks a worker. Returns its pidfd, if the system has one left."""
+        """Forks a worker; returns what `_note` does."""
         _fork.flush_output()
         pid = os.fork()
         if pid == 0:
             assert self._tasks is not None
             self._workers.forget()
+            if self._standby is not None:
+                self._standby.close()
             self._tasks.close()
             self._trainer.close()  # perhaps for the second time
             worker = Worker(socket.socket(fileno=fd), self._stage, self._maker,
                             self._slots)
             _in_child(lambda: worker.run(number))
+        return self._note(pid, fd)
+
+    def _note(self, pid: int, fd: int) -> List[int]:
+        """Notes a worker with this socket. Returns its pidfd, if the system has one
+        left."""
         pidfd = self._workers.add(pid, fd)
         return [pidfd] if pidfd >= 0 else []
 

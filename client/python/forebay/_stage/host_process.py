@@ -7,11 +7,10 @@ import multiprocessing.reduction
 import os
 import select
 import time
-from typing import Any, Optional, Tuple
+from typing import Any, Tuple
 
 from .. import _system_error, errors
 from . import failure, host, structure
-from .feed import Feed
 from .making import Stage
 
 _PROBE_SECONDS = 0.25  # between looks whether the host lives
@@ -29,13 +28,14 @@ class _Connection(multiprocessing.connection.Connection):
 class HostProcess:
     """A process that runs host.main, and ends with this one."""
 
-    def __init__(self, name: str, context: Any, stage: Stage,
-                 feed: Optional[Feed], timeout: float):
+    def __init__(self, name: str, context: Any, stage: Stage, feed: Any,
+                 is_shared: bool, timeout: float):
         """Starts it.
 
         Args:
           name: of the dataset, for people.
           context: of multiprocessing.
+          feed, is_shared: see host.main.
           timeout: seconds to wait for a probe; 0: without end.
         """
         self._name = name
@@ -44,14 +44,14 @@ class HostProcess:
         self._method = context.get_start_method()
         with _system_error.exhaustion_of(
                 f"no process can be started that runs the code of {name}"):
-            self._start(context, stage, feed)
+            self._start(context, stage, feed, is_shared)
 
-    def _start(self, context: Any, stage: Stage, feed: Optional[Feed]) -> None:
+    def _start(self, context: Any, stage: Stage, feed: Any, is_shared: bool) -> None:
         ours, theirs = context.Pipe()
         # Its own way of ending is that the connection does; daemonic processes end
         # with the trainer.
         self._process = context.Process(
-            target=host.main, args=(theirs, ours, stage, feed, os.getpid()),
+            target=host.main, args=(theirs, ours, stage, feed, os.getpid(), is_shared),
             daemon=True)
         self._process.start()
         theirs.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .. import _native, _native_dataset
+from .. import _native, _native_dataset, _order
 from .._position import Position
 from . import failure, own_samples, seeds, structure
 from .host_process import HostProcess
@@ -14,6 +14,7 @@ from .own_samples import OwnRows
 from .plan import Plan
 from .run import Run, identity
 from .values import Flat
+from .worker import RowFeed
 
 
 class RowRun(Run):
@@ -32,6 +33,7 @@ class RowRun(Run):
         self._size = size if listed is None else len(listed.keys)
         self._listed = listed
         self._layout: Any = None
+        self._feed = RowFeed(plan.options["batch_size"], listed)
 
     def _post_processing(self, batch: Any) -> Any:
         fields = list(batch)
@@ -75,9 +77,19 @@ class RowRun(Run):
 
     def _prepare(self, host: HostProcess) -> None:
         if self._layout is None:
-            indices = self._position.indices
-            first = 0 if indices is None else int(indices[0])
-            self._layout = host.probe(first, self._plan.stage.seed)
+            self._layout = host.probe(*self._key_of(self._first_number(), 0))
+
+    def _first_number(self) -> int:
+        """The daemon's number of the sample that it wants first."""
+        position, options = self._position, self._plan.options
+        place = position.first + position.samples
+        if self._listed is not None or (options["order"] == _native.SEQUENTIAL and
+                                        options["world_size"] == 1):
+            return place
+        if position.indices is not None:
+            return int(position.indices[place])
+        return next(iter(_order.draw(options, self._size, position.epoch, place, 1)),
+                    0)
 
     def _options(self) -> Dict[str, Any]:
         if self._listed is None:
@@ -97,8 +109,7 @@ class RowRun(Run):
             self._size, fields)
 
     def _order(self) -> Tuple[Any, ...]:
-        return ("rows", self._layout, self._plan.options["batch_size"],
-                self._listed)
+        return "rows", self._layout
 
     def _start_epoch(self) -> None:
         position = self._position

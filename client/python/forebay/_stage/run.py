@@ -10,7 +10,6 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 from .. import _connection, _fork, _native, _retry, errors
 from .._position import Position
 from . import failure
-from .feed import Feed
 from .host_process import HostProcess
 from .plan import Plan
 from .shared_check import SharedCheck
@@ -35,7 +34,7 @@ class Run:
       is_resting: whether `begin` may start an epoch.
     """
 
-    _feed: Optional[Feed] = None
+    _feed: Any = None  # see host.main
     _check: Optional[SharedCheck] = None  # while another's workers make the samples
     _is_served = False  # by its own workers
 
@@ -261,7 +260,8 @@ class Run:
         plan = self._plan
         with _fork.without_interruption():
             self._host = host = HostProcess(plan.name, plan.context, plan.stage,
-                                            self._feed, plan.timeout)
+                                            self._feed, self.share_id is not None,
+                                            plan.timeout)
         return host
 
     def _make_own(self, task: Any, again: bool) -> Any:

@@ -97,6 +97,8 @@ def _describe(value: Any) -> Any:
         if kind is int and not -2 ** 63 <= value < 2 ** 63:
             raise Irregular("an integer of more than 64 bits")
         return Leaf(kind, _NUMBERS[kind], ())
+    if isinstance(value, (tuple, list)):
+        return Node(kind, None, tuple(map(_describe, value)))
     array = array_of(value)
     if array is not None:
         if array.dtype.name not in _DTYPES or not array.dtype.isnative:
@@ -107,8 +109,6 @@ def _describe(value: Any) -> Any:
     if isinstance(value, collections.abc.Mapping):
         return Node(kind, tuple(value),
                     tuple(_describe(value[key]) for key in value))
-    if isinstance(value, (tuple, list)):
-        return Node(kind, None, tuple(map(_describe, value)))
     raise Irregular(f"a value of {kind.__module__}.{kind.__qualname__}")
 
 

@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import time
-from typing import Any, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple, Union
 
 from . import failure, forked, making, payload, placed, seeds, structure, wire
 from .batches import Ordered
@@ -22,7 +22,9 @@ from .shard_state import Kept
 from .slots import Guard, Slot
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_prctl = ctypes.CDLL(None).prctl
 _FEED_SECONDS = 0.005  # between looks for a batch that was not put yet
+_GUESSED_NANOS = 8_000_000  # as in server/stream/sample_cost.h
 _IDLE_MILLISECONDS = 5  # without a task, after which slots are protected
 
 
@@ -35,9 +37,8 @@ def become(number: int, stage: Stage) -> None:
       number: 0 to stage.workers - 1.
     """
     parent = os.getppid()
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_NAME, b"forebay-worker")
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(_PR_SET_NAME, b"forebay-worker")
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
     forked.note_worker()
@@ -58,19 +59,46 @@ def become(number: int, stage: Stage) -> None:
                 dataset=stage.dataset)
 
 
+class RowFeed(NamedTuple):
+    """The samples of rows.
+
+    Attributes:
+      batch_size: of the batches that have them.
+      listed: their keys; None: the daemon's numbers are these.
+    """
+
+    batch_size: int
+    listed: Optional[Listed]
+
+
+class First(NamedTuple):
+    """A sample that was made before the daemon wants it.
+
+    Attributes:
+      key, seed: of the sample.
+      value: the sample.
+      nanos: that it took to make.
+    """
+
+    key: int
+    seed: int
+    value: Any
+    nanos: int
+
+
 class Rows:
     """Makes samples of one structure, each in its row of a batch. All fields lie in
     the slot's device part if it has one."""
 
-    def __init__(self, layout: Any, batch_size: int, listed: Optional[Listed]):
+    def __init__(self, layout: Any, feed: RowFeed, first: Optional[First] = None):
         """
         Args:
           layout: the structure of the samples.
-          listed: their keys; None: the daemon's numbers are these.
+          first: is written in its row if it is the first that is wanted.
         """
         self._layout = layout
-        self._batch_size = batch_size
-        self._listed = listed
+        self._batch_size, self._listed = feed
+        self._first = first
 
     def begin(self, stage: Stage, number: int) -> None:
         """To be called once, in the worker."""
@@ -93,20 +121,34 @@ class Rows:
         arrays = self._arrays.get(number)
         if arrays is None:
             arrays = self._arrays[number] = self._map(slots[number])
-        key, seed = sample.id, sample.seed
-        if self._listed is not None:
-            key = int(self._listed.keys[sample.id])
-            seed = self._listed.seed(self._seed, epoch, sample.id)
-        seeds.seed_generators(seed)
+        key, seed = self._key_of(sample, epoch)
+        first, self._first = self._first, None
         try:
-            made = self._dataset[key]
-            forked.end_child()
+            if first is not None and (first.key, first.seed) == (key, seed):
+                made = first.value
+            else:
+                seeds.seed_generators(seed)
+                made = self._dataset[key]
+                forked.end_child()
             self._write(made, arrays, sample.row)
         except structure.Irregular as error:
             raise structure.Irregular(f"sample {key}: {error}") from None
         except BaseException as error:
             failure.note(error, f"making sample {key}")
             raise
+
+    def wants_first(self, task: wire.Task) -> bool:
+        """Whether a task begins with the sample that was made first."""
+        assert self._first is not None
+        return self._key_of(task.samples[0], task.epoch) == (
+            self._first.key, self._first.seed)
+
+    def _key_of(self, sample: wire.Sample, epoch: int) -> Tuple[int, int]:
+        """The key and the seed of a sample."""
+        if self._listed is None:
+            return sample.id, sample.seed
+        return (int(self._listed.keys[sample.id]),
+                self._listed.seed(self._seed, epoch, sample.id))
 
     def _map(self, slot: Slot) -> List[Any]:
         import numpy
@@ -215,7 +257,7 @@ class Worker:
         self._failed_init: Optional[str] = None
 
     def run(self, number: int) -> None:
-        """Serves; returns when the socket ends.
+        """Becomes a worker, and serves; returns when the socket ends.
 
         Args:
           number: of the worker.
@@ -230,6 +272,25 @@ class Worker:
             forked.end_child(error)
             self._failed_init = failure.describe(error, "running worker_init_fn")
         self._maker.begin(self._stage, number)
+        self._answer_all(0)
+
+    def run_from(self, first: First) -> None:
+        """As `run`, in a process that became worker 0 to make this sample, if the
+        first task begins with the sample. Else returns with the task untaken: it is
+        for another process, whose dataset has not made that sample."""
+        self._maker.begin(self._stage, 0)
+        message = self._tasks.recv(wire.MAX_MESSAGE, socket.MSG_PEEK)
+        if message and self._maker.wants_first(wire.read_task(message)):
+            # The first sample may have taken long once, as to open files. The daemon
+            # is told of no more than it guesses of samples that it does not know.
+            self._answer_all(min(first.nanos, _GUESSED_NANOS))
+
+    def _answer_all(self, nanos: int) -> None:
+        """Answers tasks until the socket ends.
+
+        Args:
+          nanos: that the first one has taken before.
+        """
         idle = select.poll()
         idle.register(self._tasks.fileno(), select.POLLIN)
         while True:
@@ -241,7 +302,8 @@ class Worker:
             began = time.process_time_ns()
             failures = self._make(wire.read_task(message))
             self._tasks.send(wire.answer(
-                time.process_time_ns() - began, failures))
+                time.process_time_ns() - began + nanos, failures))
+            nanos = 0
 
     def _make(self, task: wire.Task) -> List[Tuple[int, str]]:
         text = self._failed_init

@@ -46,6 +46,6 @@ def test_a_collected_connection_is_closed_once(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", found.append)
     monkeypatch.setattr(HostProcess, "_has_ended", lambda *_: True)
     gc.collect()
-    Owner(HostProcess("photos", Context, None, None, 0))
+    Owner(HostProcess("photos", Context, None, None, False, 0))
     gc.collect()
     assert not found
