@@ -68,5 +68,6 @@ def test_what_samples_print_comes_once_each(tmp_path):
                    "batch_size=2, num_workers=2))")
     assert err == "trouble before" and out.startswith("before")
     lines = out[len("before"):].split()
-    # The first sample is also made to learn what samples are like.
-    assert sorted(lines) == sorted(["made"] * 7 + [*"0012345"])
+    # The first sample is made again where a worker is asked for another one first.
+    again = sorted(lines) == sorted(["made"] * 7 + [*"0012345"])
+    assert again or sorted(lines) == sorted(["made"] * 6 + [*"012345"])

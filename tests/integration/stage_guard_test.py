@@ -69,7 +69,8 @@ def test_one_slot_can_be_written_while_a_sample_is_made(collate_fn):
         rows = [tuple(map(int, row)) for batch in loader
                 for row in (batch if collate_fn else zip(*batch))]
     assert [number for number, _, _ in rows] == list(range(SLOW))
-    assert all(mapped >= 2 and writable >= 1 for _, mapped, writable in rows)
+    # The first sample is made before there are slots, to learn their size.
+    assert all(mapped >= 2 and writable >= 1 for _, mapped, writable in rows[1:])
     # A worker that was held up while it protected one puts others off.
     assert [writable for _, _, writable in rows].count(1) > SLOW / 2
 

@@ -180,7 +180,7 @@ def test_without_a_key_nothing_is_shared(tmp_path, caplog):
     assert "share them by share_key= or $FOREBAY_SHARE_KEY" in caplog.text
     found = interleaved(loaders)
     assert found[0] == found[1]
-    assert made(path) == 2 * (SAMPLES + 1)
+    assert 2 * SAMPLES <= made(path) <= 2 * (SAMPLES + 1)
     for loader in loaders:
         loader.close()
 
