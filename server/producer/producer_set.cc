@@ -290,8 +290,8 @@ ProducerPtr ProducerSet::TakeIdleLocked(std::optional<std::uint32_t> number) {
 }
 
 bool ProducerSet::AwaitsForksLocked() const {
-  return host_->SilentNanos() < kLongForkNanos && waiting_.Numbers().empty() &&
-         waiting_.WantAny() <= forking_.size();
+  return !deps_.makes_parts && host_->SilentNanos() < kLongForkNanos &&
+         waiting_.Numbers().empty() && waiting_.WantAny() <= forking_.size();
 }
 
 void ProducerSet::GiveIdleLocked(Calls* calls) {

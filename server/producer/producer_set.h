@@ -50,6 +50,9 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
     AnswerWaiter* waiter = nullptr;
     const base::Clock* clock = nullptr;
     MemoryWatch* memory = nullptr;  // null: producers' memory has no limit
+    // Whether several tasks make one batch, which is then complete no sooner
+    // than the last of them.
+    bool makes_parts = false;
   };
   using Shared = std::function<void(absl::StatusOr<SharedSlot> slot)>;
   using Taken = producer::Taken;
@@ -146,7 +149,8 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether each of those who wait has a fork on its way, which comes soon:
   // then idle producers are for others. Otherwise one quick producer would make
-  // what several are wanted for.
+  // what several are wanted for. Not so for parts of batches: a trainer would
+  // wait for the forks.
   bool AwaitsForksLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Gives idle producers to those who wait in vain for forks.
   void GiveIdleLocked(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -138,7 +138,8 @@ ProducedSamples::ProducedSamples(const StreamSpec* spec,
           OffsetsOf(*spec, *layout), spec->dataset->uri(),
           {.waiter = deps->answer_waiter,
            .clock = deps->clock,
-           .memory = deps->memory_watch})) {}
+           .memory = deps->memory_watch,
+           .makes_parts = spec->batch.size > 1})) {}
 
 std::optional<std::uint32_t> ProducedSamples::LaneOf(
     const PendingSample& pending) const {

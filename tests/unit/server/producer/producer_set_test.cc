@@ -87,6 +87,25 @@ TEST_F(ProducerSetTest, OneThatIsGivenBackLeavesWhoWaitsItsFork) {
   EXPECT_EQ((*taken.Get())->number(), 1);
 }
 
+TEST_F(ProducerSetTest, OneThatIsGivenBackMakesTheBatchesPartThatWaits) {
+  const auto set = ProducerSet::Create(
+      {64}, "data",
+      {.waiter = &waiter_, .clock = &clock_, .makes_parts = true});
+  FakeHost host(*set->Start(2));
+  const Later<ProducerPtr> first;
+  EXPECT_EQ(*set->Take(std::nullopt, first.callback()), nullptr);
+  auto quick = *first.Get();
+  host.Stop();
+  const Later<ProducerPtr> taken;
+  EXPECT_EQ(*set->Take(std::nullopt, taken.callback()), nullptr);
+  Producer* const known = quick.get();
+  set->GiveBack(std::exchange(quick, nullptr), true);
+  EXPECT_EQ(taken.Get()->get(), known);
+  host.Continue();
+  set->End();
+  Settle();
+}
+
 TEST_F(ProducerSetTest, EachWhoWaitsForANumberIsToldThatNoneIsForked) {
   Start();
   host_->Stop();
