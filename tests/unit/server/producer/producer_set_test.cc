@@ -91,7 +91,7 @@ TEST_F(ProducerSetTest, OneThatIsGivenBackMakesTheBatchesPartThatWaits) {
   const auto set = ProducerSet::Create(
       {64}, "data",
       {.waiter = &waiter_, .clock = &clock_, .makes_parts = true});
-  FakeHost host(*set->Start(2));
+  FakeHost host(*set->Start(2, "job a"));
   const Later<ProducerPtr> first;
   EXPECT_EQ(*set->Take(std::nullopt, first.callback()), nullptr);
   auto quick = *first.Get();
