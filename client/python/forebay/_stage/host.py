@@ -78,11 +78,9 @@ class _Host:
     def __init__(self, trainer: Any, stage: Stage, feed: Any, starter: int,
                  is_shared: bool):
         self._trainer = trainer
+        self._starter_pid = starter
         # Others that the trainer has forked may keep its end of the connection open.
         self._starter = -1  # a pidfd, if the system has one left
-        with contextlib.suppress(OSError):
-            self._starter = os.pidfd_open(starter)
-        self._name = f"host-of-{starter}"
         self._is_settled = False
         self._is_shared = is_shared
         self._stage = stage
@@ -94,8 +92,6 @@ class _Host:
         self._workers = Workers(self._poll)
         self._standby: Optional[Standby] = None
         self._own_pidfds: List[int] = []  # one, if the system has one left
-        with contextlib.suppress(OSError):
-            self._own_pidfds.append(os.pidfd_open(os.getpid()))
 
     def run(self) -> None:
         poll = self._poll
@@ -103,8 +99,6 @@ class _Host:
         poll.register(trainer, select.POLLIN)
         if not poll.poll(0):
             self._settle()
-        if self._starter >= 0:
-            poll.register(self._starter, select.POLLIN)
         while True:
             ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
             self._workers.reap()
@@ -124,8 +118,13 @@ class _Host:
             return
         self._is_settled = True
         # For people who look at processes.
-        ctypes.CDLL(None).prctl(_PR_SET_NAME, self._name.encode())
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{self._starter_pid}".encode())
         _apart.leave_to_starter(())
+        # Last: this process can do without these descriptors.
+        with contextlib.suppress(OSError):
+            self._starter = os.pidfd_open(self._starter_pid)
+            self._poll.register(self._starter, select.POLLIN)
+            self._own_pidfds.append(os.pidfd_open(os.getpid()))
 
     def end(self) -> None:
         """Ends the workers, though the daemon may have work for them still: that of
