@@ -39,6 +39,13 @@ def reason(error: OSError) -> str:
     return text
 
 
+def is_exhaustion(error: OSError) -> bool:
+    """Whether the system says that the host or this process has no more of
+    something."""
+    return (not isinstance(error, errors.ForebayError) and
+            KINDS.get(error.errno or 0) is errors.ResourceExhausted)
+
+
 @contextlib.contextmanager
 def exhaustion_of(what: str) -> Iterator[None]:
     """Raises ResourceExhausted in place of an OSError by which the host or this
@@ -50,7 +57,6 @@ def exhaustion_of(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if (isinstance(error, errors.ForebayError) or
-                KINDS.get(error.errno or 0) is not errors.ResourceExhausted):
+        if not is_exhaustion(error):
             raise
         raise errors.ResourceExhausted(f"{what}: {reason(error)}") from error

@@ -18,7 +18,7 @@ import time
 import traceback
 from typing import Any, Dict, Iterator, List, Optional
 
-from .. import _apart, _fork
+from .. import _apart, _fork, _system_error
 from . import failure, forked, images, making, seeds, standby, structure, wire
 from .making import Stage
 from .slots import Slot
@@ -40,7 +40,8 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
     Args:
       trainer: a connection. Comes ("probe", number, seed), or ("probe_image",
         as_image, seed) if the stage's dataset is images.Ops: answered with
-        ("found", structure or result), ("irregular", why) or ("failed", text).
+        ("found", structure or result), ("irregular", why), ("failed", text), or
+        ("exhausted", why) if the process ends for want of something.
         Comes ("make", task, number), where the task is of own_samples.py, and the
         number that of a worker: answered likewise, with what the task makes.
         Comes ("rows", structure), ("images", result) or ("batches", source, room,
@@ -59,6 +60,11 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
         host.run()
     except (EOFError, ConnectionError):
         pass
+    except OSError as error:
+        if not _system_error.is_exhaustion(error):
+            raise
+        with contextlib.suppress(OSError):
+            trainer.send(("exhausted", _system_error.reason(error)))
     finally:
         host.end()
 
@@ -98,7 +104,8 @@ class _Host:
         trainer = self._trainer.fileno()
         poll.register(trainer, select.POLLIN)
         if not poll.poll(0):
-            self._settle()
+            with contextlib.suppress(OSError):  # the first order's answer says so
+                self._settle()
         while True:
             ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
             self._workers.reap()
@@ -116,10 +123,10 @@ class _Host:
         """Does what the first sample need not wait for."""
         if self._is_settled:
             return
-        self._is_settled = True
         # For people who look at processes.
         ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{self._starter_pid}".encode())
         _apart.leave_to_starter(())
+        self._is_settled = True
         # Last: this process can do without these descriptors.
         with contextlib.suppress(OSError):
             self._starter = os.pidfd_open(self._starter_pid)

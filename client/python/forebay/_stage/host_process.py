@@ -101,6 +101,9 @@ class HostProcess:
                 f"DataLoader timed out after {self._timeout:g} seconds: "
                 f"{self._name} has not made {what}")
         kind, said = answer
+        if kind == "exhausted":
+            raise errors.ResourceExhausted(
+                f"no process can run the code of {self._name}: {said}")
         if kind == "irregular":
             raise structure.Irregular(said)
         if kind == "failed":

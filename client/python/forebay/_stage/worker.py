@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -51,7 +52,10 @@ def become(number: int, stage: Stage) -> None:
             pass  # stderr is no file
     torch = sys.modules.get("torch")
     if torch is not None:
-        torch.set_num_threads(1)
+        # Torch aborts the process where no descriptor is left to read this file.
+        with contextlib.suppress(OSError):
+            os.close(os.open("/proc/cpuinfo", os.O_RDONLY))
+            torch.set_num_threads(1)
         info = sys.modules.get("torch.utils.data._utils.worker")
         if info is not None:
             info._worker_info = info.WorkerInfo(  # type: ignore[attr-defined]
