@@ -42,7 +42,7 @@ class Numbers:
 
 
 class Odd(Numbers):
-    """One whose batches are pickled."""
+    """A dataset whose batches are pickled."""
 
     def __getitem__(self, number):
         return "odd" * number

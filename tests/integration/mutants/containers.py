@@ -155,8 +155,8 @@ class Tar(Container):
                                autostart=False)
 
 
-class TarGz(Tar):
-    file = "a.tar.gz"
+class Gzipped(Container):
+    """Containers of a class that comes behind, compressed by gzip."""
 
     def originals(self):
         return {name: gzip.compress(content, mtime=0)
@@ -164,6 +164,10 @@ class TarGz(Tar):
 
     def unpacked(self, path):
         return gzip.decompress(path.read_bytes())
+
+
+class TarGz(Gzipped, Tar):
+    file = "a.tar.gz"
 
 
 def zstd(content, *options):

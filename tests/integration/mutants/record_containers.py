@@ -1,7 +1,6 @@
 """Containers of records and arrays, and how their own readers and Forebay read
 them."""
 
-import gzip
 import json
 import pathlib
 import struct
@@ -10,7 +9,8 @@ import zlib
 
 import h5py
 import numpy
-from containers import Container, Refused, attempt, samples_until_error, zstd
+from containers import (Container, Gzipped, Refused, attempt, samples_until_error,
+                        zstd)
 
 import forebay
 from tfrecord_test import frame, masked
@@ -64,15 +64,8 @@ class TfRecord(Container):
                                autostart=False)
 
 
-class TfRecordGz(TfRecord):
+class TfRecordGz(Gzipped, TfRecord):
     file = "a.tfrecord.gz"
-
-    def originals(self):
-        return {name: gzip.compress(content, mtime=0)
-                for name, content in super().originals().items()}
-
-    def unpacked(self, path):
-        return gzip.decompress(path.read_bytes())
 
 
 class TfRecordZlib(TfRecord):

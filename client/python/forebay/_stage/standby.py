@@ -26,7 +26,7 @@ _DONE = b"."
 
 
 class Standby:
-    """Such a process, as its host sees it."""
+    """The process that stands by, as its host sees it."""
 
     def __init__(self, pid: int, connection: socket.socket):
         """
