@@ -119,6 +119,14 @@ bool IsWanted(const ReadSample& sample) {
          !sample.pending->batch->abandoned.load(std::memory_order_relaxed);
 }
 
+// Returns the error of samples for which no producer could be had. A gap in
+// the user's processes is neither a passing fault nor a changed file.
+absl::Status NoProducer(const absl::Status& reason) {
+  const bool is_gone =
+      absl::IsUnavailable(reason) || absl::IsFailedPrecondition(reason);
+  return is_gone ? absl::AbortedError(reason.message()) : reason;
+}
+
 template <typename Value>
 void Append(const Value& value, std::vector<std::uint8_t>* bytes) {
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(&value);
@@ -173,8 +181,11 @@ void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
 void ProducedSamples::Run(int worker, const WorkPtr& work,
                           absl::StatusOr<ProducerPtr> producer) {
   if (!producer.ok()) {
-    const absl::Status status = absl::AbortedError(producer.status().message());
-    for (ReadSample& sample : work->samples) sample.status.Update(status);
+    const absl::Status status = NoProducer(producer.status());
+    for (ReadSample& sample : work->samples) {
+      sample.status.Update(status);
+      sample.refused = true;
+    }
     work->done({.samples = std::move(work->samples),
                 .took_nanos = std::nullopt,
                 .worker = worker});

@@ -16,6 +16,7 @@ struct ReadSample {
   bool asked = false;      // a producer was, for it
   bool too_large = false;  // for the worker's workspace
   bool lost = false;       // with its producer: it is to be made again
+  bool refused = false;    // no producer could be had, for any sample
   absl::Status status;     // of making it
 };
 

@@ -1121,7 +1121,7 @@ void Stream::FinishSampleLocked(const ReadSample& sample,
   --sample.pending->batch->to_decode;
   sample.pending->batch->moved_at_nanos = now_nanos;
   prefetcher_.Leave(*sample.pending);
-  if (!sample.status.ok() &&
+  if (!sample.status.ok() && !sample.refused &&
       in_flight_.Substitute(*sample.pending, sample.status)) {
     ++members_.ProductionOf(*sample.pending).samples_substituted;
     return;

@@ -68,6 +68,9 @@ class FakeClient {
     return entry;
   }
   std::string error() const { return ready_->error_text; }
+  absl::StatusCode error_code() const {
+    return static_cast<absl::StatusCode>(ready_->error_code);
+  }
 
   // Returns the ids that a batch's images hold. Checks its labels and header.
   std::vector<std::uint64_t> Read(const proto::ReadyEntry& entry) {

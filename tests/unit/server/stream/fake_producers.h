@@ -51,6 +51,11 @@ class FakeProducers {
     kill(-pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
+  // Answers the host's next forks with this failure.
+  void RefuseForks(const std::string& text) {
+    std::memcpy(shared_->refusal.data(), text.c_str(), text.size() + 1);
+    shared_->refuses_forks = true;
+  }
   // Answers the host's next tasks with this failure, unless it is empty.
   void Refuse(const std::string& text) {
     std::memcpy(shared_->refusal.data(), text.c_str(), text.size() + 1);
@@ -74,6 +79,7 @@ class FakeProducers {
   // Of all processes.
   struct Shared {
     std::atomic<bool> refuses = false;
+    std::atomic<bool> refuses_forks = false;
     std::array<char, 100> refusal = {};
     std::array<std::atomic<int>, 8> asked = {};
     std::atomic<int> made = 0;
@@ -124,7 +130,9 @@ class FakeProducers {
     static Task task;
     while (Receive(socket, &task)) {
       ++shared_->asked[static_cast<std::size_t>(task.head.command)];
-      const bool refuses = shared_->refuses;
+      const bool forks = task.head.command == proto::ProducerCommand::kFork;
+      const bool refuses =
+          shared_->refuses || (forks && shared_->refuses_forks);
       if (!refuses) Obey(socket, task);
       if (task.fd >= 0) close(task.fd);
       if (!Answer(socket, refuses)) break;

@@ -88,6 +88,16 @@ TEST_F(StreamProducedTest, SlotsThatCannotBeMappedEndTheEpoch) {
   EXPECT_EQ(ReadAll(client), All());
 }
 
+TEST_F(StreamProducedTest, ForksThatWantMeansEndTheEpochAsSuch) {
+  FakeClient& client = Join();
+  StartProducers(client);
+  producers_->RefuseForks("no process can be had");
+  ASSERT_TRUE(client.Start(0, 0).ok());
+  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
+  EXPECT_EQ(client.error_code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(client.error(), "no process can be had");
+}
+
 TEST_F(StreamProducedTest, AHostThatIsGoneBeforeItMapsEndsTheEpoch) {
   FakeClient& client = Join();
   StartProducers(client);
