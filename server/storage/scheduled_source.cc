@@ -61,7 +61,7 @@ void ScheduledSource::Read(absl::Span<ReadRequest> requests) {
       const schedule::Load load = LoadLocked(BytesOf(request));
       const Queue::Id id = queue_.PushFor(PayersOf(purpose), load,
                                           purpose.urgency, std::move(request));
-      if (ticket != 0) tickets_[ticket] = id;
+      if (ticket != 0) tickets_[ticket] = {id, {}};
     }
   }
   Dispatch();
@@ -73,7 +73,8 @@ void ScheduledSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
     const auto found = tickets_.find(ticket);
     if (found == tickets_.end()) return;
     for (const std::uint64_t payer : PayersOf(purpose))
-      queue_.Share(found->second, payer, purpose.urgency);
+      queue_.Share(found->second.id, payer, purpose.urgency);
+    found->second.joined.push_back(purpose);
   }
   below_->Share(ticket, purpose);
   Dispatch();  // the new job may have no cap
@@ -115,10 +116,30 @@ void ScheduledSource::Dispatch() {
     if (std::exchange(dispatching_, true)) return;
   }
   std::vector<ReadRequest> requests;
+  std::vector<std::uint64_t> tickets;
   while (Take(&requests)) {
+    for (const ReadRequest& request : requests) {
+      if (request.ticket != 0) tickets.push_back(request.ticket);
+    }
     below_->Read(absl::MakeSpan(requests));
     requests.clear();
+    ShareAgain(tickets);
+    tickets.clear();
   }
+}
+
+void ScheduledSource::ShareAgain(absl::Span<const std::uint64_t> tickets) {
+  std::vector<std::pair<std::uint64_t, ReadPurpose>> shares;
+  {
+    base::MutexLock lock(&mutex_);
+    for (const std::uint64_t ticket : tickets) {
+      const auto found = tickets_.find(ticket);
+      if (found == tickets_.end()) continue;
+      for (const ReadPurpose& purpose : found->second.joined)
+        shares.emplace_back(ticket, purpose);
+    }
+  }
+  for (const auto& [ticket, purpose] : shares) below_->Share(ticket, purpose);
 }
 
 bool ScheduledSource::Take(std::vector<ReadRequest>* requests) {

@@ -69,6 +69,11 @@ class ScheduledSource final : public SharedOutSource {
  private:
   using Queue = schedule::SharedQueue<ReadRequest>;
 
+  // A read that may be shared, until it is done.
+  struct Ticketed {
+    Queue::Id id;
+    std::vector<ReadPurpose> joined;
+  };
   struct InFlightRead {
     Queue::Id id;
     std::uint64_t ticket;
@@ -95,6 +100,8 @@ class ScheduledSource final : public SharedOutSource {
   // Takes the reads to send. Returns false if there are none; then no thread
   // dispatches any more.
   bool Take(std::vector<ReadRequest>* requests);
+  // Tells the source below who joined these reads before it had them.
+  void ShareAgain(absl::Span<const std::uint64_t> tickets);
   bool HasRoomLocked(double part) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   ReadRequest BeginLocked(Queue::Popped popped, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -118,7 +125,7 @@ class ScheduledSource final : public SharedOutSource {
   mutable base::Mutex mutex_;
   base::CondVar quiet_;
   Queue queue_ ABSL_GUARDED_BY(mutex_);
-  std::unordered_map<std::uint64_t, Queue::Id> tickets_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, Ticketed> tickets_ ABSL_GUARDED_BY(mutex_);
   InFlightReads in_flight_ ABSL_GUARDED_BY(mutex_);
   InFlightReads stalled_ ABSL_GUARDED_BY(mutex_);
   schedule::StallThreshold stall_threshold_ ABSL_GUARDED_BY(mutex_);

@@ -6,10 +6,11 @@ HungMount starts it, with its process id as PARENT. It speaks the protocol of
 /dev/fuse itself (linux/fuse.h), so that it decides about each request. Commands
 come as lines on its standard input; each is answered by a line:
 
-    stop CALLER [OPERATION...]
+    stop CALLER FOLDER [OPERATION...]
                          Requests of these kinds (default: of all) are held from
                          the answer on: their callers wait. CALLER is the process
-                         whose requests are held; 0: those of all.
+                         whose requests are held; 0: those of all. FOLDER, below
+                         SOURCE, has what they ask for; ".": all has.
     go                   No request is held any longer, and held ones are answered.
     await COUNT SECONDS  Waits until so many are held. The answer is their number.
     unmount PATH         Another mount ends with this one.
@@ -123,6 +124,11 @@ class Tree:
             raise OSError(errno.ENOSYS, "")
         return self._answers[request.opcode](request)
 
+    def has(self, folder, node):
+        """Whether a node is that folder or lies below it."""
+        path = os.path.relpath(self._paths.get(node, "/"), self._paths[ROOT_NODE])
+        return folder == "." or f"{path}/".startswith(f"{folder}/")
+
     def _lookup(self, request):
         name = os.fsdecode(request.body.split(b"\0", 1)[0])
         path = os.path.join(self._paths[request.node], name)
@@ -192,13 +198,15 @@ class Connection:
         self._probe = None
         self._stopped = frozenset()
         self._caller = 0
+        self._folder = "."
         self.held = []
 
-    def stop(self, operations, caller):
+    def stop(self, operations, caller, folder):
         """Holds requests of these opcodes from now on: those of all processes, or of
-        one."""
+        one; for all files, or for those of a folder."""
         self._stopped = frozenset(operations)
         self._caller = caller
+        self._folder = folder
 
     def go(self):
         """Holds nothing any longer."""
@@ -230,7 +238,8 @@ class Connection:
 
     def _holds(self, request):
         return request.opcode in self._stopped and (
-            self._caller in (0, _process_of(request.thread)))
+            self._caller in (0, _process_of(request.thread))) and (
+            self._tree.has(self._folder, request.node))
 
     @staticmethod
     def _init(request):
@@ -281,10 +290,10 @@ class Commands:
 
     def _obey(self, command, *words):
         if command == "stop":
-            caller, *operations = words
+            caller, folder, *operations = words
             self._connection.stop(
                 {OPERATIONS[word] for word in operations} or
-                set(range(256)) - set(NEVER_HELD), int(caller))
+                set(range(256)) - set(NEVER_HELD), int(caller), folder)
             print("stopped", flush=True)
         elif command == "go":
             self._connection.go()

@@ -50,7 +50,7 @@ class HungMount:
         self.server_pid = self._server.pid
         self._above = []
 
-    def stop(self, *operations, caller=0):
+    def stop(self, *operations, caller=0, folder="."):
         """From now on, requests are held, and their callers wait.
 
         Args:
@@ -58,8 +58,10 @@ class HungMount:
             fuse_server.OPERATIONS. By default of all kinds.
           caller: the id of the process whose requests are held. By default those
             of all are.
+          folder: a path below the source, without blanks. Requests for what lies
+            outside of it are answered.
         """
-        self._server.command("stop", caller, *operations)
+        self._server.command("stop", caller, folder, *operations)
 
     def go(self):
         """Nothing is held any longer; held requests are answered."""

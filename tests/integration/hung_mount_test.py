@@ -134,6 +134,16 @@ def test_one_process_waits(source):
         assert reading.communicate(timeout=60)[0] == b"content"
 
 
+def test_one_folder_waits(source):
+    with mounted(source) as mount:
+        mount.stop("open", folder="inner")
+        reading = reader(mount.path / "inner" / "long")
+        mount.await_held()
+        assert (mount.path / "short").read_text() == "content"
+        mount.go()
+        assert len(reading.communicate(timeout=60)[0]) == 256 * 4096
+
+
 def test_known_names_and_attributes_need_not_be_asked_for(source):
     with mounted(source, valid_seconds=3600) as mount:
         (mount.path / "short").stat()

@@ -43,9 +43,9 @@ def open_loader(uri, is_python, batch_size, **options):
     if is_python:
         return forebay.DataLoader(Decoded(uri), batch_size, num_workers=2,
                                   framework="numpy", autostart=False, **options)
-    return forebay.DataLoader(
-        uri, batch_size, framework="numpy", autostart=False, sharing="off",
-        transform=T.CenterCrop(CROP), **options)
+    options.setdefault("sharing", "off")
+    return forebay.DataLoader(uri, batch_size, framework="numpy", autostart=False,
+                              transform=T.CenterCrop(CROP), **options)
 
 
 def main(**options):

@@ -13,6 +13,7 @@
 #include "server/storage/inflated/inflated_root.h"
 #include "server/storage/inflated/packed_reader.h"
 #include "server/storage/inflated/range_part.h"
+#include "server/storage/payers.h"
 
 // An inflation is a chain: a read, a task that inflates what it gave, the next
 // read, until the range is full. Whatever runs next owns it. If that is
@@ -155,18 +156,9 @@ void InflatedSource::Inflation::SubmitTask() {
   ReadPurpose purpose = request_.purpose;
   {
     base::MutexLock lock(&mutex_);
-    if (!joined_.empty()) {
-      std::vector<std::uint64_t> payers(PayersOf(purpose).begin(),
-                                        PayersOf(purpose).end());
-      for (const ReadPurpose& other : joined_) {
-        for (const std::uint64_t payer : PayersOf(other)) {
-          if (std::find(payers.begin(), payers.end(), payer) == payers.end())
-            payers.push_back(payer);
-        }
-        purpose.urgency = std::min(purpose.urgency, other.urgency);
-      }
-      purpose.payers =
-          std::make_shared<const std::vector<std::uint64_t>>(std::move(payers));
+    for (const ReadPurpose& other : joined_) {
+      AddPayers(other, &purpose);
+      purpose.urgency = std::min(purpose.urgency, other.urgency);
     }
   }
   const std::uint64_t bytes =

@@ -15,6 +15,7 @@
 #include "server/base/status.h"
 #include "server/storage/local/errors.h"
 #include "server/storage/local/read_rules.h"
+#include "server/storage/payers.h"
 
 namespace forebay::storage::local {
 namespace {
@@ -56,14 +57,14 @@ absl::Status NoThread(const ReadRequest& request) {
 LocalSource::LocalSource(const LocalSourceOptions& options)
     : most_threads_(options.threads),
       most_hung_(options.most_hung),
-      most_hung_of_job_(options.most_hung_of_job),
       one_file_system_(options.one_file_system),
       files_(options.files),
       clock_(options.clock),
       cpu_clock_(options.cpu_clock),
       buffers_(options.buffers != nullptr
                    ? options.buffers
-                   : std::make_shared<BufferPool>(options.spare_bytes)) {
+                   : std::make_shared<BufferPool>(options.spare_bytes)),
+      hung_reads_(options.most_hung_of_job) {
   FOREBAY_CHECK(options.threads > 0);
 }
 
@@ -86,9 +87,8 @@ LocalSource::~LocalSource() {
   {
     base::MutexLock lock(&mutex_);
     left.swap(queue_);
-    for (auto& [number, job] : hung_jobs_)
-      std::move(job.waiting.begin(), job.waiting.end(),
-                std::back_inserter(left));
+    std::move(parked_.begin(), parked_.end(), std::back_inserter(left));
+    parked_.clear();
   }
   for (ReadRequest& request : left) request.done(ShuttingDown(request));
 }
@@ -105,6 +105,29 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
     if (!SetAlarmLocked() && active_ == 0) refused.swap(queue_);
   }
   for (ReadRequest& request : refused) request.done(NoThread(request));
+}
+
+void LocalSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  if (ticket == 0) return;
+  base::MutexLock lock(&mutex_);
+  for (Reader& reader : readers_) {
+    if (reader.begun_nanos == 0 || reader.ticket != ticket) continue;
+    if (reader.hangs) hung_reads_.Remove(reader.purpose);
+    AddPayers(purpose, &reader.purpose);
+    if (reader.hangs) hung_reads_.Add(reader.purpose);
+    return;
+  }
+  for (ReadRequest& request : queue_) {
+    if (request.ticket == ticket) return AddPayers(purpose, &request.purpose);
+  }
+  for (ReadRequest& request : parked_) {
+    if (request.ticket != ticket) continue;
+    AddPayers(purpose, &request.purpose);
+    UnparkLocked();
+    WakeOrBeginLocked();
+    SetAlarmLocked();
+    return;
+  }
 }
 
 bool LocalSource::WakeOrBeginLocked() {
@@ -180,16 +203,26 @@ std::optional<ReadRequest> LocalSource::NextLocked(Readers::iterator reader) {
   while (!ending_ && !queue_.empty()) {
     ReadRequest next = std::move(queue_.front());
     queue_.pop_front();
-    const auto job = hung_jobs_.find(next.purpose.job);
-    if (job != hung_jobs_.end() && job->second.hung >= most_hung_of_job_) {
-      job->second.waiting.push_back(std::move(next));
+    if (!hung_reads_.MayBegin(next.purpose)) {
+      parked_.push_back(std::move(next));
       continue;
     }
-    reader->job = next.purpose.job;
+    reader->ticket = next.ticket;
+    reader->purpose = next.purpose;
     reader->begun_nanos = clock_->NowNanos();
     return next;
   }
   return std::nullopt;
+}
+
+void LocalSource::UnparkLocked() {
+  std::deque<ReadRequest> parked = std::exchange(parked_, {});
+  std::deque<ReadRequest> unparked;
+  for (ReadRequest& request : parked) {
+    const bool may_begin = hung_reads_.MayBegin(request.purpose);
+    (may_begin ? unparked : parked_).push_back(std::move(request));
+  }
+  std::move(unparked.rbegin(), unparked.rend(), std::front_inserter(queue_));
 }
 
 void LocalSource::EndReadLocked(Reader& reader, std::int64_t now_nanos) {
@@ -202,18 +235,15 @@ void LocalSource::BeginToHangLocked(Reader& reader) {
   reader.hangs = true;
   --active_;
   ++hung_;
-  ++hung_jobs_[reader.job].hung;
+  hung_reads_.Add(reader.purpose);
 }
 
 void LocalSource::EndToHangLocked(Reader& reader) {
   reader.hangs = false;
   ++active_;
   --hung_;
-  const auto job = hung_jobs_.find(reader.job);
-  std::deque<ReadRequest> waiting = std::move(job->second.waiting);
-  job->second.waiting.clear();
-  if (--job->second.hung == 0) hung_jobs_.erase(job);
-  std::move(waiting.rbegin(), waiting.rend(), std::front_inserter(queue_));
+  hung_reads_.Remove(reader.purpose);
+  UnparkLocked();
   WakeOrBeginLocked();
   SetAlarmLocked();  // further readers may be marked now
 }

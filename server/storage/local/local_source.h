@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +20,7 @@
 #include "server/storage/buffer_pool.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/file_system.h"
+#include "server/storage/local/hung_reads.h"
 
 namespace forebay::storage::local {
 
@@ -29,7 +29,8 @@ struct LocalSourceOptions {
   // The most reads that may hang, each with a thread of its own, before the
   // others wait for them.
   int most_hung = 32;
-  // A job with so many reads that hang gets no further ones until one ends.
+  // A job with so many reads that hang gets no further ones until one ends. A
+  // read that several jobs want passes while one of them may have more.
   int most_hung_of_job = 8;
   // Whether every object that lies on another file system than its root is
   // refused with WrongDomain (wrong_domain.h), and its file never opened.
@@ -64,6 +65,7 @@ class LocalSource final : public ByteSource {
   ~LocalSource() override;
 
   void Read(absl::Span<ReadRequest> requests) override;
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
   // Returns the CPU time of all reads, without that of their `done`.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
@@ -78,18 +80,14 @@ class LocalSource final : public ByteSource {
   struct Reader {
     std::thread thread = {};
     std::int64_t begun_nanos = 0;  // of its read; 0: it has none
-    std::uint64_t job = 0;         // of its read
+    std::uint64_t ticket = 0;      // of its read
+    ReadPurpose purpose = {};      // of its read
     // The reads of its run that are done, but not answered yet.
     std::vector<CompletedRead> finished = {};
     bool hangs = false;
     bool ended = false;
   };
   using Readers = std::list<Reader>;
-  // A job that has reads that hang.
-  struct HungJob {
-    int hung = 0;
-    std::deque<ReadRequest> waiting = {};  // until one of those ends
-  };
 
   void Work(Readers::iterator reader, int number);
   // Blocks until there is a read, and returns it; nullopt when the thread is to
@@ -97,6 +95,8 @@ class LocalSource final : public ByteSource {
   std::optional<ReadRequest> Await(Readers::iterator reader);
   std::optional<ReadRequest> NextLocked(Readers::iterator reader)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts the parked reads that may begin before those that wait.
+  void UnparkLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The reader's read is done.
   void EndReadLocked(Reader& reader, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -131,7 +131,6 @@ class LocalSource final : public ByteSource {
 
   const int most_threads_;
   const int most_hung_;
-  const int most_hung_of_job_;
   const bool one_file_system_;
   FileSystem* const files_;
   const base::Clock* const clock_;
@@ -145,7 +144,9 @@ class LocalSource final : public ByteSource {
   int begun_ ABSL_GUARDED_BY(mutex_) = 0;   // threads so far
   int active_ ABSL_GUARDED_BY(mutex_) = 0;  // that neither hang nor have ended
   int hung_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::unordered_map<std::uint64_t, HungJob> hung_jobs_ ABSL_GUARDED_BY(mutex_);
+  HungReads hung_reads_ ABSL_GUARDED_BY(mutex_);
+  // Reads of which every job has as many reads that hang as it may have.
+  std::deque<ReadRequest> parked_ ABSL_GUARDED_BY(mutex_);
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
   int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;

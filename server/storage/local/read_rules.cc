@@ -1,9 +1,12 @@
 #include "server/storage/local/read_rules.h"
 
+#include <errno.h>
+
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 #include "server/storage/local/errors.h"
 #include "server/storage/local/file_stat.h"
 
@@ -62,6 +65,13 @@ absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
                      "was touched since the dataset was indexed");
   revision.mark = wanted.mark;
   return revision;
+}
+
+absl::StatusOr<Revision> CheckOpenFile(const ReadRequest& request, int file,
+                                       struct stat* stat) {
+  if (fstat(file, stat) != 0) return FileError(errno, request.object);
+  FOREBAY_ASSIGN_OR_RETURN(const LocalRoot* const root, LocalRootOf(request));
+  return CheckVersion(*root, request, file, *stat);
 }
 
 absl::Status CheckMark(const ReadRequest& request,

@@ -27,6 +27,11 @@ absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
                                       const ReadRequest& request, int file,
                                       const struct stat& stat);
 
+// Does what CheckVersion does for an open file, and fills in its stat. Errors
+// also as FileError says of fstat.
+absl::StatusOr<Revision> CheckOpenFile(const ReadRequest& request, int file,
+                                       struct stat* stat);
+
 // To be called after the file was read. FAILED_PRECONDITION: the version has a
 // mark, and the file, which `read` reads, another or none.
 absl::Status CheckMark(const ReadRequest& request,

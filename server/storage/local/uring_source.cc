@@ -14,6 +14,7 @@
 #include "server/storage/local/errors.h"
 #include "server/storage/local/read_rules.h"
 #include "server/storage/local/without_waiting.h"
+#include "server/storage/payers.h"
 
 // A read has five steps: open, fstat, read, fstat again, close. Each step is
 // first tried without waiting, by a plain system call. That is the cheapest way
@@ -103,6 +104,33 @@ void UringSource::Read(absl::Span<ReadRequest> requests) {
   if (wake) eventfd_write(wake_.get(), 1);
 }
 
+void UringSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  if (ticket == 0) return;
+  {
+    base::MutexLock lock(&mutex_);
+    for (ReadRequest& request : queue_) {
+      if (request.ticket == ticket) return AddPayers(purpose, &request.purpose);
+    }
+    joined_.emplace_back(ticket, purpose);
+  }
+  pool_.Share(ticket, purpose);
+}
+
+void UringSource::TakeJoined() {
+  std::vector<std::pair<std::uint64_t, ReadPurpose>> joined;
+  {
+    base::MutexLock lock(&mutex_);
+    joined.swap(joined_);
+  }
+  for (const auto& [ticket, purpose] : joined) {
+    for (std::optional<Task>& task : slots_) {
+      if (task.has_value() && task->read.ticket == ticket)
+        AddPayers(purpose, &task->read.purpose);
+    }
+    pool_.Share(ticket, purpose);
+  }
+}
+
 void UringSource::Forget(schedule::Flow job) {
   {
     base::MutexLock lock(&mutex_);
@@ -116,6 +144,7 @@ void UringSource::Work() {
   FOREBAY_CHECK(ring_->Enable().ok());
   ListenForWake();
   while (listening_ || free_slots_.size() < slots_.size()) {
+    TakeJoined();
     bool more = true;
     while (more && finished_.size() < kRunReads) {
       std::optional<ReadRequest> next = Next();
@@ -204,7 +233,7 @@ void UringSource::Open(Task task, const LocalRoot& root) {
 
 void UringSource::Opened(Task task) {
   struct stat stat;
-  const auto revision = CheckFile(task, &stat);
+  const auto revision = CheckOpenFile(task.read, task.descriptor(), &stat);
   // Another file may have the name of one that stayed open.
   const LocalRoot& root = **LocalRootOf(task.read);
   if (task.direct != nullptr &&
@@ -289,14 +318,15 @@ void UringSource::Verify(Task task) {
   const ReadRequest& request = task.read;
   const std::uint64_t lead = task.lead();
   struct stat stat;
-  const auto revision = CheckFile(task, &stat);
+  const auto revision = CheckOpenFile(task.read, task.descriptor(), &stat);
   if (revision.ok() && *revision != task.revision)
     return HandOver(std::move(task));
   absl::Status status = revision.status();
   if (status.ok() && !task.complete())
     status = EndsEarly(request, task.filled - std::min(task.filled, lead));
   if (status.ok() && request.version.revision.mark != 0) {
-    const auto checked = CheckMarkOf(task, stat);
+    const auto checked = CheckMarkWithoutWaiting(request, task.descriptor(),
+                                                 task.direct != nullptr, stat);
     if (!checked.has_value()) return HandOver(std::move(task));
     status = *checked;
   }
@@ -305,39 +335,6 @@ void UringSource::Verify(Task task) {
                                             request.length);
   base::Bytes bytes(std::move(task.buffer), span);
   FinishRead(std::move(task), std::move(bytes));
-}
-
-absl::StatusOr<Revision> UringSource::CheckFile(const Task& task,
-                                                struct stat* stat) {
-  if (fstat(task.descriptor(), stat) != 0)
-    return FileError(errno, task.read.object);
-  return CheckVersion(**LocalRootOf(task.read), task.read, task.descriptor(),
-                      *stat);
-}
-
-// A file that is read past the page cache is opened once more, for small parts.
-std::optional<absl::Status> UringSource::CheckMarkOf(const Task& task,
-                                                     const struct stat& stat) {
-  base::Fd opened;
-  int file = task.descriptor();
-  if (task.direct != nullptr) {
-    const LocalRoot& root = **LocalRootOf(task.read);
-    opened = base::Fd(OpenWithoutWaiting(root, task.read.object));
-    struct stat now;
-    file = opened.get();
-    if (file < 0 || fstat(file, &now) != 0 || now.st_dev != stat.st_dev ||
-        now.st_ino != stat.st_ino)
-      return std::nullopt;
-  }
-  bool failed = false;
-  absl::Status status = CheckMark(
-      task.read, [&](std::uint64_t offset, absl::Span<std::uint8_t> bytes) {
-        failed = ReadWithoutWaiting(file, bytes.data(), bytes.size(), offset) !=
-                 static_cast<ssize_t>(bytes.size());
-        return !failed;
-      });
-  if (failed) return std::nullopt;
-  return status;
 }
 
 template <typename Prepare>
@@ -375,7 +372,10 @@ void UringSource::LeaveFileSystem(Task task) {
   Finish(std::move(task), std::move(status));
 }
 
-void UringSource::HandOver(Task task) { pool_.Read({&task.read, 1}); }
+void UringSource::HandOver(Task task) {
+  pool_.Read({&task.read, 1});
+  TakeJoined();  // some may have joined this read meanwhile
+}
 
 void UringSource::FinishRead(Task task, base::Bytes bytes) {
   const Revision revision = task.revision;

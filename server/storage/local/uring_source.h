@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -79,6 +80,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   ~UringSource() override;
 
   void Read(absl::Span<ReadRequest> requests) override;
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
   void Forget(schedule::Flow job) override;
 
   // Returns the CPU time of all reads, without that of their `done` and of the
@@ -121,6 +123,8 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   // Only the ring's thread calls these.
   void Work();
   std::optional<ReadRequest> Next();
+  // Adds who joined reads to those in slots, and to those of the threads.
+  void TakeJoined();
   bool MayWait();
   void Begin(ReadRequest read);
   void Open(Task task, const LocalRoot& root);
@@ -132,12 +136,6 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void WasRead(Task task, std::uint64_t got);
   void ReadOn(Task task);
   void Verify(Task task);
-  static absl::StatusOr<Revision> CheckFile(const Task& task,
-                                            struct stat* stat);
-  // Checks the mark of a file with that stat. Returns nothing if that would
-  // wait.
-  static std::optional<absl::Status> CheckMarkOf(const Task& task,
-                                                 const struct stat& stat);
   // Puts the task into a slot, for the operation that `prepare(id, task)` adds.
   template <typename Prepare>
   void Park(Task task, Prepare prepare);
@@ -161,6 +159,9 @@ class UringSource final : public ByteSource, public schedule::JobShares {
 
   base::Mutex mutex_;
   std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
+  // Joins of reads that have left the queue, until the ring's thread looks.
+  std::vector<std::pair<std::uint64_t, ReadPurpose>> joined_
+      ABSL_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> forgotten_ ABSL_GUARDED_BY(mutex_);  // jobs
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;

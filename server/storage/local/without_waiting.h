@@ -1,12 +1,16 @@
 #ifndef FOREBAY_SERVER_STORAGE_LOCAL_WITHOUT_WAITING_H_
 #define FOREBAY_SERVER_STORAGE_LOCAL_WITHOUT_WAITING_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "absl/status/status.h"
+#include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
 
 // System calls that the kernel's caches answer at once. They fail if they would
@@ -20,6 +24,14 @@ int OpenWithoutWaiting(const LocalRoot& root, const std::string& path);
 // Returns the number of bytes read, or minus errno.
 ssize_t ReadWithoutWaiting(int file, void* buffer, std::size_t length,
                            std::uint64_t offset);
+
+// Checks the mark of the open file with that stat, as CheckMark says. A file
+// that is read past the page cache is opened once more, for small parts.
+// Returns nullopt if that would wait.
+std::optional<absl::Status> CheckMarkWithoutWaiting(const ReadRequest& request,
+                                                    int file,
+                                                    bool is_past_cache,
+                                                    const struct stat& stat);
 
 }  // namespace forebay::storage::local
 

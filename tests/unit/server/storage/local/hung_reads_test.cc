@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/base/clock.h"
@@ -83,6 +85,27 @@ class HungReadsTest : public LocalSourceTest {
     }
     source_->Read(absl::MakeSpan(requests));
   }
+  // Reads a good file for `purpose`.
+  void BeginFor(const ReadPurpose& purpose, std::uint64_t ticket = 0) {
+    ReadRequest request = Request();
+    request.purpose = purpose;
+    request.ticket = ticket;
+    request.done = [this](const absl::StatusOr<ReadResult>& result) {
+      if (result.ok()) ++answered_;
+    };
+    source_->Read({&request, 1});
+  }
+  // Makes a read of job 1 hang, of as many as each job may have.
+  void HangJob1(std::uint64_t ticket = 0) {
+    MakeWithClock({.threads = 1, .most_hung_of_job = 1});
+    ReadRequest request = Request("hung/a");
+    request.purpose.job = 1;
+    request.ticket = ticket;
+    request.done = [this](const auto&) { ++answered_; };
+    source_->Read({&request, 1});
+    AwaitInside(1);
+    clock_.Advance(kStall);
+  }
   // The source's times are those of clock_.
   void MakeWithClock(LocalSourceOptions options) {
     options.files = &files_;
@@ -94,6 +117,14 @@ class HungReadsTest : public LocalSourceTest {
   }
   void AwaitAnswers(int count) const {
     while (answered_ < count) std::this_thread::yield();
+  }
+  // Returns whether so many answers come within ten seconds.
+  bool AnswersCome(int count) const {
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (answered_ < count && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    return answered_ >= count;
   }
 
   static constexpr std::int64_t kStall =
@@ -210,6 +241,40 @@ TEST_F(HungReadsTest, DestructionCancelsWhatWaitsForAHungReadOfItsJob) {
   hung_.Release();
   destroyer.join();
   EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
+}
+
+TEST_F(HungReadsTest, AReadThatAnotherJobPaysForPasses) {
+  HangJob1();
+  BeginFor({.job = 1,
+            .payers = std::make_shared<const std::vector<std::uint64_t>>(
+                std::vector<std::uint64_t>{1, 2})});
+  EXPECT_TRUE(AnswersCome(1));
+  hung_.Release();
+  AwaitAnswers(2);
+}
+
+TEST_F(HungReadsTest, AReadThatAnotherJobJoinsPasses) {
+  HangJob1();
+  BeginFor({.job = 1}, /*ticket=*/7);
+  BeginFor({.job = 2});
+  AwaitAnswers(1);  // the read of job 1 is parked by now
+  source_->Share(7, {.job = 2});
+  EXPECT_TRUE(AnswersCome(2));
+  hung_.Release();
+  AwaitAnswers(3);
+}
+
+TEST_F(HungReadsTest, AHungReadCountsForEachJobThatWantsIt) {
+  HangJob1(/*ticket=*/7);
+  BeginFor({.job = 3});
+  AwaitAnswers(1);  // the first read is known to hang
+  source_->Share(7, {.job = 2});
+  BeginFor({.job = 2});
+  BeginFor({.job = 3});
+  AwaitAnswers(2);
+  EXPECT_EQ(answered_, 2);  // without that of job 2
+  hung_.Release();
+  AwaitAnswers(4);
 }
 
 // --- Threads that the system refuses.

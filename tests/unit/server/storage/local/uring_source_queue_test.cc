@@ -1,13 +1,19 @@
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <latch>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "server/base/clock.h"
+#include "server/schedule/stall_threshold.h"
+#include "tests/unit/server/storage/local/local_source_fixture.h"
 #include "tests/unit/server/storage/local/uring_source_fixture.h"
 
 namespace forebay::storage::local {
@@ -86,6 +92,53 @@ TEST_F(UringSourceQueueTest, DestructionCancelsWhatWaits) {
     EXPECT_TRUE(codes_[i] == absl::StatusCode::kOk ||
                 codes_[i] == absl::StatusCode::kCancelled);
   EXPECT_TRUE(std::is_sorted(codes_.begin(), codes_.end()));
+}
+
+// The file system tells of no read whether it would wait, so threads make all.
+TEST_F(UringSourceTest, ItsThreadsLearnWhoJoinsAReadThatAnotherJobHoldsUp) {
+  scratch_.Write("hung", "0123456789");
+  std::atomic<int> inside = 0;
+  std::atomic<bool> released = false;
+  FaultyFiles files;
+  files.on_open = [&](std::string_view path) {
+    if (path != "hung") return;
+    ++inside;
+    released.wait(false);
+  };
+  base::FakeClock clock;
+  clock.Advance(1);
+  UringSourceOptions options;
+  options.pool = {
+      .threads = 1, .most_hung_of_job = 1, .files = &files, .clock = &clock};
+  Start({{SYS_preadv2, EOPNOTSUPP}}, options);
+  std::atomic<int> answered = 0;
+  const auto read = [&](const char* object, std::uint64_t job,
+                        std::uint64_t ticket) {
+    ReadRequest request = Request(object);
+    request.purpose.job = job;
+    request.ticket = ticket;
+    request.done = [&](const auto&) { ++answered; };
+    source_->Read({&request, 1});
+  };
+  const auto come = [&](int count) {
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (answered < count && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    return answered >= count;
+  };
+  read("hung", 1, 0);
+  while (inside < 1) std::this_thread::yield();
+  clock.Advance(schedule::StallThreshold::kUnknownNanos);
+  read("a/x.jpg", 1, 7);
+  read("a/x.jpg", 2, 0);
+  EXPECT_TRUE(come(1));
+  source_->Share(7, {.job = 2});
+  EXPECT_TRUE(come(2));
+  released = true;
+  released.notify_all();
+  EXPECT_TRUE(come(3));
+  source_.reset();
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+#ifndef FOREBAY_SERVER_STORAGE_PAYERS_H_
+#define FOREBAY_SERVER_STORAGE_PAYERS_H_
+
+#include "server/storage/byte_source.h"
+
+namespace forebay::storage {
+
+// Adds the payers of `joining` to those of `purpose`. Never blocks. Not
+// thread-safe: the caller locks.
+void AddPayers(const ReadPurpose& joining, ReadPurpose* purpose);
+
+}  // namespace forebay::storage
+
+#endif  // FOREBAY_SERVER_STORAGE_PAYERS_H_

@@ -1,0 +1,56 @@
+"""A job whose reads hang stops no other job on the same file system."""
+
+import contextlib
+import shutil
+
+import pytest
+
+from daemons import serving
+from isolated_jobs import Job
+
+# Those of one job that may hang where threads read.
+MOST_HUNG = 8
+
+
+@pytest.fixture
+def uncached(tmp_path):
+    """A daemon that caches nothing, and reads files by threads."""
+    config = tmp_path / "forebayd.toml"
+    config.write_text('storage.io_uring = "off"\ncache.memory = "0"\n')
+    folder = tmp_path / "uncached"
+    folder.mkdir()
+    with serving(folder, "--config", str(config)) as started:
+        yield started
+
+
+@pytest.fixture
+def source(photos, tmp_path):
+    """A folder with copies of the photographs, some of which no job shares."""
+    for name in ("shared", "own", "bad"):
+        for number in range(4 if name == "bad" else 1):
+            shutil.copytree(photos, tmp_path / "source" / name / str(number))
+    return tmp_path / "source"
+
+
+@pytest.mark.parametrize("sharing", ["elastic", "off"])
+def test_another_job_of_the_same_files_goes_on(uncached, hung_mount, source, sharing):
+    mount = hung_mount(source)
+    with contextlib.ExitStack() as stack:
+        stack.callback(mount.close)  # before the daemon ends
+
+        def start(job, folder):
+            return stack.enter_context(Job(job, mount.path / folder / "0",
+                                           sharing=sharing))
+        healthy = [start("healthy", "shared"), start("healthy", "own")]
+        broken = start("broken", "shared")
+        for job in (*healthy, broken):
+            job.await_epochs(1)
+        mount.stop("open", "read", folder="bad")
+        for number in range(4):
+            stack.enter_context(Job("broken", mount.path / "bad" / str(number),
+                                    sharing=sharing))
+        mount.await_held(MOST_HUNG)
+        for job in healthy:
+            job.await_epochs(6)
+        mount.go()
+        broken.await_epochs(1)

@@ -1,0 +1,62 @@
+// Reads that jobs join before the source below has them.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "server/storage/scheduled_source.h"
+#include "tests/unit/server/storage/fake_root.h"
+
+namespace forebay::storage {
+namespace {
+
+// Keeps all reads, and notes the jobs that join those. One thread at a time.
+class KeepingSource final : public ByteSource {
+ public:
+  void Read(absl::Span<ReadRequest> requests) override {
+    for (ReadRequest& request : requests) kept_.push_back(std::move(request));
+  }
+  void Share(std::uint64_t ticket, const ReadPurpose& purpose) override {
+    for (const ReadRequest& request : kept_) {
+      if (request.ticket == ticket) joined_.push_back(purpose.job);
+    }
+  }
+
+  // Answers the oldest read.
+  void Answer() {
+    const ReadRequest request = std::move(kept_.front());
+    kept_.pop_front();
+    request.done(ReadResult());
+  }
+  const std::vector<std::uint64_t>& joined() const { return joined_; }
+
+ private:
+  std::deque<ReadRequest> kept_;
+  std::vector<std::uint64_t> joined_;
+};
+
+TEST(ScheduledJoinsTest, TheSourceBelowLearnsWhoJoinedAReadThatWaited) {
+  KeepingSource below;
+  ScheduledSource source(&below, {.reads_at_once = 1});
+  int answers = 0;
+  for (const std::uint64_t ticket : {6, 7}) {
+    ReadRequest request;
+    request.root = FakeRoot::Make({.uri = "root"});
+    request.object = "object";
+    request.purpose.job = 1;
+    request.ticket = ticket;
+    request.done = [&](const auto&) { ++answers; };
+    source.Read({&request, 1});
+  }
+  source.Share(7, {.job = 2});
+  EXPECT_TRUE(below.joined().empty());
+  below.Answer();
+  EXPECT_EQ(below.joined(), std::vector<std::uint64_t>{2});
+  below.Answer();
+  EXPECT_EQ(answers, 2);
+}
+
+}  // namespace
+}  // namespace forebay::storage
