@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/status.h"
 
 namespace forebay::storage::local {
 namespace {
@@ -48,6 +49,13 @@ std::string ReasonOf(int error_number) {
       return "the daemon may not call openat2: the kernel is older than 5.6, "
              "or "
              "a seccomp filter forbids it";
+    case EMFILE:
+      return std::string(
+          base::ErrnoStatus(error_number, "the daemon can open no further file")
+              .message());
+    case ENFILE:
+      return "the host can open no further file (sysctl fs.file-max raises the "
+             "limit)";
     case ENXIO:
       return "is a socket or device, not a regular file";
     default:
