@@ -18,7 +18,8 @@
 namespace forebay::daemon {
 
 // The source of one failure domain of local files, which is a file system or
-// what lies beyond one root's: a ring or threads, and a scheduler in front.
+// what lies beyond those of some roots: a ring or threads, and a scheduler in
+// front.
 //
 // Thread-safe. The caller owns it. Destruction calls `on_end` first, and waits
 // for the reads in flight. Errors are those of the sources.

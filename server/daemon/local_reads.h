@@ -26,8 +26,9 @@ namespace forebay::daemon {
 // The source of local files. Each file system has a source of its own: an
 // io_uring where it is one of this host, the host allows that and the
 // configuration wants it, else threads. What lies beyond a root's own file
-// system has threads of its own, for each root. A scheduler in front of each
-// shares it out among jobs. Logs which of both is used, and why.
+// system has threads of its own, which roots with the same extra roots share. A
+// scheduler in front of each shares it out among jobs. Logs which of both is
+// used, and why.
 //
 // Thread-safe. Owns the sources; destruction ends their reads. Does not block,
 // but for ReleaseIdle, which waits for idle threads to end. Errors are those of

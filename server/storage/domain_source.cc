@@ -10,7 +10,8 @@
 #include "server/storage/wrong_domain.h"
 
 // The mutex guards the table alone: no source reads, is made or ends with it
-// held. A domain is released only while the table's reference is the last one.
+// held. A domain ends only while the table's reference is the last one and no
+// read is in flight: its source may not know yet of those that it was sent.
 
 namespace forebay::storage {
 namespace {
@@ -18,18 +19,18 @@ namespace {
 // How often one read may find that it belongs to another domain.
 constexpr int kMaxTries = 4;
 
-bool IsIdle(const SourceState& state) {
-  return state.in_flight == 0 && state.waiting == 0 && state.stalled == 0;
-}
-
 }  // namespace
 
 DomainSource::~DomainSource() {
   Domains ending;
+  std::vector<std::shared_ptr<Domain>> replaced;
+  std::unique_ptr<base::Alarm> ender;
   base::MutexLock making(&making_);
   base::MutexLock lock(&mutex_);
   ending_ = true;
   ending.swap(domains_);
+  replaced.swap(replaced_);
+  ender.swap(ender_);
 }
 
 void DomainSource::Read(absl::Span<ReadRequest> requests) {
@@ -45,34 +46,78 @@ void DomainSource::Read(absl::Span<ReadRequest> requests) {
   }
 }
 
-void DomainSource::Send(const std::string& domain,
+void DomainSource::Send(const std::string& name,
                         absl::Span<ReadRequest> requests, int tries) {
-  const auto found = FindOrMake(domain);
+  const auto found = FindOrMake(name);
   if (!found.ok()) {
-    for (ReadRequest& request : requests)
+    for (ReadRequest& request : requests) {
+      Leave(request.ticket);
       request.done(base::Annotate(found.status(), request.object));
+    }
     return;
   }
+  Domain* const domain = found->get();
+  domain->in_flight += requests.size();
   if (options_.objects_move) {
-    for (ReadRequest& request : requests) Watch(&request, domain, tries);
+    base::MutexLock lock(&mutex_);
+    for (const ReadRequest& request : requests) {
+      if (request.ticket != 0) joined_.try_emplace(request.ticket);
+    }
   }
-  (*found)->source->Read(requests);
+  for (ReadRequest& request : requests) {
+    if (options_.objects_move)
+      Watch(&request, name, domain, tries);
+    else
+      Count(&request, domain);
+  }
+  domain->source->Read(requests);
 }
 
-void DomainSource::Watch(ReadRequest* request, const std::string& domain,
-                         int tries) {
-  if (tries == kMaxTries) return;
+void DomainSource::Count(ReadRequest* request, Domain* domain) {
+  request->done = [domain, done = std::exchange(request->done, nullptr)](
+                      absl::StatusOr<ReadResult> result) {
+    done(std::move(result));
+    --domain->in_flight;
+  };
+}
+
+void DomainSource::Watch(ReadRequest* request, const std::string& name,
+                         Domain* domain, int tries) {
   // A copy without `done`, to be read again.
   ReadDone done = std::exchange(request->done, nullptr);
-  request->done = [this, domain, tries, again = *request,
+  request->done = [this, name, domain, tries, again = *request,
                    done = std::move(done)](absl::StatusOr<ReadResult> result) {
-    if (result.ok() || !IsWrongDomain(result.status()))
-      return done(std::move(result));
-    ReadRequest repeated = again;
-    repeated.done = done;
-    const std::string other = options_.domain_of(repeated);
-    Send(other, {&repeated, 1}, other == domain ? kMaxTries : tries + 1);
+    if (tries < kMaxTries && IsWrongDomain(result.status())) {
+      ReadRequest repeated = again;
+      repeated.done = done;
+      ReadElsewhere(std::move(repeated), name, tries);
+    } else {
+      Leave(again.ticket);
+      done(std::move(result));
+    }
+    --domain->in_flight;
   };
+}
+
+void DomainSource::ReadElsewhere(ReadRequest request, const std::string& domain,
+                                 int tries) {
+  const std::uint64_t ticket = request.ticket;
+  const std::string other = options_.domain_of(request);
+  Send(other, {&request, 1}, other == domain ? kMaxTries : tries + 1);
+  for (const ReadPurpose& purpose : JoinedOf(ticket))
+    ShareBelow(ticket, purpose);
+}
+
+std::vector<ReadPurpose> DomainSource::JoinedOf(std::uint64_t ticket) const {
+  base::MutexLock lock(&mutex_);
+  const auto found = joined_.find(ticket);
+  return found == joined_.end() ? std::vector<ReadPurpose>() : found->second;
+}
+
+void DomainSource::Leave(std::uint64_t ticket) {
+  if (ticket == 0) return;
+  base::MutexLock lock(&mutex_);
+  joined_.erase(ticket);
 }
 
 absl::StatusOr<std::shared_ptr<DomainSource::Domain>> DomainSource::FindLocked(
@@ -84,18 +129,50 @@ absl::StatusOr<std::shared_ptr<DomainSource::Domain>> DomainSource::FindLocked(
   return found->second;
 }
 
-absl::Status DomainSource::CheckRoomLocked(const std::string& name) const {
-  const auto is_limited = [this](const std::string& domain) {
-    return options_.is_limited == nullptr || options_.is_limited(domain);
-  };
-  if (!is_limited(name)) return absl::OkStatus();
+DomainSource::Domains::iterator DomainSource::FindIdleLocked() {
+  auto oldest = domains_.end();
+  for (auto entry = domains_.begin(); entry != domains_.end(); ++entry) {
+    const std::shared_ptr<Domain>& domain = entry->second;
+    if (!IsLimited(entry->first) || !IsIdle(domain)) continue;
+    if (oldest == domains_.end() ||
+        domain->used_at_nanos < oldest->second->used_at_nanos)
+      oldest = entry;
+  }
+  return oldest;
+}
+
+absl::Status DomainSource::MakeRoomLocked(const std::string& name) {
+  if (!IsLimited(name)) return absl::OkStatus();
   const auto count =
       std::count_if(domains_.begin(), domains_.end(),
-                    [&](const auto& entry) { return is_limited(entry.first); });
+                    [&](const auto& entry) { return IsLimited(entry.first); });
   if (static_cast<std::size_t>(count) < options_.most) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("is not read: ", options_.most, " ", options_.limited_kind,
-                   " are read already, the most at once; ", options_.advice));
+  const auto idle = FindIdleLocked();
+  // Sources that take long to end count, too.
+  if (idle == domains_.end() || replaced_.size() >= options_.most)
+    return absl::UnavailableError(
+        absl::StrCat("is not read: ", options_.most, " ", options_.limited_kind,
+                     " are read already, the most at once; ", options_.advice));
+  replaced_.push_back(std::move(idle->second));
+  domains_.erase(idle);
+  return absl::OkStatus();
+}
+
+void DomainSource::WakeEnder() {
+  if (ender_ == nullptr) {
+    ender_ = std::make_unique<base::Alarm>(
+        "forebay-domains", [this] { EndReplaced(); }, options_.clock);
+  }
+  ender_->SetFor(options_.clock->NowNanos());
+}
+
+void DomainSource::EndReplaced() {
+  std::vector<std::shared_ptr<Domain>> replaced;
+  {
+    base::MutexLock lock(&mutex_);
+    replaced.swap(replaced_);
+  }
+  for (const auto& domain : replaced) shares_.Remove(domain->source.get());
 }
 
 absl::StatusOr<std::shared_ptr<DomainSource::Domain>> DomainSource::FindOrMake(
@@ -106,12 +183,15 @@ absl::StatusOr<std::shared_ptr<DomainSource::Domain>> DomainSource::FindOrMake(
     if (!found.ok() || *found != nullptr) return found;
   }
   base::MutexLock making(&making_);
+  bool replaces = false;
   {
     base::MutexLock lock(&mutex_);
     auto found = FindLocked(name);
     if (!found.ok() || *found != nullptr) return found;
-    FOREBAY_RETURN_IF_ERROR(CheckRoomLocked(name));
+    FOREBAY_RETURN_IF_ERROR(MakeRoomLocked(name));
+    replaces = !replaced_.empty();
   }
+  if (replaces) WakeEnder();
   auto made = std::make_shared<Domain>();
   made->source = options_.make(name);
   if (made->source == nullptr)
@@ -132,17 +212,26 @@ void DomainSource::ReleaseIdle() {
     const std::int64_t since = options_.clock->NowNanos() - options_.idle_nanos;
     for (auto entry = domains_.begin(); entry != domains_.end();) {
       const std::shared_ptr<Domain>& domain = entry->second;
-      const bool is_released = domain->used_at_nanos <= since &&
-                               domain.use_count() == 1 &&
-                               IsIdle(domain->source->State());
+      const bool is_released = domain->used_at_nanos <= since && IsIdle(domain);
       if (is_released) idle.push_back(domain);
       entry = is_released ? domains_.erase(entry) : std::next(entry);
     }
   }
   for (const auto& domain : idle) shares_.Remove(domain->source.get());
+  EndReplaced();
 }
 
 void DomainSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
+  {
+    base::MutexLock lock(&mutex_);
+    const auto found = joined_.find(ticket);
+    if (found != joined_.end()) found->second.push_back(purpose);
+  }
+  ShareBelow(ticket, purpose);
+}
+
+void DomainSource::ShareBelow(std::uint64_t ticket,
+                              const ReadPurpose& purpose) const {
   for (const auto& domain : All()) domain->source->Share(ticket, purpose);
 }
 

@@ -1,18 +1,21 @@
 #ifndef FOREBAY_SERVER_STORAGE_DOMAIN_SOURCE_H_
 #define FOREBAY_SERVER_STORAGE_DOMAIN_SOURCE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/base/alarm.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/storage/all_job_shares.h"
@@ -34,7 +37,8 @@ struct DomainSourceOptions {
   bool objects_move = false;
   // Returns whether `most` bounds domains of that name. Null: it bounds all.
   std::function<bool(const std::string& domain)> is_limited = nullptr;
-  // The most such domains at once. Reads of further ones are refused.
+  // The most such domains at once. A further one takes the place of the one
+  // that is idle and was used longest ago. If none is idle, it is refused.
   std::size_t most = 64;
   // Words of that error: what such domains are, and what to do.
   std::string limited_kind = "hosts";
@@ -52,6 +56,8 @@ struct DomainSourceOptions {
 // Thread-safe. The caller owns it; the clock outlives it. Destruction waits for
 // the sources' reads in flight. Read does not block, but to make a domain's
 // source. ReleaseIdle blocks until the threads of idle sources have ended.
+// A thread named forebay-domains ends sources whose places others took: a
+// source cannot end on a thread of its own, which may be the one that reads.
 // Errors are those of the sources, and UNAVAILABLE for a domain that can have
 // no source; such a `done` is called before Read returns.
 class DomainSource final : public SharedOutSource {
@@ -73,13 +79,15 @@ class DomainSource final : public SharedOutSource {
   // Returns the sums over all domains; the request cost is the largest.
   SourceState State() const override;
 
-  // Ends the sources of domains that had no reads for a while.
+  // Ends the sources of domains that had no reads for a while, or whose places
+  // others took.
   void ReleaseIdle();
 
  private:
   struct Domain {
-    std::unique_ptr<SharedOutSource> source;
+    std::atomic<std::size_t> in_flight = 0;  // reads, until `done` has returned
     std::int64_t used_at_nanos = 0;
+    std::unique_ptr<SharedOutSource> source;  // goes first
   };
   using Domains = std::map<std::string, std::shared_ptr<Domain>>;
 
@@ -88,13 +96,33 @@ class DomainSource final : public SharedOutSource {
   // Returns null if it has to be made.
   absl::StatusOr<std::shared_ptr<Domain>> FindLocked(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckRoomLocked(const std::string& name) const
+  bool IsLimited(const std::string& name) const {
+    return options_.is_limited == nullptr || options_.is_limited(name);
+  }
+  // Makes room for one more domain. UNAVAILABLE if none can go for it.
+  absl::Status MakeRoomLocked(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the idle limited domain that was used longest ago, or the end.
+  Domains::iterator FindIdleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has EndReplaced called soon, on another thread.
+  void WakeEnder() ABSL_EXCLUSIVE_LOCKS_REQUIRED(making_);
+  void EndReplaced();
+  static bool IsIdle(const std::shared_ptr<Domain>& domain) {
+    return domain.use_count() == 1 && domain->in_flight == 0;
+  }
   // Sends reads to the domain that they belong to.
-  void Send(const std::string& domain, absl::Span<ReadRequest> requests,
+  void Send(const std::string& name, absl::Span<ReadRequest> requests,
             int tries);
-  // Makes the read again elsewhere if its domain was another.
-  void Watch(ReadRequest* request, const std::string& domain, int tries);
+  // Counts the end of a read in flight.
+  static void Count(ReadRequest* request, Domain* domain);
+  // Does so, too, and makes the read again elsewhere if its domain was another.
+  void Watch(ReadRequest* request, const std::string& name, Domain* domain,
+             int tries);
+  void ReadElsewhere(ReadRequest request, const std::string& domain, int tries);
+  // Returns who joined the read in flight.
+  std::vector<ReadPurpose> JoinedOf(std::uint64_t ticket) const;
+  void Leave(std::uint64_t ticket);
+  void ShareBelow(std::uint64_t ticket, const ReadPurpose& purpose) const;
   std::vector<std::shared_ptr<Domain>> All() const;
 
   const DomainSourceOptions options_;
@@ -102,7 +130,14 @@ class DomainSource final : public SharedOutSource {
   base::Mutex making_;  // held while a source is made; taken before mutex_
   mutable base::Mutex mutex_;
   Domains domains_ ABSL_GUARDED_BY(mutex_);
+  // Domains whose places others took, until their sources end.
+  std::vector<std::shared_ptr<Domain>> replaced_ ABSL_GUARDED_BY(mutex_);
+  // Joins of reads in flight whose objects may belong elsewhere, by ticket.
+  std::unordered_map<std::uint64_t, std::vector<ReadPurpose>> joined_
+      ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  // Ends what was replaced. Made when a domain is replaced for the first time.
+  std::unique_ptr<base::Alarm> ender_ ABSL_GUARDED_BY(making_);
 };
 
 }  // namespace forebay::storage

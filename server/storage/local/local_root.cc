@@ -231,8 +231,11 @@ bool LocalRoot::IsNamed(const std::string& path,
 }
 
 std::string LocalRoot::FileSystemOf(std::string_view object) const {
-  if (crossings_.Contains(object))
-    return absl::StrCat(std::string(kBeyond), *identity_);
+  if (crossings_.Contains(object)) {
+    // Its first part is the directory's own.
+    const std::size_t extra = roots_.size() > 1 ? identity_->find('\0') + 1 : 0;
+    return absl::StrCat(std::string(kBeyond), identity_->substr(extra));
+  }
   return absl::StrCat(std::string(on_this_host() ? kDisk : kMount),
                       major(own_device_.number), ":",
                       minor(own_device_.number));

@@ -88,8 +88,9 @@ class LocalRoot final : public Root {
 
   // Names the failure domain of the object, as far as is known: kDisk and the
   // device if it lies on the root's own file system and that is one of this
-  // host, kMount and the device if that is another, kBeyond and the root's
-  // identity if the way to the object leaves it.
+  // host, kMount and the device if that is another. If the way to the object
+  // leaves it: kBeyond and what the extra roots are, so that many folders with
+  // links to one disk are one domain; without extra roots, the root's identity.
   static constexpr std::string_view kDisk = "disk ";
   static constexpr std::string_view kMount = "mount ";
   static constexpr std::string_view kBeyond = "beyond ";

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -171,6 +174,22 @@ TEST_F(DomainSourceTest, AReadThatBelongsElsewhereIsMadeAgainThere) {
   EXPECT_THAT(answers_, ElementsAre("a1 ok"));
 }
 
+TEST_F(DomainSourceTest, WhoJoinedAReadHasJoinedItWhereItIsMadeAgain) {
+  ReadRequest request;
+  request.root = root_;
+  request.object = "a1";
+  request.ticket = 7;
+  request.done = [](const auto&) {};
+  source_->Read({&request, 1});
+  source_->Share(7, {.job = 2});
+  moved_["a1"] = "b";
+  Answer("a", WrongDomain("a1"));
+  EXPECT_THAT(book_.shared["b"], ElementsAre(7));
+  Answer("b");
+  // Nobody shares what is done.
+  source_->Share(7, {.job = 3});
+}
+
 TEST_F(DomainSourceTest, AReadThatMovesAgainAndAgainFails) {
   Read({"a1"});
   for (const char* const next : {"b", "a", "b"}) {
@@ -285,6 +304,57 @@ TEST_F(DomainSourceTest, IdleDomainsAreReleasedAfterAWhile) {
   EXPECT_EQ(answers_.size(), 4);
   source_.reset();
   EXPECT_THAT(ended, UnorderedElementsAre("a", "a", "b"));
+}
+
+TEST_F(DomainSourceTest, AFurtherDomainTakesThePlaceOfTheOneIdleForLongest) {
+  std::vector<std::string> made;
+  DomainSourceOptions options = Options();
+  options.make =
+      [&](const std::string& domain) -> std::unique_ptr<SharedOutSource> {
+    made.push_back(domain);
+    if (domain == "a") return std::make_unique<PatientDomain>(domain, &book_);
+    return std::make_unique<IdleDomain>([] {});
+  };
+  source_.emplace(options);
+  Read({"a1"});  // has a read in flight
+  for (const char* const object : {"b1", "c1", "b2", "d1", "b3"}) {
+    clock_.Advance(1);
+    Read({object});
+  }
+  EXPECT_THAT(made, ElementsAre("a", "b", "c", "d"));
+  EXPECT_EQ(answers_.size(), 5);
+  clock_.Advance(1);
+  Read({"c2"});  // its source had ended
+  EXPECT_THAT(made, ElementsAre("a", "b", "c", "d", "c"));
+  EXPECT_THAT(answers_, ::testing::Not(::testing::Contains("c2 failed")));
+  Answer("a");
+  source_.reset();
+}
+
+// A read may be answered on a thread of its source, and its caller may read
+// elsewhere there: the source cannot end on that thread.
+TEST_F(DomainSourceTest, ADomainEndsOnNoThreadThatReads) {
+  std::atomic<bool> ended = false;
+  std::atomic<bool> ended_here = false;
+  DomainSourceOptions options = Options();
+  options.make = [&](const std::string&) {
+    return std::make_unique<IdleDomain>(
+        [&, reads = std::this_thread::get_id()] {
+          if (std::this_thread::get_id() == reads) ended_here = true;
+          ended = true;
+        });
+  };
+  options.most = 1;
+  source_.emplace(options);
+  Read({"a1"});
+  Read({"b1"});
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!ended && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(ended_here);
+  EXPECT_THAT(answers_, ElementsAre("a1 ok", "b1 ok"));
+  source_.reset();
 }
 
 TEST_F(DomainSourceTest, ManyThreadsMakeADomainOnce) {

@@ -321,5 +321,23 @@ TEST_F(LocalRootTest, NamesTheFileSystemOfAnObject) {
   EXPECT_NE(other->FileSystemOf("class_b/x.jpg"), beyond);
 }
 
+TEST_F(LocalRootTest, FoldersWithLinksToOneExtraRootAreOneDomain) {
+  const auto root = RootWithExtra();
+  std::vector<ExtraRoot> extra;
+  extra.push_back({scratch_.Open("other"), scratch_.Path("other")});
+  const auto sibling =
+      *LocalRoot::Create(scratch_.Open("train/class_a"),
+                         scratch_.Path("train/class_a"), std::move(extra));
+  ASSERT_NE(*root->identity(), *sibling->identity());
+  for (const auto& one : {root, sibling}) one->crossings().Add("y.jpg");
+  const std::string beyond = root->FileSystemOf("y.jpg");
+  EXPECT_TRUE(beyond.starts_with(LocalRoot::kBeyond)) << beyond;
+  EXPECT_EQ(sibling->FileSystemOf("y.jpg"), beyond);
+  // Other extra roots lie elsewhere.
+  const auto alone = Root();
+  alone->crossings().Add("y.jpg");
+  EXPECT_NE(alone->FileSystemOf("y.jpg"), beyond);
+}
+
 }  // namespace
 }  // namespace forebay::storage::local
