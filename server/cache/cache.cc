@@ -17,6 +17,7 @@
 
 #include "server/base/status.h"
 #include "server/cache/extent.h"
+#include "server/storage/new_ticket.h"
 
 namespace forebay::cache {
 namespace {
@@ -103,7 +104,7 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
     storage::ReadRequest request = std::move(taken);
     if (request.root == nullptr || request.uncached ||
         request.root->identity() == nullptr) {
-      AddUncachedRead(std::move(request), results);
+      results->below.push_back(std::move(request));
     } else {
       LookUp(request, now_nanos, results);
     }
@@ -111,12 +112,6 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
   cpu_nanos_ += deps_.cpu_clock->NowNanos() - cpu_begun;
   for (Hit& hit : results->hits) hit.done(std::move(hit.result));
   results->hits.clear();
-}
-
-void Cache::AddUncachedRead(storage::ReadRequest request,
-                            LookupResults* results) {
-  request.ticket = ++last_ticket_;  // differs from those of the cache's reads
-  results->below.push_back(std::move(request));
 }
 
 bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
@@ -185,7 +180,7 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
     results->misses.push_back(
         {stripe, std::move(found.missed), std::move(request), metadata});
   } else if (found.read_alone) {
-    AddUncachedRead(std::move(request), results);
+    results->below.push_back(std::move(request));
   } else if (found.joined != 0) {
     deps_.below->Share(found.joined, request.purpose);
   }
@@ -211,7 +206,8 @@ void Cache::SendBelow(std::vector<Miss> misses,
     if (miss.in_flight->confirms == nullptr) {
       read_cost_.Begin(deps_.clock->NowNanos());
     }
-    miss.ticket = request.ticket = ++last_ticket_;
+    if (request.ticket == 0) request.ticket = storage::NewTicket();
+    miss.ticket = request.ticket;
     request.purpose = stripes_[miss.stripe].BeginSending(*miss.in_flight);
     request.read_ahead_hints = nullptr;
     request.variant = storage::kEncoded;

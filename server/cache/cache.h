@@ -45,7 +45,8 @@ namespace forebay::cache {
 // lock is held during a callback. The destructor waits for the reads in flight
 // below. Errors are those of the source below: all waiters get them, and they
 // are not cached. Create returns RESOURCE_EXHAUSTED if the budget has no memory
-// for the cache. The cache ignores the tickets of its callers.
+// for the cache. Share finds the read below that the ticket's request began,
+// but none that the request merely joined.
 class Cache final : public storage::ByteSource,
                     public VariantStore,
                     public schedule::JobShares {
@@ -75,6 +76,10 @@ class Cache final : public storage::ByteSource,
   ~Cache() override;
 
   void Read(absl::Span<storage::ReadRequest> requests) override;
+  void Share(std::uint64_t ticket,
+             const storage::ReadPurpose& purpose) override {
+    deps_.below->Share(ticket, purpose);
+  }
   // Moves the job's counts to the totals.
   void Forget(schedule::Flow job) override;
 
@@ -121,8 +126,6 @@ class Cache final : public storage::ByteSource,
   // Looks up a few requests, and then answers the hits among them.
   void LookUpRun(absl::Span<storage::ReadRequest> requests,
                  std::int64_t now_nanos, LookupResults* results);
-  // Adds a read that serves this request alone and is not cached.
-  void AddUncachedRead(storage::ReadRequest request, LookupResults* results);
   // Finds the variant that the request prefers, or joins the check whether it
   // is current. Returns false if the variant is not cached.
   bool LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
@@ -149,7 +152,6 @@ class Cache final : public storage::ByteSource,
   ReuseEstimator reuse_;
   Evictor evictor_;
   ReadAhead read_ahead_;
-  std::atomic<std::uint64_t> last_ticket_ = 0;
   std::atomic<std::int64_t> cpu_nanos_ = 0;
 
   base::Mutex mutex_;

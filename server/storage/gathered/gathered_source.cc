@@ -9,6 +9,7 @@
 #include "server/base/bytes.h"
 #include "server/base/status.h"
 #include "server/storage/gathered/gathered_root.h"
+#include "server/storage/new_ticket.h"
 
 // A gathering reads some pieces, waits for all of them, and reads the next
 // ones, until it has all bytes. Whoever comes last reads on: the thread that
@@ -18,8 +19,6 @@
 namespace forebay::storage::gathered {
 namespace {
 
-// Those of readers above count up from 1.
-constexpr std::uint64_t kOwnTickets = std::uint64_t{1} << 63;
 // The most gatherings of a file whose revision changes meanwhile.
 constexpr int kMaxTries = 5;
 
@@ -133,7 +132,7 @@ ReadRequest GatheredSource::Gathering::ReadOf(const Piece& piece,
   read.uncached = request_.uncached;
   read.purpose = request_.purpose;
   read.sample = request_.sample;
-  if (request_.ticket != 0) read.ticket = source_->NewTicket();
+  if (request_.ticket != 0) read.ticket = NewTicket();
   read.offset = piece.offset;
   read.length = piece.length;
   read.done = [self = shared_from_this(), piece,
@@ -336,11 +335,6 @@ void GatheredSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
 void GatheredSource::Forget(std::uint64_t ticket) {
   base::MutexLock lock(&mutex_);
   by_ticket_.erase(ticket);
-}
-
-std::uint64_t GatheredSource::NewTicket() {
-  base::MutexLock lock(&mutex_);
-  return kOwnTickets + ++tickets_;
 }
 
 }  // namespace forebay::storage::gathered

@@ -61,7 +61,6 @@ class GatheredSource final : public ByteSource {
   void Sort(ReadRequest request, std::vector<ReadRequest>* below,
             std::vector<std::shared_ptr<Gathering>>* gatherings);
   void Forget(std::uint64_t ticket);
-  std::uint64_t NewTicket();
 
   StoppableSource below_;
   const std::shared_ptr<BufferPool> buffers_;
@@ -69,7 +68,6 @@ class GatheredSource final : public ByteSource {
   base::Mutex mutex_;
   base::CondVar quiet_;
   std::size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // gatherings
-  std::uint64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;  // that it gave
   // By ticket.
   std::unordered_map<std::uint64_t, std::weak_ptr<Gathering>> by_ticket_
       ABSL_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "server/cache/extent.h"
+#include "server/storage/new_ticket.h"
 #include "tests/unit/server/cache/cache_house.h"
 #include "tests/unit/server/storage/fake_root.h"
 
@@ -257,14 +258,22 @@ TEST(CacheTest, AForgottenJobsReadsUnderWayLeaveNoTrace) {
   EXPECT_EQ(house.cache().Snapshot().total.source.bytes, 4);
 }
 
-TEST(CacheTest, TicketsOfUncachedReadsAreUnlikeItsOwn) {
+TEST(CacheTest, CallersShareTheReadsThatTheyBegan) {
   CacheHouse house(kPlenty);
-  house.Text(house.Request("a", house.memory().Put("a", "1")));
-  auto request = house.Request("b", house.memory().Put("b", "1"));
-  request.root = storage::FakeRoot::Make({.uri = "nameless"});
-  request.ticket = house.below().reads()[0].ticket;
-  house.Text(request);
-  EXPECT_NE(house.below().reads()[1].ticket, house.below().reads()[0].ticket);
+  auto cached = house.Request("a", house.memory().Put("a", "1"));
+  cached.ticket = storage::NewTicket();
+  auto uncached = house.Request("b", house.memory().Put("b", "1"));
+  uncached.root = storage::FakeRoot::Make({.uri = "nameless"});
+  uncached.ticket = storage::NewTicket();
+  house.faulty().Hold();
+  for (const auto& request : {cached, uncached}) {
+    house.Read(request);
+    EXPECT_EQ(house.below().reads().back().ticket, request.ticket);
+    house.cache().Share(request.ticket, {.job = 2});
+    EXPECT_EQ(house.below().shares().back().first, request.ticket);
+    EXPECT_EQ(house.below().shares().back().second.job, 2);
+  }
+  house.faulty().Release();
 }
 
 TEST(CacheTest, ACallbackMayReadAgain) {
