@@ -126,34 +126,34 @@ Catalog::Catalog(CatalogOptions options)
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop, std::optional<std::string_view> table) {
+    const Opening& opening, std::optional<std::string_view> table) {
   if (AsFolder(*root) == nullptr && options_.lister == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat(root->uri(), ": is no folder"));
   }
   switch (spec.format()) {
     case proto::DatasetSpec::IMAGE_FOLDER:
-      return folders_.Open(std::move(root), spec, warnings, stop);
+      return folders_.Open(std::move(root), spec, warnings, opening.stop);
     case proto::DatasetSpec::WEBDATASET:
-      return OpenShards(std::move(root), spec, source, warnings, stop);
+      return OpenShards(std::move(root), spec, source, warnings, opening);
     case proto::DatasetSpec::MANIFEST:
-      return OpenManifest(std::move(root), spec, source, warnings, stop, table);
+      return OpenManifest(root, spec, source, warnings, opening, table);
     case proto::DatasetSpec::NPY:
       if (spec.shards().empty())
-        return folders_.Open(std::move(root), spec, warnings, stop);
-      return OpenNpyFiles(std::move(root), spec, source, warnings, stop);
+        return folders_.Open(std::move(root), spec, warnings, opening.stop);
+      return OpenNpyFiles(std::move(root), spec, source, warnings, opening);
     case proto::DatasetSpec::NPZ:
-      return OpenNpzFiles(std::move(root), spec, source, warnings, stop);
+      return OpenNpzFiles(std::move(root), spec, source, warnings, opening);
     case proto::DatasetSpec::TFRECORD:
     case proto::DatasetSpec::LMDB:
     case proto::DatasetSpec::MDS:
     case proto::DatasetSpec::ARRAY_RECORD:
     case proto::DatasetSpec::HDF5:
-      return OpenRecords(std::move(root), spec, source, warnings, stop);
+      return OpenRecords(std::move(root), spec, source, warnings, opening);
     case proto::DatasetSpec::TOKENS:
-      return OpenTokens(std::move(root), spec, source, stop);
+      return OpenTokens(std::move(root), spec, source, opening);
     case proto::DatasetSpec::ZIP:
-      return OpenZips(std::move(root), spec, source, warnings, stop);
+      return OpenZips(std::move(root), spec, source, warnings, opening);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(root->uri(), ": dataset format ",
@@ -173,7 +173,7 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListFiles(
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   auto fields =
@@ -192,13 +192,13 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
     request.shards_at_once = kRemoteFilesAtOnce;
     request.read_sizes = kRemoteReadSizes;
   }
-  return shards_.Open(request, warnings, stop);
+  return shards_.Open(request, warnings, opening);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop, std::optional<std::string_view> table) {
+    const Opening& opening, std::optional<std::string_view> table) {
   const auto* const folder = AsFolder(*root);
   manifest::FindRoot find_root;
   if (folder != nullptr)
@@ -224,13 +224,13 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
       .max_stats =
           folder == nullptr ? 0 : folder::RevalidationLimits().Of(*folder),
       .source = &source};
-  return manifests_.Open(request, warnings, stop);
+  return manifests_.Open(request, warnings, opening);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const std::vector<std::string> patterns = PatternsOf(spec);
   const npy::NpyRequest request{
       .root = root,
@@ -243,19 +243,19 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
       .files_at_once = AsFolder(*root) != nullptr
                            ? static_cast<std::size_t>(options_.scan_threads)
                            : kRemoteFilesAtOnce};
-  return npy_files_.Open(request, warnings, stop);
+  return npy_files_.Open(request, warnings, opening);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpzFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const auto choice =
       npz::NpzChoice::Create({spec.fields().begin(), spec.fields().end()},
                              {spec.columns().begin(), spec.columns().end()});
   if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
   if (!choice->rows())
-    return OpenRecords(std::move(root), spec, source, warnings, stop);
+    return OpenRecords(std::move(root), spec, source, warnings, opening);
   const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   const npz::NpzRequest request{
@@ -267,13 +267,13 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpzFiles(
             return ListFiles(*root, patterns, memory, search);
           },
       .source = &source};
-  return npz_files_.Open(request, warnings, stop);
+  return npz_files_.Open(request, warnings, opening);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   const bool is_lmdb = spec.format() == proto::DatasetSpec::LMDB;
@@ -294,7 +294,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
   }
   FOREBAY_RETURN_IF_ERROR(
       ChooseFormat(spec, options_.budget, &request, warnings));
-  return records_.Open(request, warnings, stop);
+  return records_.Open(request, warnings, opening);
 }
 
 // Environments are folders with a file of that name, or such files themselves:
@@ -322,7 +322,7 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTokens(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-    storage::ByteSource& source, const std::stop_token& stop) {
+    storage::ByteSource& source, const Opening& opening) {
   auto settings =
       tokens::ReadTokenSettings({spec.fields().begin(), spec.fields().end()},
                                 {spec.columns().begin(), spec.columns().end()});
@@ -341,13 +341,13 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTokens(
                            ? static_cast<std::size_t>(options_.scan_threads)
                            : kRemoteFilesAtOnce};
   if (request.patterns.empty()) return NoFiles(*root);
-  return tokens_.Open(request, stop);
+  return tokens_.Open(request, opening);
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   zip::ZipRequest request;
   request.patterns = PatternsOf(spec);
   if (request.patterns.empty()) return NoFiles(*root);
@@ -371,7 +371,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
   };
   request.source = &source;
   if (AsFolder(*root) == nullptr) request.archives_at_once = kRemoteFilesAtOnce;
-  return zips_.Open(request, warnings, stop);
+  return zips_.Open(request, warnings, opening);
 }
 
 absl::StatusOr<storage::ObjectVersion> Catalog::FindVersion(

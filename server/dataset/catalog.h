@@ -18,6 +18,7 @@
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/npy/npy_catalog.h"
 #include "server/dataset/npz/npz_catalog.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/records/record_catalog.h"
 #include "server/dataset/shards/shard_catalog.h"
 #include "server/dataset/tokens/token_catalog.h"
@@ -49,17 +50,18 @@ class Catalog {
 
   // The dataset below `root`, which `source` reads. Of a manifest without a
   // name, the rows are those of `table`, which is CSV. Adds to `warnings`, a
-  // sentence each, what failed without harm, such as saving the index. A caller
-  // that requests `stop` leaves a scan to the others that wait for it. Errors
-  // name the path: INVALID_ARGUMENT: an unknown format, or fields that are
-  // none; CANCELLED: stopped; others: those of the lister and of the format
+  // sentence each, what failed without harm, such as saving the index. An
+  // opening that is stopped leaves a scan to the others that wait for it.
+  // `source` is that of the opening, if a job pays. Errors name the path:
+  // INVALID_ARGUMENT: an unknown format, or fields that are none; CANCELLED:
+  // stopped; others: those of the lister and of the format
   // (folder/folder_scan.h, shards/shard_catalog.h,
   // manifest/manifest_catalog.h, npy/npy_catalog.h, npz/npz_catalog.h,
   // records/record_catalog.h, tokens/token_catalog.h, zip/zip_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop = {},
+      const Opening& opening = {},
       std::optional<std::string_view> table = std::nullopt);
 
   // The present version of the object, or regular file, `name` below `root`.
@@ -94,35 +96,35 @@ class Catalog {
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenManifest(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop, std::optional<std::string_view> table);
+      const Opening& opening, std::optional<std::string_view> table);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpyFiles(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenNpzFiles(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenRecords(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenTokens(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
-      storage::ByteSource& source, const std::stop_token& stop);
+      storage::ByteSource& source, const Opening& opening);
 
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenZips(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
   absl::StatusOr<std::vector<storage::ListedObject>> ListEnvironments(
       const storage::Root& root, const std::vector<std::string>& patterns,

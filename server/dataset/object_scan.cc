@@ -108,7 +108,6 @@ class Scan {
     request.offset = range.offset;
     request.length = range.length;
     request.uncached = scan_.uncached;
-    request.purpose = scan_.purpose;
     request.done = [arrivals = arrivals_, object, length = range.length](
                        absl::StatusOr<storage::ReadResult> result) {
       if (result.ok()) {

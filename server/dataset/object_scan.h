@@ -24,7 +24,6 @@ struct ObjectScan {
   std::shared_ptr<const storage::Root> root;
   absl::Span<const storage::ListedObject> objects;
   std::size_t objects_at_once = 16;  // at least 1; each has one read in flight
-  storage::ReadPurpose purpose;
   // As a ReadRequest's: for reads that nobody makes a second time, which would
   // take the place of samples.
   bool uncached = false;

@@ -14,6 +14,7 @@
 #include "server/sample/sample_identity.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/paid_source.h"
 #include "server/storage/read_now.h"
 #include "server/stream/field_type.h"
 #include "spdlog/spdlog.h"
@@ -95,7 +96,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
     const dataset::Dataset& dataset, std::uint64_t id,
     const stream::ImagePipelines& images,
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
-    JobId job, const std::stop_token& stop) {
+    const dataset::Opening& opening) {
   base::WorkingMemory memory(deps.budget, "unpacking the first sample");
   dataset::MadeValues unpacked;
   base::Bytes first;
@@ -105,10 +106,9 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
     // The cache would take it for a sample that nobody wants again: no loader
     // is registered yet.
     request.sample = {};
-    request.purpose.job = job;
     FOREBAY_ASSIGN_OR_RETURN(
         storage::ReadResult read,
-        storage::ReadNow(*deps.source, std::move(request), stop));
+        storage::ReadNow(*opening.reads, std::move(request), opening.stop));
     first = std::move(read.bytes);
   }
   return stream::TypesOf(
@@ -123,12 +123,12 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const stream::ImagePipelines& images,
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
-    JobId job, const std::stop_token& stop) {
+    const dataset::Opening& opening) {
   constexpr std::uint64_t kMostTried = 16;
   absl::Status damaged;  // of the first one
   for (std::uint64_t id = 0; id < kMostTried; ++id) {
     if (id > 0 && id >= dataset.size()) break;
-    auto types = TypesBySample(dataset, id, images, pipelines, deps, job, stop);
+    auto types = TypesBySample(dataset, id, images, pipelines, deps, opening);
     if (types.ok() || !absl::IsDataLoss(types.status())) return types;
     damaged.Update(types.status());
   }
@@ -166,8 +166,11 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
   if (!spec.pipeline().ops().empty()) {
     FOREBAY_RETURN_IF_ERROR(compiled.status());
   }
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
-                           OpenDataset(inputs, spec.dataset(), nullptr, stop));
+  storage::PaidSource reads(deps_.source, job.id());
+  const dataset::Opening opening(stop, &reads);
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<const dataset::Dataset> dataset,
+      OpenDataset(inputs, spec.dataset(), nullptr, opening));
   if (dataset->size() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(dataset->uri(), ": the dataset has no samples"));
@@ -180,9 +183,9 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
       sampler::Sampler::Create(spec.sampler(), dataset->size()));
   FOREBAY_ASSIGN_OR_RETURN(const stream::ImagePipelines images,
                            ImagesOf(*dataset, spec.pipeline(), part, compiled));
-  FOREBAY_ASSIGN_OR_RETURN(std::vector<stream::FieldType> fields,
-                           TypesOf(*dataset, images, spec.pipeline().fields(),
-                                   deps_, job.id(), stop));
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::vector<stream::FieldType> fields,
+      TypesOf(*dataset, images, spec.pipeline().fields(), deps_, opening));
   const auto first =
       std::find_if(images.begin(), images.end(),
                    [](const auto& image) { return image != nullptr; });
@@ -203,7 +206,7 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
                                  .seed = spec.sampler().seed(),
                                  .order_member = nullptr};
   const auto measure = [&](std::size_t field) {
-    return MeasureSamples({.dataset = dataset, .field = field, .job = job.id()},
+    return MeasureSamples({.dataset = dataset, .field = field, .reads = &reads},
                           stop);
   };
   FOREBAY_RETURN_IF_ERROR(
@@ -238,8 +241,10 @@ absl::StatusOr<std::unique_ptr<fetch::SampleReader>> LoaderOpener::OpenReader(
     FOREBAY_ASSIGN_OR_RETURN(pipeline,
                              pipeline::Pipeline::Create(spec.pipeline()));
   }
-  FOREBAY_ASSIGN_OR_RETURN(std::shared_ptr<const dataset::Dataset> dataset,
-                           OpenDataset(inputs, spec.dataset(), warnings, stop));
+  storage::PaidSource reads(deps_.source, job.id());
+  FOREBAY_ASSIGN_OR_RETURN(
+      std::shared_ptr<const dataset::Dataset> dataset,
+      OpenDataset(inputs, spec.dataset(), warnings, {stop, &reads}));
   FOREBAY_RETURN_IF_ERROR(CheckFields(*dataset, spec.pipeline()));
   return std::make_unique<fetch::SampleReader>(
       fetch::ReaderSpec{.dataset = std::move(dataset),
@@ -272,9 +277,9 @@ absl::StatusOr<std::shared_ptr<const dataset::Dataset>>
 LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
                           const proto::DatasetSpec& spec,
                           std::vector<std::string>* warnings,
-                          const std::stop_token& stop) {
+                          const dataset::Opening& opening) {
   std::vector<std::string> found;
-  auto dataset = datasets_.Open(inputs, spec, *deps_.source, &found, stop);
+  auto dataset = datasets_.Open(inputs, spec, *opening.reads, &found, opening);
   if (dataset.ok()) {
     std::vector<std::string> all = WarningsOf((*dataset)->version(), found);
     if (warnings != nullptr) *warnings = std::move(all);

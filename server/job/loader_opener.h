@@ -17,6 +17,7 @@
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
 #include "server/dataset/composed/dataset_inputs.h"
+#include "server/dataset/opening.h"
 #include "server/device/device_directory.h"
 #include "server/fetch/object_reader.h"
 #include "server/fetch/sample_reader.h"
@@ -81,7 +82,7 @@ class LoaderOpener {
   absl::StatusOr<std::shared_ptr<const dataset::Dataset>> OpenDataset(
       const dataset::composed::DatasetInputs& inputs,
       const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const dataset::Opening& opening);
   // Logs the warnings, and keeps them for Warnings().
   void Warn(std::vector<std::string> found);
   // Returns the warnings of a dataset, of which opening it has found some.

@@ -74,7 +74,8 @@ absl::StatusOr<std::shared_ptr<const ValueSizes>> SurveyCatalog::Find(
     const std::stop_token& stop) {
   const std::string name = NameOf(subject);
   return search_.Find(
-      {name, subject.dataset->index()}, subject.dataset->uri(), stop,
+      {name, subject.dataset->index()}, subject.dataset->uri(),
+      {stop, subject.reads},
       [&](const auto& known,
           const std::stop_token& search) -> absl::StatusOr<SizesPtr> {
         if (known.item != nullptr) return known.item;

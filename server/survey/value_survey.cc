@@ -153,9 +153,11 @@ void Measure(Shared& shared, Work& work) {
 
 class Survey {
  public:
-  Survey(const Subject& subject, const SurveyDeps& deps)
+  Survey(const Subject& subject, const SurveyDeps& deps,
+         storage::PaidSource* reads)
       : subject_(subject),
         deps_(deps),
+        paid_reads_(reads),
         most_bytes_(std::min(deps.budget->limit() / kMemoryPart, kMostBytes)),
         planner_(subject.dataset.get(), subject.field),
         shared_(std::make_shared<Shared>(subject, deps.budget)) {}
@@ -177,6 +179,7 @@ class Survey {
 
   const Subject& subject_;
   const SurveyDeps& deps_;
+  storage::PaidSource* const paid_reads_;
   const std::uint64_t most_bytes_;
   const ReadPlanner planner_;
   const std::shared_ptr<Shared> shared_;
@@ -219,14 +222,13 @@ absl::Status Survey::Begin(PlannedRead read) {
   storage::ReadRequest request = read.request;
   work->counted = bytes + read.held;
   work->read = std::move(read);
-  request.purpose.job = subject_.job;
   request.done = [shared = shared_,
                   work](absl::StatusOr<storage::ReadResult> result) {
     work->status = result.status();
     if (result.ok()) work->bytes = std::move(result->bytes);
     shared->Add(work);
   };
-  deps_.source->Read(absl::MakeSpan(&request, 1));
+  paid_reads_->Read(absl::MakeSpan(&request, 1));
   return absl::OkStatus();
 }
 
@@ -247,13 +249,13 @@ absl::Status Survey::CheckRead(const Work& work) const {
 
 void Survey::Submit(const WorkPtr& work) {
   const auto values = static_cast<std::int64_t>(work->read.wanted.size());
-  deps_.executor->Submit(subject_.job,
-                         {.cpu_nanos = values * kMeasureNanos, .urgency = 0},
-                         [shared = shared_, work](int) {
-                           Measure(*shared, *work);
-                           work->is_measured = true;
-                           shared->Add(work);
-                         });
+  deps_.executor->SubmitFor(*paid_reads_->payers(),
+                            {.cpu_nanos = values * kMeasureNanos, .urgency = 0},
+                            [shared = shared_, work](int) {
+                              Measure(*shared, *work);
+                              work->is_measured = true;
+                              shared->Add(work);
+                            });
 }
 
 absl::Status Survey::TakeSizes(Work& work, std::uint64_t* counted) {
@@ -318,7 +320,9 @@ absl::StatusOr<ValueSizesParts> Survey::Run(const std::stop_token& stop) {
 absl::StatusOr<ValueSizesParts> SurveyValues(const Subject& subject,
                                              const SurveyDeps& deps,
                                              const std::stop_token& stop) {
-  return Survey(subject, deps).Run(stop);
+  storage::PaidSource own(deps.source, subject.job);
+  return Survey(subject, deps, subject.reads == nullptr ? &own : subject.reads)
+      .Run(stop);
 }
 
 }  // namespace forebay::survey

@@ -12,6 +12,7 @@
 #include "server/executor/executor.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/paid_source.h"
 #include "server/survey/value_sizes.h"
 
 namespace forebay::survey {
@@ -30,6 +31,9 @@ struct Subject {
   // Not one whose samples producers make.
   std::shared_ptr<const dataset::Dataset> dataset;
   std::size_t field = 0;
+  // The source of the survey's reads. Its jobs pay for these, and for the CPU
+  // time. Null: SurveyDeps::source, and `job` pays.
+  storage::PaidSource* reads = nullptr;
   schedule::Flow job = 0;
 };
 

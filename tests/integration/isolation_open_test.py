@@ -10,13 +10,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 
 import pytest
 
+from daemons import serving
 from hung_host import HungHost
 from isolated_jobs import Job
-from trouble import trainer, until
+from trouble import pause, trainer, until
 
 NEIGHBOUR = """
 import hashlib
@@ -158,6 +160,43 @@ def test_beside_links_to_a_mount(daemon, hung_mount, photos, tmp_path):
         mount.await_held()
         for _ in range(3):
             neighbour.check()
+
+
+def write_archives(folder, count, photos):
+    """Tar files of photographs, few in each."""
+    folder.mkdir(parents=True)
+    paths = sorted(photos.rglob("*.jpg"))[:6]
+    for number in range(count):
+        with tarfile.open(folder / f"{number:02}.tar", "w") as archive:
+            for path in paths:
+                archive.add(path, f"{number}-{path.name}")
+
+
+@pytest.mark.parametrize("io_uring", ["auto", "off"])
+def test_beside_a_scan_on_the_same_mount(hung_mount, photos, tmp_path, io_uring):
+    """The headers of one job's archives hang, and those of another's do not."""
+    # More than a job may have reads that hang, in a ring or in threads.
+    write_archives(tmp_path / "archives" / "bad", 24, photos)
+    write_archives(tmp_path / "archives" / "good", 3, photos)
+    config = tmp_path / "forebayd.toml"
+    config.write_text(f'storage.io_uring = "{io_uring}"\n')
+    folder = tmp_path / "second"
+    folder.mkdir()
+    with serving(folder, "--config", str(config)), contextlib.ExitStack() as stack:
+        mount = hung_mount(tmp_path / "archives")
+        stack.callback(mount.close)  # before the daemon ends
+        mount.stop("read", folder="bad")
+        bad = stack.enter_context(
+            Job("scanning", mount.path / "bad" / "*.tar", fields=("jpg",)))
+        mount.await_held()
+        pause(2)  # for reads to count as hung
+        with Job("opening", mount.path / "good" / "*.tar", batch_size=4,
+                 fields=("jpg",)) as good:
+            good.await_epochs(1)
+        assert mount.held() > 0
+        assert bad.batches == 0
+        mount.go()
+        bad.await_batches(1)
 
 
 def test_what_opens_is_opened_when_the_mount_goes_on(daemon, hung_mount, photos):

@@ -21,7 +21,7 @@ namespace forebay::dataset::composed {
 absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
     const DatasetInputs& inputs, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   switch (spec.format()) {
     case proto::DatasetSpec::ARRAYS:
       return OpenArrays(inputs, spec);
@@ -31,13 +31,15 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
       if (spec.parts_size() != 1) {
         return absl::InvalidArgumentError("a subset is of one dataset");
       }
-      FOREBAY_ASSIGN_OR_RETURN(std::vector<DatasetPtr> parts,
-                               OpenParts(inputs, spec, source, warnings, stop));
+      FOREBAY_ASSIGN_OR_RETURN(
+          std::vector<DatasetPtr> parts,
+          OpenParts(inputs, spec, source, warnings, opening));
       return OpenSubset(std::move(parts[0]), inputs, spec.samples());
     }
     case proto::DatasetSpec::CONCATENATION: {
-      FOREBAY_ASSIGN_OR_RETURN(std::vector<DatasetPtr> parts,
-                               OpenParts(inputs, spec, source, warnings, stop));
+      FOREBAY_ASSIGN_OR_RETURN(
+          std::vector<DatasetPtr> parts,
+          OpenParts(inputs, spec, source, warnings, opening));
       return Concatenation::Create(std::move(parts));
     }
     default:
@@ -51,18 +53,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
             base::SealedMemory::Map(inputs.memory, budget_, "a table"));
         const absl::Span<const std::uint8_t> bytes = table->bytes();
         return catalog_->Open(
-            inputs.root, spec, source, warnings, stop,
+            inputs.root, spec, source, warnings, opening,
             std::string_view(reinterpret_cast<const char*>(bytes.data()),
                              bytes.size()));
       }
-      return catalog_->Open(inputs.root, spec, source, warnings, stop);
+      return catalog_->Open(inputs.root, spec, source, warnings, opening);
   }
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
     const DatasetInputs& inputs, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   if (inputs.parts.size() != static_cast<std::size_t>(spec.parts_size())) {
     return absl::InvalidArgumentError("a part of a dataset did not come");
   }
@@ -70,7 +72,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
   for (int i = 0; i < spec.parts_size(); ++i) {
     FOREBAY_ASSIGN_OR_RETURN(DatasetPtr part,
                              Open(inputs.parts[static_cast<std::size_t>(i)],
-                                  spec.parts(i), source, warnings, stop));
+                                  spec.parts(i), source, warnings, opening));
     parts.push_back(std::move(part));
   }
   return parts;

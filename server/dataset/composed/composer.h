@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/dataset_inputs.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/opening.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::proto {
@@ -40,7 +40,7 @@ class Composer {
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
  private:
   using DatasetPtr = std::shared_ptr<const Dataset>;
@@ -48,7 +48,7 @@ class Composer {
   absl::StatusOr<std::vector<DatasetPtr>> OpenParts(
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
   // By keys, if `keys`, their number, is not 0.
   absl::StatusOr<DatasetPtr> OpenSubset(DatasetPtr whole,
                                         const DatasetInputs& inputs,

@@ -82,11 +82,11 @@ bool HasJsonLines(const std::string& path) {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
     const ManifestRequest& request, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   FOREBAY_ASSIGN_OR_RETURN(
       ManifestPtr found,
       search_.Find(
-          KeyOf(request), request.root->uri(), stop,
+          KeyOf(request), request.root->uri(), opening,
           [&](const Search::Known& known,
               const std::stop_token& search) -> absl::StatusOr<ManifestPtr> {
             auto manifest = Find(request, known.item, warnings, search);

@@ -16,6 +16,7 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/manifest/file_paths.h"
 #include "server/dataset/manifest/manifest.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 
@@ -60,7 +61,7 @@ class ManifestCatalog {
   // has no room; CANCELLED: stopped.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ManifestRequest& request, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
  private:
   using ManifestPtr = std::shared_ptr<const Manifest>;

@@ -25,12 +25,12 @@ std::string KeyOf(const NpyRequest& request) {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> NpyCatalog::Open(
     const NpyRequest& request, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const std::string key = KeyOf(request);
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find(
-          key, request.root->uri(), stop,
+          key, request.root->uri(), opening,
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindIndex(request, key, known.item, warnings, search);
           }));

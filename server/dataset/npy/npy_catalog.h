@@ -15,6 +15,7 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/npy/npy_index.h"
 #include "server/dataset/npy/npy_index_store.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
@@ -58,7 +59,7 @@ class NpyCatalog {
   // stopped; RESOURCE_EXHAUSTED: the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const NpyRequest& request, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
  private:
   using IndexPtr = std::shared_ptr<const NpyIndex>;

@@ -42,11 +42,11 @@ bool AreSame(const Files& one, const Files& other) {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> NpzCatalog::Open(
     const NpzRequest& request, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   FOREBAY_ASSIGN_OR_RETURN(
       const RowsPtr rows,
       search_.Find(
-          KeyOf(request), request.root->uri(), stop,
+          KeyOf(request), request.root->uri(), opening,
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindRows(request, known.item, warnings, search);
           }));

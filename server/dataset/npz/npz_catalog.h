@@ -11,6 +11,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/object_lister.h"
@@ -47,7 +48,7 @@ class NpzCatalog {
   // the root: those of `list` and of LoadNpzRows; CANCELLED: stopped.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const NpzRequest& request, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
  private:
   // Files, and the rows that were read of them.

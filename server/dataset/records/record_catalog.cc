@@ -67,11 +67,11 @@ struct FileParser {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
     const RecordRequest& request, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const std::string name = NameOf(request);
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find(name, request.root->uri(), stop,
+      search_.Find(name, request.root->uri(), opening,
                    [&](Search::Known known, const std::stop_token& search) {
                      return FindIndex(request, name, std::move(known.item),
                                       warnings, search);
@@ -157,7 +157,6 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
                   .objects = files,
                   .objects_at_once = std::min<std::size_t>(
                       request.files_at_once, std::max<std::uint64_t>(1, reads)),
-                  .purpose = {},
                   .uncached = true,
                   .stop = stop,
                   .begin = {},

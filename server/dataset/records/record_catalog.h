@@ -17,6 +17,7 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/kept_indexes.h"
 #include "server/dataset/object_parser.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
 #include "server/dataset/records/record_index_store.h"
@@ -80,7 +81,7 @@ class RecordCatalog {
   // RESOURCE_EXHAUSTED: the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const RecordRequest& request, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
  private:
   using IndexPtr = std::shared_ptr<const RecordIndex>;

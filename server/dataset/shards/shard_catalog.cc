@@ -44,7 +44,7 @@ void WarnOfLacks(const ShardRequest& request, const ShardIndex& index,
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
     const ShardRequest& request, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const std::string name = NameOf(request);
   // No field has a slash in it.
   const std::string key = absl::StrCat(
@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
   // If two digests are equal, FindIndex notices that the shards are others.
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find({digest.high64, digest.low64}, request.root->uri(), stop,
+      search_.Find({digest.high64, digest.low64}, request.root->uri(), opening,
                    [&](Search::Known known, const std::stop_token& search) {
                      return FindIndex(request, name, std::move(known.item),
                                       warnings, search);

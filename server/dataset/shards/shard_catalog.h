@@ -15,6 +15,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/kept_indexes.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_index.h"
@@ -66,7 +67,7 @@ class ShardCatalog {
   // RESOURCE_EXHAUSTED: the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ShardRequest& request, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
  private:
   using IndexPtr = std::shared_ptr<const ShardIndex>;

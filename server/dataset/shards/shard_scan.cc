@@ -83,7 +83,6 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
                   .root = root,
                   .objects = shards,
                   .objects_at_once = options.shards_at_once,
-                  .purpose = options.purpose,
                   .uncached = true,
                   .stop = options.stop,
                   .begin = {},

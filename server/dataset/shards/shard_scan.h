@@ -19,7 +19,6 @@ namespace forebay::dataset::shards {
 struct ShardScanOptions {
   std::size_t shards_at_once = 16;  // at least 1; each has one read in flight
   ReadSizes read_sizes;
-  storage::ReadPurpose purpose;
   std::stop_token stop;  // ends the scan early
   // Where access points of compressed shards are kept. Empty: in memory.
   std::string points_path;

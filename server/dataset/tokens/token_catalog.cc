@@ -26,11 +26,11 @@ std::string KeyOf(const TokenRequest& request) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Dataset>> TokenCatalog::Open(
-    const TokenRequest& request, const std::stop_token& stop) {
+    const TokenRequest& request, const Opening& opening) {
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find(
-          KeyOf(request), request.root->uri(), stop,
+          KeyOf(request), request.root->uri(), opening,
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindIndex(request, known.item, search);
           }));

@@ -12,6 +12,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/single_flight.h"
 #include "server/dataset/tokens/token_index.h"
 #include "server/dataset/tokens/token_settings.h"
@@ -50,7 +51,7 @@ class TokenCatalog {
   // Errors name the root: those of `list`, ListTokenFiles and ScanTokens;
   // CANCELLED: stopped; RESOURCE_EXHAUSTED: the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
-      const TokenRequest& request, const std::stop_token& stop);
+      const TokenRequest& request, const Opening& opening);
 
  private:
   using IndexPtr = std::shared_ptr<const TokenIndex>;

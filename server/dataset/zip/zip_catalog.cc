@@ -58,11 +58,11 @@ void WarnOfOneClass(const ZipRequest& request, const ZipIndex& index,
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ZipCatalog::Open(
     const ZipRequest& request, std::vector<std::string>* warnings,
-    const std::stop_token& stop) {
+    const Opening& opening) {
   const std::string name = NameOf(request);
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
-      search_.Find(name, PathOf(request, ""), stop,
+      search_.Find(name, PathOf(request, ""), opening,
                    [&](Search::Known known, const std::stop_token& search) {
                      return FindIndex(request, name, std::move(known.item),
                                       warnings, search);
@@ -127,7 +127,6 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::Scan(
       .objects = archives,
       .objects_at_once = std::min<std::size_t>(
           request.archives_at_once, std::max<std::uint64_t>(1, reads)),
-      .purpose = {},
       .uncached = true,
       .stop = stop,
       .begin = {},

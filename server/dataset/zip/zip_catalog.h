@@ -14,6 +14,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/kept_indexes.h"
+#include "server/dataset/opening.h"
 #include "server/dataset/single_flight.h"
 #include "server/dataset/zip/zip_index.h"
 #include "server/dataset/zip/zip_index_store.h"
@@ -67,7 +68,7 @@ class ZipCatalog {
   // room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ZipRequest& request, std::vector<std::string>* warnings,
-      const std::stop_token& stop);
+      const Opening& opening);
 
  private:
   using IndexPtr = std::shared_ptr<const ZipIndex>;

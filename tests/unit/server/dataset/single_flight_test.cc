@@ -1,11 +1,13 @@
 #include "server/dataset/single_flight.h"
 
 #include <atomic>
+#include <cstdint>
 #include <latch>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -115,6 +117,95 @@ TEST(SingleFlightTest, ASearchStopsWhenAllCallersHave) {
   first.request_stop();
   searcher.join();
   EXPECT_TRUE(absl::IsCancelled(searched.status()));
+}
+
+// Takes reads, and gives nothing.
+class SilentSource final : public storage::ByteSource {
+ public:
+  void Read(absl::Span<storage::ReadRequest>) override {}
+};
+
+using Jobs = std::vector<std::uint64_t>;
+
+TEST(SingleFlightTest, AllWhoWaitForASearchPayForIt) {
+  Ints ints;
+  SilentSource silent;
+  storage::PaidSource first_reads(&silent, 1), second_reads(&silent, 2);
+  std::stop_source first, second;
+  std::latch searching(1), found(1);
+  Jobs at_begin;
+  std::thread searcher([&] {
+    const auto ignored =
+        ints.Find("a", "a", {first.get_token(), &first_reads},
+                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                    at_begin = *first_reads.payers();
+                    searching.count_down();
+                    found.wait();
+                    return absl::NotFoundError("no");
+                  });
+  });
+  searching.wait();
+  EXPECT_EQ(at_begin, Jobs{1});
+  Jobs of_second;
+  std::thread waiter([&] {
+    const auto ignored =
+        ints.Find("a", "a", {second.get_token(), &second_reads},
+                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                    of_second = *second_reads.payers();
+                    return std::make_shared<const int>(1);
+                  });
+  });
+  while (*first_reads.payers() != Jobs{1, 2}) std::this_thread::yield();
+  // The search goes on for the second alone.
+  first.request_stop();
+  EXPECT_EQ(*first_reads.payers(), Jobs{2});
+  found.count_down();
+  searcher.join();
+  waiter.join();
+  EXPECT_EQ(*first_reads.payers(), Jobs{1}) << "its further reads are its own";
+  EXPECT_EQ(of_second, Jobs{2});
+  EXPECT_EQ(*second_reads.payers(), Jobs{2});
+}
+
+TEST(SingleFlightTest, WhoLeavesPaysNoMoreAndWhoWaitedPaysForTheNextSearch) {
+  Ints ints;
+  SilentSource silent;
+  storage::PaidSource first_reads(&silent, 1), second_reads(&silent, 2),
+      third_reads(&silent, 3);
+  std::stop_source third;
+  std::latch searching(1), found(1), second_searching(1), end(1);
+  std::thread searcher([&] {
+    const auto ignored =
+        ints.Find("a", "a", {{}, &first_reads},
+                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                    searching.count_down();
+                    found.wait();
+                    return absl::NotFoundError("no");
+                  });
+  });
+  searching.wait();
+  const auto await = [&](storage::PaidSource* reads, std::stop_token stop) {
+    const auto ignored =
+        ints.Find("a", "a", {std::move(stop), reads},
+                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                    second_searching.count_down();
+                    end.wait();
+                    return absl::NotFoundError("no");
+                  });
+  };
+  std::thread waiter(await, &second_reads, std::stop_token());
+  while (first_reads.payers()->size() != 2) std::this_thread::yield();
+  std::thread leaver(await, &third_reads, third.get_token());
+  while (first_reads.payers()->size() != 3) std::this_thread::yield();
+  third.request_stop();
+  leaver.join();
+  EXPECT_EQ(*first_reads.payers(), (Jobs{1, 2}));
+  found.count_down();
+  second_searching.wait();
+  searcher.join();
+  EXPECT_EQ(*second_reads.payers(), Jobs{2});
+  end.count_down();
+  waiter.join();
 }
 
 TEST(SingleFlightTest, NobodyWhoWaitedAsksAHostAgainThatDoesNotAnswer) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <stop_token>
@@ -12,6 +13,7 @@
 #include "server/executor/thread_pool_executor.h"
 #include "tests/unit/server/audio/golden_clips.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/storage/noting_source.h"
 #include "tests/unit/server/survey/fake_clips.h"
 
 namespace forebay::survey {
@@ -75,6 +77,24 @@ TEST_F(ValueSurveyTest, HeadersSayHowLongClipsAre) {
   // Where only the sample itself tells where its clip is, all is read.
   EXPECT_EQ(All(Survey(std::make_shared<FakeClips>(files, true))), expected);
   EXPECT_GE(source_->bytes, bytes);
+}
+
+TEST_F(ValueSurveyTest, ItsJobsPayForItsReads) {
+  const auto clips =
+      std::make_shared<FakeClips>(std::vector<std::string>{WavFile(5, 8000)});
+  ClipSource source(clips->object());
+  storage::NotingSource noting(&source);
+  storage::PaidSource reads(&noting, 3);
+  reads.SetPayers({3, 4});
+  const SurveyDeps deps = {.source = nullptr,
+                           .executor = &executor_,
+                           .budget = base::AmpleBudget(),
+                           .on_changed = [](const dataset::Dataset&) {}};
+  All(SurveyValues({.dataset = clips, .field = kClip, .reads = &reads}, deps,
+                   {}));
+  ASSERT_EQ(noting.noted().size(), 1u);
+  EXPECT_EQ(*noting.noted()[0].purpose.payers,
+            (std::vector<std::uint64_t>{3, 4}));
 }
 
 TEST_F(ValueSurveyTest, SmallOnesAreReadTogether) {

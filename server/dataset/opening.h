@@ -1,0 +1,27 @@
+#ifndef FOREBAY_SERVER_DATASET_OPENING_H_
+#define FOREBAY_SERVER_DATASET_OPENING_H_
+
+#include <stop_token>
+#include <utility>
+
+#include "server/storage/paid_source.h"
+
+namespace forebay::dataset {
+
+// The opening of a dataset, on behalf of a job.
+struct Opening {
+  Opening() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): some readers have no job.
+  Opening(std::stop_token token, storage::PaidSource* source = nullptr)
+      : stop(std::move(token)), reads(source) {}
+
+  // Ends the opening early.
+  std::stop_token stop;
+  // The source of all its reads, by which other openings that wait for them
+  // share them. Null if no job pays.
+  storage::PaidSource* reads = nullptr;
+};
+
+}  // namespace forebay::dataset
+
+#endif  // FOREBAY_SERVER_DATASET_OPENING_H_

@@ -1,0 +1,158 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "proto/job.pb.h"
+#include "server/dataset/catalog.h"
+#include "server/job/loader_opener.h"
+#include "server/storage/object_lister.h"
+#include "tests/conformance/storage/faulty_source.h"
+#include "tests/conformance/storage/memory_source.h"
+#include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/storage/noting_source.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::job {
+namespace {
+
+using testing::Each;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr std::uint32_t kUid = 1000;
+constexpr std::size_t kBytes = 1 << 17;  // whole blocks of any format
+
+// Lists what a test has put into a source. Thread-safe once all is put.
+class FixedLister final : public storage::ObjectLister {
+ public:
+  std::map<std::string, storage::ObjectVersion> objects;
+
+  absl::Status List(const storage::Root&,
+                    const std::function<void(storage::ListedObject)>& each,
+                    const std::stop_token&) override {
+    for (const auto& [name, version] : objects) each({name, version});
+    return absl::OkStatus();
+  }
+  absl::StatusOr<storage::ObjectVersion> Stat(const storage::Root&,
+                                              std::string_view object,
+                                              const std::stop_token&) override {
+    const auto found = objects.find(std::string(object));
+    if (found == objects.end()) return absl::NotFoundError("is not there");
+    return found->second;
+  }
+};
+
+// Opens datasets of files that are damaged: the reads that find that are those
+// of an opening.
+class OpeningReadsTest : public testing::Test {
+ protected:
+  OpeningReadsTest() {
+    for (const char* const name : {"a", "a.npy", "a.npz", "a.csv"})
+      lister_.objects[name] = memory_.Put(name, std::string(kBytes, 'x'));
+  }
+
+  static proto::LoaderSpec Spec(proto::DatasetSpec::Format format,
+                                const std::string& file,
+                                const std::vector<std::string>& fields = {},
+                                const std::vector<std::string>& columns = {}) {
+    proto::LoaderSpec spec;
+    spec.mutable_dataset()->set_uri("gs://bucket");
+    spec.mutable_dataset()->set_format(format);
+    if (format == proto::DatasetSpec::MANIFEST) {
+      spec.mutable_dataset()->set_manifest(file);
+    } else {
+      spec.mutable_dataset()->add_shards(file);
+    }
+    for (const std::string& field : fields)
+      spec.mutable_dataset()->add_fields(field);
+    for (const std::string& column : columns)
+      spec.mutable_dataset()->add_columns(column);
+    return spec;
+  }
+
+  absl::Status Open(std::uint64_t job, const proto::LoaderSpec& spec) {
+    std::vector<std::string> warnings;
+    return opener_
+        .OpenReader(Job(job, kUid, "key"), spec, {.root = memory_.root()},
+                    /*decode=*/false, &warnings, {})
+        .status();
+  }
+  stream::StreamDeps Deps() {
+    stream::StreamDeps deps = production_.deps();
+    deps.source = &noting_;
+    return deps;
+  }
+
+  storage::MemorySource memory_;
+  storage::FaultySource faulty_{&memory_};
+  storage::NotingSource noting_{&faulty_};
+  FixedLister lister_;
+  stream::FakeProduction production_{7};
+  dataset::Catalog catalog_{{.index_directory = "",
+                             .scan_threads = 1,
+                             .wall_clock = [] { return std::int64_t{0}; },
+                             .lister = &lister_,
+                             .budget = base::AmpleBudget()}};
+  LoaderOpener opener_{&catalog_, Deps()};
+};
+
+TEST_F(OpeningReadsTest, TheOpeningJobPaysForThem) {
+  using Format = proto::DatasetSpec;
+  const std::vector<proto::LoaderSpec> specs = {
+      Spec(Format::WEBDATASET, "a", {"jpg"}),
+      Spec(Format::MANIFEST, "a.csv", {"path"}, {"path"}),
+      Spec(Format::NPY, "a.npy"),
+      Spec(Format::NPZ, "a.npz", {"x"}, {"rows"}),
+      Spec(Format::NPZ, "a.npz", {"x"}, {"files"}),
+      Spec(Format::TFRECORD, "a"),
+      Spec(Format::ARRAY_RECORD, "a"),
+      Spec(Format::ZIP, "a"),
+      Spec(Format::MDS, "a"),
+      Spec(Format::LMDB, "a"),
+      Spec(Format::HDF5, "a"),
+      Spec(Format::TOKENS, "a.npy", {"length", "stride"}, {"8", "8"}),
+  };
+  for (const proto::LoaderSpec& spec : specs) {
+    const int format = spec.dataset().format();
+    const std::size_t before = noting_.noted().size();
+    const absl::Status status = Open(/*job=*/3, spec);
+    std::vector<std::uint64_t> jobs;
+    for (std::size_t i = before; i < noting_.noted().size(); ++i) {
+      const auto noted = noting_.noted()[i];
+      const auto payers = storage::PayersOf(noted.purpose);
+      jobs.insert(jobs.end(), payers.begin(), payers.end());
+    }
+    EXPECT_THAT(jobs, Not(IsEmpty())) << format << " " << status;
+    EXPECT_THAT(jobs, Each(3)) << format;
+  }
+}
+
+TEST_F(OpeningReadsTest, AJobThatWaitsForAnotherOpeningPaysToo) {
+  const auto spec = Spec(proto::DatasetSpec::ZIP, "a");
+  faulty_.Hold();
+  absl::Status first, second;
+  std::thread opening([&] { first = Open(/*job=*/3, spec); });
+  while (noting_.noted().empty()) std::this_thread::yield();
+  std::thread waiting([&] { second = Open(/*job=*/4, spec); });
+  while (noting_.sharers().empty()) std::this_thread::yield();
+  EXPECT_EQ(noting_.sharers(), std::vector<std::uint64_t>{4});
+  EXPECT_EQ(noting_.shared()[0], noting_.noted()[0].ticket);
+  faulty_.Release();
+  opening.join();
+  waiting.join();
+  EXPECT_FALSE(first.ok());
+  EXPECT_EQ(first, second);
+}
+
+}  // namespace
+}  // namespace forebay::job
