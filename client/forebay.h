@@ -645,7 +645,8 @@ typedef struct forebay_loader_info {
   uint8_t dataset_version[16];
 } forebay_loader_info;
 
-/* Totals since the loader was opened. */
+/* Totals since the loader was opened, or was opened again at the next daemon:
+ * they begin anew with each. */
 typedef struct forebay_loader_stats {
   uint64_t samples_delivered;
   uint64_t batches_delivered;
@@ -656,7 +657,7 @@ typedef struct forebay_loader_stats {
   uint64_t cpu_nanos;      /* of decoding and transforming */
   uint64_t wait_nanos;     /* that forebay_loader_next slept */
   uint64_t batches_copied; /* delivered as private copies */
-  uint64_t batches_held;   /* leased at present, copies not counted */
+  uint64_t batches_held;   /* leased of this daemon; copies do not count */
 } forebay_loader_stats;
 
 /* Connects, opens the dataset's folders and asks the daemon for the loader;

@@ -115,9 +115,8 @@ forebay_status forebay_loader_open(forebay_loader* loader,
 forebay_status forebay_loader_get_info(const forebay_loader* loader,
                                        forebay_loader_info* out) {
   return Guard(loader != nullptr && out != nullptr, [&] {
-    const LoaderOpened* const opened = loader->loader->opened();
-    if (opened == nullptr)
-      return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
+    const LoaderOpened* opened = nullptr;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(loader->loader->GetOpened(&opened));
     *out = {};
     out->dataset_size = opened->dataset_size;
     out->samples_per_epoch = opened->samples_per_epoch;
@@ -134,8 +133,9 @@ forebay_status forebay_loader_class_name(const forebay_loader* loader,
                                          uint64_t label, const char** name,
                                          size_t* length) {
   return Guard(loader != nullptr && name != nullptr && length != nullptr, [&] {
-    const LoaderOpened* const opened = loader->loader->opened();
-    if (opened == nullptr || label >= opened->classes.size())
+    const LoaderOpened* opened = nullptr;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(loader->loader->GetOpened(&opened));
+    if (label >= opened->classes.size())
       return Status(FOREBAY_INVALID_ARGUMENT, "there is no such class");
     *name = opened->classes[label].data();
     *length = opened->classes[label].size();

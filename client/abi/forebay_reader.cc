@@ -33,9 +33,8 @@ template <typename Body>
 forebay_status IfOpened(const forebay_reader* reader, bool arguments_given,
                         const Body& body) {
   return Guard(reader != nullptr && arguments_given, [&] {
-    const ReaderOpened* const opened = reader->reader->opened();
-    if (opened == nullptr)
-      return Status(FOREBAY_FAILED_PRECONDITION, "the reader is not open yet");
+    const ReaderOpened* opened = nullptr;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(reader->reader->GetOpened(&opened));
     return body(*opened);
   });
 }

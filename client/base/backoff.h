@@ -1,8 +1,12 @@
 #ifndef FOREBAY_CLIENT_BASE_BACKOFF_H_
 #define FOREBAY_CLIENT_BASE_BACKOFF_H_
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
+
+#include "client/base/deadline.h"
 
 namespace forebay::client {
 
@@ -14,6 +18,11 @@ class Backoff {
   static constexpr std::int64_t kFirstNanos = 10'000'000;
   static constexpr std::int64_t kLastNanos = 1'000'000'000;
 
+  // Pauses of the kernel's randomness, or of the time where there is none.
+  Backoff() {
+    if (getentropy(&state_, sizeof state_) != 0)
+      state_ = static_cast<std::uint64_t>(NowNanos());
+  }
   // Equal seeds give equal pauses.
   explicit Backoff(std::uint64_t seed) : state_(seed) {}
 

@@ -1,7 +1,6 @@
 #include "client/core/loader.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -13,13 +12,6 @@
 
 namespace forebay::client::core {
 namespace {
-
-std::uint64_t RandomSeed() {
-  std::uint64_t seed;
-  if (getentropy(&seed, sizeof seed) != 0)
-    seed = static_cast<std::uint64_t>(NowNanos());
-  return seed;
-}
 
 // Returns false if a signal came first.
 bool Sleep(std::int64_t nanos) {
@@ -37,7 +29,6 @@ Loader::Loader(std::unique_ptr<const OpenRequest> open_request,
       is_coordinated_(options.order == FOREBAY_COORDINATED),
       forks_(ForkHandlers::Forks()),
       refusal_(open_request_->refusal().c_str()),
-      backoff_(RandomSeed()),
       remote_(std::move(remote)) {}
 
 Status Loader::Create(const forebay_loader_options& options,
@@ -67,8 +58,13 @@ Status Loader::CheckNotClosed() const {
 Status Loader::CheckOpen() const {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckNotForked());
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckNotClosed());
-  if (!open_.load())
-    return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
+  return CheckOpened();
+}
+
+Status Loader::GetOpened(const wire::LoaderOpened** out) const {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckNotForked());
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpened());
+  *out = &opened_;
   return Status();
 }
 

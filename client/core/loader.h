@@ -40,10 +40,10 @@ class Loader {
   ~Loader() { Close(); }
 
   Status Open(std::int64_t timeout_nanos);
-  // Returns null until Open has succeeded.
-  const wire::LoaderOpened* opened() const {
-    return open_.load() ? &opened_ : nullptr;
-  }
+  // Finds what the daemon answered when it opened the loader. It lives as long
+  // as the loader, also when that is closed. FAILED_PRECONDITION until Open has
+  // succeeded.
+  Status GetOpened(const wire::LoaderOpened** out) const;
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
   // If the loader's order is FOREBAY_LISTED, these are the epoch's samples; if
   // it is FOREBAY_COORDINATED, those that were seen of the epoch.
@@ -80,6 +80,11 @@ class Loader {
   }
   Status CheckNotForked() const;
   Status CheckNotClosed() const;
+  // Whether Open has succeeded.
+  Status CheckOpened() const {
+    if (open_.load()) return Status();
+    return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
+  }
   Status CheckOpen() const;
   // FAILED_PRECONDITION if another iteration has begun since `iteration`.
   Status CheckUnderWay(std::uint64_t iteration) const;

@@ -16,6 +16,18 @@ namespace {
 // A message's bytes, less those around a spec.
 constexpr size_t kMaxInlineSpec = wire::kMaxMessage - 256;
 
+// The first option that is 0 although it must not be: the daemon takes 0 for
+// its default. Null if there is none.
+const char* ZeroOption(const forebay_loader_options& options) {
+  if (options.weight == 0) return "weight";
+  if (options.order == 0) return "order";
+  if (options.world_size == 0) return "world_size";
+  if (options.uneven == 0) return "uneven";
+  if (options.on_error == 0) return "on_error";
+  if (options.sharing == 0) return "sharing";
+  return nullptr;
+}
+
 }  // namespace
 
 Status OpenRequest::Create(const forebay_loader_options& options,
@@ -28,6 +40,10 @@ Status OpenRequest::Create(const forebay_loader_options& options,
     return Status(FOREBAY_INVALID_ARGUMENT,
                   std::string("reattach_seconds, by default $") +
                       kReattachVariable + ", must be a number of seconds");
+  if (const char* const zero = ZeroOption(options); zero != nullptr)
+    return Status(FOREBAY_INVALID_ARGUMENT,
+                  std::string("the option ") + zero +
+                      " is 0: forebay_loader_options_init sets the defaults");
   std::unique_ptr<OpenRequest> request(new OpenRequest);
   if (dataset == nullptr) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(

@@ -47,6 +47,12 @@ Status Reader::CheckOpen() const {
   return Status(FOREBAY_FAILED_PRECONDITION, "the reader is not open yet");
 }
 
+Status Reader::GetOpened(const wire::ReaderOpened** out) const {
+  FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
+  *out = &opened_;
+  return Status();
+}
+
 Status Reader::Open(std::int64_t timeout_nanos) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckProcess());
   if (is_open_) return Status();

@@ -35,10 +35,9 @@ class Reader final : private ForkListener {
   ~Reader() { ForkHandlers::Remove(this); }
 
   Status Open(std::int64_t timeout_nanos);
-  // Returns null until Open has succeeded.
-  const wire::ReaderOpened* opened() const {
-    return is_open_ ? &opened_ : nullptr;
-  }
+  // Finds what the daemon answered when it opened the reader. It lives as long
+  // as the reader. FAILED_PRECONDITION until Open has succeeded.
+  Status GetOpened(const wire::ReaderOpened** out) const;
   Status Ask(const std::int64_t* samples, size_t count);
   Status Await(std::int64_t timeout_nanos);
   Status Field(size_t sample, std::uint32_t index, forebay_field* out) const;

@@ -79,10 +79,19 @@ class Batch {
       const forebay_field candidate = field(i);
       if (candidate.name == name) return candidate;
     }
-    throw Error(FOREBAY_NOT_FOUND, "the batch has no field of that name");
+    throw Error(FOREBAY_NOT_FOUND, Lacking(name).c_str());
   }
 
  private:
+  // Says that there is no field `name`, and which fields there are.
+  std::string Lacking(std::string_view name) const {
+    std::string message = "the batch has no field \"" + std::string(name) + '"';
+    const std::uint32_t count = info().field_count;
+    for (std::uint32_t i = 0; i < count; ++i)
+      message += (i == 0 ? ", but has " : ", ") + std::string(field(i).name);
+    return message;
+  }
+
   std::shared_ptr<forebay_batch> handle_;
 };
 

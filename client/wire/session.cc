@@ -73,9 +73,11 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
   const Welcome* welcome = std::get_if<Welcome>(&reply.answer.kind);
   if (welcome == nullptr) return MalformedAnswer("hello");
   if (welcome->protocol_version != proto::kProtocolVersion)
-    return Status(FOREBAY_FAILED_PRECONDITION,
-                  "the daemon (version " + welcome->daemon_version +
-                      ") speaks another protocol than this client");
+    return Status(
+        FOREBAY_FAILED_PRECONDITION,
+        "the daemon (version " + welcome->daemon_version +
+            ") speaks another protocol than this client: upgrade the older "
+            "of the two");
   *out = std::move(session);
   return Status();
 }
