@@ -4,8 +4,12 @@ killed."""
 import os
 import random
 import signal
+import threading
+
+import pytest
 
 import forebay
+from forebay._share import idleness
 from share_test import (Job, Squares, counting, keyed, own_daemon,  # noqa: F401
                         producers)
 from torch.utils.data import DataLoader
@@ -97,3 +101,115 @@ def test_it_ends_when_nobody_listens(daemon):
         started = producers(daemon.runtime_dir)
         assert len(started) == 2  # it has a worker
     until(lambda: not producers(daemon.runtime_dir), "it ends")
+
+
+@pytest.fixture
+def short_linger(monkeypatch):
+    """Processes that iterate end soon when nobody listens."""
+    monkeypatch.setattr(idleness, "_LINGER_SECONDS", 0.5)
+    monkeypatch.setattr(idleness, "_HANG_SECONDS", 0.5)
+
+
+def test_it_waits_while_the_first_batch_is_made(short_linger):
+    def slow():
+        pause(2)
+        yield os.getpid()
+
+    with forebay.share(slow, key=keyed()) as shared:
+        assert len(list(shared)) == 1
+
+
+def test_one_that_hangs_is_awaited_no_longer_than_the_timeout(daemon, short_linger):
+    def hangs():
+        while True:
+            signal.pause()
+        yield
+
+    with forebay.share(hangs, key=keyed(), timeout=0.5) as shared:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="timed out after 0.5 seconds"):
+                iter(shared)
+        assert len(producers(daemon.runtime_dir)) == 1
+        until(lambda: not producers(daemon.runtime_dir), "it ends")
+
+
+def test_another_that_hangs_is_awaited_no_longer_than_the_timeout(daemon):
+    def hangs():
+        yield os.getpid()
+        while True:
+            signal.pause()
+
+    with forebay.share(hangs, key=keyed(), timeout=2) as shared:
+        batches = iter(shared)
+        os.kill(next(batches), signal.SIGKILL)
+        with pytest.raises(RuntimeError, match="timed out after 2 seconds"):
+            next(batches)
+        with pytest.raises(forebay.StateError, match="over"):
+            next(batches)
+
+
+def pids(size):
+    for _ in range(size):
+        yield os.getpid()
+
+
+def test_it_goes_on_when_the_daemon_has_been_away(daemon, short_linger):
+    with forebay.share(lambda: pids(20), key=keyed()) as shared:
+        seen = []
+        for pid in shared:
+            seen.append(pid)
+            if len(seen) == 10:
+                daemon.stop(signal.SIGKILL)
+                pause(2)
+                daemon.start()
+                pause(2)  # a step of the trainer
+    assert seen == [seen[0]] * 20
+
+
+def check_death_shows(source):
+    """Kills the process that iterates: another has to take over."""
+    with forebay.share(source, key=keyed(), timeout=10) as shared:
+        seen = []
+        for pid in shared:
+            seen.append(pid)
+            if len(seen) == 10:
+                os.kill(pid, signal.SIGKILL)
+    assert len(seen) == 20 and len(set(seen)) == 2
+
+
+def fork_a_child():
+    """Returns a child that ends when it is killed."""
+    child = os.fork()
+    if child == 0:
+        while True:
+            signal.pause()
+    return child
+
+
+def test_children_of_it_do_not_hide_its_death(daemon):
+    def with_child():
+        fork_a_child()
+        yield from pids(20)
+
+    check_death_shows(with_child)
+
+
+def test_children_of_a_job_do_not_hide_its_death(daemon):
+    children = []
+
+    def fork():
+        until(lambda: producers(daemon.runtime_dir), "it starts")
+        children.append(fork_a_child())
+
+    def slow():
+        pause(1)
+        yield from pids(20)
+
+    thread = threading.Thread(target=fork)
+    thread.start()
+    try:
+        check_death_shows(slow)
+    finally:
+        thread.join()
+        os.kill(children[0], signal.SIGKILL)
+        os.waitpid(children[0], 0)

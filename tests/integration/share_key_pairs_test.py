@@ -119,8 +119,31 @@ def test_batches_of_another_structure_are_found(pair):
     close(loaders)
 
 
+class Drawing:
+    """Draws by a generator of its own, which no epoch seeds."""
+
+    def __init__(self):
+        self.generator = numpy.random.default_rng(0)
+
+    def __call__(self, number):
+        return image(number), self.generator.random()
+
+
+class Alternating:
+    """Makes every other sample in another way."""
+
+    def __init__(self):
+        self.made = 0
+
+    def __call__(self, number):
+        self.made += 1
+        return image(number), self.made % 2
+
+
 # Code that makes something else each time, and equal code of any kind.
 EQUAL = {
+    "own generator": Drawing(),
+    "every other": Alternating(),
     "process": lambda n: (image(n), os.getpid()),
     "time": lambda n: (image(n), time.monotonic_ns()),
     "draws": lambda n: (torch.rand(3), numpy.random.rand(), random.random()),

@@ -283,8 +283,27 @@ def test_no_job_waits_for_one_that_is_stopped(tmp_path):
             assert numbers[-1] == 399 and stats["batches_missed"] == 0
             second.process.send_signal(signal.SIGCONT)
             found, others = second.rest()
-    assert joined + len(found) + others["batches_missed"] < 400
+    assert joined + 1 + len(found) + others["batches_missed"] == 400
     assert found == sorted(set(found))
+
+
+@pytest.mark.parametrize("later", [0, 1, 2])
+def test_all_that_a_job_misses_is_counted(later):
+    key = keyed()
+    with forebay.share(lambda: counting(100), key=key) as ahead, \
+            forebay.share(lambda: counting(100), key=key) as behind:
+        first, second = iter(ahead), iter(behind)
+        next(first)
+        joined = next(second)[1]
+        list(first)
+        for _ in range(later):
+            assert numbers_of(ahead) == list(range(100))
+        had = 1 + len(list(second))
+        if later:  # there it stands by now
+            had += len(numbers_of(behind))
+        missed = behind.stats()["batches_missed"]
+        assert 0 < missed == 100 * (1 + later) - joined - had
+        assert ahead.stats()["batches_missed"] == 0
 
 
 def test_in_lockstep_none_misses_any(tmp_path):

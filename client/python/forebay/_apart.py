@@ -73,25 +73,27 @@ class Process:
 
 def _forked(target: Callable[..., None], arguments: Iterable[Any],
             unwanted: Iterable[int]) -> int:
-    read, write = os.pipe()
+    read, number = os.pipe()
+    # A copy in a child of another thread would hide that nobody writes.
+    write = _fork.Descriptor(number, passes_on=True)
     try:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.close(read)
-                for descriptor in unwanted:
-                    os.close(descriptor)
-                os.setsid()
-                streams = sys.stdout, sys.stderr
-                # multiprocessing would flush them, which may fail.
-                sys.stdout = sys.stderr = None  # type: ignore[assignment]
-                multiprocessing.get_context("fork").Process(
-                    target=_run, args=(write, streams, target, arguments)).start()
-            finally:
-                os._exit(0)
-    finally:
-        os.close(write)
-    try:
+        try:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    os.close(read)
+                    for descriptor in unwanted:
+                        os.close(descriptor)
+                    os.setsid()
+                    streams = sys.stdout, sys.stderr
+                    # multiprocessing would flush them, which may fail.
+                    sys.stdout = sys.stderr = None  # type: ignore[assignment]
+                    multiprocessing.get_context("fork").Process(
+                        target=_run, args=(write, streams, target, arguments)).start()
+                finally:
+                    os._exit(0)
+        finally:
+            write.close()
         with contextlib.suppress(ChildProcessError):  # who ignores SIGCHLD
             os.waitpid(pid, 0)
         told = os.read(read, _PID.size)
@@ -102,14 +104,14 @@ def _forked(target: Callable[..., None], arguments: Iterable[Any],
     return int(_PID.unpack(told)[0])
 
 
-def _run(write: int, streams: Tuple[Any, Any], target: Callable[..., None],
+def _run(write: _fork.Descriptor, streams: Tuple[Any, Any], target: Callable[..., None],
          arguments: Iterable[Any]) -> None:
     sys.stdout, sys.stderr = streams
     try:
-        os.write(write, _PID.pack(os.getpid()))
+        os.write(write.number, _PID.pack(os.getpid()))
     except BrokenPipeError:
         return  # the starter was interrupted
-    os.close(write)
+    write.close()
     target(*arguments)
 
 

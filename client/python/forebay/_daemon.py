@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import pathlib
 import subprocess
 import time
 from typing import BinaryIO, Iterator, Mapping, Optional
 
-from . import _native, _programs, _scope, _system_error, errors
+from . import _file_lock, _native, _programs, _scope, _system_error, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
@@ -19,6 +18,7 @@ _START_SECONDS = 20.0
 _OCCUPIED = 3
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 0.5
 _LOG = "forebayd.log"
+_LOCK = "autostart.lock"  # is held by the one process that starts a daemon
 
 # The variables that a daemon inherits from the trainer that starts it. The
 # rest concerns only that trainer: its GPUs, preloaded libraries, its batch job.
@@ -109,16 +109,24 @@ def private_folder(directory: str, what: str) -> Iterator[int]:
         os.close(folder)
 
 
-@contextlib.contextmanager
-def _locked(folder: int) -> Iterator[None]:
-    """Lets one process at a time start a daemon there."""
-    lock = os.open("autostart.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
-                   0o600, dir_fd=folder)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
+def _is_to_start(lock: _file_lock.FileLock, directory: str) -> bool:
+    """Waits for the lock, or for a daemon that listens. Returns whether this process
+    has the lock and is to start a daemon.
+
+    Raises:
+      errors.DaemonUnavailable: another process kept the lock for too long.
+    """
+    end = time.monotonic() + _START_SECONDS
+    while not lock.try_acquire():
+        if _native.ping(directory):
+            return False
+        if time.monotonic() >= end:
+            raise errors.DaemonUnavailable(
+                f"another process has been about to start the Forebay daemon for "
+                f"{_START_SECONDS:g} s: it holds {os.path.join(directory, _LOCK)}; end "
+                "it if it hangs")
+        time.sleep(_FIRST_PAUSE)
+    return not _native.ping(directory)
 
 
 def _open_log(folder: int) -> BinaryIO:
@@ -205,8 +213,8 @@ def ensure_running(directory: str) -> None:
         return
     try:
         with private_folder(directory, "no daemon is started") as folder, \
-                _locked(folder):
-            if not _native.ping(directory):
+                contextlib.closing(_file_lock.FileLock(folder, _LOCK)) as lock:
+            if _is_to_start(lock, directory):
                 _Start(directory, folder).run()
     except errors.ForebayError:
         raise

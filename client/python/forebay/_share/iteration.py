@@ -11,8 +11,9 @@ from .._stage import failure, payload
 # Batches that can be given again: a daemon that ends may have had some.
 _KEPT = 4
 _STATE_SECONDS = 1.0  # between two states that are saved
-# The epoch and the number of a batch, beside its payload.
-NUMBERS = struct.Struct("<QQ")
+# The epoch and the number of a batch, and the batches of all epochs before that one:
+# beside its payload.
+NUMBERS = struct.Struct("<QQQ")
 
 
 class Gone:
@@ -40,6 +41,9 @@ class Iteration:
       epoch: the iteration; -1 before the first.
       next: the number of its batch that comes next.
       has_ended: whether there is none.
+      first: the batches of all epochs before this one, by which jobs count what they
+        have missed. The one who begins an iteration elsewhere than at its start sets
+        it.
     """
 
     def __init__(self, source: Any):
@@ -47,6 +51,8 @@ class Iteration:
         self._made: Any = None  # the iterable
         self._iterator: Any = None
         self.epoch, self.next, self.has_ended = -1, 0, False
+        self.first = 0
+        self._past: Dict[int, Tuple[int, int]] = {}  # batches, and first
         self._kept: Dict[int, Tuple[int, Any]] = {}
         self._saved_at = 0.0
 
@@ -56,6 +62,9 @@ class Iteration:
         Raises:
           Exception: that of the user's code.
         """
+        if self.epoch >= 0:
+            self._past[self.epoch] = self.next, self.first
+            self.first += self.next
         self.epoch, self.next, self.has_ended = epoch, 0, False
         self._kept.clear()
         # It may be what was made, which is spent then.
@@ -70,10 +79,14 @@ class Iteration:
         self._iterator = iter(self._made)
 
     def get(self, epoch: int, number: int) -> Tuple[int, Any]:
-        """A payload's kind and value, for a batch: (epoch, number, state, batch).
-        For END: (epoch, number)."""
+        """A payload's kind and value, for a batch: (epoch, number, first, state,
+        batch). For END: (epoch, batches of the epoch, first)."""
         if epoch < self.epoch:
-            return payload.END, (epoch, number)
+            # Another process has had those before its own first one.
+            size, first = self._past.get(epoch) or (
+                number, min([self.first, *(first for _, first in self._past.values())]
+                            ) - number)
+            return payload.END, (epoch, size, first)
         if epoch > self.epoch:
             try:
                 self.begin(epoch)
@@ -83,19 +96,20 @@ class Iteration:
         if number in self._kept:
             return self._kept[number]
         if number < self.next:
-            return payload.BATCH, (epoch, number, None, Gone())
+            return payload.BATCH, (epoch, number, self.first, None, Gone())
         while not self.has_ended:
             made = self._advance()
             if self.next > number:
                 return made
-        return payload.END, (epoch, number)
+        return payload.END, (epoch, self.next, self.first)
 
     def _advance(self) -> Tuple[int, Any]:
         number = self.next
-        made: Tuple[int, Any] = (payload.END, (self.epoch, number))
+        made: Tuple[int, Any] = (payload.END, (self.epoch, number, self.first))
         try:
             batch = next(self._iterator)
-            made = payload.BATCH, (self.epoch, number, self._state(), batch)
+            made = payload.BATCH, (self.epoch, number, self.first, self._state(),
+                                   batch)
         except StopIteration:
             self.has_ended = True
             return made

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import multiprocessing.connection
 import multiprocessing.reduction
 import os
 import socket
+import struct
+import threading
+import time
 from typing import Any, ContextManager, Iterator, Optional, Tuple
 
-from .. import _apart, _daemon, _fork, _system_error, errors
+from .. import _apart, _daemon, _file_lock, _fork, _system_error, errors
 from . import producer
+from .deadline import Deadline, Missed
 from .iteration import State
 
 _PROBE_SECONDS = 0.25  # between looks whether it lives
+_LOCK_SECONDS = 0.05  # between looks whether others are through
+_TIME = struct.Struct("@ll")  # of socket options: seconds and microseconds
 
 
 class Producer:
-    """A connection to that process."""
+    """A connection to that process; closed when it fails to answer, or not by a
+    deadline: its methods raise Missed then."""
 
-    def __init__(self, connection: Any, folder: str):
+    def __init__(self, connection: Any, folder: str, deadline: Deadline):
         """
         Args:
           folder: of its socket, for messages.
         """
         self._connection = connection
         self._folder = folder
+        self._deadline = deadline
 
-    def prepare(self, epoch: Optional[int], number: int,
-                state: Optional[State]) -> Tuple[int, int, int]:
+    def prepare(self, epoch: Optional[int], number: int, first: int,
+                state: Optional[State]) -> Tuple[int, int, int, int]:
         """As producer.main says."""
-        return self._ask(("prepare", epoch, number, state), -1)
+        return self._ask(("prepare", epoch, number, first, state), -1)
 
     def serve(self, room: int, tasks: int) -> None:
         """Lets it serve the daemon.
@@ -44,27 +51,44 @@ class Producer:
 
     def _ask(self, order: Tuple[Any, ...], descriptor: int) -> Any:
         try:
-            with _exhaustion(self._folder):
-                self._connection.send(order)
-                if descriptor >= 0:
-                    multiprocessing.reduction.send_handle(self._connection, descriptor,
-                                                          None)
-                while not self._connection.poll(_PROBE_SECONDS):
-                    pass
-                answer = self._connection.recv()
-        except (EOFError, OSError):
-            raise errors.StateError(
-                "the process that iterates has ended") from None
+            answer = self._answer(order, descriptor)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, (EOFError, OSError)):
+                raise errors.StateError(
+                    "the process that iterates has ended") from None
+            raise
         if isinstance(answer, errors.ForebayError):
             raise answer
         return answer
 
+    def _answer(self, order: Tuple[Any, ...], descriptor: int) -> Any:
+        with _exhaustion(self._folder):
+            try:
+                self._connection.send(order)
+                if descriptor >= 0:
+                    multiprocessing.reduction.send_handle(self._connection, descriptor,
+                                                          None)
+            except BlockingIOError:
+                raise Missed from None
+            while not self._connection.poll(min(_PROBE_SECONDS,
+                                                self._deadline.left())):
+                pass
+            return self._connection.recv()
+
     def close(self) -> None:
+        if self._connection.closed:
+            return
+        with contextlib.suppress(OSError):
+            # A fork by another thread may have copied the descriptor.
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as client:
+                client.shutdown(socket.SHUT_RDWR)
         self._connection.close()
 
 
 class Place:
-    """Where the jobs of this user that share by one key meet."""
+    """Where the jobs of this user that share by one key meet. What waits until a
+    deadline raises Missed."""
 
     def __init__(self, key: str, directory: str):
         """
@@ -78,42 +102,52 @@ class Place:
         self._name = f"share-{digest}"
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[Tuple[int, int]]:
-        """Keeps other jobs away; descriptors of the folder and the lock."""
+    def locked(self, deadline: Deadline) -> Iterator[int]:
+        """Keeps other jobs away; a descriptor of the folder."""
         with contextlib.ExitStack() as opened:
             with _exhaustion(self._folder):
                 folder = opened.enter_context(_daemon.private_folder(
                     self._folder, "nothing is shared"))
-                lock = os.open(f"{self._name}.lock",
-                               os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600,
-                               dir_fd=folder)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                yield folder, lock
-            finally:
-                os.close(lock)
+                lock = opened.enter_context(contextlib.closing(
+                    _file_lock.FileLock(folder, f"{self._name}.lock")))
+            if not deadline.exists():
+                lock.acquire()
+            else:
+                while not lock.try_acquire():
+                    time.sleep(min(_LOCK_SECONDS, deadline.left()))
+            yield folder
 
-    def find(self, locked: Tuple[int, int]) -> Optional[Producer]:
+    def find(self, folder: int, deadline: Deadline) -> Optional[Producer]:
         """The process that runs; None if there is none.
 
         Args:
-          locked: as that yields.
+          folder: as `locked` yields.
         """
         with _exhaustion(self._folder):
             client = socket.socket(socket.AF_UNIX)
         try:
-            client.connect(self._socket(locked[0]))
+            if deadline.exists():
+                # The process may be stopped.
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+                                  _timeval(deadline.left()))
+            client.connect(self._socket(folder))
+        except BlockingIOError:
+            client.close()
+            raise Missed from None
         except OSError:
             client.close()
             return None
+        except Missed:
+            client.close()
+            raise
         return Producer(multiprocessing.connection.Connection(client.detach()),
-                        self._folder)
+                        self._folder, deadline)
 
-    def start(self, locked: Tuple[int, int], source: Any) -> Producer:
+    def start(self, folder: int, source: Any, deadline: Deadline) -> Producer:
         """Starts one.
 
         Args:
-          locked: as `find`'s.
+          folder: as `locked` yields.
           source: an iterable, or a function that makes one.
 
         Raises:
@@ -121,25 +155,24 @@ class Place:
           errors.ResourceExhausted: there is no descriptor, process or space left.
         """
         with _exhaustion(self._folder), _fork.without_interruption():
-            return self._started(locked, source)
+            return self._started(folder, source, deadline)
 
-    def _started(self, locked: Tuple[int, int], source: Any) -> Producer:
-        folder = locked[0]
+    def _started(self, folder: int, source: Any, deadline: Deadline) -> Producer:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{self._name}.sock", dir_fd=folder)
         log = os.open(f"{self._name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC |
                       os.O_CLOEXEC, 0o600, dir_fd=folder)
-        with socket.socket(socket.AF_UNIX) as listener:
+        with _Listener() as listener:
             listener.bind(self._socket(folder))
             listener.listen(16)
             try:
                 _apart.Process(producer.main,
-                               (listener, source, self._directory, log), locked)
+                               (listener, source, self._directory, log), (folder,))
             except ChildProcessError:
                 pass  # nobody listens
             finally:
                 os.close(log)
-        found = self.find(locked)
+        found = self.find(folder, deadline)
         if found is None:
             raise errors.StateError(
                 "the process that iterates has ended at its start: see "
@@ -149,6 +182,25 @@ class Place:
     def _socket(self, folder: int) -> str:
         # A path of its own may be longer than sockets take.
         return f"/proc/self/fd/{folder}/{self._name}.sock"
+
+
+class _Listener(socket.socket):
+    """A socket that the process inherits from the thread that starts it. A child that
+    another thread forks closes its copy: who connects to that would wait in vain."""
+
+    def __init__(self) -> None:
+        super().__init__(socket.AF_UNIX)
+        self._thread = threading.get_ident()
+        _fork.watch(self)
+
+    def _after_fork(self) -> None:
+        if threading.get_ident() != self._thread:
+            self.close()
+
+
+def _timeval(seconds: float) -> bytes:
+    # Zero would be no limit.
+    return _TIME.pack(int(seconds), max(1, int(seconds % 1 * 1e6)))
 
 
 def _exhaustion(folder: str) -> ContextManager[None]:

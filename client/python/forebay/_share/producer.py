@@ -18,17 +18,13 @@ import signal
 import socket
 import threading
 import time
+import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from .. import _apart, _native, _system_error, errors
+from .. import _apart, _fork, _native, _retry, _system_error, errors
 from .._stage import failure, payload, wire
+from .idleness import LOOK_SECONDS, Idleness
 from .iteration import NUMBERS, Iteration, State
-
-_LOOK_SECONDS = 0.5
-# Without anybody who listens: a trainer may go on at once, or when another daemon
-# is there.
-_LINGER_SECONDS = 5.0
-_AWAY_SECONDS = 60.0
 
 
 def main(listener: Any, source: Any, directory: str, log: int) -> None:
@@ -36,8 +32,9 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
 
     Args:
       listener: a socket. On its connections comes ("prepare", epoch, number,
-        state), where epoch None means wherever the iterable is: answered with
-        (epoch, number, bytes), the place of a batch, and its payload's size. Comes
+        first, state), where epoch None means wherever the iterable is: answered with
+        (epoch, number, first, bytes), the place of a batch (see Iteration), and its
+        payload's size. Comes
         ("serve", room) and the socket of tasks: answered with None.
       source: an iterable, or a function that makes one.
       directory: of the daemon.
@@ -72,64 +69,105 @@ class _Producer:
         self._directory = directory
         self._iteration = Iteration(source)
         self._work: "queue.Queue[Tuple[Any, Callable[[], Any]]]" = queue.Queue()
-        self._lock = threading.Lock()
-        self._served = 0  # streams
-        self._idle_since = time.monotonic()
+        self._idleness = Idleness(self._is_away, _patience())
+        # Connections; a child that keeps one would hide this process's death.
+        self._connections: "weakref.WeakSet[Any]" = weakref.WeakSet([listener])
+        _fork.watch(self)
 
     def run(self) -> None:
         """Does what other threads ask for, in this one."""
-        threading.Thread(target=self._listen, daemon=True).start()
-        while not self._is_abandoned():
+        for target in (self._listen, self._watch):
+            threading.Thread(target=target, daemon=True).start()
+        while not self._idleness.is_over():
             try:
-                future, work = self._work.get(timeout=_LOOK_SECONDS)
+                future, work = self._work.get(timeout=LOOK_SECONDS)
             except queue.Empty:
                 continue
+            if not future.set_running_or_notify_cancel():
+                continue  # who asked is gone
             try:
                 future.set_result(work())
             except BaseException as error:
                 future.set_exception(error)
+        self._idleness.leave()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes its thread
+        self._listener.close()  # else who waits to be accepted would wait on
 
-    def _is_abandoned(self) -> bool:
-        with self._lock:
-            if self._served:
-                return False
-            idle = time.monotonic() - self._idle_since
+    def _watch(self) -> None:
+        """Ends this process and its children when nobody needs them, but the user's
+        code hangs."""
+        while not self._idleness.has_left():
+            time.sleep(LOOK_SECONDS)
+            self._idleness.look()
+            if self._idleness.hangs():
+                os.killpg(0, signal.SIGTERM)  # the group has no other processes
+                os._exit(1)
+
+    def _is_away(self) -> bool:
         try:
-            is_away = not _native.ping(self._directory)
+            return not _native.ping(self._directory)
         except Exception:
-            is_away = True
-        return idle > (_AWAY_SECONDS if is_away else _LINGER_SECONDS)
+            return True
 
-    def _do(self, work: Callable[[], Any]) -> Any:
+    def _do(self, work: Callable[[], Any], client: Any = None) -> Any:
+        """The main thread does the work; returns its result.
+
+        Args:
+          client: a connection; nobody waits when that is closed.
+
+        Raises:
+          EOFError: nobody waits any more, or this process ends.
+        """
         future: "concurrent.futures.Future[Any]" = concurrent.futures.Future()
         self._work.put((future, work))
-        return future.result()
+        while True:
+            try:
+                return future.result(LOOK_SECONDS)
+            except concurrent.futures.TimeoutError:
+                if future.done():
+                    return future.result()
+            is_gone = client is not None and client.poll()
+            if is_gone or self._idleness.is_over():
+                future.cancel()
+                raise EOFError
+
+    def keep_from_children(self, connection: Any) -> None:
+        """Closes a connection in all children that are forked from now on."""
+        self._connections.add(connection)
+
+    def _after_fork(self) -> None:
+        for connection in list(self._connections):
+            connection.close()
 
     # --- Clients.
 
     def _listen(self) -> None:
-        while True:
+        while not self._idleness.has_left():
             try:
                 accepted, _ = self._listener.accept()
                 client = multiprocessing.connection.Connection(accepted.detach())
+                self.keep_from_children(client)
                 threading.Thread(target=self._talk, args=(client,),
                                  daemon=True).start()
             except (OSError, RuntimeError) as error:
+                if self._idleness.has_left():
+                    return
                 # The process may have no descriptor or thread to spare just now.
                 os.write(2, f"a job cannot be answered: {error}\n".encode())
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(LOOK_SECONDS)
 
     def _talk(self, client: Any) -> None:
         try:
             with client:
                 while True:
                     order = client.recv()
-                    with self._lock:
-                        self._idle_since = time.monotonic()
-                    if order[0] == "prepare":
-                        client.send(self._do(lambda: self._prepare(*order[1:])))
-                    else:
-                        client.send(self._serve_by(client, order[1]))
+                    with self._idleness.listened():
+                        if order[0] == "prepare":
+                            client.send(self._do(lambda: self._prepare(*order[1:]),
+                                                 client))
+                        else:
+                            client.send(self._serve_by(client, order[1]))
         except (EOFError, OSError):
             pass  # it has what it wanted, or is gone
 
@@ -142,26 +180,31 @@ class _Producer:
         self._serve(tasks, room)
         return None
 
-    def _prepare(self, epoch: Optional[int], number: int,
-                 state: Optional[State]) -> Tuple[int, int, int]:
+    def _prepare(self, epoch: Optional[int], number: int, first: int,
+                 state: Optional[State]) -> Tuple[int, int, int, int]:
         iteration = self._iteration
         if epoch is None:
             epoch, number = iteration.epoch, iteration.next
             if epoch < 0 or iteration.has_ended:
                 epoch, number = epoch + 1, 0
-        if iteration.epoch < 0 and state is not None:
+        is_fresh = iteration.epoch < 0
+        if is_fresh and state is not None:
             try:
                 iteration.begin(epoch, state)
             except Exception:
                 iteration = self._iteration = Iteration(iteration.source)
+        if is_fresh:
+            iteration.first = first
         kind, value = iteration.get(epoch, number)
-        return epoch, number, payload.size(kind, value)
+        if epoch == iteration.epoch:
+            first = iteration.first
+        return epoch, number, first, payload.size(kind, value)
 
     # --- The daemon.
 
     def _serve(self, tasks: socket.socket, room: int) -> None:
-        with self._lock:
-            self._served += 1
+        self._idleness.begin()
+        self.keep_from_children(tasks)
         try:
             _Stream(self, tasks, room).start()
         except RuntimeError:  # there is no thread to spare
@@ -170,9 +213,7 @@ class _Producer:
 
     def over(self) -> None:
         """Notes that a stream has ended."""
-        with self._lock:
-            self._served -= 1
-            self._idle_since = time.monotonic()
+        self._idleness.end()
 
     def make(self, memory: memoryview, epoch: int, number: int) -> int:
         """Makes the batch of this number in memory.
@@ -184,12 +225,20 @@ class _Producer:
 
     def _write(self, memory: memoryview, epoch: int, number: int) -> int:
         kind, value = self._iteration.get(epoch, number)
-        numbers = NUMBERS.pack(epoch, number)
+        numbers = NUMBERS.pack(epoch, number, self._iteration.first)
         try:
             payload.write(memory, kind, value, numbers)
         except Exception as error:
             payload.write(memory, payload.FAILED, failure.describe(error), numbers)
         return payload.needed(memory)
+
+
+def _patience() -> float:
+    """Seconds for which trainers wait for a daemon."""
+    try:
+        return _retry.reattach_seconds()
+    except errors.InvalidArgument:
+        return 0.0  # a trainer says so
 
 
 def _tasks_of(client: Any) -> socket.socket:
@@ -254,6 +303,7 @@ class _Stream:
                 del self._slots[task.slot]
             elif task.command == wire.FORK:
                 worker = socket.socket(fileno=os.dup(fds[0]))
+                self._producer.keep_from_children(worker)
                 self._workers.append(worker)
                 threading.Thread(target=self._worker, args=(worker,),
                                  daemon=True).start()
@@ -284,7 +334,7 @@ class _Stream:
                         self._needed = self._producer.make(memory, task.epoch,
                                                            sample.id)
                 worker.send(wire.answer(time.process_time_ns() - began))
-        except OSError:
+        except (EOFError, OSError):
             pass  # the stream has ended
         finally:
             # Else the daemon would wait for an answer.

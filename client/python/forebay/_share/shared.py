@@ -8,11 +8,10 @@ import hashlib
 import logging
 import multiprocessing
 import os
-from typing import (Any, Callable, Dict, Iterable, Iterator, Optional, Tuple,
-                    Union)
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Union
 
-from .. import (_batch, _connection, _daemon, _native, _native_dataset, _options,
-                _retry, errors)
+from .. import (_batch, _connection, _daemon, _fork, _native, _native_dataset,
+                _options, _retry, errors)
 from .._position import Position
 from .._source import Produced
 from .._stage import failure, payload, share_key
@@ -22,6 +21,7 @@ from .._stage.batch_run import Made
 from .._stage.making import Stage
 from .._stage.plan import Plan
 from .._stage.run import Run
+from .deadline import Deadline, Missed
 from .iteration import NUMBERS, Gone, State
 from .place import Place
 
@@ -99,7 +99,8 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
       sharing: "elastic": a job that falls behind by more batches than memory holds
         misses some, which `stats()` counts; no job waits for another. "lockstep":
         all wait for the slowest, and none misses any.
-      timeout: seconds to wait for a batch; 0: without end.
+      timeout: seconds to wait for a batch, the first one in `iter()`; 0: without
+        end.
       depth, weight, name, autostart: as DataLoader's.
 
     Raises:
@@ -146,15 +147,18 @@ class _Run(Run):
         # The place of the next batch; the epoch is None until one is known.
         self._epoch: Optional[int] = None
         self._number = 0
+        self._first = 0  # batches of the iterations before
         self._state: Optional[State] = None
         self._has_batch = False  # this iteration
         self.taken = self.missed = 0
         self._has_warned = False
+        self._deadline = Deadline(0)
 
     def epoch(self, owner: Shared) -> BatchEpoch:
         """Begins an iteration."""
         position = Position(self._epoch or 0)
         self._has_batch = False
+        self._deadline = Deadline(self._plan.timeout)
         if self.is_resting and self.is_own:
             self.is_resting = False
             self._position = self._current = position
@@ -180,6 +184,7 @@ class _Run(Run):
           StopIteration: the iteration has ended.
           errors.ForebayError: of the fitting class.
         """
+        self._deadline = Deadline(self._plan.timeout)
         while True:
             memory = epoch._next_memory()
             if memory.__class__ is int:
@@ -212,9 +217,9 @@ class _Run(Run):
         self._end_of(epoch, *found.value)
         return None
 
-    def _place_batch(self, epoch: BatchEpoch, iteration: int, number: int,
+    def _place_batch(self, epoch: BatchEpoch, iteration: int, number: int, first: int,
                      state: Optional[State], batch: Any) -> Optional[Made]:
-        if not self._comes_to(epoch, iteration, number):
+        if not self._comes_to(epoch, iteration, number, first):
             return None
         self._state = state or self._state
         if isinstance(batch, Gone):
@@ -224,7 +229,8 @@ class _Run(Run):
         samples = self._position.samples
         return Made(number, batch, None, samples, samples + 1)
 
-    def _comes_to(self, epoch: BatchEpoch, iteration: int, number: int) -> bool:
+    def _comes_to(self, epoch: BatchEpoch, iteration: int, number: int,
+                  first: int) -> bool:
         """Notes that this batch is read. Returns whether the user may have it: nobody
         gets a batch twice.
 
@@ -235,36 +241,44 @@ class _Run(Run):
                 (iteration, number) < (self._epoch, self._number)):
             epoch.drop_pending()
             return False
-        if iteration == self._epoch and number > self._number:
-            self._note_missed(number - self._number)
+        self._note_missed(self._batches_to(first + number))
         if self._has_batch and iteration != self._epoch:
             epoch.drop_pending()
-            self._leave_iteration(epoch, iteration, number)
-        self._epoch, self._number = iteration, number + 1
+            self._leave_iteration(epoch, iteration, number, first)
+        self._epoch, self._number, self._first = iteration, number + 1, first
         self._has_batch = True
         return True
 
-    def _leave_iteration(self, epoch: BatchEpoch, iteration: int,
-                         number: int) -> None:
+    def _leave_iteration(self, epoch: BatchEpoch, iteration: int, number: int,
+                         first: int) -> None:
         """Ends an iteration; the next one begins at this place."""
-        self._epoch, self._number = iteration, number
+        self._epoch, self._number, self._first = iteration, number, first
         self._position.epoch = iteration
         self.end(epoch)
         raise StopIteration
 
+    def _batches_to(self, place: int) -> int:
+        """The batches from this job's place to one that has so many before it, of
+        all iterations."""
+        return 0 if self._epoch is None else place - self._first - self._number
+
     def _note_missed(self, batches: int) -> None:
+        if batches <= 0:
+            return
         if not self._has_warned:
             self._has_warned = True
             _log.warning("%s: this job has missed batches: others are too far ahead "
                          '(sharing="lockstep" makes them wait)', self._plan.name)
         self.missed += batches
 
-    def _end_of(self, epoch: BatchEpoch, iteration: int, number: int) -> None:
+    def _end_of(self, epoch: BatchEpoch, iteration: int, size: int,
+                first: int) -> None:
         # Without a place of its own it joins where the others are.
-        joined = not self._has_batch and (number > 0 or self._epoch is None)
+        joined = not self._has_batch and (size > 0 or self._epoch is None)
+        self._note_missed(self._batches_to(first + size))
         if not joined:
-            self._leave_iteration(epoch, iteration + 1, 0)
-        self._epoch, self._number = iteration + 1, 0
+            self._leave_iteration(epoch, iteration + 1, 0, first + size)
+        self._epoch, self._number, self._first = iteration + 1, 0, first + size
         self._position.epoch = iteration + 1
         # It came when the others were through: this is the next iteration.
         self._connection.stop_epoch()
@@ -301,29 +315,32 @@ class _Run(Run):
             before.close()
 
     def _start(self) -> None:
-        for _ in range(_TRIES - 1):
-            # The process, or the stream, may end while this job joins it.
-            with contextlib.suppress(errors.StateError):
-                self._join()
-                return
-        self._join()
+        try:
+            for _ in range(_TRIES - 1):
+                # The process, or the stream, may end while this job joins it.
+                with contextlib.suppress(errors.StateError):
+                    self._join()
+                    return
+            self._join()
+        except Missed:
+            raise self._timed_out() from None
 
     def _join(self) -> None:
         plan = self._plan
         if plan.start_daemon is not None:
             plan.start_daemon()
-        with self._place.locked() as locked:
+        with self._place.locked(self._deadline) as folder:
             socket = self._open()
             try:
                 if socket is not None:
-                    self._serve(locked, socket)
+                    self._serve(folder, socket)
                 # The next job finds this one in its place.
                 self._start_epoch()
             except BaseException:
                 self._connection.close()
                 raise
 
-    def _open(self) -> Optional[int]:
+    def _open(self) -> Optional[_fork.Descriptor]:
         """Opens a connection; the socket of a host's tasks, unless another's
         process serves that stream."""
         plan = self._plan
@@ -336,41 +353,37 @@ class _Run(Run):
             lambda: _connection.Connection(options, None, plan.start_daemon),
             plan.start_daemon)
         try:
-            return self._connection.start_producers(1)
+            return _fork.Descriptor(self._connection.start_producers(1))
         except errors.StateError:
             return None
 
-    def _serve(self, locked: Tuple[int, int], socket: int) -> None:
+    def _serve(self, folder: int, socket: _fork.Descriptor) -> None:
         producer: Any = None
         try:
-            producer, (self._epoch, self._number,
-                       needed) = self._ask_for_place(locked)
+            producer, (self._epoch, self._number, self._first,
+                       needed) = self._ask_for_place(folder)
             if needed > self._room:
-                os.close(socket)
-                socket = -1
+                socket.close()
                 self._connection.close()
                 self._room = _with_reserve(needed)
                 opened = self._open()
                 if opened is None:
                     return  # another process iterates by now
                 socket = opened
-            producer.serve(self._room, socket)
+            producer.serve(self._room, socket.number)
         finally:
             if producer is not None:
                 producer.close()
-            if socket >= 0:
-                os.close(socket)
+            socket.close()
 
-    def _ask_for_place(self, locked: Tuple[int, int]) -> Any:
+    def _ask_for_place(self, folder: int) -> Any:
         """The process that iterates, and what it says of the next batch."""
-        place = self._epoch, self._number, self._state
-        producer = self._place.find(locked)
+        place = self._epoch, self._number, self._first, self._state
+        producer = self._place.find(folder, self._deadline)
         if producer is not None:
-            try:
+            with contextlib.suppress(errors.StateError):  # it was about to end
                 return producer, producer.prepare(*place)
-            except errors.StateError:
-                producer.close()  # it was about to end
-        producer = self._place.start(locked, self._source)
+        producer = self._place.start(folder, self._source, self._deadline)
         return producer, producer.prepare(*place)
 
     def _start_epoch(self) -> None:

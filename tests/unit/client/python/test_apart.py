@@ -6,6 +6,7 @@ import pathlib
 import signal
 import socket
 import sys
+import threading
 
 import pytest
 
@@ -58,7 +59,8 @@ def test_it_can_be_killed():
 def test_nothing_is_run_for_a_starter_that_was_interrupted():
     read, write = os.pipe()
     os.close(read)
-    _apart._run(write, (sys.stdout, sys.stderr), pytest.fail, ("it ran",))
+    _apart._run(_fork.Descriptor(write), (sys.stdout, sys.stderr), pytest.fail,
+                ("it ran",))
     os.close(write)
 
 
@@ -180,3 +182,38 @@ def test_handlers_run_once_when_an_interruption_is_let_through():
         assert came == [signal.SIGUSR1] * 2
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_fork_by_another_thread_does_not_hide_a_failed_start(monkeypatch):
+    children, raised = [], []
+    fork = os.fork
+
+    def fork_a_child():
+        child = fork()
+        if child == 0:
+            while True:
+                signal.pause()
+        children.append(child)
+
+    def fork_twice():
+        thread = threading.Thread(target=fork_a_child)
+        thread.start()
+        thread.join()
+        monkeypatch.undo()
+        return fork()
+
+    def start():
+        try:
+            _apart.Process(lambda: None, (), unwanted=(-1,))
+        except ChildProcessError as error:
+            raised.append(error)
+
+    monkeypatch.setattr(os, "fork", fork_twice)
+    starter = threading.Thread(target=start)
+    starter.start()
+    starter.join(5)
+    has_ended = not starter.is_alive()
+    os.kill(children[0], signal.SIGKILL)
+    os.waitpid(children[0], 0)
+    starter.join()
+    assert has_ended and raised

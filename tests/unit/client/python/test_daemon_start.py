@@ -1,15 +1,19 @@
 """How a trainer starts a daemon: which program, where, and with what."""
 
+import fcntl
 import os
 import pathlib
 import shutil
+import signal
+import struct
 import subprocess
 import sys
+import threading
 
 import pytest
 
 import forebay
-from forebay import _daemon, _native
+from forebay import _daemon, _file_lock, _native
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 OTHERS = 65534  # a user that is not this one
@@ -217,3 +221,92 @@ def test_within_the_scope(monkeypatch, tmp_path):
     _daemon.ensure_running(str(tmp_path / "run"))
     assert (tmp_path / "scope").exists()
     assert daemon.starts() == 1
+
+
+def fork_in_a_thread():
+    """Forks in another thread. Returns the child, which ends when it is killed."""
+    children = []
+
+    def fork():
+        child = os.fork()
+        if child == 0:
+            while True:
+                signal.pause()
+        children.append(child)
+
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    return children[0]
+
+
+def is_free(path):
+    """Whether no process holds the lock of this file."""
+    with open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def end(child):
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def test_a_fork_by_another_thread_keeps_no_start_locked(unheard, monkeypatch):
+    children = []
+    monkeypatch.setattr(_daemon._Start, "run",
+                        lambda start: children.append(fork_in_a_thread()))
+    _daemon.ensure_running(str(unheard))
+    try:
+        assert is_free(unheard / "autostart.lock")
+    finally:
+        end(children[0])
+
+
+def test_a_child_keeps_no_lock_of_a_parent_that_is_killed(tmp_path):
+    read, write = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        try:
+            folder = os.open(tmp_path, os.O_RDONLY)
+            lock = _file_lock.FileLock(folder, "lock")
+            assert lock.try_acquire()
+            os.write(write, struct.pack("<q", fork_in_a_thread()))
+            signal.pause()
+        finally:
+            os._exit(1)
+    child, = struct.unpack("<q", os.read(read, 8))
+    os.close(read)
+    os.close(write)
+    try:
+        assert not is_free(tmp_path / "lock")
+        end(parent)
+        assert is_free(tmp_path / "lock")
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+@pytest.fixture
+def occupied(unheard):
+    """Another process holds the lock of starts."""
+    unheard.mkdir(mode=0o700)
+    with open(unheard / "autostart.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield unheard
+
+
+def test_one_that_is_never_through_with_its_start_is_not_awaited(
+        occupied, monkeypatch):
+    monkeypatch.setattr(_daemon, "_START_SECONDS", 0.2)
+    with pytest.raises(forebay.DaemonUnavailable, match="autostart.lock"):
+        _daemon.ensure_running(str(occupied))
+
+
+def test_a_daemon_that_listens_is_enough(occupied, monkeypatch):
+    answers = [False, False, True]
+    monkeypatch.setattr(_native, "ping", lambda directory: answers.pop(0))
+    _daemon.ensure_running(str(occupied))
+    assert not answers

@@ -1,5 +1,6 @@
 """The process that iterates for all jobs, as the daemon sees it."""
 
+import contextlib
 import errno
 import mmap
 import os
@@ -28,6 +29,9 @@ class Fails:
         raise SystemExit
 
     def over(self):
+        pass
+
+    def keep_from_children(self, connection):
         pass
 
 
@@ -80,6 +84,9 @@ class Grows:
     def over(self):
         pass
 
+    def keep_from_children(self, connection):
+        pass
+
 
 def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
     tasks, theirs = pair()
@@ -111,3 +118,21 @@ def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
     tasks.close()
     worker.close()
     os.close(slot)
+
+
+def test_who_comes_while_it_ends_is_turned_away(tmp_path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        listener.listen()
+        clients = []
+        for _ in range(3):
+            client = socket.socket(socket.AF_UNIX)
+            client.settimeout(5)
+            client.connect(str(tmp_path / "socket"))
+            clients.append(client)
+        ending = producer._Producer(listener, [1], "nowhere")
+        ending._idleness.leave()
+        ending.run()
+        for client in clients:
+            with client, contextlib.suppress(ConnectionResetError):
+                assert client.recv(1) == b""

@@ -1,0 +1,47 @@
+"""A lock on a file, which one process at a time holds."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+
+from . import _fork
+
+
+class FileLock:
+    """A lock (flock) on a file; processes that fork are no holders of it.
+
+    Another thread may fork while this process holds the lock. The kernel keeps a lock
+    until each copy of its descriptor is closed, so `close` gives the lock up, and a
+    forked child closes its copy. Used by one thread at a time.
+    """
+
+    def __init__(self, folder: int, name: str):
+        """Opens the file, which is created if it does not exist.
+
+        Args:
+          folder: a descriptor.
+          name: of the file in the folder.
+        """
+        self._descriptor = _fork.Descriptor(os.open(
+            name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=folder))
+
+    def acquire(self) -> None:
+        """Waits until no other process holds the lock, without end."""
+        fcntl.flock(self._descriptor.number, fcntl.LOCK_EX)
+
+    def try_acquire(self) -> bool:
+        """Takes the lock. Returns False if another process holds it."""
+        try:
+            fcntl.flock(self._descriptor.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Gives the lock up, and closes the file."""
+        if self._descriptor.number >= 0:  # it is not in a forked child
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._descriptor.number, fcntl.LOCK_UN)
+        self._descriptor.close()
