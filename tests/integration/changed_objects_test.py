@@ -16,6 +16,7 @@ import torch_layouts
 from drop_in import TRANSFORM, check_equal, ids
 from drop_in_parts_test import in_memory
 from forebay import _watched
+from forebay._stage import coded_loader
 
 SHORT = V.Compose([V.CenterCrop(20), V.ToTensor()])
 
@@ -250,6 +251,52 @@ def test_a_failure_is_tried_again(folder, tmp_path):
                 iter(loader)
         subset.indices = [5]
         assert ids(loader) == [0]
+
+
+class Own(forebay.DataLoader):
+    """A subclass of the user's own."""
+
+
+@pytest.mark.parametrize("kind", [forebay.DataLoader, Own])
+@pytest.mark.parametrize("ops", [[], [Brighter()]], ids=["native", "with code"])
+def test_a_change_that_is_refused_leaves_the_loader_as_it_was(folder, kind, ops):
+    """Workers would have to make the samples, and cannot substitute any."""
+    before = V.Compose([V.CenterCrop(32), *ops, V.ToTensor()])
+    folder.transform = before
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loader = kind(folder, 16, num_workers=1, on_error="substitute")
+        assert check_equal(loader, DataLoader(folder, 16)) == 48
+        state, length = loader.state_dict(), len(loader)
+        folder.transform = V.ToTensor()
+        for attempt in (iter, list, lambda loader: loader.load_state_dict(state)):
+            with pytest.raises(forebay.Unsupported, match="on_error"):
+                attempt(loader)
+            assert len(loader) == length and "DataLoader(" in repr(loader)
+            assert loader.state_dict() == state and isinstance(loader, kind)
+            with pytest.raises(ValueError, match="make another loader"):
+                loader.batch_size = 3
+        folder.transform = before
+        assert check_equal(loader, DataLoader(folder, 16)) == 48
+        assert loader.stats()["samples_delivered"] == 48
+        loader.close()
+
+
+def test_workers_that_cannot_be_had_are_asked_for_again(folder, monkeypatch):
+    def refuse(*_):
+        raise forebay.ResourceExhausted("no room")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with forebay.DataLoader(folder, 16, num_workers=1) as loader:
+            list(loader)
+            folder.transform = V.Compose([V.CenterCrop(32), Brighter(), V.ToTensor()])
+            with monkeypatch.context() as patched:
+                patched.setattr(coded_loader.CodedLoader, "_attach", refuse)
+                with pytest.raises(forebay.ResourceExhausted, match="no room"):
+                    iter(loader)
+            with pytest.raises(forebay.StateError, match="closed"):
+                loader.stats()
+            assert check_equal(loader, DataLoader(folder, 16)) == 48
 
 
 def test_a_file_that_is_gone_is_an_error_until_it_is_back(tmp_path, photos, folder):

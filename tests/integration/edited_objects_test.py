@@ -7,7 +7,7 @@ import numpy
 import pytest
 import torch
 from torch.utils.data import ConcatDataset, DataLoader, Subset
-from torchvision import datasets
+from torchvision import datasets, transforms
 
 import forebay
 import torch_layouts
@@ -33,6 +33,10 @@ EDITS = {
     "holed": lambda samples: samples[:2] + samples[3:],
     "relabelled": lambda samples: [(path, 7 - label) for path, label in samples]}
 edits = pytest.mark.parametrize("edit", EDITS)
+
+
+class Own(forebay.DataLoader):
+    """A subclass of the user's own."""
 
 
 def native(dataset, *arguments, **options):
@@ -91,6 +95,25 @@ def test_a_dataset_folder(shared_daemon, photos, edit):
         transform=TRANSFORM)
     dataset.samples = EDITS[edit](dataset.samples)
     check_natively(dataset, 10)
+
+
+def brighter(image):
+    return image.point(lambda value: min(255, value + 9))
+
+
+@edits
+@pytest.mark.parametrize("kind", [forebay.DataLoader, Own])
+def test_an_op_in_the_middle(image_folder, edit, kind):
+    image_folder.transform = transforms.Compose(
+        [transforms.CenterCrop(16), brighter, transforms.ToTensor()])
+    image_folder.samples = EDITS[edit](image_folder.samples)
+    with pytest.warns(UserWarning, match="between the ops of the daemon"):
+        ours = kind(image_folder, 10, num_workers=1)
+    with ours:
+        assert isinstance(ours, kind) and len(ours) == len(DataLoader(image_folder, 10))
+        for _ in range(2):
+            assert check_equal(ours, DataLoader(image_folder, 10)) == len(image_folder)
+        assert ours.stats()["samples_delivered"] == 2 * len(image_folder)
 
 
 def test_images_from_elsewhere(image_folder, tmp_path, photos):

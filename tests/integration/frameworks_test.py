@@ -365,3 +365,14 @@ loader = forebay.DataLoader({str(photos)!r}, 4,
 print(isinstance(loader, stateful.Stateful))
 """)
     assert said.split() == ["True"]
+
+
+def test_torchdata_may_be_imported_behind_install(daemon, tmp_path):
+    """Its own loader derives from a subscript of torch's class."""
+    said = script(tmp_path, """
+import torch, forebay
+forebay.torch.install()
+from torchdata.stateful_dataloader import StatefulDataLoader
+print(issubclass(StatefulDataLoader, forebay.DataLoader))
+""")
+    assert said.split()[-1] == "True"

@@ -328,17 +328,28 @@ def test_a_batch_that_transforms_badly_comes_again_and_is_then_dropped():
         assert list(batches) == [[6, 7]] and len(tries) == 2
 
 
+# The statistics that the docstring of DataLoader.stats names.
+STATS = {"samples_delivered", "batches_delivered", "bytes_delivered", "bytes_read",
+         "samples_decoded", "samples_substituted", "cpu_nanos", "wait_nanos",
+         "batches_copied", "batches_held", "lacks_share_key"}
+
+
 @pytest.mark.parametrize("arguments", [
     {}, {"collate_fn": plain}, {"num_workers": 0}, {"sampler": list(range(23))},
     {"collate_fn": plain, "sampler": list(range(23)), "sharing": "off"}])
 def test_stats_are_those_of_all_epochs(arguments):
     arguments = {"num_workers": 2, **arguments}
     with forebay.DataLoader(Several(int), 4, **arguments) as loader:
+        names = set(loader.stats())
+        assert not any(value for name, value in loader.stats().items()
+                       if name != "lacks_share_key")
         for epoch in range(1, 3):
             assert len(list(loader)) == 6
             stats = loader.stats()
             assert stats["samples_delivered"] == epoch * 23
             assert stats["batches_delivered"] == epoch * 6
+            assert stats["batches_held"] == 0
+            assert set(stats) == names == STATS
         next(iter(loader))
         assert loader.stats()["samples_delivered"] >= 2 * 23
 

@@ -106,6 +106,45 @@ def outcomes(loader):
             found.append(type(error))
 
 
+# A dataset may use the package itself.
+OWN_CLASSES = [forebay.NotFound, forebay.StateError, forebay.SourceUnavailable,
+               forebay.DataError]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"collate_fn": list}, {"num_workers": 0}])
+@pytest.mark.parametrize("kind", OWN_CLASSES)
+def test_an_error_of_the_packages_class_is_as_any_other(kind, arguments):
+    with loader_of(lambda: fail(kind("gone")), **arguments) as loader:
+        found = outcomes(loader)
+    assert found.pop(2) is kind and len(found) == SAMPLES / 8 - 1
+
+
+@pytest.mark.parametrize("kind", OWN_CLASSES)
+def test_a_first_sample_that_fails_so_is_made_once(kind, tmp_path):
+    def fault():
+        with open(tmp_path / "made", "a") as file:
+            file.write(".")
+        raise kind("gone")
+
+    with forebay.DataLoader(Faulty(fault, 0), 8, num_workers=2) as loader:
+        with pytest.raises(kind, match="Caught .* making sample 0"):
+            iter(loader)
+    assert (tmp_path / "made").read_text() == "."
+
+
+@pytest.mark.parametrize("kind", OWN_CLASSES)
+def test_a_sampler_that_fails_so_does_not_end_the_epoch_in_silence(kind):
+    class Sampler:
+        def __iter__(self):
+            yield from range(at)
+            raise kind("gone")
+
+    for at in (0, 8):
+        with loader_of(None, sampler=Sampler(), collate_fn=list) as loader:
+            with pytest.raises(kind, match="gone"):
+                list(loader)
+
+
 @pytest.mark.parametrize("made", [
     lambda: (torch.zeros(3), 1), lambda: (torch.zeros(2).double(), 1),
     lambda: (torch.zeros(2), 1.5), lambda: (torch.zeros(2),), lambda: None,

@@ -61,6 +61,25 @@ def test_no_sample_is_made_twice(tmp_path, arguments):
     assert sorted(number for _, number in noted(notes)) == sorted(rest)
 
 
+@pytest.mark.parametrize("arguments", [
+    {"rank": 1, "world_size": 2}, {"rank": 1, "world_size": 2, "shuffle": True},
+    {"sampler": [3, 1, 3]}, {"sampler": [3, 1, 3], "persistent_workers": True}])
+def test_a_first_sample_that_the_epoch_has_twice_is_made_once(tmp_path, arguments):
+    notes = tmp_path / "notes"
+    with forebay.DataLoader(Noting(notes, 5), 1, num_workers=1,
+                            **arguments) as loader:
+        batches = iter(loader)
+        next(batches), next(batches)
+        state = loader.state_dict()
+        rest = [number for batch in batches for number in batch[1].tolist()]
+    notes.unlink()
+    with forebay.DataLoader(Noting(notes, 5), 1, num_workers=1,
+                            **arguments) as loader:
+        loader.load_state_dict(state)
+        assert numbers_of(loader) == rest
+    assert [number for _, number in noted(notes)] == rest
+
+
 def test_a_first_sample_that_is_not_wanted_first_leaves_no_trace(tmp_path,
                                                                  monkeypatch):
     monkeypatch.setattr(forebay._stage.row_run.RowRun, "_first_number", lambda _: 9)

@@ -205,3 +205,26 @@ def test_lists_of_samples_count_beside_the_key(tmp_path, lists):
     assert made(path) == 2 + (40 + CHECKED if lists[0] == lists[1] else 80)
     for loader in loaders:
         loader.close()
+
+
+class Drawn(torch.utils.data.Dataset):
+    """Samples that are drawn at random."""
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __len__(self):
+        return self.samples
+
+    def __getitem__(self, number):
+        return number, torch.rand(3)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"collate_fn": collated}])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_samples_that_pad_a_rank_are_shared(arguments, shuffle):
+    loaders = loaders_of(Drawn(5), 2, batch_size=1, shuffle=shuffle, rank=1,
+                         world_size=2, **arguments)
+    with loaders[0], loaders[1]:
+        found = interleaved(loaders)
+        assert found[0] == found[1] and len(found[0]) == 3

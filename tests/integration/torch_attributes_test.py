@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+from typing import TypeVar
 
 import pytest
 import torch
@@ -32,6 +33,9 @@ NOT_KEPT = {"self": "the loader", "shuffle": "the sampler has it",
                        "SequentialSampler if none is given",
             "batch_sampler": "BatchOrder stands for torch's BatchSampler if none is "
                              "given"}
+
+
+Sample = TypeVar("Sample", covariant=True)
 
 
 class Squares(Dataset):
@@ -173,7 +177,37 @@ def test_what_decides_batches_cannot_be_changed(image_folder):
             loader.notes = "the user's own"
 
 
-class Named(forebay.DataLoader):
+@pytest.mark.parametrize("make", [
+    lambda folder: (folder, {}),
+    lambda folder: (folder.root, {"transform": T.CenterCrop(16)}),
+    lambda folder: (Squares(), {"num_workers": 1}),
+    lambda folder: (Squares(), {"num_workers": 0})])
+def test_an_iterator_has_the_length_of_the_whole_epoch(image_folder, make):
+    dataset, more = make(image_folder)
+    with forebay.DataLoader(dataset, 3, **more) as loader:
+        first, batches = iter(loader), iter(loader)
+        assert len(batches) == len(loader)
+        for _ in range(2):
+            next(batches)
+        next(first)  # reads beside the later one
+        assert len(batches) == len(first) == len(loader)
+        state = loader.state_dict()
+        assert len(list(batches)) == len(loader) - 2 and next(batches, None) is None
+        loader.load_state_dict(state)
+        again = iter(loader)
+        assert len(again) == len(loader) and len(list(again)) == len(loader) - 2
+    assert list(batches) == [] and batches
+
+
+def test_an_iterator_without_length_is_true(shared_daemon, photos):
+    with forebay.DataLoader(Counting(), 3, num_workers=1) as loader:
+        batches = iter(loader)
+        with pytest.raises(TypeError, match="iterable"):
+            len(batches)
+        assert batches and len(list(batches)) == 2
+
+
+class Named(forebay.DataLoader[Sample]):
     """A subclass of the user's own, with arguments of its own."""
 
     def __init__(self, name, *arguments, **others):
@@ -196,7 +230,7 @@ def content(loader):
 def test_a_copy_of_a_loader_that_has_not_begun_equals_it(image_folder, make):
     crop = T.Compose([T.RandomResizedCrop(16), T.ToImage(), T.ToDtype("float32")])
     for dataset, more in ((image_folder.root, {"transform": crop}), (Squares(), {})):
-        with Named("mine", dataset, 4, shuffle=True, seed=5, **more) as loader:
+        with Named[int]("mine", dataset, 4, shuffle=True, seed=5, **more) as loader:
             loader.set_epoch(3)
             with make(loader) as made:
                 assert isinstance(made, Named) and len(made) == len(loader)

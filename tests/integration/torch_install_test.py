@@ -10,12 +10,21 @@ import forebay
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
 LIBRARY = """
+import typing
 import torch
 from torch.utils.data import DataLoader
 from torch.utils import data
 
 class Own(DataLoader):
     pass
+
+Sample = typing.TypeVar("Sample", covariant=True)
+
+class Generic(DataLoader[Sample]):
+    loaders: "list[DataLoader[Sample]]"
+
+    def give(self) -> DataLoader[Sample]:
+        return self
 
 def held(dataset):
     return DataLoader(dataset, batch_size=4)
@@ -49,10 +58,13 @@ assert forebay.torch.install() == []
 assert forebay.torch.install() == []
 import library
 numbers = list(range(10))
-for make in library.held, library.looked_up, library.Own:
+for make in (library.held, library.looked_up, library.Own, library.Generic,
+             library.Generic[int]):
     with make(numbers) as loader:
         assert isinstance(loader, forebay.DataLoader), type(loader)
-        assert [len(batch) for batch in loader][-1] == (1 if make is library.Own else 2)
+        assert len(loader) == len(iter(loader)) == len(list(loader))
+        batches = [len(batch) for batch in loader]
+        assert batches[-1] == (2 if make in (library.held, library.looked_up) else 1)
 """)
     assert "install()" not in said
 
@@ -61,14 +73,16 @@ def test_it_names_what_was_imported_before(run):
     said = run("""
 import library, forebay, torch
 before = library.held([1, 2])
-assert forebay.torch.install() == ["library.DataLoader", "library.Own"]
+assert forebay.torch.install() == [
+    "library.DataLoader", "library.Generic", "library.Own"]
 assert type(library.held([1, 2])) is type(before)
 assert type(before).__module__ == "torch.utils.data.dataloader"
 assert [batch.tolist() for batch in before] == [[1, 2]]
 with library.looked_up([1, 2]) as loader:
     assert isinstance(loader, forebay.DataLoader)
 """)
-    assert "library.DataLoader, library.Own: code there goes on with torch's" in said
+    assert ("library.DataLoader, library.Generic, library.Own: code there goes on with "
+            "torch's" in said)
 
 
 def test_attributes_stay_those_of_torch(run):

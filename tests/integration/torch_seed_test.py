@@ -2,6 +2,7 @@
 
 import copy
 import os
+import pickle
 import subprocess
 import sys
 
@@ -161,10 +162,75 @@ def test_a_state_of_other_data_brings_no_seed(rows, tmp_path):
         assert loader.state_dict() == before
 
 
-def test_copies_are_equal(arguments):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_that_is_refused_brings_no_seed(rows, kind):
+    """The order differs, although the data is the same."""
+    arguments = {"num_workers": 1, **KINDS[kind](rows), "batch_size": 8}
+    other = {**arguments, "shuffle": False}
+    if kind == "iterated":  # has no order
+        arguments, other = {**arguments, "num_workers": 2}, arguments
     torch.manual_seed(3)
-    with forebay.DataLoader(**arguments) as loader, copy.copy(loader) as other:
-        assert listed(loader) == listed(other)
+    with forebay.DataLoader(**arguments) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+    torch.manual_seed(4)
+    expected = batches_of(other)
+    torch.manual_seed(4)
+    with forebay.DataLoader(**other) as loader:
+        before = loader.state_dict()
+        assert before["seed"] != state["seed"]
+        for _ in range(2):
+            with pytest.raises(forebay.StateError):
+                loader.load_state_dict(state)
+            assert loader.state_dict() == before
+        assert listed(loader) == expected
+
+
+def test_a_seed_that_cannot_be_taken_leaves_the_one_before(rows, monkeypatch):
+    def refuse(*_):
+        raise forebay.ResourceExhausted("no room")
+    torch.manual_seed(3)
+    with forebay.DataLoader(rows, 8, shuffle=True) as first, \
+            forebay.DataLoader(rows, 8, shuffle=True) as other:
+        before = other.state_dict()
+        with monkeypatch.context() as patched:
+            patched.setattr(forebay.DataLoader, "_attach", refuse)
+            with pytest.raises(forebay.ResourceExhausted):
+                other.load_state_dict(first.state_dict())
+        assert other.state_dict() == before
+        with copy.copy(other) as equal:
+            assert listed(other) == listed(equal) != listed(first)
+
+
+def pickled(loader):
+    return pickle.loads(pickle.dumps(loader))
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, pickled])
+def test_copies_are_equal(arguments, make):
+    torch.manual_seed(3)
+    with forebay.DataLoader(**arguments) as first:
+        state = first.state_dict()
+        expected = listed(first)
+    with forebay.DataLoader(**arguments) as loader, make(make(loader)) as other:
+        assert listed(loader) == listed(other) != expected
+    with forebay.DataLoader(**arguments) as loader, make(make(loader)) as other:
+        other.load_state_dict(state)
+        assert listed(other) == expected
+    with forebay.DataLoader(**arguments, seed=4) as loader, make(loader) as other:
+        with pytest.raises(forebay.StateError, match="another seed"):
+            other.load_state_dict(state)
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, pickled])
+def test_copies_begin_in_the_epoch_that_the_sampler_was_told(arguments, make):
+    if arguments.get("shuffle") is None:
+        pytest.skip("an iterable dataset has no sampler")
+    with forebay.DataLoader(**arguments) as loader:
+        loader.sampler.set_epoch(5)
+        with make(loader) as other:
+            assert listed(other) == listed(loader)
+            assert listed(other) == listed(loader)
 
 
 def test_torch_is_not_imported_for_it(rows):

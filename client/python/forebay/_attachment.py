@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from typing import Dict
 
 from . import _connection, _reopen, _retry, errors
 
@@ -100,6 +101,10 @@ class Attachment:
         made = copy.copy(self)
         made._reopen(False)
         return made
+
+    def stats(self) -> Dict[str, int]:
+        """As DataLoader's, of the connections that this one has had."""
+        return self.connection.stats()
 
     def give_up(self, error: errors.StateError) -> None:
         """Closes the connection because `error` says that its dataset is out of

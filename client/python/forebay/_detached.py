@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import Any, Dict
 
-from . import _fork, errors
+from . import _fork, _stats, errors
 
 
 class DetachedLoaders:
@@ -47,14 +47,14 @@ class DetachedLoaders:
 
     def _note(self, attachment: Any) -> None:
         if not attachment.is_inherited():
-            _add(self._past, {**_of(attachment), "batches_held": 0})
+            _stats.add_past(self._past, _of(attachment))
 
-    def stats(self, connection: Any) -> Dict[str, int]:
-        """The sum over the loader's own connection and all detached loaders."""
-        total = connection.stats()
-        _add(total, self._past)
+    def stats(self, attachment: Any) -> Dict[str, int]:
+        """The sum over the loader's own attachment and all detached loaders."""
+        total = attachment.stats()
+        _stats.add(total, self._past)
         for detached in list(self._living):
-            _add(total, _of(detached._attachment))
+            _stats.add(total, _of(detached._attachment))
         return total
 
     def close(self) -> None:
@@ -64,13 +64,8 @@ class DetachedLoaders:
 
 
 def _of(attachment: Any) -> Dict[str, int]:
-    """The stats of a connection; none if it is closed."""
+    """The stats of an attachment; none if its connection is closed."""
     try:
-        return attachment.connection.stats()
+        return attachment.stats()
     except errors.StateError:
         return {}
-
-
-def _add(total: Dict[str, int], stats: Dict[str, int]) -> None:
-    for name, value in stats.items():
-        total[name] = total.get(name, 0) + value

@@ -1,4 +1,4 @@
-"""The iterator of a data loader."""
+"""The iterators of a data loader."""
 
 from __future__ import annotations
 
@@ -6,10 +6,50 @@ import sys
 import threading
 from typing import Any, List, Tuple
 
-from . import _batch, _fork, errors
+from . import _batch, _fork, _user_error, errors
 
 
-class Epoch:
+class SizedEpoch:
+    """An iterator over the rest of an epoch. As torch's, it has the whole epoch's
+    length."""
+
+    _loader: Any
+    _position: Any
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __len__(self) -> int:
+        """Batches in the whole epoch.
+
+        Raises:
+          TypeError: nobody knows it before the epoch ends.
+        """
+        # list() asks for it, and a dataset's own length would then count as told.
+        if self._position.shards is not None:
+            raise TypeError("an iterable dataset has no length before its epoch ends")
+        return len(self._sized_loader())
+
+    def __bool__(self) -> bool:
+        return True  # also without length
+
+    def _sized_loader(self) -> Any:
+        """The DataLoader whose epoch it is."""
+        return self._loader
+
+
+class EmptyEpoch(SizedEpoch):
+    """An iterator over the rest of an epoch that has no batches left."""
+
+    def __init__(self, loader: Any, position: Any):
+        self._loader = loader
+        self._position = position
+
+    def __next__(self) -> Any:
+        raise StopIteration
+
+
+class Epoch(SizedEpoch):
     """An iterator over the rest of one epoch."""
 
     _done = True  # stays so if __init__ fails
@@ -57,9 +97,6 @@ class Epoch:
         """Marks the epoch as over: there are no more batches."""
         self._done = True
 
-    def __iter__(self) -> Epoch:
-        return self
-
     def __next__(self) -> Any:
         # Runs for each batch with cold caches: the usual case takes few steps.
         loader, position = self._loader, self._position
@@ -94,7 +131,8 @@ class Epoch:
                 except BaseException as error:
                     # A signal handler may raise between two batches. If the
                     # user goes on, so does the epoch, with the pending batch.
-                    if isinstance(error, (StopIteration, errors.ForebayError)):
+                    if isinstance(error, (StopIteration, errors.ForebayError)) and (
+                            not _user_error.is_marked(error)):
                         self._done = True
                         self._batch_reader.pending = None
                     raise

@@ -22,6 +22,33 @@ def watch(thing: Any) -> None:
     _objects.add(thing)
 
 
+class Descriptor:
+    """A file descriptor of this process alone: forked children close their copies,
+    which would keep open what it stands for.
+
+    Attributes:
+      number: int; -1 once it is closed.
+    """
+
+    def __init__(self, number: int, passes_on: bool = False):
+        """
+        Args:
+          passes_on: children that this thread forks keep their copies.
+        """
+        self.number = number
+        self._heir = threading.get_ident() if passes_on else None
+        watch(self)
+
+    def close(self) -> None:
+        number, self.number = self.number, -1
+        if number >= 0:
+            os.close(number)
+
+    def _after_fork(self) -> None:
+        if threading.get_ident() != self._heir:
+            self.close()
+
+
 def flush_output() -> None:
     """Writes out what was printed: else a forked child writes it, too. A stream that
     is closed, was taken away, or cannot flush, has nothing."""

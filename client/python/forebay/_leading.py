@@ -106,7 +106,7 @@ class Leading:
         """Ends the epoch, which is complete."""
         with self._lock:
             if self._current is epoch._position:
-                self._progress.end()
+                self._progress.end(epoch._position)
                 epoch.end()
                 self._current = None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from . import (_batch, _daemon, _fork, _job, _lengths, _manifest, _native, _options,
                _plan, _position, _reader, _retry, _stage, _torch_data, _torch_seed,
@@ -82,6 +83,7 @@ class OpenedLoader:
             dataset if _torch_data.is_object(dataset) else None,
             self._given["transform"])
         for is_listed in (False, True):
+            self.__class__ = self._kind  # the first try may have made another of it
             plan = _plan.make(stacklevel + 1, is_listed, **self._given)
             if isinstance(plan, _plan.NeedsWorkers):
                 self._watched = None
@@ -104,18 +106,32 @@ class OpenedLoader:
         if self._has_failed or self._is_outdated():
             self._open_anew(stacklevel + 1)
 
-    def _take_seed(self, state: Any, stacklevel: int) -> None:
-        """Takes the seed of a state of which a loader is to go on, if none was given.
+    def _load(self, state: Any, load: Callable[[], None], stacklevel: int) -> None:
+        """Goes on at a state, with its seed if none was given. A state that is refused
+        leaves the seed as it was.
 
         Args:
+          load: loads the state into a loader that has its seed.
           stacklevel: as _follow's.
         """
-        if not self._has_open_seed:
+        before: int = self._given["seed"]
+        seed = (_position.seed_of(state, self._contents) if self._has_open_seed else
+                None)
+        if seed is None or seed == before:
+            load()
             return
-        seed = _position.seed_of(state, self._contents)
-        if seed not in (None, self._given["seed"]):
-            self._given["seed"] = self._arguments["seed"] = seed
-            self._seed_anew(stacklevel + 1)
+        try:
+            self._take_seed(seed, stacklevel + 1)
+            load()
+        except BaseException:
+            # The next iter() tries again where the loader cannot be opened now.
+            with contextlib.suppress(errors.ForebayError):
+                self._take_seed(before, stacklevel + 1)
+            raise
+
+    def _take_seed(self, seed: int, stacklevel: int) -> None:
+        self._given["seed"] = self._arguments["seed"] = seed
+        self._seed_anew(stacklevel + 1)
 
     def _seed_anew(self, stacklevel: int) -> None:
         self._open_anew(stacklevel + 1)
@@ -127,17 +143,30 @@ class OpenedLoader:
         if not self._attachment.is_inherited():
             self._attachment.close()
         self._wrapper.close()
-        self.__class__ = self._kind
+        before = dict(vars(self))
         try:
             self._open(stacklevel + 1)
-            present = self._progress
-        finally:
-            self._closed = False  # the next iter() may succeed
-            self._progress = progress
+        except BaseException:
+            self._restore(before)  # the next iter() may succeed
+            raise
+        present, self._progress = self._progress, progress
         self._has_failed = False
         progress.follow(present)
         if isinstance(progress.sampler, EpochOrder):
             self._keep_order(progress.sampler)
+
+    def _restore(self, before: Dict[str, Any]) -> None:
+        """Makes the loader what it was before it was opened anew, which failed.
+
+        Args:
+          before: its attributes.
+        """
+        if self._attachment is not before["_attachment"]:
+            self._attachment.close()
+        self.__class__ = self._kind
+        for name in vars(self).keys() - before.keys():
+            del vars(self)[name]
+        vars(self).update(before)
 
     def _is_outdated(self) -> bool:
         return (self._is_followed() and self._watched is not None and

@@ -256,13 +256,16 @@ class Progress:
         made.begin(position)
         return made
 
-    def end(self) -> None:
-        """Ends the running epoch, which is complete."""
+    def end(self, position: Position) -> None:
+        """Ends a position's epoch, which is complete; nothing if another epoch is the
+        running one by now."""
+        if self._running is not position:
+            return
         self._is_new = self.is_new
-        running, self._running = self._running, None
+        self._running = None
         self._state = self._next
-        if self.keeps_shards and running is not None and running.shards:
-            self._next.shards = running.shards.behind_epoch()
+        if self.keeps_shards and position.shards:
+            self._next.shards = position.shards.behind_epoch()
 
     def save(self) -> Dict[str, Any]:
         return _position.save(self.state, self._dataset, self._options)

@@ -13,7 +13,7 @@ import random
 import time
 from typing import Callable, Iterator, List, Optional, Tuple, Type, TypeVar
 
-from . import _native, errors
+from . import _native, _user_error, errors
 
 _log = logging.getLogger("forebay")
 _VARIABLE = "FOREBAY_REATTACH_SECONDS"
@@ -77,6 +77,8 @@ def until_available(what: str, attempt: Callable[[], _Result],
     try:
         return attempt()
     except passing as error:
+        if _user_error.is_marked(error):
+            raise
         why = type(error)(str(error))  # without frames, as in Retry.wait
     if isinstance(why, errors.DaemonUnavailable):
         _check_directory(why)
@@ -127,7 +129,8 @@ class Retry:
           start_daemon: starts a daemon if none listens; None if this process is
             not to start one.
           seconds: how long to wait; None: `reattach_seconds()`.
-          passing: the errors to wait for the end of. All others are final.
+          passing: the errors to wait for the end of. All others are final, as are
+            those of the user's own code.
         """
         self._what = what
         self._attach = attach
@@ -165,6 +168,8 @@ class Retry:
                     pass
                 return
             except self._passing as again:
+                if _user_error.is_marked(again):
+                    raise
                 kind, why = type(again), str(again)
 
     def _given_up(self, kind, why):

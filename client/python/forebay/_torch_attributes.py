@@ -53,6 +53,7 @@ class TorchAttributes:
     timeout: float
     worker_init_fn: Optional[Callable[[int], None]]
     _progress: Any
+    _has_open_seed: bool
     _kind: type  # the user's
     _arguments: Dict[str, Any]
     _own_names: FrozenSet[str] = frozenset()  # of attributes, once all are there
@@ -130,21 +131,29 @@ class TorchAttributes:
                             "pickled: make one in each process")
         users = {name: value for name, value in vars(self).items()
                  if name not in self._own_names and name != "_own_names"}
-        return _copy, (self._kind, self._arguments, self._progress.state.epoch, users)
+        told = self.sampler.epoch if self._arguments["sampler"] is None and isinstance(
+            self.sampler, EpochOrder) else None
+        return _copy, (self._kind, self._arguments, self._progress.state.epoch, told,
+                       self._has_open_seed, users)
 
 
-def _copy(kind: Any, arguments: Dict[str, Any], epoch: int,
-          users: Dict[str, Any]) -> Any:
+def _copy(kind: Any, arguments: Dict[str, Any], epoch: int, told: Optional[int],
+          has_open_seed: bool, users: Dict[str, Any]) -> Any:
     """A loader that equals another one, which has not begun.
 
     Args:
       epoch: that is next.
+      told: the epoch of its own sampler, if that was told one.
+      has_open_seed: whether a loaded state may set the seed.
       users: the attributes of the user's own.
     """
     from .loader import DataLoader
     made = kind.__new__(kind)
     vars(made).update(users)
     DataLoader.__init__(made, **arguments)
+    made._has_open_seed = has_open_seed
     if epoch:
         made.set_epoch(epoch)
+    if told is not None:
+        made.sampler.set_epoch(told)
     return made

@@ -8,6 +8,7 @@ loaders: `Trainer(train_dataset=forebay.DataLoader(...))`.
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 from typing import Any, Dict, Iterator, Optional, Tuple
@@ -51,15 +52,24 @@ class Trainer(transformers.Trainer):
         super().__init__(*args, **kwargs)
         self._training: Optional[_TrainingLoader] = None
         self._checkpoint: Optional[str] = None  # to go on from
-        # By the dataset's id: the dataset, and its loader.
-        self._evaluation: Dict[int, Tuple[Any, PreparedLoader]] = {}
+        self._run_trial: Any = None  # the trial of a hyperparameter search
+        # The dataset, its loader's arguments and the loader, by the dataset's id.
+        self._evaluation: Dict[int, Tuple[Any, Dict[str, Any], PreparedLoader]] = {}
         self.add_callback(_SavePosition(self))
         # Before all others, which are to see the epoch as it is.
         self.callback_handler.callbacks.insert(0, _CountEpoch(self))
 
-    def train(self, resume_from_checkpoint: Any = None, *args: Any,
+    def __getstate__(self) -> Dict[str, Any]:
+        # Ray Tune sends a trainer to other processes, where it opens its own loaders.
+        handler = copy.copy(self.callback_handler)
+        handler.train_dataloader = handler.eval_dataloader = None
+        return {**vars(self), "callback_handler": handler, "_training": None,
+                "_evaluation": {}}
+
+    def train(self, resume_from_checkpoint: Any = None, trial: Any = None, *args: Any,
               **kwargs: Any) -> Any:
         """As transformers.Trainer.train."""
+        self._run_trial = trial
         checkpoint = resume_from_checkpoint or None
         if checkpoint is True:
             checkpoint = get_last_checkpoint(self.args.output_dir)
@@ -68,7 +78,7 @@ class Trainer(transformers.Trainer):
         try:
             if checkpoint is not None and self._is_ours(self.train_dataset):
                 self.args.ignore_data_skip = True
-            return super().train(resume_from_checkpoint, *args, **kwargs)
+            return super().train(resume_from_checkpoint, trial, *args, **kwargs)
         finally:
             self.args.ignore_data_skip = skips
             self._checkpoint = None
@@ -76,6 +86,7 @@ class Trainer(transformers.Trainer):
     def get_train_dataloader(self) -> Any:
         """The training batches: a PreparedLoader, else torch's."""
         if not self._is_ours(self.train_dataset):
+            self._training = None
             return super().get_train_dataloader()
         if self._training is not None and self._training.loader is not (
                 self.train_dataset):
@@ -92,15 +103,13 @@ class Trainer(transformers.Trainer):
             dataset = self.eval_dataset[dataset]
         if not self._is_ours(dataset, for_training=False):
             return super().get_eval_dataloader(eval_dataset)
-        known = self._evaluation.get(id(dataset))
-        if known is None:
-            known = self._evaluation[id(dataset)] = (
-                dataset, self._prepared_evaluation(dataset))
-        return known[1]
+        return self._evaluation_loader(dataset)
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
         """As get_eval_dataloader."""
-        return self.get_eval_dataloader(test_dataset)
+        if not self._is_ours(test_dataset, for_training=False):
+            return super().get_test_dataloader(test_dataset)
+        return self._evaluation_loader(test_dataset)
 
     def _is_ours(self, dataset: Any, for_training: bool = True) -> bool:
         if isinstance(dataset, DataLoader):
@@ -113,7 +122,8 @@ class Trainer(transformers.Trainer):
             return True
         return hasattr(dataset, "__len__") and not isinstance(
             dataset, torch.utils.data.IterableDataset) and (
-                not for_training or type(self._get_train_sampler()) is RandomSampler)
+                type(self._get_train_sampler()) is RandomSampler if for_training else
+                self._own_sampler(dataset) is None)
 
     def _prepared_training(self) -> _TrainingLoader:
         dataset, args = self.train_dataset, self.args
@@ -129,13 +139,34 @@ class Trainer(transformers.Trainer):
         return _TrainingLoader(self.accelerator, self._loader(
             dataset, "training", batch_size=self._train_batch_size, **order))
 
-    def _prepared_evaluation(self, dataset: Any) -> PreparedLoader:
+    def _evaluation_loader(self, dataset: Any) -> PreparedLoader:
+        """The loader of a dataset: the last one, unless its arguments have changed
+        since."""
         args = self.args
         if isinstance(dataset, DataLoader):
             return PreparedLoader(self.accelerator, dataset)
+        given = {"batch_size": args.eval_batch_size, **self._common_arguments()}
+        if not isinstance(dataset, torch.utils.data.IterableDataset):
+            given["drop_last"] = args.dataloader_drop_last
+            given["sampler"] = self._own_sampler(dataset)
+        known = self._evaluation.get(id(dataset))
+        if known is None or known[1] != given:
+            known = self._evaluation[id(dataset)] = (
+                dataset, given, self._prepared_evaluation(dataset, dict(given)))
+        return known[2]
+
+    def _own_sampler(self, dataset: Any) -> Any:
+        """The sampler that a subclass, or an argument, asks for in evaluation; None:
+        the dataset's own order."""
+        sampler = self._get_eval_sampler(dataset)
+        return None if type(sampler) is SequentialSampler else sampler
+
+    def _prepared_evaluation(self, dataset: Any,
+                             given: Dict[str, Any]) -> PreparedLoader:
+        args = self.args
         if args.world_size == 1:
             return PreparedLoader(self.accelerator, self._loader(
-                dataset, "evaluation", batch_size=args.eval_batch_size))
+                dataset, "evaluation", **given))
         # gather_for_metrics drops what these repeat.
         batches = BatchSamplerShard(
             BatchSampler(SequentialSampler(dataset), args.eval_batch_size,
@@ -145,19 +176,39 @@ class Trainer(transformers.Trainer):
         return PreparedLoader(self.accelerator, loader, batches)
 
     def _loader(self, dataset: Any, description: str, **kwargs: Any) -> DataLoader:
-        collate = self.data_collator
+        given = {**self._common_arguments(), **kwargs}
         if hasattr(dataset, "column_names") and hasattr(dataset, "features"):
             dataset = self._remove_unused_columns(dataset, description=description)
         else:
-            collate = self._get_collator_with_removed_columns(
-                collate, description=description)
+            given["collate_fn"] = self._get_collator_with_removed_columns(
+                given["collate_fn"], description=description)
+        return DataLoader(dataset, framework="torch",
+                          name=f"{_job.job_name()} {description}", **given)
+
+    def _common_arguments(self) -> Dict[str, Any]:
+        """The arguments that all loaders have in common."""
         args = self.args
-        return DataLoader(
-            dataset, collate_fn=collate, framework="torch",
-            seed=args.seed if args.data_seed is None else args.data_seed,
-            num_workers=args.dataloader_num_workers or None,
-            pin_memory=args.dataloader_pin_memory and torch.cuda.is_available(),
-            name=f"{_job.job_name()} {description}", **kwargs)
+        return {"collate_fn": self.data_collator,
+                "seed": args.seed if args.data_seed is None else args.data_seed,
+                "num_workers": args.dataloader_num_workers or None,
+                "pin_memory": args.dataloader_pin_memory and torch.cuda.is_available()}
+
+    def _tune_save_checkpoint(self, checkpoint_dir: str) -> None:
+        super()._tune_save_checkpoint(checkpoint_dir)
+        self._save_position(checkpoint_dir)
+
+    def _save_position(self, run: str) -> None:
+        """Puts the training loader's position into the last checkpoint in a run's
+        folder."""
+        if self._training is None or not self.args.should_save:
+            return
+        folder = os.path.join(run, f"checkpoint-{self.state.global_step}")
+        if os.path.isdir(folder):
+            torch.save(self._training.state_dict(), os.path.join(folder, _STATE_FILE))
+        else:
+            _log.warning("%s is not a folder: the position of the loader is not saved, "
+                         "and a run that goes on from there begins the epoch again",
+                         folder)
 
     def _go_on(self, loader: _TrainingLoader, checkpoint: str) -> None:
         path = os.path.join(checkpoint, _STATE_FILE)
@@ -257,7 +308,5 @@ class _SavePosition(transformers.TrainerCallback):
         self._trainer = trainer
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        loader = self._trainer._training
-        if loader is not None and args.should_save:
-            folder = os.path.join(args.output_dir, f"checkpoint-{state.global_step}")
-            torch.save(loader.state_dict(), os.path.join(folder, _STATE_FILE))
+        trainer = self._trainer
+        trainer._save_position(trainer._get_output_dir(trial=trainer._run_trial))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Union
+from typing import (Any, Callable, Dict, Generic, Iterable, Iterator, Optional,
+                    Sequence, TypeVar, Union)
 
 from . import _detached, _order, _stage, errors
 from ._epoch import Epoch
@@ -15,7 +16,11 @@ from ._stage import batches
 from ._torch_attributes import TorchAttributes
 
 
-class DataLoader(TorchAttributes, Leading, OpenedLoader):
+# torch's DataLoader has this parameter, too: the type of a sample.
+_Sample = TypeVar("_Sample", covariant=True)
+
+
+class DataLoader(TorchAttributes, Leading, OpenedLoader, Generic[_Sample]):
     """Batches of a dataset, which the host's daemon reads, decodes and augments.
 
     Each `iter()` starts the next epoch (one that was dropped before it gave a batch
@@ -144,7 +149,7 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
     """
 
     def __init__(
-        self,
+        self: DataLoader[Any],  # type checkers find no sample type in the arguments
         dataset: Any,
         batch_size: Optional[int] = 1,
         shuffle: Union[bool, str, None] = None,
@@ -269,8 +274,8 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         """
         with self._lock:
             self._follow(2)
-            self._take_seed(state, 2)
-            self._progress.load(state, self._samples_per_epoch())
+            self._load(state, lambda: self._progress.load(
+                state, self._samples_per_epoch()), 2)
             self._current = None
 
     def stats(self) -> Dict[str, int]:
@@ -278,11 +283,12 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader):
         batches_delivered, bytes_delivered; bytes_read from storage; samples_decoded,
         samples_substituted; cpu_nanos of decoding and transforming; wait_nanos that
         next() slept; batches_copied because more than the quota were in use;
-        batches_held at present. Of a dataset or ops with code of your own, also
+        batches_held at present; of a dataset with code of your own, those of
+        iterations under way. A loader that runs code of yours has one more,
         lacks_share_key: 1 if the workers' samples are this job's alone though equal
         jobs could share them, by share_key= or forebay.share; else 0."""
         self._check_open()
-        return self._detached.stats(self._attachment.connection)
+        return self._detached.stats(self._attachment)
 
     def __enter__(self) -> "DataLoader":
         return self

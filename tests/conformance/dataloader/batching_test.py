@@ -19,6 +19,39 @@ def test_batches_and_length(DataLoader, size, batch_size, drop_last):
     assert len(loader) == len(wanted)
 
 
+@pytest.mark.parametrize("arguments", [
+    {"batch_size": 2}, {"batch_size": 2, "drop_last": True}, {"batch_size": None},
+    {"batch_size": 2, "collate_fn": list}, {"sampler": [4, 0, 2]},
+    {"batch_sampler": [[0, 1], [], [4]]}])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_iterator_has_the_length_of_the_whole_epoch(DataLoader, workers, arguments):
+    loader = DataLoader(Numbers(5), num_workers=workers, **{
+        "collate_fn": lambda samples: samples, **arguments})
+    batches = iter(loader)
+    assert len(batches) == len(loader) > 1
+    next(batches)
+    assert len(batches) == len(loader)
+    assert len(list(batches)) == len(loader) - 1
+    assert len(batches) == len(loader)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_iterator_of_an_empty_epoch_has_length_0(DataLoader, workers):
+    batches = iter(DataLoader(Numbers(0), 3, num_workers=workers))
+    assert len(batches) == 0 and list(batches) == [] and len(batches) == 0
+    assert next(batches, None) is None and iter(batches) is batches
+
+
+def test_the_iterator_of_a_sampler_without_length_has_none(DataLoader):
+    class Unsized:
+        def __iter__(self):
+            return iter([2, 0, 1])
+    batches = iter(DataLoader(Numbers(5), 2, sampler=Unsized(), num_workers=1))
+    with pytest.raises(TypeError):
+        len(batches)
+    assert [batch.tolist() for batch in list(batches)] == [[2, 0], [1]]
+
+
 def test_the_default_is_batches_of_one(DataLoader):
     assert values(DataLoader(Numbers(2))) == [[0], [1]]
 

@@ -19,8 +19,9 @@ class Difference(NamedTuple):
 
 
 # Modules whose cases run on ours.
-RUNNING = ("batching", "custom_collate", "datapipes", "datasets", "default_collate",
-           "iterables", "persistent", "processes", "samplers", "tensors", "workers")
+RUNNING = ("batching", "classes", "custom_collate", "datapipes", "datasets",
+           "default_collate", "iterables", "persistent", "processes", "samplers",
+           "tensors", "workers")
 
 _OWN_ORDER = "The order of shuffle=True and RandomSampler is Forebay's own, the " \
     "same on every machine."

@@ -65,6 +65,20 @@ def test_a_worker_may_have_nothing(DataLoader):
     assert values(DataLoader(One(), 2, num_workers=2)) == [[4, 5]]
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_iterator_of_an_iterable_has_no_length(DataLoader, workers):
+    """Nor does its list() ask the dataset, which would be held to what it says."""
+    class Wrong(Counted):
+        def __len__(self):
+            return 1
+    batches = iter(DataLoader(Wrong(3), 2, num_workers=workers))
+    with pytest.raises(TypeError):
+        len(batches)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [batch.tolist() for batch in list(batches)] == [[0, 1], [2]]
+
+
 def test_an_empty_iterable(DataLoader):
     assert list(DataLoader(Counted(0), 2, num_workers=2)) == []
 

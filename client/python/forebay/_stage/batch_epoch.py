@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .. import errors
+from .. import _user_error, errors
 from .._epoch import Epoch
 from .._position import Position
 from .batch_run import BatchRun, Made
@@ -27,6 +27,9 @@ class BatchEpoch(Epoch):
         self._has_failed = False  # that one, on its way
         super().__init__(run, run.connection, position)
 
+    def _sized_loader(self) -> Any:
+        return self._owner
+
     def drop_pending(self) -> None:
         """Passes over the memory that was read last."""
         self._batch_reader.pending = None
@@ -45,8 +48,8 @@ class BatchEpoch(Epoch):
                     try:
                         # A signal before the assignment leaves the memory pending.
                         made = self._made = run.take(self)
-                    except (StopIteration, errors.ForebayError):
-                        self._done = True
+                    except (StopIteration, errors.ForebayError) as error:
+                        self._done = not _user_error.is_marked(error)
                         raise
                 self.drop_pending()
                 position.samples = made.after

@@ -7,7 +7,8 @@ import re
 import reprlib
 from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
-from .. import _batch, _native, _native_dataset, _system_error, errors
+from .. import (_batch, _native, _native_dataset, _system_error, _user_error,
+                errors)
 from .._position import Position
 from . import failure, own_samples, payload, placed, values
 from .batches import Ordered
@@ -50,7 +51,7 @@ class BatchRun(Run):
     """
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
-                 room: Room, on_end: Callable[[], None]):
+                 room: Room, on_end: Callable[[Position], None]):
         """
         Args:
           room: of the loader, for all its runs.
@@ -251,7 +252,7 @@ class FedRun(BatchRun):
     _feed: Feed
 
     def __init__(self, plan: Plan, position: Position, batches: Iterator[Batch],
-                 room: Room, on_end: Callable[[], None]):
+                 room: Room, on_end: Callable[[Position], None]):
         """
         Args:
           batches: from the position on.
@@ -280,7 +281,12 @@ class FedRun(BatchRun):
 
     def _fill(self, end: int) -> None:
         while not self._is_fed and self._feed.count < end:
-            batch = next(self._batches, None)
+            try:
+                batch = next(self._batches, None)
+            except Exception as error:
+                # A sampler that has failed would seem complete at another try.
+                _user_error.marked(error)
+                raise
             if batch is None:
                 self._is_fed = True
             else:
@@ -315,7 +321,7 @@ class OrderedRun(BatchRun):
 
     def __init__(self, plan: Plan, position: Position, ordered: Ordered,
                  samples: int, share_id: Optional[bytes], room: Room,
-                 on_end: Callable[[], None]):
+                 on_end: Callable[[Position], None]):
         """
         Args:
           ordered: the batches, of which one begins at the position.
@@ -350,7 +356,8 @@ class ListedRun(BatchRun):
     them."""
 
     def __init__(self, plan: Plan, position: Position, listed: Listed,
-                 share_id: Optional[bytes], room: Room, on_end: Callable[[], None]):
+                 share_id: Optional[bytes], room: Room,
+                 on_end: Callable[[Position], None]):
         """
         Args:
           listed: from the position on.

@@ -7,7 +7,7 @@ import copy
 import os
 from typing import Any, Dict, Optional
 
-from .. import _attachment, _connection, _native, errors
+from .. import _attachment, _connection, _native, _stats, errors
 from . import failure, shared_check
 from .coded import Coded
 from .host_process import HostProcess
@@ -132,11 +132,14 @@ class CodeAttachment(_attachment.Attachment):
         """
         if not self.is_inherited():
             with contextlib.suppress(errors.ForebayError):  # the daemon is gone
-                for name, value in self.connection.stats().items():
-                    if name != "batches_held":
-                        self.past[name] = self.past.get(name, 0) + value
+                _stats.add_past(self.past, self.connection.stats())
             self.connection.close()
         self._reopen(is_new)
+
+    def stats(self) -> Dict[str, int]:
+        total = super().stats()
+        _stats.add(total, self.past)
+        return total
 
     def another(self) -> CodeAttachment:
         made = copy.copy(self)

@@ -43,8 +43,6 @@ class CodedLoader(DataLoader):
 
     def stats(self) -> Dict[str, int]:
         total = super().stats()
-        for name, value in self._attachment.past.items():
-            total[name] += value
         total["lacks_share_key"] = int(self._share_key is None and
                                        self._given["sharing"] != "off")
         return total

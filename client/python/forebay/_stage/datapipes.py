@@ -54,3 +54,11 @@ def seed(pipe: Any, value: int) -> None:
     generator = torch.Generator()
     generator.manual_seed(value)
     graph_settings.apply_random_seed(pipe, generator)
+
+
+def of_rank(stage: Any) -> Any:
+    """A making.Stage with the trainer's rank, if its dataset is a DataPipe."""
+    if not is_pipe(stage.dataset):
+        return stage
+    rank, count = ranks()
+    return stage._replace(rank=rank, ranks=count)

@@ -7,6 +7,8 @@ import importlib
 import traceback
 from typing import Any, Type
 
+from .. import _user_error
+
 _NOTE = "_forebay_doing"
 
 
@@ -69,7 +71,7 @@ def restore(text: str, where: str) -> Exception:
     if issubclass(kind, KeyError):
         message = _Message(message)
     try:
-        return kind(message)
+        return _user_error.marked(kind(message))
     except Exception:  # it wants other arguments
         return RuntimeError(message)
 

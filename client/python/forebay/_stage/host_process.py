@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing.connection
 import multiprocessing.reduction
 import os
 import select
+import socket
 import time
 from typing import Any, Tuple
 
@@ -22,6 +24,14 @@ class _Connection(multiprocessing.connection.Connection):
     close the descriptor again, which may be another's by then."""
 
     def __del__(self) -> None:
+        self.close()
+
+    def end(self) -> None:
+        """Closes the connection. The other end sees that, although a child of this
+        process may have inherited this end."""
+        with contextlib.suppress(OSError):  # it is closed, or the other end is
+            with socket.socket(fileno=os.dup(self.fileno())) as end:
+                end.shutdown(socket.SHUT_RDWR)
         self.close()
 
 
@@ -66,7 +76,8 @@ class HostProcess:
           RuntimeError: the code took longer than the timeout.
           Exception: that of the user's code.
         """
-        return self._answer_to(("probe", number, seed), f"sample {number}")
+        return self._answer_to(("probe", number, seed), f"sample {number}",
+                               self._timeout)
 
     def make(self, task: Any, worker: int) -> Any:
         """Makes what a task of own_samples.py describes, in a process of its own.
@@ -79,7 +90,8 @@ class HostProcess:
           errors.SourceUnavailable: the host was killed.
           Exception: that of worker_init_fn.
         """
-        return self._answer_to(("make", task, worker), task.name)
+        return self._answer_to(("make", task, worker), task.name,
+                               self._timeout * getattr(task, "rounds", 1))
 
     def probe_image(self, as_image: bool, seed: int) -> Any:
         """The _code.Result of the stage's images.Ops.
@@ -92,13 +104,14 @@ class HostProcess:
           RuntimeError: the code took longer than the timeout.
           Exception: that of the user's code.
         """
-        return self._answer_to(("probe_image", as_image, seed), "the first image")
+        return self._answer_to(("probe_image", as_image, seed), "the first image",
+                               self._timeout)
 
-    def _answer_to(self, order: Tuple[Any, ...], what: str) -> Any:
-        answer = self._ask(order, self._timeout)
+    def _answer_to(self, order: Tuple[Any, ...], what: str, timeout: float) -> Any:
+        answer = self._ask(order, timeout)
         if answer is None:
             raise RuntimeError(
-                f"DataLoader timed out after {self._timeout:g} seconds: "
+                f"DataLoader timed out after {timeout:g} seconds: "
                 f"{self._name} has not made {what}")
         kind, said = answer
         if kind == "exhausted":
@@ -145,21 +158,22 @@ class HostProcess:
                 pass  # nobody knows
         return failure.restore(text, where)
 
-    def serve(self, order: Tuple[Any, ...], socket: int) -> None:
-        """Lets it serve the daemon; closes `socket`, a descriptor.
+    def serve(self, order: Tuple[Any, ...], tasks: int) -> None:
+        """Lets it serve the daemon.
 
         Args:
           order: as host.main says.
+          tasks: the descriptor of the socket of tasks, which is closed.
         """
         self._has_served = True
         try:
             self._connection.send(order)
             multiprocessing.reduction.send_handle(
-                self._connection, socket, self._process.pid)
+                self._connection, tasks, self._process.pid)
         except OSError:
             pass  # the daemon finds the socket closed
         finally:
-            os.close(socket)
+            os.close(tasks)
 
     def may_serve(self) -> bool:
         """Whether it lives, and `serve` was not called."""
@@ -168,7 +182,7 @@ class HostProcess:
     def end(self) -> None:
         """Ends the process and its workers, and waits for that. Workers that are at
         samples of other trainers' may take a second."""
-        self._connection.close()
+        self._connection.end()
         if not self._has_ended(5):
             self._process.kill()
             self._has_ended(5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterator, Optional
 
+from .._epoch import SizedEpoch
 from .._position import Position
 from . import making, placed, seeds, shard_state
 from .feed import Batch
@@ -51,7 +52,7 @@ class _OwnShard(shard_state.States):
         return self
 
 
-class InlineEpoch:
+class InlineEpoch(SizedEpoch):
     """An iterator over the rest of an epoch, whose batches next() makes.
 
     The trainer's own random generators stay as they are.
@@ -59,13 +60,13 @@ class InlineEpoch:
 
     def __init__(self, plan: Plan, position: Position,
                  batches: Optional[Iterator[Batch]], loader: Any,
-                 on_end: Callable[[], None],
+                 on_end: Callable[[Position], None],
                  said_length: Optional[SaidLength] = None):
         """
         Args:
           batches: from the position on; None: the dataset is iterated.
           loader: lives as long as its iterator does.
-          on_end: is called when the epoch is over.
+          on_end: is called with the position once the epoch is over.
           said_length: is told of each batch.
         """
         self._loader = loader
@@ -80,9 +81,6 @@ class InlineEpoch:
         self._said_length = said_length
         self._is_closed = False
 
-    def __iter__(self) -> InlineEpoch:
-        return self
-
     def __next__(self) -> Any:
         if self._is_closed:
             raise StopIteration
@@ -93,7 +91,7 @@ class InlineEpoch:
                         self._next_iterated(self._shard))
         except Exhausted:
             self._is_closed = True
-            self._on_end()
+            self._on_end(self._position)
             raise StopIteration from None
         self._plan.note({"batches_delivered": 1,
                          "samples_delivered": self._position.samples - before})

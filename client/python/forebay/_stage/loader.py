@@ -8,10 +8,10 @@ import os
 import weakref
 from typing import Any, Dict, Iterator, List, Optional
 
-from .. import (_batch, _daemon, _device, _effects, _job, _native, _options, _order,
-                _position)
+from .. import (_batch, _daemon, _device, _effects, _fork, _job, _native, _options,
+                _order, _position, _stats)
 from .._dataset import DatasetInfo
-from .._epoch import Epoch
+from .._epoch import EmptyEpoch, Epoch
 from .._position import Position
 from .._post_processing import can_pin
 from .._progress import Progress
@@ -29,7 +29,7 @@ from .plan import Plan
 from .room import Room
 from .row_epoch import Rows
 from .row_run import RowRun
-from .run import Run
+from .run import Run, ender
 from .said_length import SaidLength
 from .shard_state import States
 
@@ -97,8 +97,9 @@ class StagedLoader(DataLoader):
              if given["autostart"] else None),
             context(given["multiprocessing_context"]), float(given["timeout"]),
             given["batch_transform"],
-            gpu is None and bool(given["pin_memory"]) and can_pin(framework), {},
-            bool(given["persistent_workers"]), gpu, _batch.Wrapper(framework, gpu))
+            gpu is None and bool(given["pin_memory"]) and can_pin(framework),
+            _stats.none(), bool(given["persistent_workers"]), gpu,
+            _batch.Wrapper(framework, gpu))
         self._has_rows = (
             self.num_workers > 0 and not keys.is_counted and
             keys.batch_size is not None and
@@ -106,12 +107,8 @@ class StagedLoader(DataLoader):
             not hasattr(type(self.dataset), "__getitems__"))
         self._room = Room(gpu is not None)
         self._kept: List[Run] = []  # for later epochs
-        obstacle = ('sharing="off" shares nothing' if given["sharing"] == "off" else
-                    "num_workers=0 makes the samples in this process"
-                    if self.num_workers == 0 else
-                    "equal jobs share what is iterated by forebay.share"
-                    if keys.is_iterable else "")
-        self._share_key = share_key.take(name, given["share_key"], obstacle)
+        self._share_key = share_key.take(name, given["share_key"], share_key.obstacle(
+            given["sharing"], self.num_workers, keys.is_iterable))
         self._lacks_share_key = False
         if self._share_key is not None:
             self._plan = self._plan._replace(share_key=self._share_key.text)
@@ -124,6 +121,8 @@ class StagedLoader(DataLoader):
         self._progress.keeps_shards = (self._plan.are_persistent or
                                        self.num_workers == 0)
         self._runs: "weakref.WeakSet[Any]" = weakref.WeakSet()
+        self._on_end = ender(self)
+        _fork.watch(self)
         self._closed = False
         self._show_order(given, keys.batch_size, self.drop_last,
                          keys.sampling.sampler)
@@ -162,31 +161,31 @@ class StagedLoader(DataLoader):
             self._samples_per_epoch(), self._plan.start_daemon)
 
     def set_epoch(self, epoch: int) -> None:
-        self._progress.set_epoch(epoch)
+        with self._lock:
+            self._progress.set_epoch(epoch)
 
     def __iter__(self) -> Iterator[Any]:
-        self._check_open()
-        self._look()
-        if datapipes.is_pipe(self.dataset):
-            rank, ranks = datapipes.ranks()
-            self._plan = self._plan._replace(stage=self._plan.stage._replace(
-                rank=rank, ranks=ranks))
-        position = self._progress.next_position(2)
-        if self._keys.is_iterable and position.shards is None:
-            position.shards = States()
-        if not self._keys.is_counted and not self._progress.batches_behind(
-                position, self._samples_per_epoch()):
-            # The daemon has no dataset without batches.
-            self._progress.begin(position)
-            self._progress.end()
-            return iter(())
-        if self._has_rows and (position.indices is None or
-                               position.indices.dtype.kind == "i"):
-            epoch: Any = Rows(self, position)
-        else:
-            epoch = self._batch_epoch(position)
-        self._progress.begin(position, epoch)
-        return epoch
+        with self._lock:
+            self._check_open()
+            self._look()
+            self._plan = self._plan._replace(
+                stage=datapipes.of_rank(self._plan.stage))
+            position = self._progress.next_position(2)
+            if self._keys.is_iterable and position.shards is None:
+                position.shards = States()
+            if not self._keys.is_counted and not self._progress.batches_behind(
+                    position, self._samples_per_epoch()):
+                # The daemon has no dataset without batches.
+                self._progress.begin(position)
+                self._progress.end(position)
+                return EmptyEpoch(self, position)
+            if self._has_rows and (position.indices is None or
+                                   position.indices.dtype.kind == "i"):
+                epoch: Any = Rows(self, position)
+            else:
+                epoch = self._batch_epoch(position)
+            self._progress.begin(position, epoch)
+            return epoch
 
     def _row_epoch(self, position: Position) -> Epoch:
         """Begins an epoch whose samples have one structure.
@@ -204,7 +203,7 @@ class StagedLoader(DataLoader):
             run.begin(position)
         else:
             run = RowRun(self._plan, position, len(self._contents), listed, found,
-                         self._progress.end)
+                         self._on_end)
             self._start(run)
         return Epoch(run, run.connection, position)
 
@@ -214,14 +213,14 @@ class StagedLoader(DataLoader):
             self.dataset, self._said_length, self.num_workers))
         if self.num_workers == 0:
             epoch = InlineEpoch(self._plan, position, self._batches(position), self,
-                                self._progress.end, said)
+                                self._on_end, said)
             self._runs.add(epoch)
             return epoch
         return BatchEpoch(self._batch_run(position), position, self, said)
 
     def _batch_run(self, position: Position) -> BatchRun:
         plan, keys = self._plan, self._keys
-        last = self._room, self._progress.end
+        last = self._room, self._on_end
         # Others may join where the order's own batches begin.
         place = position.first + position.samples
         if keys.is_iterable:
@@ -252,12 +251,11 @@ class StagedLoader(DataLoader):
             if listed is not None:
                 run = ListedRun(plan, position, listed, found, *last)
             else:
-                size, options = len(self._contents), plan.options
-                draw = functools.partial(_order.draw, options, size,
-                                         start_daemon=None)
+                size = len(self._contents)
+                draw = functools.partial(_order.draw, plan.options, size)
                 run = OrderedRun(
                     plan, position, batches.Ordered(draw, keys.batch_size),
-                    batches.samples_of(size, options), found, *last)
+                    batches.samples_of(size, plan.options), found, *last)
         self._start(run)
         return run
 
@@ -333,8 +331,11 @@ class StagedLoader(DataLoader):
         return batches.samples_of(len(self._contents), self._plan.options)
 
     def state_dict(self) -> Dict[str, Any]:
-        if not self._keys.is_counted:
-            return self._progress.save()
+        with self._lock:
+            return (self._counted_state() if self._keys.is_counted else
+                    self._progress.save())
+
+    def _counted_state(self) -> Dict[str, Any]:
         position = self._progress.state
         state = _position.save_counted(position, self._plan.options)
         if self._keys.sampler is not None:
@@ -355,10 +356,12 @@ class StagedLoader(DataLoader):
         self._progress.set_options(self._plan.options)
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        self._take_seed(state, 2)
-        if not self._keys.is_counted:
-            self._progress.load(state, self._samples_per_epoch())
-            return
+        with self._lock:
+            self._load(state, lambda: self._load_counted(state)
+                       if self._keys.is_counted else self._progress.load(
+                           state, self._samples_per_epoch()), 2)
+
+    def _load_counted(self, state: Dict[str, Any]) -> None:
         position = _position.load_counted(state, self._plan.options)
         if self._keys.sampler is not None and position.origin is not None:
             drawing.restore_own(self._keys.sampler, position.origin)
@@ -376,8 +379,7 @@ class StagedLoader(DataLoader):
         self._check_open()
         total = dict(self._plan.past)
         for run in list(self._runs):
-            for name, value in run.stats().items():
-                total[name] = total.get(name, 0) + value
+            _stats.add(total, run.stats())
         total["lacks_share_key"] = int(self._lacks_share_key)
         return total
 

@@ -4,7 +4,7 @@ workers make."""
 from __future__ import annotations
 
 import io
-from typing import Any, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 from . import forked, images, making, payload, seeds, structure, values
 from .feed import Batch
@@ -28,11 +28,18 @@ class OwnRows(NamedTuple):
         """For people."""
         return f"sample {self.keys[0][0]}"
 
+    @property
+    def parts(self) -> int:
+        """How many samples there are."""
+        return len(self.keys)
+
     def make(self, stage: Stage) -> List[Flat]:
         """Makes the samples, in a worker."""
-        return [self._make_one(stage, key, seed) for key, seed in self.keys]
+        return _in_order(self, stage)
 
-    def _make_one(self, stage: Stage, key: int, seed: int) -> Flat:
+    def make_part(self, stage: Stage, place: int) -> Flat:
+        """Makes one of the samples."""
+        key, seed = self.keys[place]
         seeds.seed_generators(seed)
         try:
             made = stage.dataset[key]
@@ -57,18 +64,28 @@ class OwnBatch(NamedTuple):
         """For people."""
         return "a batch of samples"
 
+    @property
+    def parts(self) -> int:
+        """The batch is made as a whole."""
+        return 1
+
     def make(self, stage: Stage) -> List[Flat]:
         """Makes the batch, in a worker."""
+        return _in_order(self, stage)
+
+    def make_part(self, stage: Stage, place: int) -> Flat:
+        """Makes the batch."""
+        del place
         try:
             made = making.make(stage, self.batch)
             forked.end_child()
             # The trainer gets batches of other workers unpickled.
             data, buffers = payload.pickled(made)
-            return [values.flat(payload.Unpickler(
-                io.BytesIO(data), _no_place, list(map(bytearray, buffers))).load())]
+            return values.flat(payload.Unpickler(
+                io.BytesIO(data), _no_place, list(map(bytearray, buffers))).load())
         except BaseException as error:
             forked.end_child(error)
-            return [values.failed(error)]
+            return values.failed(error)
 
 
 class OwnImages(NamedTuple):
@@ -101,6 +118,39 @@ class OwnImages(NamedTuple):
         except BaseException as error:
             forked.end_child(error)
             return values.failed(error)
+
+
+class Again(NamedTuple):
+    """OwnRows or an OwnBatch, made once more to see what comes out in another way.
+
+    All is made twice, in reverse order. So a value also differs from that of the first
+    time if it depends on what its process has made before.
+
+    Attributes:
+      task: the samples or the batch.
+      rounds: how often all is made.
+    """
+
+    task: Any
+    rounds: int = 2
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return str(self.task.name)
+
+    def make(self, stage: Stage) -> List[Flat]:
+        """Makes all, in a worker. A place where the two rounds differ is marked."""
+        made: Dict[int, Flat] = {}
+        for _ in range(self.rounds):
+            for place in reversed(range(self.task.parts)):
+                part = self.task.make_part(stage, place)
+                made[place] = values.merged(made.get(place, part), part)
+        return [made[place] for place in range(self.task.parts)]
+
+
+def _in_order(task: Any, stage: Stage) -> List[Flat]:
+    return [task.make_part(stage, place) for place in range(task.parts)]
 
 
 def _no_place(which: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
+from .. import _stats
 from . import structure
 from .making import Stage
 
@@ -45,8 +46,7 @@ class Plan(NamedTuple):
 
     def note(self, stats: Dict[str, int]) -> None:
         """Adds the stats of what has ended."""
-        for name, value in stats.items():
-            self.past[name] = self.past.get(name, 0) + value
+        _stats.add_past(self.past, stats)
 
     @property
     def name(self) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from .._epoch import SizedEpoch
 from .._position import Position
 from . import structure
 
 _log = logging.getLogger("forebay")
 
 
-class Rows:
+class Rows(SizedEpoch):
     """An iterator over the rest of an epoch by rows, and by whole batches from where
     a sample is unlike those before it."""
 
@@ -31,9 +32,6 @@ class Rows:
             why = str(error)
         if self._epoch is None:
             self._go_on(why)
-
-    def __iter__(self) -> Rows:
-        return self
 
     def __next__(self) -> Any:
         try:

@@ -22,7 +22,7 @@ class RowRun(Run):
 
     def __init__(self, plan: Plan, position: Position, size: int,
                  listed: Optional[Listed], share_id: Optional[bytes],
-                 on_end: Callable[[], None]):
+                 on_end: Callable[[Position], None]):
         """
         Args:
           size: samples in the dataset.
@@ -46,25 +46,22 @@ class RowRun(Run):
     def _own_rows(self, fields: Any, numbers: Any, rows: List[int]) -> Tuple[
             OwnRows, List[str], List[Flat]]:
         """How to make some rows of a batch, their names, and what they are."""
-        keys = tuple(self._key_of(int(numbers[row]), row - len(numbers))
-                     for row in rows)
+        keys = tuple(self._key_of(int(numbers[row])) for row in rows)
         return (OwnRows(self._layout, keys), [f"sample {key}" for key, _ in keys],
                 [own_samples.of_row(self._layout, [field[row] for field in fields])
                  for row in rows])
 
-    def _key_of(self, number: int, behind: int) -> Tuple[int, int]:
+    def _key_of(self, number: int, repeat: int = 0) -> Tuple[int, int]:
         """The key and the seed of a sample of the daemon's.
 
         Args:
-          behind: its place in the epoch, counted from the position.
+          repeat: how often the daemon's list has had the sample before. Samples that
+            pad a rank do not count as repeats.
         """
         position, seed = self._position, self._plan.stage.seed
         if self._listed is not None:
             return (int(self._listed.keys[number]),
                     self._listed.seed(seed, position.epoch, number))
-        options = self._plan.options
-        place = position.first + position.samples + behind
-        repeat = (place * options["world_size"] + options["rank"]) // self._size
         return number, seeds.of_sample(seed, position.epoch, number, repeat)
 
     def _detach_numbers(self, fields: Any) -> None:
@@ -77,12 +74,25 @@ class RowRun(Run):
 
     def _prepare(self, host: HostProcess) -> None:
         if self._layout is None:
-            self._layout = host.probe(*self._key_of(self._first_number(), 0))
+            number = self._first_number()
+            self._layout = host.probe(*self._key_of(number, self._repeat_of(number)))
+
+    def _place(self) -> int:
+        """The place in the epoch of the sample that the daemon wants first."""
+        return self._position.first + self._position.samples
+
+    def _repeat_of(self, number: int) -> int:
+        """How often the daemon's list has its first sample before the place; 0 if
+        the daemon has no list."""
+        indices = self._position.indices
+        if self._listed is not None or indices is None:
+            return 0
+        return int((indices[:self._place()] == number).sum())
 
     def _first_number(self) -> int:
         """The daemon's number of the sample that it wants first."""
         position, options = self._position, self._plan.options
-        place = position.first + position.samples
+        place = self._place()
         if self._listed is not None or (options["order"] == _native.SEQUENTIAL and
                                         options["world_size"] == 1):
             return place
@@ -113,8 +123,7 @@ class RowRun(Run):
 
     def _start_epoch(self) -> None:
         position = self._position
-        self._connection.start_epoch(position.epoch,
-                                     position.first + position.samples,
+        self._connection.start_epoch(position.epoch, self._place(),
                                      position.list_to_send()
                                      if self._listed is None else None)
 

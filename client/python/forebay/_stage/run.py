@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from .. import _connection, _fork, _native, _retry, errors
+from .. import _connection, _fork, _native, _retry, _user_error, errors
 from .._position import Position
 from . import failure
 from .host_process import HostProcess
+from .own_samples import Again
 from .plan import Plan
 from .shared_check import SharedCheck
 from .values import Flat
@@ -39,11 +41,11 @@ class Run:
     _is_served = False  # by its own workers
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
-                 on_end: Callable[[], None]):
+                 on_end: Callable[[Position], None]):
         """
         Args:
           share_id: as the attribute.
-          on_end: is called when the epoch is over.
+          on_end: is called with the position of an epoch that is over.
         """
         self.share_id = share_id
         self.stays = plan.are_persistent
@@ -83,7 +85,9 @@ class Run:
             self._check.begin()
         try:
             self._start_epoch()
-        except (errors.StateError, *errors.PASSING):
+        except (errors.StateError, *errors.PASSING) as error:
+            if _user_error.is_marked(error):
+                raise
             self._end_processes(keeps_spare=True)
             self.start()
 
@@ -177,25 +181,29 @@ class Run:
             except errors.ProducerFailed as error:
                 self._is_stopped = True
                 self._fail(str(error))
-            except (errors.StateError, *errors.PASSING):
+            except (errors.StateError, *errors.PASSING) as error:
                 hosts[self._is_served] += 1
                 if (hosts[True] > _MAX_HOSTS or hosts[False] > _MAX_OTHERS_HOSTS or
-                        self._current is None):
+                        self._current is None or _user_error.is_marked(error)):
                     self.close()
                     raise
                 self.restart(epoch)
             timeout = self._plan.timeout
             if timeout and time.monotonic() - began > timeout:
-                self.close()
-                raise RuntimeError(
-                    f"DataLoader timed out after {timeout:g} seconds: "
-                    f"{self._plan.name} has not made batch {self._awaited()}")
+                raise self._timed_out()
             self._while_waiting()
             memory = status = epoch._next_memory()
             if memory.__class__ is not int:
                 return memory
         self.end(epoch)
         raise StopIteration
+
+    def _timed_out(self) -> RuntimeError:
+        """Ends the run, whose next batch did not come in time."""
+        self.close()
+        return RuntimeError(
+            f"DataLoader timed out after {self._plan.timeout:g} seconds: "
+            f"{self._plan.name} has not made batch {self._awaited()}")
 
     def _while_waiting(self) -> None:
         """Is called now and then."""
@@ -204,7 +212,7 @@ class Run:
         """Ends the epoch, which is complete."""
         epoch.end()
         self._finish()
-        self._on_end()
+        self._on_end(epoch._position)
 
     def _finish(self) -> None:
         """Ends the work on the epoch, which is over or was left."""
@@ -267,6 +275,8 @@ class Run:
     def _make_own(self, task: Any, again: bool) -> Any:
         assert self._host is not None
         worker = min(int(again), self._plan.stage.workers - 1)
+        if again:
+            task = Again(task)
         try:
             return self._host.make(task, worker)
         except errors.SourceUnavailable:  # once more
@@ -340,3 +350,17 @@ def identity(plan: Plan, size: int, fields: Any) -> bytes:
     return hashlib.blake2b(
         repr((kind.__module__, kind.__qualname__, size, fields)).encode(),
         digest_size=16).digest()
+
+
+def ender(loader: Any) -> Callable[[Position], None]:
+    """A function that ends a position's epoch, which is complete, for a StagedLoader if
+    that is there still. Runs that the loader keeps do not keep the loader."""
+    reference = weakref.ref(loader)
+
+    def end(position: Position) -> None:
+        found = reference()
+        if found is not None:
+            with found._lock:
+                found._progress.end(position)
+
+    return end

@@ -67,6 +67,21 @@ def take(name: str, given: Optional[str], obstacle: str = "") -> Optional[ShareK
     return ShareKey(text, _loaders[text] - 1)
 
 
+def obstacle(sharing: str, workers: int, is_iterable: bool) -> str:
+    """A clause that says why a loader can share with no other; "" if it can.
+
+    Args:
+      sharing: as DataLoader's.
+      workers: that make its samples.
+      is_iterable: whether the dataset is only iterated.
+    """
+    if sharing == "off":
+        return 'sharing="off" shares nothing'
+    if workers == 0:
+        return "num_workers=0 makes the samples in this process"
+    return "equal jobs share what is iterated by forebay.share" if is_iterable else ""
+
+
 def advice(is_iterable: bool) -> str:
     """A clause that says how equal jobs could share what is one job's.
 

@@ -31,7 +31,7 @@ class SharedCheck:
           key: the share_key.
           whose: a clause that names the job whose workers make the shared samples.
           make: makes what a first argument describes, in a worker process; the
-            second argument says whether in another one than before.
+            second argument says whether once more, as own_samples.Again does.
         """
         self._name = name
         self._key = key
@@ -77,7 +77,8 @@ class SharedCheck:
             if values.difference(own, None, other) is None:
                 continue
             if not again:
-                # By another worker: what depends on its process is no difference.
+                # By another worker: what depends on its process, or on what that has
+                # made before, is no difference.
                 again = self._make(task, True)
             found = values.difference(own, again[number], other)
             if found is not None:

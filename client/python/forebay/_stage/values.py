@@ -12,6 +12,7 @@ from typing import Any, Dict, NamedTuple, Optional, Set, Tuple
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _MAX_SHOWN = 80  # characters
 _MISSING = ("nothing",)
+_VARYING = ("another value each time",)
 
 # All that a value consists of, by its place in it: structure, keys, texts and digests
 # of bytes. Equal in all processes where the value is.
@@ -60,6 +61,13 @@ def difference(own: Flat, again: Optional[Flat], other: Flat) -> Optional[Differ
                 again is None or again.get(place, _MISSING) == mine):
             return Difference(place or "(whole)", _shown(mine), _shown(theirs))
     return None
+
+
+def merged(one: Flat, other: Flat) -> Flat:
+    """The flat form of a value that was made twice. Where the two differ, it equals no
+    value that was made once."""
+    return {place: part if one.get(place) == other.get(place) else _VARYING
+            for place, part in {**other, **one}.items()}
 
 
 def of_array(array: Any) -> Tuple[Any, ...]:

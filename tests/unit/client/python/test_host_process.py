@@ -2,9 +2,12 @@
 
 import gc
 import multiprocessing
+import os
+import signal
 import sys
 
 from forebay._stage.host_process import HostProcess
+from forebay._stage.making import Stage
 
 
 class Process:
@@ -49,3 +52,19 @@ def test_a_collected_connection_is_closed_once(monkeypatch):
     Owner(HostProcess("photos", Context, None, None, False, 0))
     gc.collect()
     assert not found
+
+
+def test_a_host_ends_though_a_child_keeps_the_trainers_end_open():
+    host = HostProcess("photos", multiprocessing.get_context("fork"),
+                       Stage([0.0], None, 1, 0, list, True), None, True, 0)
+    assert host.probe(0, 0) is not None  # it is at work
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    try:
+        host.end()
+        assert host._process.exitcode == 0  # else it was killed
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
