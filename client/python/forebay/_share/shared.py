@@ -138,7 +138,7 @@ class _Run(Run):
     """
 
     def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
-        super().__init__(plan, Position(0), identity, lambda: None)
+        super().__init__(plan, Position(0), identity, lambda _: None)
         self.stays = True
         self._source = source
         self._place = place
