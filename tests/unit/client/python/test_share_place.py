@@ -22,12 +22,15 @@ def folder(tmp_path):
 
 
 def fork_in_a_thread():
-    """Forks in another thread. Returns the child, which ends when it is killed."""
+    """Forks in another thread. Returns the child, which has done what it does at its
+    start, and ends when it is killed."""
     children = []
+    begun, ours = os.pipe()
 
     def fork():
         child = os.fork()
         if child == 0:
+            os.write(ours, b".")
             while True:
                 signal.pause()
         children.append(child)
@@ -35,6 +38,9 @@ def fork_in_a_thread():
     thread = threading.Thread(target=fork)
     thread.start()
     thread.join()
+    os.read(begun, 1)
+    os.close(begun)
+    os.close(ours)
     return children[0]
 
 
