@@ -8,7 +8,7 @@ import pytest
 from daemons import serving
 from isolated_jobs import Job
 
-# Those of one job that may hang where threads read.
+# Reads of one job that may hang where threads read.
 MOST_HUNG = 8
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import sys
 import threading
 import weakref
@@ -47,6 +48,17 @@ class Descriptor:
     def _after_fork(self) -> None:
         if threading.get_ident() != self._heir:
             self.close()
+
+
+def end(connection: Any) -> None:
+    """Closes a multiprocessing.connection.Connection over a socket. The other end
+    sees that, although a child of this process may have inherited this end."""
+    if connection.closed:
+        return
+    with contextlib.suppress(OSError):  # the other end is closed
+        with socket.socket(fileno=os.dup(connection.fileno())) as ours:
+            ours.shutdown(socket.SHUT_RDWR)
+    connection.close()
 
 
 def flush_output() -> None:

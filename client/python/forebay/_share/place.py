@@ -77,13 +77,7 @@ class Producer:
             return self._connection.recv()
 
     def close(self) -> None:
-        if self._connection.closed:
-            return
-        with contextlib.suppress(OSError):
-            # A fork by another thread may have copied the descriptor.
-            with socket.socket(fileno=os.dup(self._connection.fileno())) as client:
-                client.shutdown(socket.SHUT_RDWR)
-        self._connection.close()
+        _fork.end(self._connection)
 
 
 class Place:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing.connection
 import multiprocessing.reduction
 import os
 import select
-import socket
 import time
 from typing import Any, Tuple
 
-from .. import _system_error, errors
+from .. import _fork, _system_error, errors
 from . import failure, host, structure
 from .making import Stage
 
@@ -24,14 +22,6 @@ class _Connection(multiprocessing.connection.Connection):
     close the descriptor again, which may be another's by then."""
 
     def __del__(self) -> None:
-        self.close()
-
-    def end(self) -> None:
-        """Closes the connection. The other end sees that, although a child of this
-        process may have inherited this end."""
-        with contextlib.suppress(OSError):  # it is closed, or the other end is
-            with socket.socket(fileno=os.dup(self.fileno())) as end:
-                end.shutdown(socket.SHUT_RDWR)
         self.close()
 
 
@@ -182,7 +172,7 @@ class HostProcess:
     def end(self) -> None:
         """Ends the process and its workers, and waits for that. Workers that are at
         samples of other trainers' may take a second."""
-        self._connection.end()
+        _fork.end(self._connection)
         if not self._has_ended(5):
             self._process.kill()
             self._has_ended(5)

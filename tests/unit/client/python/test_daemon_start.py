@@ -8,12 +8,12 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 
 import pytest
 
 import forebay
 from forebay import _daemon, _file_lock, _native
+from thread_forks import end, fork_in_a_thread
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 OTHERS = 65534  # a user that is not this one
@@ -223,23 +223,6 @@ def test_within_the_scope(monkeypatch, tmp_path):
     assert daemon.starts() == 1
 
 
-def fork_in_a_thread():
-    """Forks in another thread. Returns the child, which ends when it is killed."""
-    children = []
-
-    def fork():
-        child = os.fork()
-        if child == 0:
-            while True:
-                signal.pause()
-        children.append(child)
-
-    thread = threading.Thread(target=fork)
-    thread.start()
-    thread.join()
-    return children[0]
-
-
 def is_free(path):
     """Whether no process holds the lock of this file."""
     with open(path) as file:
@@ -248,11 +231,6 @@ def is_free(path):
         except BlockingIOError:
             return False
     return True
-
-
-def end(child):
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
 
 
 def test_a_fork_by_another_thread_keeps_no_start_locked(unheard, monkeypatch):

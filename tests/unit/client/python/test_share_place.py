@@ -1,7 +1,5 @@
 """Where the jobs meet that share an iterable: the lock, and what a job asks."""
 
-import os
-import signal
 import socket
 import threading
 
@@ -11,6 +9,7 @@ import forebay
 from forebay._share import place
 from forebay._share.deadline import Deadline, Missed
 from forebay._share.place import Place
+from thread_forks import end, fork_in_a_thread
 
 
 @pytest.fixture
@@ -19,34 +18,6 @@ def folder(tmp_path):
     made = tmp_path / "run"
     made.mkdir(mode=0o700)
     return made
-
-
-def fork_in_a_thread():
-    """Forks in another thread. Returns the child, which has done what it does at its
-    start, and ends when it is killed."""
-    children = []
-    begun, ours = os.pipe()
-
-    def fork():
-        child = os.fork()
-        if child == 0:
-            os.write(ours, b".")
-            while True:
-                signal.pause()
-        children.append(child)
-
-    thread = threading.Thread(target=fork)
-    thread.start()
-    thread.join()
-    os.read(begun, 1)
-    os.close(begun)
-    os.close(ours)
-    return children[0]
-
-
-def end(child):
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
 
 
 def test_a_fork_by_another_thread_keeps_no_job_away(folder):

@@ -186,7 +186,7 @@ TEST_F(DomainSourceTest, WhoJoinedAReadHasJoinedItWhereItIsMadeAgain) {
   Answer("a", WrongDomain("a1"));
   EXPECT_THAT(book_.shared["b"], ElementsAre(7));
   Answer("b");
-  // Nobody shares what is done.
+  // A job that comes after the read finds nothing to share.
   source_->Share(7, {.job = 3});
 }
 

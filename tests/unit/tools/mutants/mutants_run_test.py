@@ -1,5 +1,5 @@
-"""That tests/mutants/run says how a stand-in for Bazel takes its mutants, and leaves
-both the checkout and its copy as they were."""
+"""Runs of tests/mutants/run with a stand-in for Bazel: what they say of mutants, and
+whether both the checkout and its copy stay as they were."""
 
 import json
 import os

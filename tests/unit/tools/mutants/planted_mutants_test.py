@@ -1,5 +1,4 @@
-"""That tests/mutants plants small faults into code alone, draws them from a seed,
-and restores what it changes."""
+"""Faults that tests/mutants plants: in code alone, drawn from a seed, and restored."""
 
 import collections
 import pathlib
