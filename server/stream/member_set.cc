@@ -93,13 +93,6 @@ std::vector<schedule::Flow> MemberSet::CappedFlows(const BatchKey& key) const {
   return FlowsOf(comes);
 }
 
-bool MemberSet::AnyUncapped(const std::vector<schedule::Flow>& flows) const {
-  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
-    return !member->capped && std::find(flows.begin(), flows.end(),
-                                        member->terms().flow) != flows.end();
-  });
-}
-
 std::int64_t MemberSet::NanosUntil(const BatchKey& key,
                                    std::int64_t now_nanos) const {
   std::int64_t first = cache::kNever;

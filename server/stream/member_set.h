@@ -52,8 +52,6 @@ class MemberSet {
   // The flows of the members that will read the batch, if all of these have
   // caps; else none.
   std::vector<schedule::Flow> CappedFlows(const BatchKey& key) const;
-  // Whether one of the flows is a member's that has no cap.
-  bool AnyUncapped(const std::vector<schedule::Flow>& flows) const;
   // The time until the first member takes the batch, as Member::NanosUntil.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
 

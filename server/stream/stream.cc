@@ -773,9 +773,12 @@ void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
   tasks_.Move(batch, before, charged);
   while (auto task = tasks_.Next(charged))
     plan->tasks.push_back(*std::move(task));
-  if (members_.AnyUncapped(before)) return;
-  // A cap may hold up reads of the batch. A second request for the same bytes
-  // joins the first in the cache, and lifts the cap from it.
+  const auto is_new = [&before](schedule::Flow flow) {
+    return std::find(before.begin(), before.end(), flow) == before.end();
+  };
+  if (std::none_of(charged.begin(), charged.end(), is_new)) return;
+  // A cap or a limit of hung reads may hold up the reads of the first payers. A
+  // second request for the same bytes joins the first in the cache, and pays.
   const auto payers = std::make_shared<const Flows>(charged);
   for (const PendingSample& pending : batch.samples) {
     if (!pending.reading) continue;

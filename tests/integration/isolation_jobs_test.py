@@ -12,15 +12,19 @@ from isolated_jobs import Job
 MOST_HUNG = 8
 
 
-@pytest.fixture
-def uncached(tmp_path):
-    """A daemon that caches nothing, and reads files by threads."""
+@pytest.fixture(params=["default", "uncached"])
+def any_mount(request, hung_mount, tmp_path):
+    """`hung_mount`, beside a daemon as it comes, or one that caches nothing and reads
+    files by threads."""
+    if request.param == "default":
+        yield hung_mount
+        return
     config = tmp_path / "forebayd.toml"
     config.write_text('storage.io_uring = "off"\ncache.memory = "0"\n')
     folder = tmp_path / "uncached"
     folder.mkdir()
-    with serving(folder, "--config", str(config)) as started:
-        yield started
+    with serving(folder, "--config", str(config)):
+        yield hung_mount
 
 
 @pytest.fixture
@@ -33,8 +37,8 @@ def source(photos, tmp_path):
 
 
 @pytest.mark.parametrize("sharing", ["elastic", "off"])
-def test_another_job_of_the_same_files_goes_on(uncached, hung_mount, source, sharing):
-    mount = hung_mount(source)
+def test_another_job_of_the_same_files_goes_on(any_mount, source, sharing):
+    mount = any_mount(source)
     with contextlib.ExitStack() as stack:
         stack.callback(mount.close)  # before the daemon ends
 

@@ -100,6 +100,23 @@ TEST_F(StreamCapsTest, WhatSeveralWantNoCapHoldsUpWhoeverCameFirst) {
   }
 }
 
+// A source may hold up reads of a job without a cap, whose other reads hang.
+TEST_F(StreamCapsTest, NoSourceHoldsUpWhatAMemberWantsThatComesLater) {
+  Make();
+  stream_->SetCapped(capped_->member(), false);
+  production_.CapReads(kCapped);
+  ASSERT_TRUE(capped_->Start(0, 0).ok());
+  EXPECT_EQ(Consume(*capped_), 0);
+  ASSERT_TRUE(free_->Start(0, 0).ok());
+  std::uint64_t of_free = 0;
+  for (int i = 0; i < 1000 && of_free < kSamples; ++i) {
+    of_free += Consume(*free_);
+    Consume(*capped_);
+  }
+  EXPECT_EQ(of_free, kSamples);
+  production_.LiftCaps();
+}
+
 // No read can join another if their root has no name. Asked for again, the
 // bytes would be read twice.
 TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
