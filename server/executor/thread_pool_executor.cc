@@ -105,12 +105,10 @@ void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
     base::MutexLock lock(&mutex_);
     if (ending_) return;
     if (groups_[kind].threads == 0) kind = kind == kShort ? kLong : kShort;
-    std::optional<schedule::Flow> only_flow;
-    if (flows.size() == 1 && flows.front() != schedule::kNobody)
-      only_flow = flows.front();
+    FlowSet set = FlowSetOf(flows);
+    if (kind == kShort) short_tasks_.Add(set);
     queue_.PushFor(flows, LoadOf(demand.cpu_nanos), demand.urgency,
-                   {std::move(task), kind, only_flow});
-    if (kind == kShort) ++short_tasks_[only_flow];
+                   {std::move(task), kind, std::move(set)});
     ++groups_[kind].waiting;
     if (!WantsThreadNowLocked(kind)) return;
   }
@@ -150,8 +148,9 @@ bool ThreadPoolExecutor::WantsThreadLocked(TaskKind kind) {
   Group& group = groups_[kind];
   if (static_cast<std::size_t>(group.waking) >= group.waiting) return false;
   if (group.waking < group.asleep) return true;
-  if (kind == kShort && look_at_nanos_ == INT64_MAX && MixesFlowsLocked()) {
-    look_at_nanos_ = Now() + kLongTaskNanos;
+  if (kind == kShort && look_at_nanos_ == INT64_MAX &&
+      short_tasks_.MixFlows()) {
+    look_at_nanos_ = Now() + kOverrunNanos;
     SuperviseByLocked(look_at_nanos_);
   }
   return false;
@@ -229,7 +228,7 @@ std::optional<ThreadPoolExecutor::Queue::Popped> ThreadPoolExecutor::TakeLocked(
   if (!next.has_value()) return next;
   --groups_[self->kind].waiting;
   self->worker = places_.Take(self->kind);
-  self->only_flow = next->item.only_flow;
+  self->flows = next->item.flows;
   self->began_nanos = now;
   self->began_cpu_nanos = cpu_nanos;
   LowerPrioritiesLocked(now);
@@ -239,7 +238,7 @@ std::optional<ThreadPoolExecutor::Queue::Popped> ThreadPoolExecutor::TakeLocked(
 void ThreadPoolExecutor::CompleteLocked(Thread* self, Queue::Id task,
                                         std::int64_t cpu_nanos) {
   queue_.Complete(task, LoadOf(cpu_nanos), Now());
-  if (self->kind == kShort) EndShortLocked(self->only_flow);
+  if (self->kind == kShort) short_tasks_.Remove(self->flows);
   places_.GiveBack(self->worker);
   self->worker = -1;
 }
@@ -306,41 +305,30 @@ void ThreadPoolExecutor::Supervise() {
 
 void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   look_at_nanos_ = INT64_MAX;
-  if (!MixesFlowsLocked() || places_.HasPlace(kShort) ||
+  if (!short_tasks_.MixFlows() || places_.HasPlace(kShort) ||
       !queue_.HasNext(now_nanos, ChooserFor(kShort)))
     return;
   for (Thread& each : threads_) {
     if (each.kind != kShort || each.worker < 0) continue;
-    std::int64_t left = each.began_nanos + kLongTaskNanos - now_nanos;
+    std::int64_t left = each.began_nanos + kOverrunNanos - now_nanos;
     if (left <= 0) {
-      left = each.began_cpu_nanos + kLongTaskNanos -
+      left = each.began_cpu_nanos + kOverrunNanos -
              options_.cpu_clock->Of(each.thread.native_handle());
     }
     if (left <= 0 && places_.HasPlaceForLonger() &&
-        HoldsUpOthersLocked(each.only_flow, now_nanos)) {
+        HoldsUpOthersLocked(each.flows, now_nanos)) {
       MakeLongLocked(&each, now_nanos);
     } else {
-      if (left <= 0) left = kLongTaskNanos;
+      if (left <= 0) left = kOverrunNanos;
       look_at_nanos_ = std::min(look_at_nanos_, now_nanos + left);
     }
   }
 }
 
-bool ThreadPoolExecutor::MixesFlowsLocked() const {
-  return short_tasks_.size() > 1 || short_tasks_.contains(std::nullopt);
-}
-
-void ThreadPoolExecutor::EndShortLocked(
-    std::optional<schedule::Flow> only_flow) {
-  const auto found = short_tasks_.find(only_flow);
-  if (--found->second == 0) short_tasks_.erase(found);
-}
-
-bool ThreadPoolExecutor::HoldsUpOthersLocked(
-    std::optional<schedule::Flow> only_flow, std::int64_t now_nanos) {
+bool ThreadPoolExecutor::HoldsUpOthersLocked(const FlowSet& flows,
+                                             std::int64_t now_nanos) {
   return queue_.HasNext(now_nanos, [&](const Item& item) {
-    return item.kind == kShort &&
-                   (!item.only_flow.has_value() || item.only_flow != only_flow)
+    return item.kind == kShort && HasOther(item.flows, flows)
                ? schedule::Turn::kTake
                : schedule::Turn::kPass;
   });
@@ -348,7 +336,7 @@ bool ThreadPoolExecutor::HoldsUpOthersLocked(
 
 void ThreadPoolExecutor::MakeLongLocked(Thread* thread,
                                         std::int64_t now_nanos) {
-  EndShortLocked(thread->only_flow);
+  short_tasks_.Remove(thread->flows);
   places_.MakeLong(thread->worker);
   --groups_[kShort].threads;
   ++groups_[kLong].threads;

@@ -11,7 +11,6 @@
 #include <list>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -20,12 +19,17 @@
 #include "server/base/mutex.h"
 #include "server/executor/cpu_clock.h"
 #include "server/executor/executor.h"
+#include "server/executor/short_tasks.h"
 #include "server/executor/thread_priority.h"
 #include "server/executor/worker_places.h"
 #include "server/schedule/job_shares.h"
 #include "server/schedule/shared_queue.h"
 
 namespace forebay::executor {
+
+// A short task that takes more CPU time than this was misjudged: others end
+// soon after kLongTaskNanos by themselves.
+constexpr std::int64_t kOverrunNanos = 2 * kLongTaskNanos;
 
 struct ThreadPoolExecutorOptions {
   // The CPU time that all tasks together may take, in CPUs: positive.
@@ -40,10 +44,9 @@ struct ThreadPoolExecutorOptions {
 // Runs tasks from one fair queue on two groups of threads: forebay-cpu-N for
 // short tasks, forebay-long-N for long ones, one of each for every CPU. While
 // short tasks want the CPUs, threads with long tasks have a lower priority in
-// the kernel. A short task that takes as much CPU time as a long one, while one
-// of another flow waits for its thread, is counted among the long ones from
-// then on; a new thread serves the short ones. A task is charged the CPU time
-// that its thread spent on it.
+// the kernel. A short task that overruns, while one of another flow waits for
+// its thread, is counted among the long ones from then on; a new thread serves
+// the short ones. A task is charged the CPU time that its thread spent on it.
 //
 // One more thread, forebay-cpu-cap, wakes a thread when a task that a cap held
 // up may run, looks for short tasks that take long, and starts threads.
@@ -86,7 +89,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   struct Item {
     Task task;
     TaskKind kind;
-    std::optional<schedule::Flow> only_flow;  // of the job that alone wants it
+    FlowSet flows;
   };
   using Queue = schedule::SharedQueue<Item>;
   // Chooses tasks for a thread of a kind.
@@ -107,8 +110,8 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
     pid_t id = 0;
     bool has_low_priority = false;
     bool ended = false;
-    int worker = -1;                          // of the task that it runs, or -1
-    std::optional<schedule::Flow> only_flow;  // of that task
+    int worker = -1;  // of the task that it runs, or -1
+    FlowSet flows;    // of that task
     // The time, and the thread's CPU time, when that task began.
     std::int64_t began_nanos = 0;
     std::int64_t began_cpu_nanos = 0;
@@ -165,15 +168,8 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // wait for their threads.
   void FindLongTasksLocked(std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether short tasks of several jobs wait and run.
-  bool MixesFlowsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A short task that waits or runs is there no more, or counts as long now.
-  void EndShortLocked(std::optional<schedule::Flow> only_flow)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether a short task that `only_flow` is not alone to want waits; null: of
-  // a task that several flows want.
-  bool HoldsUpOthersLocked(std::optional<schedule::Flow> only_flow,
-                           std::int64_t now_nanos)
+  // Whether a short task waits that another flow wants than those given.
+  bool HoldsUpOthersLocked(const FlowSet& flows, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MakeLongLocked(Thread* thread, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -198,10 +194,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // When to look for short tasks that take long; INT64_MAX: no other flow's
   // task waits for them.
   std::int64_t look_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
-  // The number of short tasks that wait or run, by the job that alone wants
-  // them; null: several do, or nobody.
-  std::unordered_map<std::optional<schedule::Flow>, std::size_t> short_tasks_
-      ABSL_GUARDED_BY(mutex_);
+  ShortTasks short_tasks_ ABSL_GUARDED_BY(mutex_);
   std::int64_t supervise_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
   // As AddCpu told of the running tasks: each worker has its own.
   std::vector<std::int64_t> added_nanos_;

@@ -9,19 +9,28 @@ namespace forebay::stream {
 
 absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
   std::vector<DevicePtr> devices;
+  bool others_wait = false;
   {
     base::MutexLock lock(mutex_);
+    while (making_first_) first_made_.Wait(mutex_);
     if (batch_cache_->pool().slots() > 0) return absl::OkStatus();
     devices = batch_cache_->memory().attached();
+    // Nobody waits for a driver, which may hang.
+    making_first_ = others_wait = devices.empty();
   }
-  // Several members may do this at once: only the first one's slots count.
-  FOREBAY_ASSIGN_OR_RETURN(std::vector<SlotParts> made,
-                           SlotMemory::Make(slots, size_, devices));
-  FOREBAY_RETURN_IF_ERROR(SlotMemory::Seal(made));
-  KeepParts(made);
+  // With GPUs, several members may do this at once: the first one's slots
+  // count.
+  auto made = SlotMemory::Make(slots, size_, devices);
+  const absl::Status status =
+      made.ok() ? SlotMemory::Seal(*made) : made.status();
+  if (status.ok()) KeepParts(*made);
   base::MutexLock lock(mutex_);
-  batch_cache_->AddFirst(&made);
-  return absl::OkStatus();
+  if (status.ok()) batch_cache_->AddFirst(&*made);
+  if (others_wait) {
+    making_first_ = false;
+    first_made_.NotifyAll();
+  }
+  return status;
 }
 
 absl::Status SlotMaker::PrepareDevice(

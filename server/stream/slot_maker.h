@@ -60,7 +60,8 @@ class SlotMaker {
         batch_cache_(batch_cache),
         staging_(staging) {}
 
-  // Makes so many slots if there are none, which no producers write.
+  // Makes so many slots if there are none, which no producers write. Of several
+  // callers one makes them, and the others wait for that.
   absl::Status AddFirstSlots(std::uint32_t slots) ABSL_LOCKS_EXCLUDED(*mutex_);
   // Gives each slot a part on the GPU, and makes the staging memory that is
   // missing. If producers write that, it is there when `ready` is called, or
@@ -110,6 +111,9 @@ class SlotMaker {
   base::Mutex* const mutex_;
   BatchCache* const batch_cache_ ABSL_PT_GUARDED_BY(*mutex_);
   StagingPool* const staging_ ABSL_PT_GUARDED_BY(*mutex_);
+  bool making_first_ ABSL_GUARDED_BY(*mutex_) =
+      false;  // slots, for all callers
+  base::CondVar first_made_;
 };
 
 }  // namespace forebay::stream

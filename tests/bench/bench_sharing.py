@@ -28,6 +28,7 @@ SECONDS, TORCH_SECONDS = 8.0, 16.0
 APART, APART_EPOCH = 10.0, 60.0        # seconds; of one job
 PACED_EPOCH, PACED_APART = 24_000, 0.05  # samples; of an epoch
 STOPPED_SECONDS = 10.0
+START_SECONDS = 3.0
 LEAD_SECONDS = 0.5                     # from all being ready to the begin
 PATIENCE = 600.0                       # until a trainer counts as hanging
 
@@ -202,6 +203,15 @@ def paced(server, epoch, capacity):
     ]
 
 
+def first_batches(environment, uri):
+    """Row: the time until each of eight jobs that start together has a batch."""
+    def last(count):
+        results, begin = together(environment, count, START_SECONDS, uri=uri)
+        return max(result["taken"][0][0] for result in results) - begin
+    return row("sharing", "8 jobs, until all have a batch / one job", last(8),
+               last(1), "s")
+
+
 def stopped(environment, uri):
     """Rows: three jobs while a fourth is stopped."""
     found = {}
@@ -250,4 +260,5 @@ def run():
         capacity = aggregate(environment, 1, uri=uri, dtype="uint8")
         rows += paced(server, epoch, capacity)
         rows += stopped(environment, uri)
+        rows.append(first_batches(environment, uri))
     return rows

@@ -34,8 +34,11 @@ constexpr Demand kLongOne = {.cpu_nanos = 10 * kMilli};
 class HeldTask {
  public:
   HeldTask(ThreadPoolExecutor& executor, schedule::Flow flow,
-           const Demand& demand) {
-    executor.Submit(flow, demand, [state = state_](int worker) {
+           const Demand& demand)
+      : HeldTask(executor, std::vector{flow}, demand) {}
+  HeldTask(ThreadPoolExecutor& executor,
+           const std::vector<schedule::Flow>& flows, const Demand& demand) {
+    executor.SubmitFor(flows, demand, [state = state_](int worker) {
       state->worker = worker;
       state->id = gettid();
       state->thread = pthread_self();
@@ -184,7 +187,7 @@ TEST_F(LongTasksTest, AShortTaskThatTakesLongLosesItsThreadToTheOthers) {
   AwaitLook();
   EXPECT_FALSE(next.has_started()) << "the first one has taken no CPU time";
   EXPECT_FALSE(HasLowPriority(slow));
-  cpu_.AdvanceOf(slow.thread(), kLongTaskNanos);
+  cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
   AwaitLook();
   next.AwaitStart();
   EXPECT_NE(next.worker(), slow.worker());
@@ -198,7 +201,7 @@ TEST_F(LongTasksTest, AShortTaskThatTakesLongKeepsItsThreadFromItsOwnFlow) {
   HeldTask slow(executor, 1, kShortOne);
   slow.AwaitStart();
   HeldTask own(executor, 1, kShortOne);
-  cpu_.AdvanceOf(slow.thread(), kLongTaskNanos);
+  cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
   // A thread that looked would have by then.
   for (int i = 0; i < 10'000; ++i) {
     clock_.Advance(kLongTaskNanos);
@@ -215,6 +218,39 @@ TEST_F(LongTasksTest, AShortTaskThatTakesLongKeepsItsThreadFromItsOwnFlow) {
   own.AwaitStart();
 }
 
+TEST_F(LongTasksTest, TasksThatTheSameJobsShareHoldUpNobodyElse) {
+  ThreadPoolExecutor executor(1, options());
+  HeldTask slow(executor, {1, 2}, kShortOne);
+  slow.AwaitStart();
+  HeldTask shared(executor, {2, 1}, kShortOne);
+  cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
+  for (int i = 0; i < 10'000; ++i) {
+    clock_.Advance(kOverrunNanos);
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(shared.has_started());
+  EXPECT_EQ(cpu_.looks(), 0);
+  HeldTask of_more(executor, {1, 2, 3}, kShortOne);
+  AwaitLook();
+  of_more.LetGo();
+  shared.AwaitStart();
+  EXPECT_TRUE(HasLowPriority(slow));
+}
+
+// Its thread is free soon without that.
+TEST_F(LongTasksTest, AShortTaskThatTakesLittleLongerKeepsItsThread) {
+  ThreadPoolExecutor executor(1, options());
+  HeldTask slow(executor, 1, kShortOne);
+  slow.AwaitStart();
+  HeldTask next(executor, 2, kShortOne);
+  cpu_.AdvanceOf(slow.thread(), kOverrunNanos - 1);
+  AwaitLook();
+  EXPECT_FALSE(next.has_started());
+  EXPECT_FALSE(HasLowPriority(slow));
+  slow.LetGo();
+  next.AwaitStart();
+}
+
 TEST_F(LongTasksTest, AShortTaskBehindALongOneOfItsFlowIsHeldUpByNoOther) {
   ThreadPoolExecutor executor(1, options());
   HeldTask slow(executor, 1, kShortOne);
@@ -227,7 +263,7 @@ TEST_F(LongTasksTest, AShortTaskBehindALongOneOfItsFlowIsHeldUpByNoOther) {
   HeldTask behind(executor, 2, {.cpu_nanos = kMilli, .urgency = 1});
   AwaitLook();
   EXPECT_FALSE(behind.has_started());
-  cpu_.AdvanceOf(slow.thread(), kLongTaskNanos);
+  cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
   first.LetGo();
   second.AwaitStart();
   AwaitStartOf(behind);
@@ -240,7 +276,7 @@ TEST_F(LongTasksTest, OnlySoManyTasksThatTurnOutLongRunAtOnce) {
   for (int i = 0; i < executor.workers(); ++i) {
     slow.emplace_back(executor, i, kShortOne);
     AwaitStartOf(slow.back());
-    cpu_.AdvanceOf(slow.back().thread(), kLongTaskNanos);
+    cpu_.AdvanceOf(slow.back().thread(), kOverrunNanos);
   }
   HeldTask next(executor, 8, kShortOne);
   HeldTask long_one(executor, 9, kLongOne);
@@ -264,7 +300,7 @@ TEST_F(LongTasksTest, ThreadsWhoseTasksTurnOutLongEndAfterwards) {
   for (int round = 0; round < 20; ++round) {
     HeldTask slow(executor, 1, kShortOne);
     slow.AwaitStart();
-    cpu_.AdvanceOf(slow.thread(), kLongTaskNanos);
+    cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
     HeldTask next(executor, 2, kShortOne);
     AwaitLook();
     next.AwaitStart();
@@ -330,7 +366,7 @@ TEST_F(LongTasksTest, StopsWhileTasksOfAllKindsRunAndWait) {
     ThreadPoolExecutor executor(1, options());
     HeldTask slow(executor, 1, kShortOne);
     slow.AwaitStart();
-    cpu_.AdvanceOf(slow.thread(), kLongTaskNanos);
+    cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
     HeldTask next(executor, 2, kShortOne);
     AwaitLook();
     next.AwaitStart();
