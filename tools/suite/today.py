@@ -14,6 +14,7 @@ PYTHON = PLACE / "bin" / "python"
 TESTS = (
     "tests/integration/frameworks_test.py",
     "tests/integration/stage_state_test.py",
+    "tests/integration/stage_subset_test.py",
     "tests/integration/test_client_state.py",
     "tests/integration/drop_in_order_test.py",
     "tests/integration/drop_in_parts_test.py",

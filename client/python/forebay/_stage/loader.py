@@ -24,7 +24,7 @@ from .batch_run import BatchRun, FedRun, ListedRun, OrderedRun
 from .inline import InlineEpoch
 from .iterated_run import IteratedRun
 from .listed import Listed
-from .making import Stage
+from .making import Stage, all_at_once
 from .plan import Plan
 from .room import Room
 from .row_epoch import Rows
@@ -104,7 +104,7 @@ class StagedLoader(DataLoader):
             self.num_workers > 0 and not keys.is_counted and
             keys.batch_size is not None and
             collation.is_default(given["collate_fn"]) and
-            not hasattr(type(self.dataset), "__getitems__"))
+            not all_at_once(self.dataset))
         self._room = Room(gpu is not None)
         self._kept: List[Run] = []  # for later epochs
         self._share_key = share_key.take(name, given["share_key"], share_key.obstacle(

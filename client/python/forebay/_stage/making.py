@@ -68,6 +68,24 @@ def initialize(stage: Stage, number: int) -> None:
         stage.worker_init_fn(number)
 
 
+def all_at_once(dataset: Any) -> Optional[Callable[[Any], Any]]:
+    """Returns the dataset's __getitems__, which makes the samples of a batch.
+
+    Returns:
+      None if there is none, or if torch's own one would make each sample alone:
+      Subset and StackDataset (torch 2.1) have it whatever they are made of.
+    """
+    method: Optional[Callable[[Any], Any]] = getattr(dataset, "__getitems__", None)
+    if getattr(method, "__module__", None) != "torch.utils.data.dataset":
+        return method
+    below = getattr(dataset, "datasets", None)  # of a StackDataset
+    if below is None:
+        below = [getattr(dataset, "dataset", None)]
+    elif isinstance(below, dict):
+        below = below.values()
+    return method if any(map(all_at_once, below)) else None
+
+
 def make(stage: Stage, batch: Batch) -> Any:
     """Makes a batch; seeds the random generators for each sample, and for
     `collate`."""
@@ -75,11 +93,11 @@ def make(stage: Stage, batch: Batch) -> Any:
     if not stage.is_batched:
         _seed(seeds.of_sample, stage, batch, 0, keys)
         return stage.collate(_made(dataset, keys))
-    all_at_once = getattr(dataset, "__getitems__", None)
-    if all_at_once:
+    make_all = all_at_once(dataset)
+    if make_all:
         _seed_batch(stage, batch)
         try:
-            samples = all_at_once(keys)
+            samples = make_all(keys)
         except BaseException as error:
             _note(error, "making the batch of samples", keys)
             raise

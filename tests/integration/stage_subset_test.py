@@ -1,0 +1,65 @@
+"""Subsets of datasets with code of the user's own. From torch 2.1 on, Subset has a
+__getitems__ whatever it is made of."""
+
+import random
+
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+import forebay
+
+
+class Drawn(Dataset):
+    """Samples with a number of their own, and one drawn at random."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, number):
+        return number, random.random()
+
+
+class AtOnce(Drawn):
+    """Samples that know how many were made together."""
+
+    def __getitems__(self, numbers):
+        return [(number, float(len(numbers))) for number in numbers]
+
+
+class Subset(torch.utils.data.Subset):
+    """As torch 2.1 has it, for earlier ones."""
+
+    def __getitems__(self, numbers):
+        numbers = [self.indices[number] for number in numbers]
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.dataset.__getitems__(numbers)
+        return [self.dataset[number] for number in numbers]
+
+
+if hasattr(torch.utils.data.Subset, "__getitems__"):
+    Subset = torch.utils.data.Subset
+else:
+    Subset.__getitems__.__module__ = "torch.utils.data.dataset"
+
+
+def made_of(dataset, batch_size, workers):
+    """Returns what belongs to each number."""
+    with forebay.DataLoader(dataset, batch_size, num_workers=workers, seed=3) as loader:
+        return {number: value for numbers, values in loader
+                for number, value in zip(numbers.tolist(), values.tolist())}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_is_drawn_does_not_depend_on_the_batch_size(daemon, workers):
+    subset = Subset(Subset(Drawn(), range(5, 40)), range(0, 30, 2))
+    drawn = made_of(subset, 4, workers)
+    assert len(drawn) == 15 and len(set(drawn.values())) == 15
+    assert made_of(subset, 6, workers) == drawn
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_datasets_that_make_batches_at_once_do_so(daemon, workers):
+    subset = Subset(AtOnce(), range(10, 30))
+    made = made_of(subset, 8, workers)
+    assert made == {number: 8.0 if number < 26 else 4.0 for number in range(10, 30)}
