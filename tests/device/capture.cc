@@ -1,7 +1,6 @@
 #include "tests/device/capture.h"
 
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 #include "tests/device/device_fixture.h"
 
@@ -18,14 +17,14 @@ Function* Find(const char* symbol) {
 }  // namespace
 
 void BeginCapture(CUstream stream) {
-  FOREBAY_ASSERT_CUDA(Find<decltype(cuStreamBeginCapture)>(
+  FOREBAY_REQUIRE_CUDA(Find<decltype(cuStreamBeginCapture)>(
       "cuStreamBeginCapture_v2")(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 }
 
 void EndCapture(CUstream stream) {
   CUgraph graph = nullptr;
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Find<decltype(cuStreamEndCapture)>(
-                                        "cuStreamEndCapture")(stream, &graph));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Find<decltype(cuStreamEndCapture)>(
+                                       "cuStreamEndCapture")(stream, &graph));
 }
 
 }  // namespace forebay::device_tests

@@ -1,6 +1,4 @@
 // The client's GPU by the real plug-in, on a GPU or on the fake.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +6,9 @@
 #include <thread>
 
 #include "client/device/gpu.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/device/device_fixture.h"
 #include "tests/device/expected_elements.h"
 #include "tests/device/scripted_gpus.h"
@@ -16,6 +17,8 @@
 namespace forebay::device_tests {
 namespace {
 
+using tests::IsOk;
+
 using client::device::Gpu;
 using client::device::ImportedMemory;
 
@@ -23,21 +26,24 @@ std::shared_ptr<Gpu> OpenGpu() {
   setenv("FOREBAY_CUDA_PLUGIN", "cuda/libforebay_cuda.so", /*overwrite=*/1);
   std::shared_ptr<Gpu> gpu;
   const client::Status status = Gpu::Open(0, &gpu);
-  EXPECT_TRUE(status.ok()) << status.message;
+  CAPTURE(status.message);
+  CHECK_THAT(status, IsOk());
   return gpu;
 }
 
 void CountCall(void* calls) { ++*static_cast<std::atomic<int>*>(calls); }
 
-TEST(ClientGpuTest, MakesATensorOfWhatTheDaemonExports) {
+TEST_CASE("The client's GPU makes a tensor of what the daemon exports",
+          "[device][client_gpu]") {
   WithGpus(R"({"delay_micros": 2000})", [] {
     const Trainer trainer;  // a stream, and room for the tensor
     std::shared_ptr<Gpu> gpu = OpenGpu();
-    ASSERT_TRUE(gpu->has_tail());
-    EXPECT_EQ(gpu->uuid().size(), 36);
+    REQUIRE(gpu->has_tail());
+    CHECK(gpu->uuid().size() == 36);
     const Exported exported = Export(Numbers(2 * 64 * 3));
     std::unique_ptr<ImportedMemory> memory;
-    ASSERT_TRUE(gpu->Import(exported.fd.get(), exported.bytes, &memory).ok());
+    REQUIRE_THAT(gpu->Import(exported.fd.get(), exported.bytes, &memory),
+                 IsOk());
     const ElementForm form = {
         .image_pixels = 64, .element_bytes = 2, .planar = 1};
     cuda::PluginTail tail = {};
@@ -47,26 +53,26 @@ TEST(ClientGpuTest, MakesATensorOfWhatTheDaemonExports) {
     for (std::uint32_t i = 0; i < 3 * 256; ++i) tail.table[i] = 40503u * i;
     const std::uint64_t to = trainer.Allocate(2 * 64 * 3 * 2);
     bool captures = true;
-    ASSERT_TRUE(gpu->IsCapturing(trainer.stream(), &captures).ok());
-    EXPECT_FALSE(captures);
-    ASSERT_TRUE(
-        gpu->RunTail(trainer.stream(), tail, memory->address(), to, 2, 64)
-            .ok());
+    REQUIRE_THAT(gpu->IsCapturing(trainer.stream(), &captures), IsOk());
+    CHECK_FALSE(captures);
+    REQUIRE_THAT(
+        gpu->RunTail(trainer.stream(), tail, memory->address(), to, 2, 64),
+        IsOk());
     std::atomic<int> calls{0};
-    ASSERT_TRUE(gpu->CallAfter(trainer.stream(), &CountCall, &calls).ok());
-    EXPECT_TRUE(gpu->Poll().ok());
-    EXPECT_EQ(trainer.Read(to, 2 * 64 * 3 * 2),
-              ExpectedElements(form, tail.table, Numbers(2 * 64 * 3)));
+    REQUIRE_THAT(gpu->CallAfter(trainer.stream(), &CountCall, &calls), IsOk());
+    CHECK_THAT(gpu->Poll(), IsOk());
+    CHECK(trainer.Read(to, 2 * 64 * 3 * 2) ==
+          ExpectedElements(form, tail.table, Numbers(2 * 64 * 3)));
     gpu.reset();
     memory.reset();
     trainer.Finish();
-    EXPECT_EQ(calls, 1);
+    CHECK(calls == 1);
   });
 }
 
-TEST(ClientGpuTest, KnowsThatItsGpuIsLost) {
+TEST_CASE("The client knows that its GPU is lost", "[device][client_gpu]") {
   if (getenv("FOREBAY_DRIVER_LIBRARY") != nullptr)
-    GTEST_SKIP() << "the host's driver reads no script";
+    SKIP("the host's driver reads no script");
   WithGpus(
       R"({"faults": [{"call": "copy within",
                            "error": "CUDA_ERROR_ECC_UNCORRECTABLE"}]})",
@@ -74,14 +80,15 @@ TEST(ClientGpuTest, KnowsThatItsGpuIsLost) {
         const Trainer trainer;
         const std::shared_ptr<Gpu> gpu = OpenGpu();
         const std::uint64_t memory = trainer.Allocate(100);
-        ASSERT_TRUE(gpu->Copy(trainer.stream(), memory, memory + 50, 50).ok());
+        REQUIRE_THAT(gpu->Copy(trainer.stream(), memory, memory + 50, 50),
+                     IsOk());
         client::Status status;
         while ((status = gpu->Poll()).ok()) std::this_thread::yield();
-        EXPECT_TRUE(gpu->is_lost());
-        EXPECT_EQ(status.message,
-                  "the GPU is lost to this process "
-                  "(CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC "
-                  "error encountered)");
+        CHECK(gpu->is_lost());
+        CHECK(status.message ==
+              "the GPU is lost to this process "
+              "(CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC "
+              "error encountered)");
       });
 }
 

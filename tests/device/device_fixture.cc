@@ -14,7 +14,7 @@ const cuda::DriverApi& Api() {
     cuda::DriverApi loaded;
     std::string why;
     if (!cuda::LoadDriverApi(DriverLibrary().c_str(), &loaded, &why)) {
-      ADD_FAILURE() << why;
+      FAIL_CHECK(why);
       std::abort();
     }
     return loaded;
@@ -29,19 +29,20 @@ std::string NameOf(CUresult result) {
              : "error " + std::to_string(result);
 }
 
-void DeviceTest::SetUp() {
-  FOREBAY_ASSERT_CUDA(Api().init(0));
-  FOREBAY_ASSERT_CUDA(Api().device(&device_, 0));
-  FOREBAY_ASSERT_CUDA(Api().retain_context(&context_, device_));
-  FOREBAY_ASSERT_CUDA(Api().push_context(context_));
-  FOREBAY_ASSERT_CUDA(Api().create_stream(&stream_, CU_STREAM_NON_BLOCKING, 0));
+DeviceTest::DeviceTest() {
+  FOREBAY_REQUIRE_CUDA(Api().init(0));
+  FOREBAY_REQUIRE_CUDA(Api().device(&device_, 0));
+  FOREBAY_REQUIRE_CUDA(Api().retain_context(&context_, device_));
+  FOREBAY_REQUIRE_CUDA(Api().push_context(context_));
+  FOREBAY_REQUIRE_CUDA(
+      Api().create_stream(&stream_, CU_STREAM_NON_BLOCKING, 0));
 }
 
-void DeviceTest::TearDown() {
+DeviceTest::~DeviceTest() {
   if (context_ == nullptr) return;
-  FOREBAY_ASSERT_CUDA(Api().destroy_stream(stream_));
-  FOREBAY_ASSERT_CUDA(Api().pop_context(nullptr));
-  FOREBAY_ASSERT_CUDA(Api().release_context(device_));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().destroy_stream(stream_));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().pop_context(nullptr));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().release_context(device_));
 }
 
 CUmemAllocationProp DeviceTest::Exportable() const {
@@ -56,7 +57,7 @@ CUmemAllocationProp DeviceTest::Exportable() const {
 std::size_t DeviceTest::Granularity() const {
   const CUmemAllocationProp properties = Exportable();
   std::size_t bytes = 0;
-  FOREBAY_EXPECT_CUDA(
+  FOREBAY_CHECK_CUDA(
       CUDA_SUCCESS,
       Api().granularity(&bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
   return bytes;
@@ -64,24 +65,23 @@ std::size_t DeviceTest::Granularity() const {
 
 std::size_t DeviceTest::FreeMemory() const {
   std::size_t available = 0, total = 0;
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().memory_info(&available, &total));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().memory_info(&available, &total));
   return available;
 }
 
 void DeviceTest::Write(CUdeviceptr address,
                        const std::vector<unsigned char>& bytes) {
-  FOREBAY_EXPECT_CUDA(
-      CUDA_SUCCESS,
-      Api().copy_to_device(address, bytes.data(), bytes.size(), stream_));
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().synchronize_stream(stream_));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().copy_to_device(address, bytes.data(),
+                                                        bytes.size(), stream_));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().synchronize_stream(stream_));
 }
 
 std::vector<unsigned char> DeviceTest::Read(CUdeviceptr address,
                                             std::size_t bytes) {
   std::vector<unsigned char> read(bytes);
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                      Api().copy_to_host(read.data(), address, bytes, stream_));
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().synchronize_stream(stream_));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                     Api().copy_to_host(read.data(), address, bytes, stream_));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().synchronize_stream(stream_));
   return read;
 }
 
@@ -95,24 +95,24 @@ std::vector<unsigned char> Numbers(std::size_t count, unsigned first) {
 MappedMemory MapMemory(CUdevice device, CUmemGenericAllocationHandle handle,
                        std::size_t bytes) {
   MappedMemory memory{.address = 0, .bytes = bytes};
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                      Api().reserve_address(&memory.address, bytes, 0, 0, 0));
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                      Api().map_memory(memory.address, bytes, 0, handle, 0));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                     Api().reserve_address(&memory.address, bytes, 0, 0, 0));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                     Api().map_memory(memory.address, bytes, 0, handle, 0));
   CUmemAccessDesc access = {};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = device;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                      Api().set_access(memory.address, bytes, &access, 1));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                     Api().set_access(memory.address, bytes, &access, 1));
   return memory;
 }
 
 void Unmap(const MappedMemory& memory) {
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                      Api().unmap_memory(memory.address, memory.bytes));
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                      Api().free_address(memory.address, memory.bytes));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                     Api().unmap_memory(memory.address, memory.bytes));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                     Api().free_address(memory.address, memory.bytes));
 }
 
 }  // namespace forebay::device_tests

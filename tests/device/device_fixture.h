@@ -2,13 +2,13 @@
 #define FOREBAY_TESTS_DEVICE_DEVICE_FIXTURE_H_
 
 #include <cuda.h>
-#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include "cuda/driver_api.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::device_tests {
 
@@ -21,25 +21,19 @@ std::string DriverLibrary();
 // The driver's word for a result, for messages.
 std::string NameOf(CUresult result);
 
-#define FOREBAY_EXPECT_CUDA(expected, call)                 \
-  do {                                                      \
-    const CUresult forebay_result = (call);                 \
-    EXPECT_EQ(forebay_result, expected)                     \
-        << ::forebay::device_tests::NameOf(forebay_result); \
-  } while (false)
+#define FOREBAY_CHECK_CUDA(expected, call)       \
+  CHECK(::forebay::device_tests::NameOf(call) == \
+        ::forebay::device_tests::NameOf(expected))
 
-#define FOREBAY_ASSERT_CUDA(call)                           \
-  do {                                                      \
-    const CUresult forebay_result = (call);                 \
-    ASSERT_EQ(forebay_result, CUDA_SUCCESS)                 \
-        << ::forebay::device_tests::NameOf(forebay_result); \
-  } while (false)
+#define FOREBAY_REQUIRE_CUDA(call)                 \
+  REQUIRE(::forebay::device_tests::NameOf(call) == \
+          ::forebay::device_tests::NameOf(CUDA_SUCCESS))
 
 // A test in the context of the first GPU.
-class DeviceTest : public ::testing::Test {
+class DeviceTest {
  protected:
-  void SetUp() override;
-  void TearDown() override;
+  DeviceTest();
+  ~DeviceTest();
 
   // Pinned memory that GPUs can be given.
   CUmemAllocationProp Exportable() const;

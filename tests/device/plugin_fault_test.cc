@@ -1,7 +1,4 @@
 // The plug-in beside a driver that fails.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,13 +8,17 @@
 
 #include "absl/status/status.h"
 #include "cuda/gpu.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/device/plugin_on_driver.h"
 #include "tests/device/scripted_gpus.h"
 
 namespace forebay::cuda {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
 // A context, and ten pieces.
@@ -31,7 +32,7 @@ void WithFaults(const std::string& faults,
   device_tests::WithGpus(
       "{" + std::string(kSmall) + R"(, "faults": [)" + faults + "]}", [&] {
         const auto driver = device_tests::OpenPluginOnDriver();
-        ASSERT_NE(driver, nullptr);
+        REQUIRE(driver != nullptr);
         test(*driver);
       });
 }
@@ -42,15 +43,15 @@ int PiecesLeft(Gpu& gpu) {
   while (true) {
     auto memory = gpu.Allocate(kPiece);
     if (!memory.ok()) {
-      EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted)
-          << memory.status();
+      CHECK_THAT(memory, HasCode(absl::StatusCode::kResourceExhausted));
       return static_cast<int>(taken.size());
     }
     taken.push_back(*std::move(memory));
   }
 }
 
-TEST(PluginFaultTest, AnAllocationThatFailsLeavesNothingBehind) {
+TEST_CASE("An allocation that fails in the GPU plug-in leaves nothing behind",
+          "[device][plugin_fault]") {
   for (const char* const call :
        {"cuMemCreate", "cuMemExportToShareableHandle", "cuMemAddressReserve",
         "cuMemMap", "cuMemSetAccess", "cuMemRelease"}) {
@@ -58,111 +59,119 @@ TEST(PluginFaultTest, AnAllocationThatFailsLeavesNothingBehind) {
                    R"(", "error": "CUDA_ERROR_NOT_PERMITTED"})",
                [call](Driver& driver) {
                  const auto gpu = driver.Open(0);
-                 ASSERT_TRUE(gpu.ok()) << gpu.status();
+                 REQUIRE_THAT(gpu, IsOk());
                  const absl::Status failed = (*gpu)->Allocate(kPiece).status();
-                 EXPECT_EQ(failed.code(), absl::StatusCode::kInternal) << call;
-                 EXPECT_THAT(std::string(failed.message()),
-                             HasSubstr("CUDA_ERROR_NOT_PERMITTED"));
+                 CAPTURE(call);
+                 CHECK_THAT(failed, HasCode(absl::StatusCode::kInternal));
+                 CHECK_THAT(failed.message(),
+                            Contains("CUDA_ERROR_NOT_PERMITTED"));
                  // cuMemRelease has not released its handle.
                  const int lost = call == std::string("cuMemRelease") ? 1 : 0;
-                 EXPECT_EQ(PiecesLeft(**gpu), kPieces - lost) << call;
-                 EXPECT_EQ(PiecesLeft(**gpu), kPieces - lost) << call;
+                 CHECK(PiecesLeft(**gpu) == kPieces - lost);
+                 CHECK(PiecesLeft(**gpu) == kPieces - lost);
                });
   }
 }
 
-TEST(PluginFaultTest, AContextThatFailsLeavesNothingBehind) {
+TEST_CASE("A context that fails in the GPU plug-in leaves nothing behind",
+          "[device][plugin_fault]") {
   for (const char* const call :
        {"cuMemGetAllocationGranularity", "cuStreamCreateWithPriority",
         "cuCtxPushCurrent"}) {
-    WithFaults(
-        R"({"call": ")" + std::string(call) +
-            R"(", "error": "CUDA_ERROR_NOT_PERMITTED"})",
-        [call](Driver& driver) {
-          EXPECT_EQ(driver.Open(0).status().code(), absl::StatusCode::kInternal)
-              << call;
-          const auto gpu = driver.Open(0);
-          ASSERT_TRUE(gpu.ok()) << gpu.status();
-          EXPECT_EQ(PiecesLeft(**gpu), kPieces) << call;
-        });
+    WithFaults(R"({"call": ")" + std::string(call) +
+                   R"(", "error": "CUDA_ERROR_NOT_PERMITTED"})",
+               [call](Driver& driver) {
+                 CAPTURE(call);
+                 CHECK_THAT(driver.Open(0),
+                            HasCode(absl::StatusCode::kInternal));
+                 const auto gpu = driver.Open(0);
+                 REQUIRE_THAT(gpu, IsOk());
+                 CHECK(PiecesLeft(**gpu) == kPieces);
+               });
   }
 }
 
-TEST(PluginFaultTest, AClosedGpuHasGivenBackItsContext) {
+TEST_CASE("A GPU that the plug-in closed has given back its context",
+          "[device][plugin_fault]") {
   WithFaults("", [](Driver& driver) {
     for (int i = 0; i < 20; ++i) {
       const auto gpu = driver.Open(0);
-      ASSERT_TRUE(gpu.ok()) << gpu.status();
-      EXPECT_EQ(PiecesLeft(**gpu), kPieces);
+      REQUIRE_THAT(gpu, IsOk());
+      CHECK(PiecesLeft(**gpu) == kPieces);
     }
   });
 }
 
-TEST(PluginFaultTest, SaysThatAGpuIsTakenOrFull) {
+TEST_CASE("The GPU plug-in says that a GPU is taken or full",
+          "[device][plugin_fault]") {
   device_tests::WithGpus(
       R"({"gpus": [{"compute_mode": "prohibited"},
                                       {"memory": 1000000}]})",
       [] {
         const auto driver = device_tests::OpenPluginOnDriver();
-        ASSERT_NE(driver, nullptr);
-        EXPECT_EQ(driver->Open(0).status(),
-                  absl::UnavailableError("the driver gives no context "
-                                         "(CUDA_ERROR_DEVICE_UNAVAILABLE: "
-                                         "CUDA-capable device(s) is/are busy "
-                                         "or unavailable)"));
-        EXPECT_EQ(driver->Open(1).status().code(),
-                  absl::StatusCode::kResourceExhausted);
+        REQUIRE(driver != nullptr);
+        CHECK(driver->Open(0).status() ==
+              absl::UnavailableError("the driver gives no context "
+                                     "(CUDA_ERROR_DEVICE_UNAVAILABLE: "
+                                     "CUDA-capable device(s) is/are busy "
+                                     "or unavailable)"));
+        CHECK_THAT(driver->Open(1),
+                   HasCode(absl::StatusCode::kResourceExhausted));
       });
 }
 
-TEST(PluginFaultTest, ALostGpuSaysSoToEveryCall) {
+TEST_CASE("A lost GPU says so to every call of the plug-in",
+          "[device][plugin_fault]") {
   WithFaults(
       R"({"call": "copy", "first": 2, "error": "CUDA_ERROR_ECC_UNCORRECTABLE"})",
       [](Driver& driver) {
         auto gpu = driver.Open(0);
-        ASSERT_TRUE(gpu.ok()) << gpu.status();
+        REQUIRE_THAT(gpu, IsOk());
         auto memory = (*gpu)->Allocate(kPiece);
-        ASSERT_TRUE(memory.ok()) << memory.status();
+        REQUIRE_THAT(memory, IsOk());
         std::vector<char> host(1000);
-        ASSERT_EQ((*gpu)->Register(host.data(), host.size()), absl::OkStatus());
+        REQUIRE_THAT((*gpu)->Register(host.data(), host.size()), IsOk());
         const auto good = (*gpu)->StartCopy(**memory, 0, host.data(), 10);
-        ASSERT_TRUE(good.ok());
-        ASSERT_EQ((*gpu)->Wait(*good), absl::OkStatus());
+        REQUIRE_THAT(good, IsOk());
+        REQUIRE_THAT((*gpu)->Wait(*good), IsOk());
         const auto bad = (*gpu)->StartCopy(**memory, 0, host.data(), 10);
         // It may have failed before its call returns.
         const absl::Status lost = bad.ok() ? (*gpu)->Wait(*bad) : bad.status();
-        EXPECT_TRUE(absl::IsDataLoss(lost)) << lost;
-        EXPECT_THAT(std::string(lost.message()),
-                    HasSubstr("CUDA_ERROR_ECC_UNCORRECTABLE"));
-        EXPECT_TRUE(absl::IsDataLoss((*gpu)->Wait(*good)));
-        EXPECT_TRUE(absl::IsDataLoss((*gpu)->Allocate(kPiece).status()));
-        EXPECT_TRUE(absl::IsDataLoss(
-            (*gpu)->StartCopy(**memory, 0, host.data(), 10).status()));
-        EXPECT_TRUE(
-            absl::IsDataLoss((*gpu)->Read(**memory, 0, host.data(), 10)));
-        EXPECT_TRUE(absl::IsDataLoss((*gpu)->Unregister(host.data())));
+        CHECK_THAT(lost, HasCode(absl::StatusCode::kDataLoss));
+        CHECK_THAT(lost.message(), Contains("CUDA_ERROR_ECC_UNCORRECTABLE"));
+        CHECK_THAT((*gpu)->Wait(*good), HasCode(absl::StatusCode::kDataLoss));
+        CHECK_THAT((*gpu)->Allocate(kPiece),
+                   HasCode(absl::StatusCode::kDataLoss));
+        CHECK_THAT((*gpu)->StartCopy(**memory, 0, host.data(), 10),
+                   HasCode(absl::StatusCode::kDataLoss));
+        CHECK_THAT((*gpu)->Read(**memory, 0, host.data(), 10),
+                   HasCode(absl::StatusCode::kDataLoss));
+        CHECK_THAT((*gpu)->Unregister(host.data()),
+                   HasCode(absl::StatusCode::kDataLoss));
         memory->reset();
         gpu->reset();
-        EXPECT_TRUE(absl::IsDataLoss(driver.Open(0).status()));
+        CHECK_THAT(driver.Open(0), HasCode(absl::StatusCode::kDataLoss));
       });
 }
 
-TEST(PluginFaultTest, AGpuThatLeftTheBusIsLostAtEachStepOfACopy) {
+TEST_CASE("A GPU that left the bus is lost at each step of a copy",
+          "[device][plugin_fault]") {
   for (const char* const call :
        {"cuMemcpyHtoDAsync", "cuEventRecord", "cuEventSynchronize"}) {
     WithFaults(R"({"call": ")" + std::string(call) +
                    R"(", "times": 0, "error": "CUDA_ERROR_UNKNOWN"})",
                [call](Driver& driver) {
                  const auto gpu = driver.Open(0);
-                 ASSERT_TRUE(gpu.ok()) << gpu.status();
+                 REQUIRE_THAT(gpu, IsOk());
                  const auto memory = (*gpu)->Allocate(kPiece);
-                 ASSERT_TRUE(memory.ok()) << memory.status();
+                 REQUIRE_THAT(memory, IsOk());
                  const std::vector<char> host(1000);
                  const auto copy =
                      (*gpu)->StartCopy(**memory, 0, host.data(), 10);
                  const absl::Status lost =
                      copy.ok() ? (*gpu)->Wait(*copy) : copy.status();
-                 EXPECT_TRUE(absl::IsDataLoss(lost)) << call << ": " << lost;
+                 UNSCOPED_INFO(call << ": " << lost);
+                 CHECK_THAT(lost, HasCode(absl::StatusCode::kDataLoss));
                });
   }
 }

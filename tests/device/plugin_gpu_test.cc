@@ -5,8 +5,8 @@
 namespace forebay::cuda {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Plugin, GpuConformanceTest,
-                         testing::Values(&device_tests::OpenPluginOnDriver));
+const tests::RunsOn<GpuConformance> kPlugin(
+    {{"plug-in", &device_tests::OpenPluginOnDriver}});
 
 }  // namespace
 }  // namespace forebay::cuda

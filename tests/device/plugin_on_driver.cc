@@ -1,23 +1,26 @@
 #include "tests/device/plugin_on_driver.h"
 
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <utility>
 
 #include "cuda/plugin.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/device/device_fixture.h"
 
 namespace forebay::device_tests {
 namespace {
 
+using tests::IsOk;
+
 constexpr char kPlugin[] = "cuda/libforebay_cuda.so";
 
 // A library that is loaded is found by its own name, libcuda.so.1.
 void LoadDriver() {
-  EXPECT_NE(dlopen(DriverLibrary().c_str(), RTLD_NOW | RTLD_GLOBAL), nullptr)
-      << dlerror();
+  UNSCOPED_INFO(dlerror());
+  CHECK(dlopen(DriverLibrary().c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr);
 }
 
 const cuda::Plugin* LoadTable() {
@@ -31,7 +34,8 @@ const cuda::Plugin* LoadTable() {
   char why[1024] = {};
   const bool works = plugin != nullptr &&
                      plugin->describe(&host, nullptr, 0, why, sizeof(why)) == 0;
-  EXPECT_TRUE(works) << why;
+  CAPTURE(why);
+  CHECK(works);
   return works ? plugin : nullptr;
 }
 
@@ -40,7 +44,7 @@ const cuda::Plugin* LoadTable() {
 std::unique_ptr<cuda::Driver> OpenPluginOnDriver() {
   LoadDriver();
   auto driver = cuda::OpenPlugin(kPlugin);
-  EXPECT_TRUE(driver.ok()) << driver.status();
+  CHECK_THAT(driver, IsOk());
   return driver.ok() ? *std::move(driver) : nullptr;
 }
 

@@ -1,31 +1,26 @@
 #include "tests/device/scripted_gpus.h"
 
-#include <gtest/gtest.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+
+#include "tests/catch/catch.h"
+#include "tests/catch/child.h"
+#include "tests/catch/temp_dir.h"
 
 namespace forebay::device_tests {
 
 void WithGpus(const std::string& script, const std::function<void()>& test) {
   const std::string path =
-      testing::TempDir() + "gpus-" + std::to_string(getpid()) + ".json";
+      tests::TempDir() + "gpus-" + std::to_string(getpid()) + ".json";
   std::ofstream(path) << script;
-  fflush(nullptr);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const tests::ChildEnd child = tests::RunInChild([&] {
     setenv("FOREBAY_FAKE_CUDA", path.c_str(), /*overwrite=*/1);
     test();
-    fflush(nullptr);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "in the child process, with " << script;
+  });
+  INFO("with " << script << ": " << child.err);
+  CHECK(child.status == 0);
   unlink(path.c_str());
 }
 

@@ -2,7 +2,6 @@
 #include "client/device/tensor_pool.h"
 
 #include <cuda.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +12,8 @@
 #include <vector>
 
 #include "client/device/gpu.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/device/capture.h"
 #include "tests/device/device_fixture.h"
 #include "tests/device/scripted_gpus.h"
@@ -20,6 +21,8 @@
 
 namespace forebay::device_tests {
 namespace {
+
+using tests::IsOk;
 
 using client::Status;
 using client::device::TensorMemory;
@@ -34,21 +37,30 @@ std::shared_ptr<TensorPool> OpenPool() {
   setenv("FOREBAY_CUDA_PLUGIN", "cuda/libforebay_cuda.so", /*overwrite=*/1);
   std::shared_ptr<TensorPool> pool;
   const Status status = TensorPool::Open(0, &pool);
-  EXPECT_TRUE(status.ok()) << status.message;
+  CAPTURE(status.message);
+  CHECK_THAT(status, IsOk());
   return pool;
+}
+
+// Makes a tensor of these bytes. Any thread.
+Status TryToMake(TensorPool& pool, const std::vector<unsigned char>& bytes,
+                 std::unique_ptr<TensorMemory>* memory) {
+  Status status = pool.Take(bytes.size(), memory);
+  if (status.ok()) {
+    status = pool.gpu().Upload(pool.gpu().own_stream(), bytes.data(),
+                               (*memory)->address(), bytes.size());
+  }
+  if (status.ok()) status = (*memory)->Finish();
+  return status;
 }
 
 // A tensor of these bytes.
 std::unique_ptr<TensorMemory> Make(TensorPool& pool,
                                    const std::vector<unsigned char>& bytes) {
   std::unique_ptr<TensorMemory> memory;
-  Status status = pool.Take(bytes.size(), &memory);
-  if (status.ok()) {
-    status = pool.gpu().Upload(pool.gpu().own_stream(), bytes.data(),
-                               memory->address(), bytes.size());
-  }
-  if (status.ok()) status = memory->Finish();
-  EXPECT_TRUE(status.ok()) << status.message;
+  const Status status = TryToMake(pool, bytes, &memory);
+  CAPTURE(status.message);
+  CHECK_THAT(status, IsOk());
   return memory;
 }
 
@@ -73,7 +85,8 @@ class Halted {
   };
 };
 
-TEST(TensorPoolTest, AStreamFindsTheTensorMade) {
+TEST_CASE("A stream finds the pool's tensor made when it gets it",
+          "[device][tensor_pool]") {
   WithGpus(kDelays, [] {
     const Trainer trainer;
     const auto pool = OpenPool();
@@ -82,14 +95,15 @@ TEST(TensorPoolTest, AStreamFindsTheTensorMade) {
       const auto memory = Make(*pool, bytes);
       const std::vector<unsigned char> sent = bytes;
       bytes.assign(kBytes, 0xFF);  // the host's is free at once
-      ASSERT_TRUE(memory->HandOver(trainer.stream()).ok());
-      EXPECT_EQ(trainer.Read(memory->address(), kBytes), sent);
+      REQUIRE_THAT(memory->HandOver(trainer.stream()), IsOk());
+      CHECK(trainer.Read(memory->address(), kBytes) == sent);
     }
-    EXPECT_TRUE(pool->gpu().Poll().ok());
+    CHECK_THAT(pool->gpu().Poll(), IsOk());
   });
 }
 
-TEST(TensorPoolTest, MemoryIsUsedAgainOnlyAfterTheStreamThatHadIt) {
+TEST_CASE("The tensor pool uses memory again only after the stream that had it",
+          "[device][tensor_pool]") {
   WithGpus(kDelays, [] {
     const Trainer trainer;
     const auto pool = OpenPool();
@@ -103,23 +117,26 @@ TEST(TensorPoolTest, MemoryIsUsedAgainOnlyAfterTheStreamThatHadIt) {
         last.push_back(std::move(memory));
         continue;
       }
-      ASSERT_TRUE(memory->HandOver(trainer.stream()).ok());
+      REQUIRE_THAT(memory->HandOver(trainer.stream()), IsOk());
       copies.push_back(trainer.Allocate(kBytes));
-      FOREBAY_ASSERT_CUDA(Api().copy_on_device(copies.back(), memory->address(),
-                                               kBytes, trainer.stream()));
+      FOREBAY_REQUIRE_CUDA(Api().copy_on_device(
+          copies.back(), memory->address(), kBytes, trainer.stream()));
     }
     halted.GoOn();
     for (unsigned first = 0; first < kBlocksAhead; ++first)
-      EXPECT_EQ(trainer.Read(copies[first], kBytes), Numbers(kBytes, first));
+      CHECK(trainer.Read(copies[first], kBytes) == Numbers(kBytes, first));
     for (unsigned first = 0; first < kBlocksAhead; ++first) {
-      ASSERT_TRUE(last[first]->HandOver(trainer.stream()).ok());
-      EXPECT_EQ(trainer.Read(last[first]->address(), kBytes),
-                Numbers(kBytes, kBlocksAhead + first));
+      REQUIRE_THAT(last[first]->HandOver(trainer.stream()), IsOk());
+      CHECK(trainer.Read(last[first]->address(), kBytes) ==
+            Numbers(kBytes, kBlocksAhead + first));
     }
   });
 }
 
-TEST(TensorPoolTest, MemoryOfUnknownStreamsIsUsedAgainOnlyAtRest) {
+TEST_CASE(
+    "The tensor pool uses memory of unknown streams again only when the GPU is "
+    "at rest",
+    "[device][tensor_pool]") {
   WithGpus(kDelays, [] {
     const Trainer trainer;
     const auto pool = OpenPool();
@@ -127,79 +144,96 @@ TEST(TensorPoolTest, MemoryOfUnknownStreamsIsUsedAgainOnlyAtRest) {
     Halted halted(trainer);
     for (unsigned first = 0; first < kBlocksAhead; ++first) {
       const auto memory = Make(*pool, Numbers(kBytes, first));
-      ASSERT_TRUE(memory->HandOver(trainer.stream()).ok());
-      ASSERT_TRUE(memory->HandOverUnordered().ok());
+      REQUIRE_THAT(memory->HandOver(trainer.stream()), IsOk());
+      REQUIRE_THAT(memory->HandOverUnordered(), IsOk());
       copies.push_back(trainer.Allocate(kBytes));
-      FOREBAY_ASSERT_CUDA(Api().copy_on_device(copies.back(), memory->address(),
-                                               kBytes, trainer.stream()));
+      FOREBAY_REQUIRE_CUDA(Api().copy_on_device(
+          copies.back(), memory->address(), kBytes, trainer.stream()));
     }
     // It waits for the halted stream.
-    auto next = std::async(std::launch::async,
-                           [&] { return Make(*pool, Numbers(kBytes, 99)); });
+    std::unique_ptr<TensorMemory> memory;
+    auto next = std::async(std::launch::async, [&] {
+      return TryToMake(*pool, Numbers(kBytes, 99), &memory);
+    });
     halted.GoOn();
-    const auto memory = next.get();
+    CHECK_THAT(next.get(), IsOk());
     for (unsigned first = 0; first < kBlocksAhead; ++first)
-      EXPECT_EQ(trainer.Read(copies[first], kBytes), Numbers(kBytes, first));
+      CHECK(trainer.Read(copies[first], kBytes) == Numbers(kBytes, first));
   });
 }
 
-TEST(TensorPoolTest, AProcessHasOnePoolAndGivesItsMemoryBack) {
+TEST_CASE(
+    "A process has one tensor pool and gives its memory back at the last close",
+    "[device][tensor_pool]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     const auto pool = OpenPool();
-    EXPECT_EQ(OpenPool(), pool);
+    CHECK(OpenPool() == pool);
     const std::size_t available = trainer.FreeMemory();
     const auto held = Make(*pool, Numbers(10 << 20));
     Make(*pool, Numbers(8 << 20)).reset();
-    EXPECT_LE(trainer.FreeMemory(), available - (18 << 20));
+    CHECK(trainer.FreeMemory() <= available - (18 << 20));
     pool->Close();
-    EXPECT_LE(trainer.FreeMemory(), available - (18 << 20));
+    CHECK(trainer.FreeMemory() <= available - (18 << 20));
     pool->Close();
-    EXPECT_GT(trainer.FreeMemory(), available - (18 << 20));
+    CHECK(trainer.FreeMemory() > available - (18 << 20));
     // A tensor outlives the pool's users.
-    ASSERT_TRUE(held->HandOver(trainer.stream()).ok());
-    EXPECT_EQ(trainer.Read(held->address(), 10 << 20), Numbers(10 << 20));
+    REQUIRE_THAT(held->HandOver(trainer.stream()), IsOk());
+    CHECK(trainer.Read(held->address(), 10 << 20) == Numbers(10 << 20));
   });
 }
 
-TEST(TensorPoolTest, AStreamThatIsCapturedKeepsWhatItHad) {
+TEST_CASE("A stream that is captured keeps what it had of the tensor pool",
+          "[device][tensor_pool]") {
   WithGpus(kDelays, [] {
     const Trainer trainer;
     const auto pool = OpenPool();
     std::vector<std::unique_ptr<TensorMemory>> taken;
     for (unsigned first = 0; first < kBlocksAhead; ++first) {
       taken.push_back(Make(*pool, Numbers(kBytes, first)));
-      ASSERT_TRUE(taken.back()->HandOver(trainer.stream()).ok());
+      REQUIRE_THAT(taken.back()->HandOver(trainer.stream()), IsOk());
     }
     trainer.Finish();
     BeginCapture(trainer.stream());
     taken.clear();
+    Status made, opened;
     std::thread([&] {
-      Make(*pool, Numbers(kBytes, 9));
-      OpenPool()->Close();
+      std::unique_ptr<TensorMemory> memory;
+      made = TryToMake(*pool, Numbers(kBytes, 9), &memory);
+      std::shared_ptr<TensorPool> again;
+      opened = TensorPool::Open(0, &again);
+      if (opened.ok()) again->Close();
     }).join();
     EndCapture(trainer.stream());
-    EXPECT_TRUE(pool->gpu().Poll().ok());
+    CHECK_THAT(made, IsOk());
+    CHECK_THAT(opened, IsOk());
+    CHECK_THAT(pool->gpu().Poll(), IsOk());
   });
 }
 
-TEST(TensorPoolTest, ACapturedStreamIsRefusedAndNotSpoilt) {
+TEST_CASE("The tensor pool refuses a captured stream and does not spoil it",
+          "[device][tensor_pool]") {
   WithGpus(kDelays, [] {
     const Trainer trainer;
     const auto pool = OpenPool();
     auto memory = Make(*pool, Numbers(kBytes));
     auto dropped = Make(*pool, Numbers(kBytes));
-    ASSERT_TRUE(dropped->HandOver(trainer.stream()).ok());
+    REQUIRE_THAT(dropped->HandOver(trainer.stream()), IsOk());
     trainer.Finish();
     BeginCapture(trainer.stream());
-    EXPECT_EQ(memory->HandOver(trainer.stream()).code,
-              FOREBAY_FAILED_PRECONDITION);
+    CHECK(memory->HandOver(trainer.stream()).code ==
+          FOREBAY_FAILED_PRECONDITION);
     dropped.reset();
     // Other threads' work goes on meanwhile.
-    std::thread([&] { Make(*pool, Numbers(kBytes, 9)); }).join();
+    Status made;
+    std::thread([&] {
+      std::unique_ptr<TensorMemory> other;
+      made = TryToMake(*pool, Numbers(kBytes, 9), &other);
+    }).join();
+    CHECK_THAT(made, IsOk());
     EndCapture(trainer.stream());
-    ASSERT_TRUE(memory->HandOver(trainer.stream()).ok());
-    EXPECT_EQ(trainer.Read(memory->address(), kBytes), Numbers(kBytes));
+    REQUIRE_THAT(memory->HandOver(trainer.stream()), IsOk());
+    CHECK(trainer.Read(memory->address(), kBytes) == Numbers(kBytes));
   });
 }
 

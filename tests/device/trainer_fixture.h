@@ -28,9 +28,13 @@ class Words : public cuda::PluginWords {
   char room_[1024] = {};
 };
 
-// Expects that a call of the plug-in's succeeds: FOREBAY_EXPECT_OK(why, call).
-#define FOREBAY_EXPECT_OK(why, call) \
-  EXPECT_EQ((call), ::forebay::cuda::PluginResult::kOk) << (why).said()
+// Expects that a call of the plug-in's succeeds: FOREBAY_CHECK_OK(why, call).
+#define FOREBAY_CHECK_OK(why, call)                              \
+  do {                                                           \
+    const auto forebay_result = (call);                          \
+    INFO((why).said());                                          \
+    CHECK(forebay_result == ::forebay::cuda::PluginResult::kOk); \
+  } while (false)
 
 // Memory of the GPU that the daemon's half has filled and exported.
 struct Exported {

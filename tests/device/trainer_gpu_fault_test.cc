@@ -1,8 +1,6 @@
 // The plug-in's trainer half beside a driver that fails.
 #include <cuda.h>
 #include <dlfcn.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/child.h"
+#include "tests/catch/matchers.h"
 #include "tests/device/device_fixture.h"
 #include "tests/device/plugin_on_driver.h"
 #include "tests/device/scripted_gpus.h"
@@ -23,8 +24,9 @@
 namespace forebay::device_tests {
 namespace {
 
+using tests::Contains;
+
 using cuda::PluginResult;
-using ::testing::HasSubstr;
 
 std::string Fault(const std::string& call, const std::string& error, int first,
                   int times) {
@@ -62,7 +64,8 @@ PluginResult RunTail(const Trainer& trainer, std::uint64_t from,
   return result;
 }
 
-TEST(TrainerGpuFaultTest, AnImportThatFailsLeavesNothingBehind) {
+TEST_CASE("An import of GPU memory that fails leaves nothing behind",
+          "[device][trainer_gpu_fault]") {
   struct Case {
     const char* call;
     int first, times;  // the export has made the same calls, but for importing
@@ -78,77 +81,83 @@ TEST(TrainerGpuFaultTest, AnImportThatFailsLeavesNothingBehind) {
       const std::size_t before = trainer.FreeMemory();
       Exported memory = Export(Numbers(1000));
       std::string words;
-      EXPECT_EQ(Import(trainer, memory, &words), PluginResult::kFailed);
-      EXPECT_EQ(words,
-                "the daemon's memory of the GPU cannot be imported "
-                "(CUDA_ERROR_NOT_PERMITTED: operation not permitted)");
-      EXPECT_EQ(Import(trainer, Export(Numbers(1000)), &words),
-                PluginResult::kOk);
+      CHECK(Import(trainer, memory, &words) == PluginResult::kFailed);
+      CHECK(words ==
+            "the daemon's memory of the GPU cannot be imported "
+            "(CUDA_ERROR_NOT_PERMITTED: operation not permitted)");
+      CHECK(Import(trainer, Export(Numbers(1000)), &words) ==
+            PluginResult::kOk);
       memory.fd.Close();
-      EXPECT_LT(trainer.FreeMemory(), before);
-      EXPECT_GE(trainer.FreeMemory(), before - memory.bytes);
+      CHECK(trainer.FreeMemory() < before);
+      CHECK(trainer.FreeMemory() >= before - memory.bytes);
     });
   }
 }
 
-TEST(TrainerGpuFaultTest, AnImportWhoseHandleStaysIsUndone) {
+TEST_CASE("The plug-in undoes an import of GPU memory whose handle stays",
+          "[device][trainer_gpu_fault]") {
   WithFault("cuMemRelease", "NOT_PERMITTED", 2, 1, [] {
     const Trainer trainer;
     std::string words;
-    EXPECT_EQ(Import(trainer, Export(Numbers(1000)), &words),
-              PluginResult::kFailed);
-    EXPECT_EQ(trainer.Poll(), PluginResult::kOk);
+    CHECK(Import(trainer, Export(Numbers(1000)), &words) ==
+          PluginResult::kFailed);
+    CHECK(trainer.Poll() == PluginResult::kOk);
   });
 }
 
-TEST(TrainerGpuFaultTest, ImportedMemoryIsForReadingOnly) {
+TEST_CASE("Imported GPU memory is for reading only",
+          "[device][trainer_gpu_fault]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     const std::uint64_t address = trainer.Import(Export(Numbers(192)));
     std::string words;
-    ASSERT_EQ(RunTail(trainer, address, address, &words), PluginResult::kOk);
-    FOREBAY_EXPECT_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS,
-                        Api().synchronize_stream(trainer.stream()));
-    EXPECT_EQ(trainer.Poll(), PluginResult::kLost);
+    REQUIRE(RunTail(trainer, address, address, &words) == PluginResult::kOk);
+    FOREBAY_CHECK_CUDA(CUDA_ERROR_ILLEGAL_ADDRESS,
+                       Api().synchronize_stream(trainer.stream()));
+    CHECK(trainer.Poll() == PluginResult::kLost);
   });
 }
 
-TEST(TrainerGpuFaultTest, ADriverWithoutReadOnlyMemoryGivesMore) {
+TEST_CASE(
+    "A driver without read-only memory gives write access to imported memory",
+    "[device][trainer_gpu_fault]") {
   WithFault("cuMemSetAccess", "NOT_SUPPORTED", 2, 1, [] {
     const Trainer trainer;
     const std::uint64_t address = trainer.Import(Export(Numbers(192)));
-    EXPECT_EQ(trainer.Read(address, 192), Numbers(192));
+    CHECK(trainer.Read(address, 192) == Numbers(192));
     std::string words;
-    ASSERT_EQ(RunTail(trainer, address, address, &words), PluginResult::kOk);
-    FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                        Api().synchronize_stream(trainer.stream()));
-    EXPECT_EQ(trainer.Poll(), PluginResult::kOk);
+    REQUIRE(RunTail(trainer, address, address, &words) == PluginResult::kOk);
+    FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                       Api().synchronize_stream(trainer.stream()));
+    CHECK(trainer.Poll() == PluginResult::kOk);
   });
 }
 
-TEST(TrainerGpuFaultTest, AKernelAndACopyThatAreRefusedSaySo) {
-  WithGpus(R"({"faults": [)" +
-               Fault("cuLaunchKernel", "LAUNCH_OUT_OF_RESOURCES", 1, 1) + "," +
-               Fault("cuMemcpyDtoDAsync", "INVALID_VALUE", 1, 1) + "]}",
-           [] {
-             const Trainer trainer;
-             const std::uint64_t memory = trainer.Allocate(192);
-             std::string words;
-             EXPECT_EQ(RunTail(trainer, memory, memory, &words),
-                       PluginResult::kFailed);
-             EXPECT_THAT(words, HasSubstr("LAUNCH_OUT_OF_RESOURCES"));
-             EXPECT_EQ(RunTail(trainer, memory, memory, &words),
-                       PluginResult::kOk);
-             Words why;
-             EXPECT_EQ(trainer.calls().copy(trainer.gpu(), trainer.stream(),
-                                            memory, memory + 96, 96, why),
-                       PluginResult::kFailed);
-             EXPECT_THAT(why.said(), HasSubstr("INVALID_VALUE"));
-             EXPECT_EQ(trainer.Poll(), PluginResult::kOk);
-           });
+TEST_CASE("A kernel and a copy that the driver refuses say so to the trainer",
+          "[device][trainer_gpu_fault]") {
+  WithGpus(
+      R"({"faults": [)" +
+          Fault("cuLaunchKernel", "LAUNCH_OUT_OF_RESOURCES", 1, 1) + "," +
+          Fault("cuMemcpyDtoDAsync", "INVALID_VALUE", 1, 1) + "]}",
+      [] {
+        const Trainer trainer;
+        const std::uint64_t memory = trainer.Allocate(192);
+        std::string words;
+        CHECK(RunTail(trainer, memory, memory, &words) ==
+              PluginResult::kFailed);
+        CHECK_THAT(words, Contains("LAUNCH_OUT_OF_RESOURCES"));
+        CHECK(RunTail(trainer, memory, memory, &words) == PluginResult::kOk);
+        Words why;
+        CHECK(trainer.calls().copy(trainer.gpu(), trainer.stream(), memory,
+                                   memory + 96, 96,
+                                   why) == PluginResult::kFailed);
+        CHECK_THAT(why.said(), Contains("INVALID_VALUE"));
+        CHECK(trainer.Poll() == PluginResult::kOk);
+      });
 }
 
-TEST(TrainerGpuFaultTest, ACallThatCannotBeQueuedNeverComes) {
+TEST_CASE("A callback that the plug-in cannot queue on a stream never comes",
+          "[device][trainer_gpu_fault]") {
   for (const char* const call : {"cuStreamIsCapturing", "cuEventRecord",
                                  "cuStreamWaitEvent", "cuLaunchHostFunc"}) {
     WithFault(call, "NOT_SUPPORTED", 1, 1, [call] {
@@ -157,17 +166,19 @@ TEST(TrainerGpuFaultTest, ACallThatCannotBeQueuedNeverComes) {
       std::function<void()> never = [&] { ++first; };
       std::function<void()> once = [&] { ++second; };
       Words why;
-      EXPECT_EQ(trainer.CallAfter(&never, why), PluginResult::kFailed) << call;
-      EXPECT_THAT(why.said(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
-      FOREBAY_EXPECT_OK(why, trainer.CallAfter(&once, why));
+      CAPTURE(call);
+      CHECK(trainer.CallAfter(&never, why) == PluginResult::kFailed);
+      CHECK_THAT(why.said(), Contains("CUDA_ERROR_NOT_SUPPORTED"));
+      FOREBAY_CHECK_OK(why, trainer.CallAfter(&once, why));
       trainer.Finish();
-      EXPECT_EQ(first, 0) << call;
-      EXPECT_EQ(second, 1) << call;
+      CHECK(first == 0);
+      CHECK(second == 1);
     });
   }
 }
 
-TEST(TrainerGpuFaultTest, CallsBehindAnErrorOfTheGpuNeverCome) {
+TEST_CASE("Callbacks behind an error of the trainer's GPU never come",
+          "[device][trainer_gpu_fault]") {
   WithFault("kernel", "ECC_UNCORRECTABLE", 1, 1, [] {
     const Trainer trainer;
     const std::uint64_t memory = trainer.Allocate(192);
@@ -177,28 +188,29 @@ TEST(TrainerGpuFaultTest, CallsBehindAnErrorOfTheGpuNeverCome) {
     std::function<void()> call = [&] { ++calls; };
     std::string words;
     trainer.QueueOnHost(&gate);
-    ASSERT_EQ(RunTail(trainer, memory, memory, &words), PluginResult::kOk);
+    REQUIRE(RunTail(trainer, memory, memory, &words) == PluginResult::kOk);
     Words why;
-    FOREBAY_EXPECT_OK(why, trainer.CallAfter(&call, why));
-    EXPECT_EQ(trainer.Poll(), PluginResult::kOk);
+    FOREBAY_CHECK_OK(why, trainer.CallAfter(&call, why));
+    CHECK(trainer.Poll() == PluginResult::kOk);
     stream_may_go.set_value();
     while (trainer.Poll() == PluginResult::kOk) std::this_thread::yield();
-    EXPECT_EQ(trainer.calls().poll(trainer.gpu(), why), PluginResult::kLost);
-    EXPECT_EQ(why.said(),
-              "the GPU is lost to this process (CUDA_ERROR_ECC_UNCORRECTABLE: "
-              "uncorrectable ECC error encountered)");
+    CHECK(trainer.calls().poll(trainer.gpu(), why) == PluginResult::kLost);
+    CHECK(why.said() ==
+          "the GPU is lost to this process (CUDA_ERROR_ECC_UNCORRECTABLE: "
+          "uncorrectable ECC error encountered)");
     // All else fails so.
-    EXPECT_EQ(trainer.CallAfter(&call, why), PluginResult::kLost);
-    EXPECT_EQ(RunTail(trainer, memory, memory, &words), PluginResult::kLost);
-    EXPECT_EQ(Import(trainer, {proto::Fd(memfd_create("m", 0)), 1}, &words),
-              PluginResult::kLost);
+    CHECK(trainer.CallAfter(&call, why) == PluginResult::kLost);
+    CHECK(RunTail(trainer, memory, memory, &words) == PluginResult::kLost);
+    CHECK(Import(trainer, {proto::Fd(memfd_create("m", 0)), 1}, &words) ==
+          PluginResult::kLost);
     cuda::PluginTrainerGpu* gpu = nullptr;
-    EXPECT_EQ(trainer.calls().open(0, &gpu, why), PluginResult::kLost);
-    EXPECT_EQ(calls, 0);
+    CHECK(trainer.calls().open(0, &gpu, why) == PluginResult::kLost);
+    CHECK(calls == 0);
   });
 }
 
-TEST(TrainerGpuFaultTest, NoCallRunsOnceTheLossIsKnown) {
+TEST_CASE("No callback runs once the loss of the trainer's GPU is known",
+          "[device][trainer_gpu_fault]") {
   WithFault("kernel", "LAUNCH_FAILED", 1, 1, [] {
     const Trainer trainer;
     const std::uint64_t memory = trainer.Allocate(192);
@@ -213,23 +225,24 @@ TEST(TrainerGpuFaultTest, NoCallRunsOnceTheLossIsKnown) {
     std::function<void()> second = [&] { ++later; };
     Words why;
     std::string words;
-    FOREBAY_EXPECT_OK(why, trainer.CallAfter(&first, why));
-    FOREBAY_EXPECT_OK(why, trainer.CallAfter(&second, why));
+    FOREBAY_CHECK_OK(why, trainer.CallAfter(&first, why));
+    FOREBAY_CHECK_OK(why, trainer.CallAfter(&second, why));
     began.get_future().wait();
-    ASSERT_EQ(RunTail(trainer, memory, memory, &words), PluginResult::kOk);
-    EXPECT_EQ(Api().synchronize_stream(trainer.stream()),
-              CUDA_ERROR_LAUNCH_FAILED);
+    REQUIRE(RunTail(trainer, memory, memory, &words) == PluginResult::kOk);
+    CHECK(Api().synchronize_stream(trainer.stream()) ==
+          CUDA_ERROR_LAUNCH_FAILED);
     auto polled = std::async(std::launch::async, [&] {
       const PluginResult result = trainer.Poll();
       return result == PluginResult::kLost && ended;
     });
     may_end.set_value();
-    EXPECT_TRUE(polled.get());
-    EXPECT_EQ(later, 0);
+    CHECK(polled.get());
+    CHECK(later == 0);
   });
 }
 
-TEST(TrainerGpuFaultTest, AGpuThatTheKernelsAreNotForHasNoTail) {
+TEST_CASE("A trainer's GPU that the kernels are not for has no tail",
+          "[device][trainer_gpu_fault]") {
   const std::vector<std::string> scripts = {
       R"({"gpus": [{"major": 6, "minor": 1}]})",
       R"({"faults": [)" +
@@ -240,19 +253,19 @@ TEST(TrainerGpuFaultTest, AGpuThatTheKernelsAreNotForHasNoTail) {
   for (const std::string& script : scripts) {
     WithGpus(script, [] {
       const Trainer trainer;
-      EXPECT_EQ(trainer.calls().has_tail(trainer.gpu()), 0);
+      CHECK(trainer.calls().has_tail(trainer.gpu()) == 0);
       const std::uint64_t from = trainer.Import(Export(Numbers(192)));
       const std::uint64_t to = trainer.Allocate(192);
       std::string words;
-      EXPECT_EQ(RunTail(trainer, from, to, &words), PluginResult::kFailed);
-      EXPECT_THAT(words,
-                  HasSubstr("this GPU cannot run the kernels (CUDA_ERROR_"));
+      CHECK(RunTail(trainer, from, to, &words) == PluginResult::kFailed);
+      CHECK_THAT(words,
+                 Contains("this GPU cannot run the kernels (CUDA_ERROR_"));
       // The rest works.
       Words why;
-      FOREBAY_EXPECT_OK(
+      FOREBAY_CHECK_OK(
           why, trainer.calls().copy(trainer.gpu(), trainer.stream(), from, to,
                                     192, why));
-      EXPECT_EQ(trainer.Read(to, 192), Numbers(192));
+      CHECK(trainer.Read(to, 192) == Numbers(192));
     });
   }
 }
@@ -264,11 +277,12 @@ bool HasContext() {
       dlsym(library, "cuDevicePrimaryCtxGetState"));
   unsigned flags = 0;
   int active = -1;
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, state(0, &flags, &active));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, state(0, &flags, &active));
   return active != 0;
 }
 
-TEST(TrainerGpuFaultTest, AGpuThatCannotBeOpenedIsLeftAlone) {
+TEST_CASE("The plug-in leaves a trainer's GPU alone that it cannot open",
+          "[device][trainer_gpu_fault]") {
   struct Case {
     const char* call;
     const char* error;
@@ -292,63 +306,65 @@ TEST(TrainerGpuFaultTest, AGpuThatCannotBeOpenedIsLeftAlone) {
       const cuda::PluginTrainerCalls& calls = PluginOnDriver().trainer;
       Words why;
       cuda::PluginTrainerGpu* gpu = nullptr;
-      EXPECT_EQ(calls.open(0, &gpu, why), one.result) << one.call;
-      EXPECT_THAT(why.said(), HasSubstr("the driver gives no context (CUDA_"));
-      EXPECT_EQ(gpu, nullptr);
-      EXPECT_FALSE(HasContext()) << one.call;
-      FOREBAY_EXPECT_OK(why, calls.open(0, &gpu, why));
-      EXPECT_EQ(calls.has_tail(gpu), 1);
-      EXPECT_TRUE(HasContext());
+      CAPTURE(one.call);
+      CHECK(calls.open(0, &gpu, why) == one.result);
+      CHECK_THAT(why.said(), Contains("the driver gives no context (CUDA_"));
+      CHECK(gpu == nullptr);
+      CHECK_FALSE(HasContext());
+      FOREBAY_CHECK_OK(why, calls.open(0, &gpu, why));
+      CHECK(calls.has_tail(gpu) == 1);
+      CHECK(HasContext());
     });
   }
 }
 
-TEST(TrainerGpuFaultTest, AContextThatWasResetIsLostAndMadeAnew) {
+TEST_CASE("A trainer's GPU context that was reset is lost and made anew",
+          "[device][trainer_gpu_fault]") {
   WithGpus("{}", [] {
     const Trainer trainer;
-    while (HasContext()) FOREBAY_ASSERT_CUDA(Api().release_context(0));
-    EXPECT_EQ(trainer.Poll(), PluginResult::kLost);
+    while (HasContext()) FOREBAY_REQUIRE_CUDA(Api().release_context(0));
+    CHECK(trainer.Poll() == PluginResult::kLost);
     Words why;
     cuda::PluginTrainerGpu* gpu = nullptr;
-    FOREBAY_EXPECT_OK(why, trainer.calls().open(0, &gpu, why));
-    FOREBAY_EXPECT_OK(why, trainer.calls().poll(gpu, why));
-    EXPECT_EQ(trainer.Poll(), PluginResult::kLost);
+    FOREBAY_CHECK_OK(why, trainer.calls().open(0, &gpu, why));
+    FOREBAY_CHECK_OK(why, trainer.calls().poll(gpu, why));
+    CHECK(trainer.Poll() == PluginResult::kLost);
   });
 }
 
-TEST(TrainerGpuFaultTest, WhatTheDriverDoesNotTellIsNoLoss) {
+TEST_CASE("What the driver does not tell is not a loss of the trainer's GPU",
+          "[device][trainer_gpu_fault]") {
   WithFault("cuStreamQuery", "SYSTEM_NOT_READY", 1, 1, [] {
     const Trainer trainer;
-    EXPECT_EQ(trainer.Poll(), PluginResult::kFailed);
-    EXPECT_EQ(trainer.Poll(), PluginResult::kOk);
+    CHECK(trainer.Poll() == PluginResult::kFailed);
+    CHECK(trainer.Poll() == PluginResult::kOk);
   });
 }
 
-TEST(TrainerGpuFaultTest, TheDefaultStreamBesideACaptureCountsAsCaptured) {
+TEST_CASE("A trainer's default stream beside a capture counts as captured",
+          "[device][trainer_gpu_fault]") {
   WithFault("cuStreamIsCapturing", "STREAM_CAPTURE_IMPLICIT", 1, 1, [] {
     const Trainer trainer;
     Words why;
     std::int32_t captures = 0;
-    FOREBAY_EXPECT_OK(why, trainer.calls().is_capturing(trainer.gpu(), nullptr,
-                                                        &captures, why));
-    EXPECT_EQ(captures, 1);
+    FOREBAY_CHECK_OK(why, trainer.calls().is_capturing(trainer.gpu(), nullptr,
+                                                       &captures, why));
+    CHECK(captures == 1);
   });
 }
 
-TEST(TrainerGpuFaultTest, AForkedChildIsToldSo) {
+TEST_CASE("The plug-in tells a forked child of a trainer that it has no driver",
+          "[device][trainer_gpu_fault]") {
   WithGpus("{}", [] {
     const Trainer trainer;
-    const pid_t child = fork();
-    if (child == 0) {
+    const tests::ChildEnd child = tests::RunInChild([&] {
       Words why;
       cuda::PluginTrainerGpu* gpu = nullptr;
-      EXPECT_EQ(trainer.calls().open(0, &gpu, why), PluginResult::kFailed);
-      EXPECT_THAT(why.said(), HasSubstr("CUDA_ERROR_NOT_INITIALIZED"));
-      _exit(testing::Test::HasFailure() ? 1 : 0);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+      CHECK(trainer.calls().open(0, &gpu, why) == PluginResult::kFailed);
+      CHECK_THAT(why.said(), Contains("CUDA_ERROR_NOT_INITIALIZED"));
+    });
+    INFO(child.err);
+    CHECK(child.status == 0);
   });
 }
 

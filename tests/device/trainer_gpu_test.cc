@@ -1,6 +1,5 @@
 // The plug-in's trainer half, on a GPU or on the fake.
 #include <cuda.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,6 +17,8 @@
 
 #include "client/wire/packet_socket.h"
 #include "proto/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/device/capture.h"
 #include "tests/device/device_fixture.h"
 #include "tests/device/expected_elements.h"
@@ -26,6 +27,8 @@
 
 namespace forebay::device_tests {
 namespace {
+
+using tests::IsOk;
 
 // Streams dawdle, each in its own way.
 constexpr char kDelays[] = R"({"seed": 7, "delay_micros": 3000})";
@@ -51,20 +54,21 @@ void ExpectTail(const Trainer& trainer, const ElementForm& form,
   const std::uint64_t to = trainer.Allocate(made);
   const cuda::PluginTail tail = MakeTail(form);
   Words why;
-  FOREBAY_EXPECT_OK(
+  FOREBAY_CHECK_OK(
       why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail,
                                     from, to, images, form.image_pixels, why));
-  EXPECT_EQ(trainer.Read(to, made), ExpectedElements(form, tail.table, pixels))
-      << form.image_pixels << " " << form.element_bytes << " " << form.planar
-      << " " << form.colors;
-  FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().free(to));
+  UNSCOPED_INFO(form.image_pixels << " " << form.element_bytes << " "
+                                  << form.planar << " " << form.colors);
+  CHECK(trainer.Read(to, made) == ExpectedElements(form, tail.table, pixels));
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().free(to));
   trainer.calls().unimport(trainer.gpu(), from, memory.bytes);
 }
 
-TEST(TrainerGpuTest, TheTailMakesTheElementsOfTheTable) {
+TEST_CASE("A trainer's tail makes the elements of the table",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
-    EXPECT_EQ(trainer.calls().has_tail(trainer.gpu()), 1);
+    CHECK(trainer.calls().has_tail(trainer.gpu()) == 1);
     for (const std::uint32_t bytes : {1, 2, 4}) {
       for (const std::uint32_t planar : {0, 1}) {
         for (const std::uint32_t colors : {1, 3}) {
@@ -80,24 +84,26 @@ TEST(TrainerGpuTest, TheTailMakesTheElementsOfTheTable) {
   });
 }
 
-TEST(TrainerGpuTest, NothingIsMadeOfNothing) {
+TEST_CASE("A tail and a copy on a trainer's GPU make nothing of nothing",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     const cuda::PluginTail tail = MakeTail({});
     Words why;
-    FOREBAY_EXPECT_OK(
+    FOREBAY_CHECK_OK(
         why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail, 0,
                                       0, 0, 100, why));
-    FOREBAY_EXPECT_OK(
+    FOREBAY_CHECK_OK(
         why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail, 0,
                                       0, 100, 0, why));
-    FOREBAY_EXPECT_OK(why, trainer.calls().copy(trainer.gpu(), trainer.stream(),
-                                                0, 0, 0, why));
+    FOREBAY_CHECK_OK(why, trainer.calls().copy(trainer.gpu(), trainer.stream(),
+                                               0, 0, 0, why));
     trainer.Finish();
   });
 }
 
-TEST(TrainerGpuTest, RefusesATailThatWouldEndAllUseOfTheGpu) {
+TEST_CASE("The plug-in refuses a tail that would end all use of the GPU",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     const std::uint64_t memory = trainer.Allocate(1000);
@@ -110,38 +116,41 @@ TEST(TrainerGpuTest, RefusesATailThatWouldEndAllUseOfTheGpu) {
     const cuda::PluginTail good = MakeTail({});
     cuda::PluginTail odd = good;
     odd.element_bytes = 3;
-    EXPECT_EQ(run(odd, memory, memory, 1), cuda::PluginResult::kFailed);
+    CHECK(run(odd, memory, memory, 1) == cuda::PluginResult::kFailed);
     odd = good;
     odd.colors = 2;
-    EXPECT_EQ(run(odd, memory, memory, 1), cuda::PluginResult::kFailed);
-    EXPECT_EQ(run(good, memory + 1, memory, 1), cuda::PluginResult::kFailed);
-    EXPECT_EQ(run(good, memory, memory + 8, 1), cuda::PluginResult::kFailed);
-    EXPECT_EQ(run(good, memory, memory, ~std::uint64_t{0} / 4),
-              cuda::PluginResult::kFailed);
-    EXPECT_EQ(run(good, memory, memory, 1), cuda::PluginResult::kOk);
+    CHECK(run(odd, memory, memory, 1) == cuda::PluginResult::kFailed);
+    CHECK(run(good, memory + 1, memory, 1) == cuda::PluginResult::kFailed);
+    CHECK(run(good, memory, memory + 8, 1) == cuda::PluginResult::kFailed);
+    CHECK(run(good, memory, memory, ~std::uint64_t{0} / 4) ==
+          cuda::PluginResult::kFailed);
+    CHECK(run(good, memory, memory, 1) == cuda::PluginResult::kOk);
     trainer.Finish();
   });
 }
 
-TEST(TrainerGpuTest, CopiesWithinTheGpu) {
+TEST_CASE("The plug-in copies within the trainer's GPU",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     const std::uint64_t from = trainer.Import(Export(Numbers(5000)));
     const std::uint64_t to = trainer.Allocate(5000);
     Words why;
-    FOREBAY_EXPECT_OK(why, trainer.calls().copy(trainer.gpu(), trainer.stream(),
-                                                from, to, 5000, why));
-    EXPECT_EQ(trainer.Read(to, 5000), Numbers(5000));
+    FOREBAY_CHECK_OK(why, trainer.calls().copy(trainer.gpu(), trainer.stream(),
+                                               from, to, 5000, why));
+    CHECK(trainer.Read(to, 5000) == Numbers(5000));
     // The legacy default stream.
     trainer.Write(to, std::vector<unsigned char>(5000));
-    FOREBAY_EXPECT_OK(
+    FOREBAY_CHECK_OK(
         why, trainer.calls().copy(trainer.gpu(), nullptr, from, to, 5000, why));
     trainer.Finish();
-    EXPECT_EQ(trainer.Read(to, 5000), Numbers(5000));
+    CHECK(trainer.Read(to, 5000) == Numbers(5000));
   });
 }
 
-TEST(TrainerGpuTest, ACallComesOnceAndAfterWhatTheStreamHadQueued) {
+TEST_CASE(
+    "A callback comes once and after what the trainer's stream had queued",
+    "[device][trainer_gpu]") {
   WithGpus(kDelays, [] {
     const Trainer trainer;
     std::atomic<int> steps{0}, calls{0};
@@ -155,17 +164,20 @@ TEST(TrainerGpuTest, ACallComesOnceAndAfterWhatTheStreamHadQueued) {
         ++calls;
       };
       Words why;
-      FOREBAY_EXPECT_OK(why, trainer.CallAfter(&after[i], why));
+      FOREBAY_CHECK_OK(why, trainer.CallAfter(&after[i], why));
     }
     trainer.Finish();
-    EXPECT_EQ(calls, std::ssize(seen));
+    CHECK(calls == std::ssize(seen));
     for (std::size_t i = 0; i < seen.size(); ++i)
-      EXPECT_GE(seen[i], static_cast<int>(i) + 1);
-    EXPECT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
+      CHECK(seen[i] >= static_cast<int>(i) + 1);
+    CHECK(trainer.Poll() == cuda::PluginResult::kOk);
   });
 }
 
-TEST(TrainerGpuTest, ACallWaitsForTheStreamButTheStreamDoesNotWaitForIt) {
+TEST_CASE(
+    "A callback waits for the trainer's stream but the stream does not wait "
+    "for it",
+    "[device][trainer_gpu]") {
   WithGpus(kDelays, [] {
     const Trainer trainer;
     std::promise<void> stream_may_go, call_may_go;
@@ -181,22 +193,23 @@ TEST(TrainerGpuTest, ACallWaitsForTheStreamButTheStreamDoesNotWaitForIt) {
     };
     trainer.QueueOnHost(&gate);
     Words why;
-    FOREBAY_EXPECT_OK(why, trainer.CallAfter(&call, why));
-    EXPECT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
-    EXPECT_FALSE(called);
+    FOREBAY_CHECK_OK(why, trainer.CallAfter(&call, why));
+    CHECK(trainer.Poll() == cuda::PluginResult::kOk);
+    CHECK_FALSE(called);
     stream_may_go.set_value();
     // A call that runs holds up nothing but those after it.
-    FOREBAY_EXPECT_CUDA(CUDA_SUCCESS,
-                        Api().synchronize_stream(trainer.stream()));
-    EXPECT_FALSE(called);
+    FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
+                       Api().synchronize_stream(trainer.stream()));
+    CHECK_FALSE(called);
     call_may_go.set_value();
     trainer.Finish();
-    EXPECT_TRUE(called);
-    EXPECT_FALSE(early);
+    CHECK(called);
+    CHECK_FALSE(early);
   });
 }
 
-TEST(TrainerGpuTest, CallsComeAlsoAfterTheGpuWasClosed) {
+TEST_CASE("Callbacks come also after the trainer's GPU was closed",
+          "[device][trainer_gpu]") {
   WithGpus(kDelays, [] {
     const Trainer other;
     std::promise<void> stream_may_go;
@@ -206,21 +219,22 @@ TEST(TrainerGpuTest, CallsComeAlsoAfterTheGpuWasClosed) {
     other.QueueOnHost(&gate);
     Words why;
     cuda::PluginTrainerGpu* gpu = nullptr;
-    FOREBAY_EXPECT_OK(why, other.calls().open(0, &gpu, why));
+    FOREBAY_CHECK_OK(why, other.calls().open(0, &gpu, why));
     const auto count = [](void* function) {
       (*static_cast<std::function<void()>*>(function))();
     };
-    FOREBAY_EXPECT_OK(
+    FOREBAY_CHECK_OK(
         why, other.calls().call_after(gpu, other.stream(), count, &call, why));
     other.calls().close(gpu);
-    EXPECT_EQ(calls, 0);
+    CHECK(calls == 0);
     stream_may_go.set_value();
     other.Finish();
-    EXPECT_EQ(calls, 1);
+    CHECK(calls == 1);
   });
 }
 
-TEST(TrainerGpuTest, ImportedMemoryIsGivenBack) {
+TEST_CASE("The plug-in gives back GPU memory that a trainer imported",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     Export(Numbers(1));  // the daemon's half has what it needs for good
@@ -229,15 +243,16 @@ TEST(TrainerGpuTest, ImportedMemoryIsGivenBack) {
       Exported memory = Export(Numbers(5 << 20));
       const std::uint64_t address = trainer.Import(memory);
       memory.fd.Close();
-      EXPECT_LE(trainer.FreeMemory(), before - memory.bytes);
-      EXPECT_EQ(trainer.Read(address, 100), Numbers(100));
+      CHECK(trainer.FreeMemory() <= before - memory.bytes);
+      CHECK(trainer.Read(address, 100) == Numbers(100));
       trainer.calls().unimport(trainer.gpu(), address, memory.bytes);
-      EXPECT_EQ(trainer.FreeMemory(), before);
+      CHECK(trainer.FreeMemory() == before);
     }
   });
 }
 
-TEST(TrainerGpuTest, ImportsOnlyWhatIsMemoryOfTheGpu) {
+TEST_CASE("The plug-in imports only what is memory of the trainer's GPU",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     const Exported memory = Export(Numbers(1000));
@@ -247,117 +262,128 @@ TEST(TrainerGpuTest, ImportsOnlyWhatIsMemoryOfTheGpu) {
       return trainer.calls().import_memory(trainer.gpu(), fd, bytes, &address,
                                            why);
     };
-    EXPECT_EQ(import(memory.fd.get(), 0), cuda::PluginResult::kFailed);
-    EXPECT_EQ(import(memory.fd.get(), std::uint64_t{1} << 48),
-              cuda::PluginResult::kFailed);
-    EXPECT_EQ(import(memory.fd.get(), memory.bytes * 4),
-              cuda::PluginResult::kFailed);
-    EXPECT_EQ(import(-1, memory.bytes), cuda::PluginResult::kFailed);
-    EXPECT_NE(import(STDERR_FILENO, memory.bytes), cuda::PluginResult::kOk);
-    EXPECT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
+    CHECK(import(memory.fd.get(), 0) == cuda::PluginResult::kFailed);
+    CHECK(import(memory.fd.get(), std::uint64_t{1} << 48) ==
+          cuda::PluginResult::kFailed);
+    CHECK(import(memory.fd.get(), memory.bytes * 4) ==
+          cuda::PluginResult::kFailed);
+    CHECK(import(-1, memory.bytes) == cuda::PluginResult::kFailed);
+    CHECK(import(STDERR_FILENO, memory.bytes) != cuda::PluginResult::kOk);
+    CHECK(trainer.Poll() == cuda::PluginResult::kOk);
     // Fewer bytes than the granularity are meant by it.
-    EXPECT_EQ(import(memory.fd.get(), 1000), cuda::PluginResult::kOk);
+    CHECK(import(memory.fd.get(), 1000) == cuda::PluginResult::kOk);
   });
 }
 
-TEST(TrainerGpuTest, MemoryOutlivesTheProcessThatExportedIt) {
+TEST_CASE("Imported GPU memory outlives the process that exported it",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     int sockets[2];
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) == 0);
     const pid_t daemon = fork();
     if (daemon == 0) {
       const Exported memory = Export(Numbers(64 * 3));
-      EXPECT_TRUE(
-          client::wire::SendPacket(sockets[1], "m", {memory.fd.get()}).ok());
+      CHECK_THAT(client::wire::SendPacket(sockets[1], "m", {memory.fd.get()}),
+                 IsOk());
       while (true) pause();
     }
     std::string text;
     std::vector<proto::Fd> fds;
-    ASSERT_TRUE(
-        client::wire::ReceivePacket(sockets[0], 10'000'000'000, &text, &fds)
-            .ok());
-    ASSERT_EQ(fds.size(), 1);
+    REQUIRE_THAT(
+        client::wire::ReceivePacket(sockets[0], 10'000'000'000, &text, &fds),
+        IsOk());
+    REQUIRE(fds.size() == 1);
     Exported memory = {.fd = std::move(fds[0]), .bytes = 64 * 3};
     const Trainer trainer;
     const std::uint64_t from = trainer.Import(memory);
     memory.fd.Close();
     kill(daemon, SIGKILL);
     int status = 0;
-    ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
+    REQUIRE(waitpid(daemon, &status, 0) == daemon);
     const ElementForm form = {.image_pixels = 64, .element_bytes = 4};
     const cuda::PluginTail tail = MakeTail(form);
     const std::uint64_t to = trainer.Allocate(64 * 3 * 4);
     Words why;
-    FOREBAY_EXPECT_OK(
+    FOREBAY_CHECK_OK(
         why, trainer.calls().run_tail(trainer.gpu(), trainer.stream(), &tail,
                                       from, to, 1, 64, why));
-    EXPECT_EQ(trainer.Read(to, 64 * 3 * 4),
-              ExpectedElements(form, tail.table, Numbers(64 * 3)));
+    CHECK(trainer.Read(to, 64 * 3 * 4) ==
+          ExpectedElements(form, tail.table, Numbers(64 * 3)));
   });
 }
 
-TEST(TrainerGpuTest, ACaptureByAnotherThreadIsNotBroken) {
+TEST_CASE("The plug-in does not break a capture by another thread",
+          "[device][trainer_gpu]") {
   WithGpus(kDelays, [] {
     // A context, and memory, that are there before.
     const Trainer trainer;
     const Exported memory = Export(Numbers(64 * 3));
     const std::uint64_t to = trainer.Allocate(64 * 3);
     CUstream captured = nullptr;
-    FOREBAY_ASSERT_CUDA(
+    FOREBAY_REQUIRE_CUDA(
         Api().create_stream(&captured, CU_STREAM_NON_BLOCKING, 0));
     BeginCapture(captured);
     std::atomic<int> calls{0};
     std::function<void()> call = [&] { ++calls; };
+    // Nobody asserts in the thread: each call's result, in turn.
+    std::vector<cuda::PluginResult> results;
+    Words why;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult exchanged = CUDA_ERROR_UNKNOWN;
     std::thread([&] {
-      Words why;
       cuda::PluginTrainerGpu* gpu = nullptr;
-      FOREBAY_EXPECT_OK(why, trainer.calls().open(0, &gpu, why));
-      const std::uint64_t from = trainer.Import(memory);
+      results.push_back(trainer.calls().open(0, &gpu, why));
+      std::uint64_t from = 0;
+      results.push_back(trainer.calls().import_memory(
+          trainer.gpu(), memory.fd.get(), memory.bytes, &from, why));
       const cuda::PluginTail tail = MakeTail({});
-      FOREBAY_EXPECT_OK(
-          why, trainer.calls().run_tail(gpu, trainer.stream(), &tail, from, to,
-                                        1, 64, why));
-      FOREBAY_EXPECT_OK(
-          why, trainer.calls().copy(gpu, trainer.stream(), from, to, 64, why));
-      FOREBAY_EXPECT_OK(why, trainer.CallAfter(&call, why));
-      while (calls == 0) {
-        ASSERT_EQ(trainer.Poll(), cuda::PluginResult::kOk);
+      results.push_back(trainer.calls().run_tail(gpu, trainer.stream(), &tail,
+                                                 from, to, 1, 64, why));
+      results.push_back(
+          trainer.calls().copy(gpu, trainer.stream(), from, to, 64, why));
+      results.push_back(trainer.CallAfter(&call, why));
+      while (calls == 0 && results.back() == cuda::PluginResult::kOk) {
+        results.push_back(trainer.Poll());
         std::this_thread::yield();
       }
       trainer.calls().unimport(gpu, from, memory.bytes);
-      // The thread is as strict as before.
-      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-      FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().exchange_capture_mode(&mode));
-      EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+      exchanged = Api().exchange_capture_mode(&mode);
     }).join();
+    INFO(why.said());
+    for (const cuda::PluginResult result : results)
+      CHECK(result == cuda::PluginResult::kOk);
+    // The thread is as strict as before.
+    FOREBAY_CHECK_CUDA(CUDA_SUCCESS, exchanged);
+    CHECK(mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
     EndCapture(captured);
-    FOREBAY_EXPECT_CUDA(CUDA_SUCCESS, Api().destroy_stream(captured));
+    FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().destroy_stream(captured));
   });
 }
 
-TEST(TrainerGpuTest, AStreamThatIsCapturedSaysSoAndTakesNoCall) {
+TEST_CASE("A trainer's stream that is captured says so and takes no callback",
+          "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
     const auto captures = [&] {
       Words why;
       std::int32_t found = -1;
-      FOREBAY_EXPECT_OK(why, trainer.calls().is_capturing(
-                                 trainer.gpu(), trainer.stream(), &found, why));
+      FOREBAY_CHECK_OK(why, trainer.calls().is_capturing(
+                                trainer.gpu(), trainer.stream(), &found, why));
       return found;
     };
-    EXPECT_EQ(captures(), 0);
+    CHECK(captures() == 0);
     BeginCapture(trainer.stream());
-    EXPECT_EQ(captures(), 1);
+    CHECK(captures() == 1);
     bool called = false;
     std::function<void()> call = [&] { called = true; };
     Words why;
-    EXPECT_EQ(trainer.CallAfter(&call, why), cuda::PluginResult::kFailed);
-    EXPECT_EQ(why.said(),
-              "a stream that is captured into a CUDA graph calls nobody");
+    CHECK(trainer.CallAfter(&call, why) == cuda::PluginResult::kFailed);
+    CHECK(why.said() ==
+          "a stream that is captured into a CUDA graph calls nobody");
     EndCapture(trainer.stream());
-    EXPECT_EQ(captures(), 0);
+    CHECK(captures() == 0);
     trainer.Finish();
-    EXPECT_FALSE(called);
+    CHECK_FALSE(called);
   });
 }
 

@@ -27,8 +27,8 @@ class AtOnce(Drawn):
         return [(number, float(len(numbers))) for number in numbers]
 
 
-class Subset(torch.utils.data.Subset):
-    """As torch 2.1 has it, for earlier ones."""
+class Subset21(torch.utils.data.Subset):
+    """As torch 2.1 has it."""
 
     def __getitems__(self, numbers):
         numbers = [self.indices[number] for number in numbers]
@@ -37,10 +37,9 @@ class Subset(torch.utils.data.Subset):
         return [self.dataset[number] for number in numbers]
 
 
-if hasattr(torch.utils.data.Subset, "__getitems__"):
-    Subset = torch.utils.data.Subset
-else:
-    Subset.__getitems__.__module__ = "torch.utils.data.dataset"
+Subset21.__getitems__.__module__ = "torch.utils.data.dataset"
+Subset = (torch.utils.data.Subset if hasattr(torch.utils.data.Subset, "__getitems__")
+          else Subset21)
 
 
 def made_of(dataset, batch_size, workers):

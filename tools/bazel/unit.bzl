@@ -23,12 +23,12 @@ def unit(name, deps = [], visibility = None, **options):
         **options
     )
 
-# Tests find GoogleTest's headers parsed. One that does not fit is an error. It has
+# Tests find Catch2's headers parsed. One that does not fit is an error. It has
 # the optimisation that .bazelrc gives to the folders of tests.
-_PRECOMPILED = ["-include", "tests/precompiled/gtest.h", "-Winvalid-pch", "-Werror=invalid-pch"]
+_PRECOMPILED = ["-include", "tests/precompiled/catch.h", "-Winvalid-pch", "-Werror=invalid-pch"]
 
 def unit_test(name, deps, srcs = [], size = "small", **options):
-    """A cc_test of NAME.cc, with GoogleTest's main().
+    """A cc_test of NAME.cc, with Catch2's runner.
 
     Args:
       name: the test.
@@ -42,7 +42,7 @@ def unit_test(name, deps, srcs = [], size = "small", **options):
         size = size,
         srcs = [name + ".cc"] + srcs,
         copts = _PRECOMPILED,
-        deps = deps + ["//tests/precompiled:gtest", "//tools/bazel:gtest_main"],
+        deps = deps + ["//tests/catch:main", "//tests/precompiled:catch"],
         **options
     )
 
@@ -60,5 +60,5 @@ def unit_tests(name, deps, apart = [], srcs = []):
         size = "small",
         srcs = native.glob(["*_test.cc"], exclude = [test + ".cc" for test in apart]) + srcs,
         copts = _PRECOMPILED,
-        deps = deps + ["//tests/precompiled:gtest", "//tools/bazel:gtest_main"],
+        deps = deps + ["//tests/catch:main", "//tests/precompiled:catch"],
     )

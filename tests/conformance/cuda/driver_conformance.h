@@ -1,23 +1,23 @@
 #ifndef FOREBAY_TESTS_CONFORMANCE_CUDA_DRIVER_CONFORMANCE_H_
 #define FOREBAY_TESTS_CONFORMANCE_CUDA_DRIVER_CONFORMANCE_H_
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 
 #include "cuda/device.h"
+#include "tests/catch/suite.h"
 
 namespace forebay::cuda {
 
-// The contract of Driver, as tests: instantiate it for every driver with
-// INSTANTIATE_TEST_SUITE_P(Name, DriverConformanceTest,
-//                          testing::Values(&MakeDriver));
-class DriverConformanceTest : public ::testing::TestWithParam<
-                                  std::function<std::unique_ptr<Driver>()>> {
- protected:
-  DriverConformanceTest() : driver_(GetParam()()) {}
+// The contract of Driver, as tests. Every driver is a subject of the suite:
+// const tests::RunsOn<DriverConformance> kName({{"name", &MakeDriver}});
+class DriverConformance {
+ public:
+  using Subject = std::function<std::unique_ptr<Driver>()>;
 
+  explicit DriverConformance(const Subject& make) : driver_(make()) {}
+
+ protected:
   const std::unique_ptr<Driver> driver_;
 };
 

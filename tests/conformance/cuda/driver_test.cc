@@ -4,10 +4,13 @@
 #include "cuda/fake_driver.h"
 #include "cuda/no_driver.h"
 #include "cuda/plugin.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/cuda/driver_conformance.h"
 
 namespace forebay::cuda {
 namespace {
+
+using tests::IsOk;
 
 std::unique_ptr<Driver> MakeNone() {
   return std::make_unique<NoDriver>("this is a test");
@@ -17,16 +20,13 @@ std::unique_ptr<Driver> MakeFake() { return std::make_unique<FakeDriver>(9); }
 
 std::unique_ptr<Driver> MakePlugin() {
   auto driver = OpenPlugin("tests/unit/cuda/good_plugin.so");
-  EXPECT_TRUE(driver.ok()) << driver.status();
+  CHECK_THAT(driver, IsOk());
   return *std::move(driver);
 }
 
-INSTANTIATE_TEST_SUITE_P(None, DriverConformanceTest,
-                         testing::Values(&MakeNone));
-INSTANTIATE_TEST_SUITE_P(Fake, DriverConformanceTest,
-                         testing::Values(&MakeFake));
-INSTANTIATE_TEST_SUITE_P(Plugin, DriverConformanceTest,
-                         testing::Values(&MakePlugin));
+const tests::RunsOn<DriverConformance> kNone({{"none", &MakeNone}});
+const tests::RunsOn<DriverConformance> kFake({{"fake", &MakeFake}});
+const tests::RunsOn<DriverConformance> kPlugin({{"plug-in", &MakePlugin}});
 
 }  // namespace
 }  // namespace forebay::cuda

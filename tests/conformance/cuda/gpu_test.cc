@@ -9,7 +9,7 @@ namespace {
 
 std::unique_ptr<Driver> MakeFake() { return std::make_unique<FakeDriver>(1); }
 
-INSTANTIATE_TEST_SUITE_P(Fake, GpuConformanceTest, testing::Values(&MakeFake));
+const tests::RunsOn<GpuConformance> kFake({{"fake", &MakeFake}});
 
 }  // namespace
 }  // namespace forebay::cuda

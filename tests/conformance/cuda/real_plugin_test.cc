@@ -1,40 +1,42 @@
 // libforebay_cuda.so itself, with whatever driver and GPUs this machine has.
 #include <dlfcn.h>
-#include <gmock/gmock.h>
 
 #include <memory>
 
 #include "cuda/no_driver.h"
 #include "cuda/plugin.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/conformance/cuda/driver_conformance.h"
 
 namespace forebay::cuda {
 namespace {
 
-using ::testing::StartsWith;
+using tests::HasCode;
+using tests::StartsWith;
 
 constexpr char kPlugin[] = "cuda/libforebay_cuda.so";
 
 std::unique_ptr<Driver> MakeReal() {
   auto driver = OpenPlugin(kPlugin);
   if (driver.ok()) return *std::move(driver);
-  EXPECT_EQ(driver.status().code(), absl::StatusCode::kUnavailable)
-      << driver.status();
+  CHECK_THAT(driver, HasCode(absl::StatusCode::kUnavailable));
   return std::make_unique<NoDriver>(std::string(driver.status().message()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Real, DriverConformanceTest,
-                         testing::Values(&MakeReal));
+const tests::RunsOn<DriverConformance> kReal({{"real", &MakeReal}});
 
-TEST(RealPluginTest, SaysThatThereIsNoDriver) {
+TEST_CASE("The real GPU plug-in says that the host has no NVIDIA driver",
+          "[cuda][real_plugin]") {
   if (void* const driver = dlopen("libcuda.so.1", RTLD_LAZY)) {
     dlclose(driver);
-    GTEST_SKIP() << "this machine has a driver";
+    SKIP("this machine has a driver");
   }
   const auto opened = OpenPlugin(kPlugin);
-  EXPECT_EQ(opened.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(
-      std::string(opened.status().message()),
+  CHECK_THAT(opened, HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(
+      opened.status().message(),
       StartsWith("no NVIDIA driver is installed (libcuda.so.1: cannot open"));
 }
 

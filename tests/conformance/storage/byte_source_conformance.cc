@@ -9,10 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::storage {
 namespace {
+
+using tests::Contains;
+using tests::IsOk;
 
 std::string Text(const base::Bytes& bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -27,10 +31,7 @@ std::string RandomText(std::size_t length, std::uint32_t seed) {
 
 }  // namespace
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ByteSourceConformanceTest);
-
-absl::StatusOr<ReadResult> ByteSourceConformanceTest::Read(
-    ReadRequest request) {
+absl::StatusOr<ReadResult> ByteSourceConformance::Read(ReadRequest request) {
   std::promise<absl::StatusOr<ReadResult>> promise;
   auto result = promise.get_future();
   request.done = [&](absl::StatusOr<ReadResult> result) {
@@ -40,25 +41,27 @@ absl::StatusOr<ReadResult> ByteSourceConformanceTest::Read(
   return result.get();
 }
 
-absl::StatusCode ByteSourceConformanceTest::ErrorOf(ReadRequest request) {
+absl::StatusCode ByteSourceConformance::ErrorOf(ReadRequest request) {
   const std::string object = request.object;
   const absl::Status status = Read(std::move(request)).status();
-  EXPECT_NE(std::string(status.message()).find(object), std::string::npos)
-      << status;
+  CAPTURE(status);
+  CHECK_THAT(status.message(), Contains(object));
   return status.code();
 }
 
-TEST_P(ByteSourceConformanceTest, GivesWholeObjects) {
+SUITE_CASE(ByteSourceConformance, "A byte source gives whole objects",
+           "[storage][byte_source_conformance]") {
   for (std::size_t length : {0, 1, 4095, 4096, 4097, 47'000, 3'000'000}) {
     const std::string content = RandomText(length, length);
     const ObjectVersion version = harness_->Put("class a/ü.jpg", content);
     const auto read = Read(Request("class a/ü.jpg", version));
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(Text(read->bytes), content);
+    REQUIRE_THAT(read, IsOk());
+    CHECK(Text(read->bytes) == content);
   }
 }
 
-TEST_P(ByteSourceConformanceTest, GivesRanges) {
+SUITE_CASE(ByteSourceConformance, "A byte source gives ranges of objects",
+           "[storage][byte_source_conformance]") {
   const std::string content = RandomText(10'000, 1);
   const ObjectVersion version = harness_->Put("a", content);
   for (const auto& [offset, length] :
@@ -68,12 +71,14 @@ TEST_P(ByteSourceConformanceTest, GivesRanges) {
     request.offset = offset;
     request.length = length;
     const auto read = Read(std::move(request));
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(Text(read->bytes), content.substr(offset, length));
+    REQUIRE_THAT(read, IsOk());
+    CHECK(Text(read->bytes) == content.substr(offset, length));
   }
 }
 
-TEST_P(ByteSourceConformanceTest, RefusesRangesOutside) {
+SUITE_CASE(ByteSourceConformance,
+           "A byte source refuses ranges outside an object",
+           "[storage][byte_source_conformance]") {
   const ObjectVersion version = harness_->Put("object", "12345");
   for (const auto& [offset, length] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{
@@ -81,31 +86,38 @@ TEST_P(ByteSourceConformanceTest, RefusesRangesOutside) {
     ReadRequest request = Request("object", version);
     request.offset = offset;
     request.length = length;
-    EXPECT_EQ(ErrorOf(std::move(request)), absl::StatusCode::kInvalidArgument);
+    CHECK(ErrorOf(request) == absl::StatusCode::kInvalidArgument);
   }
 }
 
-TEST_P(ByteSourceConformanceTest, NamesWhatIsGone) {
+SUITE_CASE(ByteSourceConformance, "A byte source names an object that is gone",
+           "[storage][byte_source_conformance]") {
   const ObjectVersion version = harness_->Put("object", "12345");
   harness_->Remove("object");
-  EXPECT_EQ(ErrorOf(Request("object", version)), absl::StatusCode::kNotFound);
+  CHECK(ErrorOf(Request("object", version)) == absl::StatusCode::kNotFound);
 }
 
-TEST_P(ByteSourceConformanceTest, RefusesAnotherVersion) {
+SUITE_CASE(ByteSourceConformance,
+           "A byte source refuses another version than the object has",
+           "[storage][byte_source_conformance]") {
   const ObjectVersion first = harness_->Put("object", "12345");
   const ObjectVersion second = harness_->Put("object", "54321");
-  EXPECT_EQ(ErrorOf(Request("object", first)),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Text(Read(Request("object", second))->bytes), "54321");
+  CHECK(ErrorOf(Request("object", first)) ==
+        absl::StatusCode::kFailedPrecondition);
+  CHECK(Text(Read(Request("object", second))->bytes) == "54321");
 }
 
-TEST_P(ByteSourceConformanceTest, RefusesARootOfAnotherKind) {
+SUITE_CASE(ByteSourceConformance,
+           "A byte source refuses a root of another kind",
+           "[storage][byte_source_conformance]") {
   ReadRequest request = Request("object", harness_->Put("object", "1"));
   request.root = FakeRoot::Make({.uri = "strange:"});
-  EXPECT_EQ(ErrorOf(std::move(request)), absl::StatusCode::kInvalidArgument);
+  CHECK(ErrorOf(request) == absl::StatusCode::kInvalidArgument);
 }
 
-TEST_P(ByteSourceConformanceTest, OneBadReadSpoilsNoOther) {
+SUITE_CASE(ByteSourceConformance,
+           "A bad read of a byte source spoils no other read",
+           "[storage][byte_source_conformance]") {
   const ObjectVersion version = harness_->Put("good", "good");
   std::latch done(10);
   std::atomic<int> good = 0;
@@ -119,18 +131,21 @@ TEST_P(ByteSourceConformanceTest, OneBadReadSpoilsNoOther) {
   }
   harness_->source().Read(absl::MakeSpan(requests));
   done.wait();
-  EXPECT_EQ(good, 5);
+  CHECK(good == 5);
 }
 
-TEST_P(ByteSourceConformanceTest, BytesOutliveTheSource) {
+SUITE_CASE(ByteSourceConformance,
+           "Bytes outlive the byte source that gave them",
+           "[storage][byte_source_conformance]") {
   const std::string content = RandomText(50'000, 2);
   const auto read = Read(Request("a", harness_->Put("a", content)));
-  ASSERT_TRUE(read.ok());
+  REQUIRE_THAT(read, IsOk());
   harness_->DestroySource();
-  EXPECT_EQ(Text(read->bytes), content);
+  CHECK(Text(read->bytes) == content);
 }
 
-TEST_P(ByteSourceConformanceTest, ServesManyThreads) {
+SUITE_CASE(ByteSourceConformance, "A byte source serves many threads",
+           "[storage][byte_source_conformance]") {
   constexpr int kThreads = 4;
   constexpr int kReads = 300;
   std::vector<std::string> contents;
@@ -160,12 +175,14 @@ TEST_P(ByteSourceConformanceTest, ServesManyThreads) {
       harness_->source().Read(absl::MakeSpan(requests));
     });
   done.wait();
-  EXPECT_EQ(wrong, 0);
+  CHECK(wrong == 0);
 }
 
 // Every `done` is called once, with the right bytes or CANCELLED, also when the
 // source goes away.
-TEST_P(ByteSourceConformanceTest, DestructionAnswersEveryRead) {
+SUITE_CASE(ByteSourceConformance,
+           "Destruction of a byte source answers every read",
+           "[storage][byte_source_conformance]") {
   constexpr int kReads = 200;
   const std::string content = RandomText(20'000, 3);
   const ObjectVersion version = harness_->Put("a", content);
@@ -183,8 +200,8 @@ TEST_P(ByteSourceConformanceTest, DestructionAnswersEveryRead) {
   }
   harness_->source().Read(absl::MakeSpan(requests));
   harness_->DestroySource();
-  for (const std::atomic<int>& count : answers) EXPECT_EQ(count, 1);
-  EXPECT_EQ(wrong, 0);
+  for (const std::atomic<int>& count : answers) CHECK(count == 1);
+  CHECK(wrong == 0);
 }
 
 }  // namespace forebay::storage

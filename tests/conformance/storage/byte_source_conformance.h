@@ -1,13 +1,12 @@
 #ifndef FOREBAY_TESTS_CONFORMANCE_STORAGE_BYTE_SOURCE_CONFORMANCE_H_
 #define FOREBAY_TESTS_CONFORMANCE_STORAGE_BYTE_SOURCE_CONFORMANCE_H_
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "server/storage/byte_source.h"
+#include "tests/catch/suite.h"
 
 namespace forebay::storage {
 
@@ -26,15 +25,15 @@ class ByteSourceHarness {
   virtual void Remove(const std::string& object) = 0;
 };
 
-// The contract of ByteSource, as tests: instantiate it for every source with
-// INSTANTIATE_TEST_SUITE_P(Name, ByteSourceConformanceTest,
-//                          testing::Values(&MakeHarness));
-class ByteSourceConformanceTest
-    : public ::testing::TestWithParam<
-          std::function<std::unique_ptr<ByteSourceHarness>()>> {
- protected:
-  ByteSourceConformanceTest() : harness_(GetParam()()) {}
+// The contract of ByteSource, as tests. Every source is a subject of the suite:
+// const tests::RunsOn<ByteSourceConformance> kName({{"name", &MakeHarness}});
+class ByteSourceConformance {
+ public:
+  using Subject = std::function<std::unique_ptr<ByteSourceHarness>()>;
 
+  explicit ByteSourceConformance(const Subject& make) : harness_(make()) {}
+
+ protected:
   ReadRequest Request(const std::string& object, ObjectVersion version) {
     ReadRequest request;
     request.root = harness_->root();

@@ -1,7 +1,6 @@
 // The conformance suite on every source there is, but those of other hosts: see
 // remote_source_test.cc.
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -22,6 +21,7 @@
 #include "server/storage/local/ring.h"
 #include "server/storage/local/uring_source.h"
 #include "server/storage/scheduled_source.h"
+#include "tests/catch/catch.h"
 #include "tests/conformance/storage/byte_source_conformance.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
@@ -54,7 +54,7 @@ class LocalHarness : public ByteSourceHarness {
     scratch_.Write(object, content);
     // File systems stamp by a coarse clock: say the time ourselves.
     const struct timespec times[2] = {{0, UTIME_OMIT}, {1000, ++next_nanos_}};
-    EXPECT_EQ(utimensat(AT_FDCWD, scratch_.Path(object).c_str(), times, 0), 0);
+    CHECK(utimensat(AT_FDCWD, scratch_.Path(object).c_str(), times, 0) == 0);
     return root_->Stat(object)->version();
   }
   void Remove(const std::string& object) override {
@@ -199,28 +199,29 @@ std::unique_ptr<ByteSourceHarness> Make() {
   return std::make_unique<Harness>();
 }
 
-INSTANTIATE_TEST_SUITE_P(Local, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<LocalHarness>));
+const tests::RunsOn<ByteSourceConformance> kLocal({{"local",
+                                                    &Make<LocalHarness>}});
 // Where this host lets us make one.
-INSTANTIATE_TEST_SUITE_P(
-    Uring, ByteSourceConformanceTest,
-    ::testing::ValuesIn(
-        std::vector<std::function<std::unique_ptr<ByteSourceHarness>()>>(
-            local::Ring::Probe().ok() ? 1 : 0, &Make<UringHarness>)));
-INSTANTIATE_TEST_SUITE_P(Memory, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<MemoryHarness>));
-INSTANTIATE_TEST_SUITE_P(Faulty, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<FaultyHarness>));
-INSTANTIATE_TEST_SUITE_P(Cache, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<CacheHarness>));
-INSTANTIATE_TEST_SUITE_P(DiskCache, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<DiskCacheHarness>));
-INSTANTIATE_TEST_SUITE_P(Coalesced, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<CoalescedHarness>));
-INSTANTIATE_TEST_SUITE_P(Scheduled, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<ScheduledHarness>));
+const tests::RunsOn<ByteSourceConformance> kUring(
+    local::Ring::Probe().ok()
+        ? std::vector<tests::Named<
+              ByteSourceConformance::Subject>>{{"ring", &Make<UringHarness>}}
+        : std::vector<tests::Named<ByteSourceConformance::Subject>>{});
+const tests::RunsOn<ByteSourceConformance> kMemory({{"memory",
+                                                     &Make<MemoryHarness>}});
+const tests::RunsOn<ByteSourceConformance> kFaulty({{"faulty",
+                                                     &Make<FaultyHarness>}});
+const tests::RunsOn<ByteSourceConformance> kCache({{"cache",
+                                                    &Make<CacheHarness>}});
+const tests::RunsOn<ByteSourceConformance> kDiskCache(
+    {{"disk cache", &Make<DiskCacheHarness>}});
+const tests::RunsOn<ByteSourceConformance> kCoalesced(
+    {{"coalesced", &Make<CoalescedHarness>}});
+const tests::RunsOn<ByteSourceConformance> kScheduled(
+    {{"scheduled", &Make<ScheduledHarness>}});
 
-TEST(FaultySourceTest, FailsAndHoldsAsTheScriptSays) {
+TEST_CASE("A faulty source fails and holds reads as the script says",
+          "[storage][byte_source]") {
   MemorySource inner;
   const ObjectVersion version = inner.Put("a", "content");
   FaultySource source(&inner);
@@ -240,13 +241,13 @@ TEST(FaultySourceTest, FailsAndHoldsAsTheScriptSays) {
   read();
   read();
   read();
-  EXPECT_EQ(log, "nny");
+  CHECK(log == "nny");
   source.Hold();
   read();
-  EXPECT_EQ(log, "nny");
-  EXPECT_EQ(source.held(), 1);
+  CHECK(log == "nny");
+  CHECK(source.held() == 1);
   source.Release();
-  EXPECT_EQ(log, "nnyy");
+  CHECK(log == "nnyy");
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include "server/storage/gathered/gathered_source.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -66,8 +64,8 @@ std::unique_ptr<ByteSourceHarness> MakeHarness() {
   return std::make_unique<GatheredHarness>();
 }
 
-INSTANTIATE_TEST_SUITE_P(Gathered, ByteSourceConformanceTest,
-                         ::testing::Values(&MakeHarness));
+const tests::RunsOn<ByteSourceConformance> kGathered({{"gathered",
+                                                       &MakeHarness}});
 
 }  // namespace
 }  // namespace forebay::storage

@@ -2,8 +2,6 @@
 
 #include "server/storage/inflated/inflated_source.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -67,10 +65,10 @@ std::unique_ptr<ByteSourceHarness> MakeHarness() {
   return std::make_unique<InflatedHarness>(packing, is_wide);
 }
 
-INSTANTIATE_TEST_SUITE_P(Inflated, ByteSourceConformanceTest,
-                         ::testing::Values(&MakeHarness<Packing::kGzip, false>,
-                                           &MakeHarness<Packing::kZstd, false>,
-                                           &MakeHarness<Packing::kZstd, true>));
+const tests::RunsOn<ByteSourceConformance> kInflated(
+    {{"gzip", &MakeHarness<Packing::kGzip, false>},
+     {"zstd", &MakeHarness<Packing::kZstd, false>},
+     {"zstd with a wide window", &MakeHarness<Packing::kZstd, true>}});
 
 }  // namespace
 }  // namespace forebay::storage

@@ -1,8 +1,6 @@
 // The conformance suite on the sources of other hosts, each with the source
 // before it that gives hosts sources of their own.
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -193,14 +191,13 @@ std::unique_ptr<ByteSourceHarness> Make() {
   return std::make_unique<Harness>();
 }
 
-INSTANTIATE_TEST_SUITE_P(Http, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<HttpHarness>));
-INSTANTIATE_TEST_SUITE_P(Gcs, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<GcsHarness>));
-INSTANTIATE_TEST_SUITE_P(S3, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<S3Harness>));
-INSTANTIATE_TEST_SUITE_P(WebHdfs, ByteSourceConformanceTest,
-                         ::testing::Values(&Make<WebHdfsHarness>));
+const tests::RunsOn<ByteSourceConformance> kHttp({{"HTTP",
+                                                   &Make<HttpHarness>}});
+const tests::RunsOn<ByteSourceConformance> kGcs({{"Google Cloud Storage",
+                                                  &Make<GcsHarness>}});
+const tests::RunsOn<ByteSourceConformance> kS3({{"S3", &Make<S3Harness>}});
+const tests::RunsOn<ByteSourceConformance> kWebHdfs({{"WebHDFS",
+                                                      &Make<WebHdfsHarness>}});
 
 }  // namespace
 }  // namespace forebay::storage

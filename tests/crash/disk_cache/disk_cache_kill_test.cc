@@ -3,7 +3,6 @@
 // the capacity.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -26,11 +25,15 @@
 #include "server/cache/disk/disk_cache.h"
 #include "server/cache/disk/segment_format.h"
 #include "server/cache/disk/volume.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/crash/disk_cache/generated_source.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::cache::disk {
 namespace {
+
+using tests::IsOk;
 
 constexpr int kRounds = 25;
 
@@ -38,7 +41,7 @@ constexpr int kRounds = 25;
 void RunAndKill(const std::string& path, std::uint64_t seed,
                 std::uint64_t reads) {
   std::array<int, 2> ends;
-  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
   const base::Fd from(ends[0]);
   base::Fd to(ends[1]);
   posix_spawn_file_actions_t actions;
@@ -53,7 +56,7 @@ void RunAndKill(const std::string& path, std::uint64_t seed,
   const int error = posix_spawn(&writer, program.c_str(), &actions, nullptr,
                                 arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  ASSERT_EQ(error, 0);
+  REQUIRE(error == 0);
   to.Close();
   std::array<char, 512> told;
   for (std::uint64_t left = reads; left > 0;) {
@@ -62,10 +65,11 @@ void RunAndKill(const std::string& path, std::uint64_t seed,
     if (got <= 0) break;
     left -= got;
   }
-  EXPECT_EQ(kill(writer, SIGKILL), 0);
+  CHECK(kill(writer, SIGKILL) == 0);
   int status = 0;
-  EXPECT_EQ(waitpid(writer, &status, 0), writer);
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  CHECK(waitpid(writer, &status, 0) == writer);
+  CAPTURE(status);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
 }
 
 std::uint64_t SegmentBytesIn(const std::string& path) {
@@ -91,7 +95,7 @@ std::uint64_t ReadAll(const std::string& path) {
        .budget = &budget,
        .next_use = &next_use,
        .clock = base::Clock::Monotonic()});
-  EXPECT_TRUE(cache.ok()) << cache.status();
+  CHECK_THAT(cache, IsOk());
   if (!cache.ok()) return 0;
   constexpr std::uint64_t kAll = kGeneratedObjects * kGeneratedStamps;
   std::latch done(kAll);
@@ -113,29 +117,30 @@ std::uint64_t ReadAll(const std::string& path) {
     (*cache)->Read({&request, 1});
   }
   done.wait();
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ((*cache)->Snapshot().hits.reads + below.reads(), kAll);
+  CHECK(wrong == 0);
+  CHECK((*cache)->Snapshot().hits.reads + below.reads() == kAll);
   return (*cache)->Snapshot().hits.reads;
 }
 
-TEST(DiskCacheKillTest, GivesRightBytesOrNoneAfterEveryKill) {
+TEST_CASE(
+    "A disk cache gives right bytes or none after every kill of its process",
+    "[disk_cache][disk_cache_kill]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937 random(seed);
   const storage::local::ScratchDir scratch;
   const std::string path = scratch.Path("tier");
   std::uint64_t hits = 0;
   for (int round = 0; round < kRounds; ++round) {
     RunAndKill(path, random(), 1 + random() % 1500);
-    ASSERT_FALSE(testing::Test::HasFatalFailure());
-    ASSERT_LE(SegmentBytesIn(path), kKilledCapacity);
+    REQUIRE(SegmentBytesIn(path) <= kKilledCapacity);
     // Every other time, the next writer finds the files that the killed one
     // left.
     if (round % 2 == 0) continue;
     hits += ReadAll(path);
-    ASSERT_LE(SegmentBytesIn(path), kKilledCapacity);
+    REQUIRE(SegmentBytesIn(path) <= kKilledCapacity);
   }
-  EXPECT_GT(hits, kRounds);
+  CHECK(hits > kRounds);
 }
 
 }  // namespace

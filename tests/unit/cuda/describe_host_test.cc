@@ -1,8 +1,5 @@
 #include "cuda/describe_host.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -10,36 +7,41 @@
 #include <vector>
 
 #include "cuda/driver_api.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/temp_dir.h"
 #include "tests/device/scripted_gpus.h"
 
 namespace forebay::cuda {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using tests::AllOf;
+using tests::Contains;
+using tests::StartsWith;
 
 constexpr char kFake[] = "tests/device/fake_libcuda/libcuda.so.1";
 
-TEST(DriverApiTest, SaysThatThereIsNoDriver) {
+TEST_CASE("The driver API says that the host has no NVIDIA driver",
+          "[cuda][describe_host]") {
   DriverApi api;
   std::string why;
-  EXPECT_FALSE(LoadDriverApi("libnothing.so.1", &api, &why));
-  EXPECT_THAT(why, StartsWith("no NVIDIA driver is installed (libnothing.so.1: "
-                              "cannot open"));
+  CHECK_FALSE(LoadDriverApi("libnothing.so.1", &api, &why));
+  CHECK_THAT(why, StartsWith("no NVIDIA driver is installed (libnothing.so.1: "
+                             "cannot open"));
 }
 
-TEST(DriverApiTest, SaysThatADriverIsTooOld) {
+TEST_CASE("The driver API says that an NVIDIA driver is too old",
+          "[cuda][describe_host]") {
   DriverApi api;
   std::string why;
-  EXPECT_FALSE(LoadDriverApi("tests/unit/cuda/stranger.so", &api, &why));
-  EXPECT_EQ(why, "the NVIDIA driver is older than 470: it has no cuInit");
+  CHECK_FALSE(LoadDriverApi("tests/unit/cuda/stranger.so", &api, &why));
+  CHECK(why == "the NVIDIA driver is older than 470: it has no cuInit");
 }
 
-class DescribeHostTest : public ::testing::Test {
+class DescribeHostTest {
  protected:
-  void SetUp() override {
-    sys_ = testing::TempDir() + "sys";
+  DescribeHostTest() {
+    sys_ = tests::TempDir() + "sys";
     std::filesystem::remove_all(sys_);
     Write("/module/nvidia/version", "535.183.01\n");
     Write("/bus/pci/devices/0000:0c:00.0/numa_node", "-1\n");
@@ -57,7 +59,8 @@ class DescribeHostTest : public ::testing::Test {
                 const std::function<void(bool)>& check) {
     device_tests::WithGpus(script, [&] {
       DriverApi api;
-      ASSERT_TRUE(LoadDriverApi(kFake, &api, &why_)) << why_;
+      CAPTURE(why_);
+      REQUIRE(LoadDriverApi(kFake, &api, &why_));
       check(DescribeHost(api, sys_, &host_, devices_.data(),
                          static_cast<int>(devices_.size()), &why_));
     });
@@ -74,94 +77,113 @@ constexpr char kTwo[] =
         "gpus": [{"name": "Fake 0"},
                  {"name": "Fake 1", "memory": 17179869184, "minor": 6}]})";
 
-TEST_F(DescribeHostTest, DescribesEveryDevice) {
+TEST_CASE_METHOD(DescribeHostTest,
+                 "The description of a host describes every GPU",
+                 "[cuda][describe_host]") {
   Describe(kTwo, [&](bool succeeded) {
-    ASSERT_TRUE(succeeded) << why_;
-    EXPECT_STREQ(host_.driver_version, "535.183.01");
-    EXPECT_EQ(host_.cuda_version, 12040);
-    ASSERT_EQ(host_.device_count, 2);
-    EXPECT_STREQ(devices_[1].name, "Fake 1");
-    EXPECT_STREQ(devices_[1].uuid, "f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfe01");
-    EXPECT_STREQ(devices_[1].pci_address, "0000:0d:00.0");
-    EXPECT_EQ(devices_[1].memory_bytes, std::uint64_t{16} << 30);
-    EXPECT_EQ(devices_[1].compute_major, 8);
-    EXPECT_EQ(devices_[1].compute_minor, 6);
-    EXPECT_EQ(devices_[1].numa_node, 1);
-    EXPECT_EQ(devices_[0].numa_node, -1);
-    EXPECT_STREQ(devices_[0].name, "Fake 0");
+    CAPTURE(why_);
+    REQUIRE(succeeded);
+    CHECK(std::string_view(host_.driver_version) == "535.183.01");
+    CHECK(host_.cuda_version == 12040);
+    REQUIRE(host_.device_count == 2);
+    CHECK(std::string_view(devices_[1].name) == "Fake 1");
+    CHECK(std::string_view(devices_[1].uuid) ==
+          "f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfe01");
+    CHECK(std::string_view(devices_[1].pci_address) == "0000:0d:00.0");
+    CHECK(devices_[1].memory_bytes == std::uint64_t{16} << 30);
+    CHECK(devices_[1].compute_major == 8);
+    CHECK(devices_[1].compute_minor == 6);
+    CHECK(devices_[1].numa_node == 1);
+    CHECK(devices_[0].numa_node == -1);
+    CHECK(std::string_view(devices_[0].name) == "Fake 0");
   });
 }
 
-TEST_F(DescribeHostTest, KnowsWhoMayUseADevice) {
+TEST_CASE_METHOD(DescribeHostTest,
+                 "The description of a host knows who may use a GPU",
+                 "[cuda][describe_host]") {
   Describe(R"({"mps": true, "gpus": [{"compute_mode": "exclusive_process"}]})",
            [&](bool succeeded) {
-             ASSERT_TRUE(succeeded) << why_;
-             EXPECT_EQ(devices_[0].compute_mode, 3);
-             EXPECT_EQ(devices_[0].mps, 1);
+             CAPTURE(why_);
+             REQUIRE(succeeded);
+             CHECK(devices_[0].compute_mode == 3);
+             CHECK(devices_[0].mps == 1);
            });
   Describe(R"({"driver_version": 11040, "mps": true, "gpus": [{}]})",
            [&](bool succeeded) {
-             ASSERT_TRUE(succeeded) << why_;
-             EXPECT_EQ(devices_[0].compute_mode, 0);
-             EXPECT_EQ(devices_[0].mps, 0) << "too old to tell";
+             CAPTURE(why_);
+             REQUIRE(succeeded);
+             CHECK(devices_[0].compute_mode == 0);
+             UNSCOPED_INFO("too old to tell");
+             CHECK(devices_[0].mps == 0);
            });
 }
 
-TEST_F(DescribeHostTest, WhatTheKernelDoesNotTellStaysUnknown) {
+TEST_CASE_METHOD(DescribeHostTest,
+                 "What the kernel does not tell of a host's GPUs stays unknown",
+                 "[cuda][describe_host]") {
   std::filesystem::remove_all(sys_);
   Describe(kTwo, [&](bool succeeded) {
-    ASSERT_TRUE(succeeded) << why_;
-    EXPECT_STREQ(host_.driver_version, "");
-    EXPECT_EQ(devices_[1].numa_node, -1);
+    CAPTURE(why_);
+    REQUIRE(succeeded);
+    CHECK(std::string_view(host_.driver_version) == "");
+    CHECK(devices_[1].numa_node == -1);
   });
 }
 
-TEST_F(DescribeHostTest, WritesNoFurtherThanItMay) {
+TEST_CASE_METHOD(DescribeHostTest,
+                 "The description of a host writes no further than it may",
+                 "[cuda][describe_host]") {
   devices_.resize(2);
   devices_[1].numa_node = 77;
   device_tests::WithGpus(R"({"gpus": [{}, {}, {}, {}, {}]})", [&] {
     DriverApi api;
-    ASSERT_TRUE(LoadDriverApi(kFake, &api, &why_)) << why_;
-    ASSERT_TRUE(DescribeHost(api, sys_, &host_, devices_.data(), 1, &why_));
-    EXPECT_EQ(host_.device_count, 5);
-    EXPECT_EQ(devices_[1].numa_node, 77);
+    CAPTURE(why_);
+    REQUIRE(LoadDriverApi(kFake, &api, &why_));
+    REQUIRE(DescribeHost(api, sys_, &host_, devices_.data(), 1, &why_));
+    CHECK(host_.device_count == 5);
+    CHECK(devices_[1].numa_node == 77);
   });
 }
 
-TEST_F(DescribeHostTest, HandsOnTheDriversOwnWords) {
+TEST_CASE_METHOD(DescribeHostTest,
+                 "The description of a host hands on the driver's own words",
+                 "[cuda][describe_host]") {
   Describe(R"({"gpus": []})", [&](bool succeeded) {
-    EXPECT_FALSE(succeeded);
-    EXPECT_EQ(why_,
-              "the NVIDIA driver finds no GPU (CUDA_ERROR_NO_DEVICE: no "
-              "CUDA-capable device is detected)");
+    CHECK_FALSE(succeeded);
+    CHECK(why_ ==
+          "the NVIDIA driver finds no GPU (CUDA_ERROR_NO_DEVICE: no "
+          "CUDA-capable device is detected)");
   });
   Describe(R"({"faults": [{"call": "cuInit",
                            "error": "CUDA_ERROR_SYSTEM_NOT_READY"}]})",
            [&](bool succeeded) {
-             EXPECT_FALSE(succeeded);
-             EXPECT_EQ(why_,
-                       "the NVIDIA driver does not work "
-                       "(CUDA_ERROR_SYSTEM_NOT_READY: system not yet "
-                       "initialized)");
+             CHECK_FALSE(succeeded);
+             CHECK(why_ ==
+                   "the NVIDIA driver does not work "
+                   "(CUDA_ERROR_SYSTEM_NOT_READY: system not yet "
+                   "initialized)");
            });
   // Newer than the driver's names.
   Describe(R"({"faults": [{"call": "cuDeviceGetCount", "error": 12345}]})",
            [&](bool succeeded) {
-             EXPECT_FALSE(succeeded);
-             EXPECT_EQ(why_, "the NVIDIA driver does not work (error 12345)");
+             CHECK_FALSE(succeeded);
+             CHECK(why_ == "the NVIDIA driver does not work (error 12345)");
            });
 }
 
-TEST_F(DescribeHostTest, NamesTheDeviceThatFails) {
+TEST_CASE_METHOD(DescribeHostTest,
+                 "The description of a host names the GPU that fails",
+                 "[cuda][describe_host]") {
   Describe(R"({"gpus": [{}, {}],
                "faults": [{"call": "cuDeviceTotalMem", "first": 2,
                            "error": "CUDA_ERROR_NO_DEVICE"}]})",
            [&](bool succeeded) {
-             EXPECT_FALSE(succeeded);
-             EXPECT_THAT(
+             CHECK_FALSE(succeeded);
+             CHECK_THAT(
                  why_,
                  AllOf(StartsWith("the NVIDIA driver cannot describe GPU 1"),
-                       HasSubstr("CUDA_ERROR_NO_DEVICE")));
+                       Contains("CUDA_ERROR_NO_DEVICE")));
            });
 }
 

@@ -1,14 +1,14 @@
 #include "cuda/device_notes.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::cuda {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
+using tests::ElementsAre;
+using tests::IsEmpty;
+using tests::StartsWith;
 
 DeviceInfo Usual() {
   DeviceInfo device;
@@ -17,34 +17,34 @@ DeviceInfo Usual() {
   return device;
 }
 
-TEST(DeviceNotesTest, MostGpusNeedNone) {
+TEST_CASE("Most GPUs need no device notes", "[cuda][device_notes]") {
   DeviceInfo device = Usual();
-  EXPECT_THAT(NotesOn(device), IsEmpty());
+  CHECK_THAT(NotesOn(device), IsEmpty());
   device.compute_major = 7;
   device.compute_minor = 5;
-  EXPECT_THAT(NotesOn(device), IsEmpty());
+  CHECK_THAT(NotesOn(device), IsEmpty());
 }
 
-TEST(DeviceNotesTest, ComputeModesAreSaid) {
+TEST_CASE("Device notes say the compute mode of a GPU",
+          "[cuda][device_notes]") {
   DeviceInfo device = Usual();
   device.mode = ComputeMode::kExclusive;
-  EXPECT_THAT(NotesOn(device),
-              ElementsAre(StartsWith("One process at a time")));
+  CHECK_THAT(NotesOn(device), ElementsAre(StartsWith("One process at a time")));
   device.mps = true;
-  EXPECT_THAT(NotesOn(device), ElementsAre(StartsWith("MPS serves it: ")));
+  CHECK_THAT(NotesOn(device), ElementsAre(StartsWith("MPS serves it: ")));
   device.mode = ComputeMode::kProhibited;
   device.mps = false;
-  EXPECT_THAT(NotesOn(device),
-              ElementsAre(StartsWith("No process can use it")));
+  CHECK_THAT(NotesOn(device), ElementsAre(StartsWith("No process can use it")));
 }
 
-TEST(DeviceNotesTest, InstancesAndOldGpusAreSaid) {
+TEST_CASE("Device notes say that a GPU is an instance or old",
+          "[cuda][device_notes]") {
   DeviceInfo device = Usual();
   device.name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb";
-  EXPECT_THAT(NotesOn(device), ElementsAre(StartsWith("It is an instance")));
+  CHECK_THAT(NotesOn(device), ElementsAre(StartsWith("It is an instance")));
   device = Usual();
   device.compute_major = 7;
-  EXPECT_THAT(NotesOn(device), ElementsAre(StartsWith("It is older than the")));
+  CHECK_THAT(NotesOn(device), ElementsAre(StartsWith("It is older than the")));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "client/core/epoch_position.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,16 +7,22 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::client::core {
 namespace {
+
+using tests::Contains;
+using tests::IsOk;
 
 using Numbers = std::vector<std::int64_t>;
 
 Numbers Content(const proto::Fd& fd) {
   struct stat status;
-  EXPECT_EQ(fstat(fd.get(), &status), 0);
+  CHECK(fstat(fd.get(), &status) == 0);
   Numbers numbers(status.st_size / sizeof(std::int64_t));
-  EXPECT_EQ(pread(fd.get(), numbers.data(), status.st_size, 0), status.st_size);
+  CHECK(pread(fd.get(), numbers.data(), status.st_size, 0) == status.st_size);
   return numbers;
 }
 
@@ -39,57 +44,64 @@ class TwoSamples {
   forebay_batch batch_;
 };
 
-TEST(EpochPositionTest, RefusesNumbersOf2To63) {
+TEST_CASE("An epoch position refuses numbers of 2 to the 63rd or more",
+          "[core][epoch_position]") {
   constexpr std::uint64_t kFirstTooLarge = std::uint64_t{1} << 63;
   const Status ok = EpochPosition(INT64_MAX, INT64_MAX, false).Check();
-  EXPECT_TRUE(ok.ok()) << ok.message;
+  CAPTURE(ok.message);
+  CHECK_THAT(ok, IsOk());
   for (const EpochPosition& position :
        {EpochPosition(kFirstTooLarge, 0, false),
         EpochPosition(0, kFirstTooLarge, false)}) {
     const Status status = position.Check();
-    EXPECT_EQ(status.code, FOREBAY_INVALID_ARGUMENT);
-    EXPECT_NE(status.message.find("9223372036854775808"), std::string::npos);
+    CHECK(status.code == FOREBAY_INVALID_ARGUMENT);
+    CHECK_THAT(status.message, Contains("9223372036854775808"));
   }
 }
 
-TEST(EpochPositionTest, MovesOnByBatches) {
+TEST_CASE("An epoch position moves on by batches", "[core][epoch_position]") {
   EpochPosition position(3, 10, false);
   TwoSamples batch(7, 8);
-  ASSERT_TRUE(position.Count(batch.batch()).ok());
-  EXPECT_EQ(position.epoch(), 3);
-  EXPECT_EQ(position.next_sample(), 12);
-  EXPECT_EQ(batch.batch().next_sample, 12);
-  EXPECT_FALSE(position.list());
+  REQUIRE_THAT(position.Count(batch.batch()), IsOk());
+  CHECK(position.epoch() == 3);
+  CHECK(position.next_sample() == 12);
+  CHECK(batch.batch().next_sample == 12);
+  CHECK_FALSE(position.list());
   proto::Fd seen;
-  ASSERT_TRUE(position.SealSeen(&seen).ok());
-  EXPECT_FALSE(seen);
+  REQUIRE_THAT(position.SealSeen(&seen), IsOk());
+  CHECK_FALSE(seen);
 }
 
-TEST(EpochPositionTest, KeepsAListOfAllSamples) {
+TEST_CASE("An epoch position keeps a list of all samples",
+          "[core][epoch_position]") {
   EpochPosition position(0, 1, false);
   const Numbers samples = {5, 5, 2};
-  ASSERT_TRUE(position.SetList(samples.data(), samples.size()).ok());
-  EXPECT_EQ(Content(position.list()), samples);
+  REQUIRE_THAT(position.SetList(samples.data(), samples.size()), IsOk());
+  CHECK(Content(position.list()) == samples);
 }
 
-TEST(EpochPositionTest, ACoordinatedEpochRemembersWhatWasSeen) {
+TEST_CASE("The position of a coordinated epoch remembers what was seen",
+          "[core][epoch_position]") {
   EpochPosition position(0, 1, true);
   const std::int64_t before = 4;
-  ASSERT_TRUE(position.SetList(&before, 1).ok());
-  ASSERT_TRUE(position.Count(TwoSamples(9, 0).batch()).ok());
-  EXPECT_EQ(position.next_sample(), 3);
-  EXPECT_FALSE(position.list());
+  REQUIRE_THAT(position.SetList(&before, 1), IsOk());
+  REQUIRE_THAT(position.Count(TwoSamples(9, 0).batch()), IsOk());
+  CHECK(position.next_sample() == 3);
+  CHECK_FALSE(position.list());
   proto::Fd seen;
-  ASSERT_TRUE(position.SealSeen(&seen).ok());
-  EXPECT_EQ(Content(seen), (Numbers{4, 9, 0}));
+  REQUIRE_THAT(position.SealSeen(&seen), IsOk());
+  CHECK(Content(seen) == Numbers{4, 9, 0});
 }
 
-TEST(EpochPositionTest, ABatchWithoutNumbersIsNotCounted) {
+TEST_CASE(
+    "The position of a coordinated epoch does not count a batch without "
+    "numbers",
+    "[core][epoch_position]") {
   EpochPosition position(0, 0, true);
   TwoSamples batch(1, 2);
   batch.batch().header.field_count = 0;
-  EXPECT_EQ(position.Count(batch.batch()).code, FOREBAY_INTERNAL);
-  EXPECT_EQ(position.next_sample(), 0);
+  CHECK(position.Count(batch.batch()).code == FOREBAY_INTERNAL);
+  CHECK(position.next_sample() == 0);
 }
 
 }  // namespace

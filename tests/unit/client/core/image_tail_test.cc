@@ -1,12 +1,15 @@
 #include "client/core/image_tail.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::client::core {
 namespace {
+
+using tests::IsOk;
 
 using proto::DType;
 
@@ -45,41 +48,45 @@ proto::BatchHeader Header(std::uint64_t channels) {
   return header;
 }
 
-TEST(ImageTailTest, DescribesImagesAsTheyWillBe) {
+TEST_CASE("An image tail describes images as they will be",
+          "[core][image_tail]") {
   for (const DType dtype : {DType::kUint8, DType::kFloat16, DType::kFloat32}) {
     ImageTail tail;
-    ASSERT_TRUE(ImageTail::Create(Said(dtype, 3, false), &tail).ok());
+    REQUIRE_THAT(ImageTail::Create(Said(dtype, 3, false), &tail), IsOk());
     proto::BatchHeader header = Header(3);
-    ASSERT_TRUE(tail.Describe(&header).ok());
+    REQUIRE_THAT(tail.Describe(&header), IsOk());
     const proto::FieldLayout& image = header.fields[0];
-    EXPECT_EQ(image.dtype, dtype);
-    EXPECT_EQ(image.bytes, 120 * proto::SizeOf(dtype));
-    EXPECT_EQ(image.shape[0], 2);
-    EXPECT_EQ(image.shape[1], 3);
-    EXPECT_EQ(image.shape[2], 4);
-    EXPECT_EQ(image.shape[3], 5);
-    EXPECT_EQ(header.fields[1].dtype, DType::kInt64);
-    EXPECT_EQ(header.fields[1].bytes, 16);
+    CHECK(image.dtype == dtype);
+    CHECK(image.bytes == 120 * proto::SizeOf(dtype));
+    CHECK(image.shape[0] == 2);
+    CHECK(image.shape[1] == 3);
+    CHECK(image.shape[2] == 4);
+    CHECK(image.shape[3] == 5);
+    CHECK(header.fields[1].dtype == DType::kInt64);
+    CHECK(header.fields[1].bytes == 16);
   }
   ImageTail last;
-  ASSERT_TRUE(ImageTail::Create(Said(DType::kBfloat16, 1, true), &last).ok());
+  REQUIRE_THAT(ImageTail::Create(Said(DType::kBfloat16, 1, true), &last),
+               IsOk());
   proto::BatchHeader header = Header(1);
-  ASSERT_TRUE(last.Describe(&header).ok());
-  EXPECT_EQ(header.fields[0].shape[1], 4);
-  EXPECT_EQ(header.fields[0].shape[3], 1);
-  EXPECT_EQ(header.fields[0].bytes, 80);
+  REQUIRE_THAT(last.Describe(&header), IsOk());
+  CHECK(header.fields[0].shape[1] == 4);
+  CHECK(header.fields[0].shape[3] == 1);
+  CHECK(header.fields[0].bytes == 80);
 }
 
-TEST(ImageTailTest, LeavesFinishedImagesAlone) {
+TEST_CASE("An empty image tail leaves finished images alone",
+          "[core][image_tail]") {
   ImageTail none;
-  ASSERT_TRUE(ImageTail::Create({}, &none).ok());
+  REQUIRE_THAT(ImageTail::Create({}, &none), IsOk());
   proto::BatchHeader header = Header(3);
-  ASSERT_TRUE(none.Describe(&header).ok());
-  EXPECT_EQ(header.fields[0].dtype, DType::kUint8);
-  EXPECT_EQ(header.fields[0].shape[3], 3);
+  REQUIRE_THAT(none.Describe(&header), IsOk());
+  CHECK(header.fields[0].dtype == DType::kUint8);
+  CHECK(header.fields[0].shape[3] == 3);
 }
 
-TEST(ImageTailTest, RefusesATailThatMakesNoSense) {
+TEST_CASE("The client refuses an image tail that makes no sense",
+          "[core][image_tail]") {
   ImageTail tail;
   for (const auto& spoil : {+[](wire::Tail& t) { t.channels = 2; },
                             +[](wire::Tail& t) { t.channels = UINT64_MAX; },
@@ -90,20 +97,22 @@ TEST(ImageTailTest, RefusesATailThatMakesNoSense) {
                             +[](wire::Tail& t) { t.table.push_back(0); }}) {
     wire::Tail said = Said(DType::kFloat32, 3, false);
     spoil(said);
-    EXPECT_EQ(ImageTail::Create(said, &tail).code, FOREBAY_INTERNAL);
+    CHECK(ImageTail::Create(said, &tail).code == FOREBAY_INTERNAL);
   }
 }
 
-TEST(ImageTailTest, RefusesImagesThatItIsNotFor) {
+TEST_CASE("An image tail refuses images that it is not for",
+          "[core][image_tail]") {
   ImageTail tail;
-  ASSERT_TRUE(ImageTail::Create(Said(DType::kFloat32, 3, false), &tail).ok());
+  REQUIRE_THAT(ImageTail::Create(Said(DType::kFloat32, 3, false), &tail),
+               IsOk());
   for (const auto& spoil :
        {+[](proto::FieldLayout& f) { f.dtype = DType::kFloat32; },
         +[](proto::FieldLayout& f) { f.rank = 3; },
         +[](proto::FieldLayout& f) { f.shape[3] = 1; }}) {
     proto::BatchHeader header = Header(3);
     spoil(header.fields[0]);
-    EXPECT_EQ(tail.Describe(&header).code, FOREBAY_INTERNAL);
+    CHECK(tail.Describe(&header).code == FOREBAY_INTERNAL);
   }
 }
 

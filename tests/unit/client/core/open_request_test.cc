@@ -1,18 +1,19 @@
 #include "client/core/open_request.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::client::core {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::IsOk;
 
 forebay_loader_options Good() {
   forebay_loader_options options = {};
@@ -35,13 +36,16 @@ Status Refusal(const forebay_loader_options& options) {
   return OpenRequest::Create(options, nullptr, "", &request);
 }
 
-TEST(OpenRequestTest, TakesGoodOptions) {
+TEST_CASE("A request to open takes options within their bounds",
+          "[core][open_request]") {
   const Status status = Refusal(Good());
-  EXPECT_TRUE(status.ok()) << status.message;
+  CAPTURE(status.message);
+  CHECK_THAT(status, IsOk());
 }
 
 // The daemon takes 0 for its default.
-TEST(OpenRequestTest, OptionsThatAreZeroButMustNotBeAreNamed) {
+TEST_CASE("A request to open names options that are 0 but must not be",
+          "[core][open_request]") {
   const std::vector<
       std::pair<const char*, std::function<void(forebay_loader_options*)>>>
       zeros = {{"weight", [](auto* options) { options->weight = 0; }},
@@ -54,9 +58,10 @@ TEST(OpenRequestTest, OptionsThatAreZeroButMustNotBeAreNamed) {
     forebay_loader_options options = Good();
     make_zero(&options);
     const Status status = Refusal(options);
-    EXPECT_EQ(status.code, FOREBAY_INVALID_ARGUMENT) << name;
-    EXPECT_THAT(status.message,
-                HasSubstr("the option " + std::string(name) + " is 0"));
+    CAPTURE(name);
+    CHECK(status.code == FOREBAY_INVALID_ARGUMENT);
+    CHECK_THAT(status.message,
+               Contains("the option " + std::string(name) + " is 0"));
   }
 }
 

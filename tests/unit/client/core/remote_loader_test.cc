@@ -1,6 +1,5 @@
 #include "client/core/remote_loader.h"
 
-#include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -16,10 +15,15 @@
 #include "proto/session.pb.h"
 #include "proto/shm_layout.h"
 #include "proto/shm_ring.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/client/device/fake_plugin.h"
 
 namespace forebay::client::core {
 namespace {
+
+using tests::Contains;
+using tests::IsOk;
 
 constexpr std::uint64_t kLoader = 77;
 constexpr std::uint64_t kSlotBytes = 4096;
@@ -27,22 +31,22 @@ constexpr std::int64_t kNoWait = 0;
 
 proto::Fd Memory(std::uint64_t bytes) {
   proto::Fd fd(memfd_create("test", MFD_CLOEXEC));
-  EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
+  CHECK(ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0);
   return fd;
 }
 
 // A loader, and the daemon's end of its session. The daemon answers a request
 // before it is made: its id is known.
-class RemoteLoaderTest : public ::testing::Test {
+class RemoteLoaderTest {
  protected:
-  void SetUp() override { Make(nullptr); }
+  RemoteLoaderTest() { Make(nullptr); }
   void Make(std::shared_ptr<device::Gpu> gpu) {
     int ends[2];
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     daemon_ = proto::Fd(ends[1]);
     auto session = std::make_unique<wire::Session>(proto::Fd(ends[0]));
     const std::uint64_t request = session->NextRequestId();
-    ASSERT_TRUE(session->Send(request, "open", {}).ok());
+    REQUIRE_THAT(session->Send(request, "open", {}), IsOk());
     Heard();
     loader_ = std::make_unique<RemoteLoader>(std::move(session), request,
                                              std::move(gpu));
@@ -53,16 +57,18 @@ class RemoteLoaderTest : public ::testing::Test {
     message.set_request_id(request);
     const Status sent =
         wire::SendPacket(daemon_.get(), message.SerializeAsString(), fds);
-    ASSERT_TRUE(sent.ok()) << sent.message;
+    CAPTURE(sent.message);
+    REQUIRE_THAT(sent, IsOk());
   }
 
   // The next message of the client; how many descriptors came with it.
   size_t Heard(proto::ClientMessage* message = nullptr) {
     std::string bytes;
     std::vector<proto::Fd> fds;
-    EXPECT_TRUE(wire::ReceivePacket(daemon_.get(), kNoWait, &bytes, &fds).ok());
+    CHECK_THAT(wire::ReceivePacket(daemon_.get(), kNoWait, &bytes, &fds),
+               IsOk());
     if (message != nullptr) {
-      EXPECT_TRUE(message->ParseFromString(bytes));
+      CHECK(message->ParseFromString(bytes));
     }
     return fds.size();
   }
@@ -91,57 +97,68 @@ class RemoteLoaderTest : public ::testing::Test {
   proto::Fd class_list_;
 };
 
-TEST_F(RemoteLoaderTest, IsOpenOnceTheDaemonSaysSo) {
-  EXPECT_EQ(loader_->Open(kNoWait, &opened_, &class_list_).code,
-            FOREBAY_TIMEOUT);
-  EXPECT_FALSE(loader_->is_open());
+TEST_CASE_METHOD(RemoteLoaderTest,
+                 "A remote loader is open once the daemon says so",
+                 "[core][remote_loader]") {
+  CHECK(loader_->Open(kNoWait, &opened_, &class_list_).code == FOREBAY_TIMEOUT);
+  CHECK_FALSE(loader_->is_open());
   const Status status = Open();
-  ASSERT_TRUE(status.ok()) << status.message;
-  EXPECT_TRUE(loader_->is_open());
-  EXPECT_EQ(opened_.loader_id, kLoader);
-  EXPECT_FALSE(class_list_);
-  EXPECT_FALSE(loader_->IsLost());
+  CAPTURE(status.message);
+  REQUIRE_THAT(status, IsOk());
+  CHECK(loader_->is_open());
+  CHECK(opened_.loader_id == kLoader);
+  CHECK_FALSE(class_list_);
+  CHECK_FALSE(loader_->IsLost());
 }
 
-TEST_F(RemoteLoaderTest, ALoaderWithoutRingsIsNonsense) {
+TEST_CASE_METHOD(RemoteLoaderTest,
+                 "A remote loader without rings is nonsense and does not open",
+                 "[core][remote_loader]") {
   proto::DaemonMessage opened;
   opened.mutable_loader_opened()->set_loader_id(kLoader);
   Answer(1, opened, {});
-  EXPECT_EQ(loader_->Open(kNoWait, &opened_, &class_list_).code,
-            FOREBAY_INTERNAL);
-  EXPECT_FALSE(loader_->is_open());
+  CHECK(loader_->Open(kNoWait, &opened_, &class_list_).code ==
+        FOREBAY_INTERNAL);
+  CHECK_FALSE(loader_->is_open());
 }
 
-TEST_F(RemoteLoaderTest, ADaemonThatKnowsNoGpusIsToBeUpgraded) {
+TEST_CASE_METHOD(RemoteLoaderTest,
+                 "A remote loader says to upgrade a daemon that knows no GPUs",
+                 "[core][remote_loader]") {
   device::Told() = {};
   std::shared_ptr<device::Gpu> gpu;
-  ASSERT_TRUE(device::Gpu::Open(device::kFakePlugin, 0, &gpu).ok());
+  REQUIRE_THAT(device::Gpu::Open(device::kFakePlugin, 0, &gpu), IsOk());
   Make(gpu);
   const Status status = Open();
-  EXPECT_EQ(status.code, FOREBAY_FAILED_PRECONDITION);
-  EXPECT_NE(status.message.find("upgrade it"), std::string::npos);
-  EXPECT_FALSE(loader_->is_open());
+  CHECK(status.code == FOREBAY_FAILED_PRECONDITION);
+  CHECK_THAT(status.message, Contains("upgrade it"));
+  CHECK_FALSE(loader_->is_open());
 }
 
-TEST_F(RemoteLoaderTest, ADaemonThatPicksAnotherGpuIsNotBelieved) {
+TEST_CASE_METHOD(
+    RemoteLoaderTest,
+    "A remote loader does not believe a daemon that picks another GPU",
+    "[core][remote_loader]") {
   device::Told() = {};
   std::shared_ptr<device::Gpu> gpu;
-  ASSERT_TRUE(device::Gpu::Open(device::kFakePlugin, 0, &gpu).ok());
+  REQUIRE_THAT(device::Gpu::Open(device::kFakePlugin, 0, &gpu), IsOk());
   Make(gpu);
   proto::LoaderPlacement placement;
   placement.set_gpu_uuid("uuid 1");
-  EXPECT_EQ(Open(&placement).code, FOREBAY_INTERNAL);
+  CHECK(Open(&placement).code == FOREBAY_INTERNAL);
 }
 
-TEST_F(RemoteLoaderTest, ASlotOnAGpuHasTwoDescriptors) {
+TEST_CASE_METHOD(RemoteLoaderTest,
+                 "A remote loader demands two descriptors for a slot on a GPU",
+                 "[core][remote_loader]") {
   device::Told() = {};
   std::shared_ptr<device::Gpu> gpu;
-  ASSERT_TRUE(device::Gpu::Open(device::kFakePlugin, 0, &gpu).ok());
+  REQUIRE_THAT(device::Gpu::Open(device::kFakePlugin, 0, &gpu), IsOk());
   Make(gpu);
   proto::LoaderPlacement placement;
   placement.set_gpu_uuid("uuid 0");
   placement.set_device_bytes(4096);
-  ASSERT_TRUE(Open(&placement).ok());
+  REQUIRE_THAT(Open(&placement), IsOk());
   const proto::Fd slot = Memory(kSlotBytes);
   proto::DaemonMessage answer;
   answer.mutable_epoch_started()->set_slot_count(1);
@@ -149,24 +166,30 @@ TEST_F(RemoteLoaderTest, ASlotOnAGpuHasTwoDescriptors) {
   Answer(2, answer, {slot.get()});
   wire::EpochStarted started;
   std::vector<proto::Fd> slots;
-  EXPECT_EQ(loader_->StartEpoch(EpochPosition(), &started, &slots).code,
-            FOREBAY_INTERNAL);
+  CHECK(loader_->StartEpoch(EpochPosition(), &started, &slots).code ==
+        FOREBAY_INTERNAL);
 }
 
-TEST_F(RemoteLoaderTest, NothingIsAskedOfADaemonThatHasNotOpenedIt) {
+TEST_CASE_METHOD(
+    RemoteLoaderTest,
+    "A remote loader asks nothing of a daemon that has not opened it",
+    "[core][remote_loader]") {
   wire::EpochStarted started;
   std::vector<proto::Fd> slots;
-  EXPECT_EQ(loader_->StartEpoch(EpochPosition(), &started, &slots).code,
-            FOREBAY_UNAVAILABLE);
+  CHECK(loader_->StartEpoch(EpochPosition(), &started, &slots).code ==
+        FOREBAY_UNAVAILABLE);
   forebay_loader_stats stats;
-  EXPECT_EQ(loader_->GetStats(&stats).code, FOREBAY_UNAVAILABLE);
+  CHECK(loader_->GetStats(&stats).code == FOREBAY_UNAVAILABLE);
 }
 
-TEST_F(RemoteLoaderTest, AnEpochStartsAtItsPositionWithItsList) {
-  ASSERT_TRUE(Open().ok());
+TEST_CASE_METHOD(
+    RemoteLoaderTest,
+    "A remote loader starts an epoch at its position with its list",
+    "[core][remote_loader]") {
+  REQUIRE_THAT(Open(), IsOk());
   EpochPosition position(5, 6, /*is_coordinated=*/true);
   const std::int64_t seen[] = {3, 4};
-  ASSERT_TRUE(position.SetList(seen, 2).ok());
+  REQUIRE_THAT(position.SetList(seen, 2), IsOk());
   const proto::Fd slot = Memory(kSlotBytes);
   proto::DaemonMessage answer;
   answer.mutable_epoch_started()->set_slot_count(1);
@@ -175,56 +198,66 @@ TEST_F(RemoteLoaderTest, AnEpochStartsAtItsPositionWithItsList) {
   wire::EpochStarted started;
   std::vector<proto::Fd> slots;
   const Status status = loader_->StartEpoch(position, &started, &slots);
-  ASSERT_TRUE(status.ok()) << status.message;
-  EXPECT_EQ(started.slot_bytes, kSlotBytes);
-  EXPECT_EQ(slots.size(), 1);
+  CAPTURE(status.message);
+  REQUIRE_THAT(status, IsOk());
+  CHECK(started.slot_bytes == kSlotBytes);
+  CHECK(slots.size() == 1);
   proto::ClientMessage asked;
-  EXPECT_EQ(Heard(&asked), 1);
-  EXPECT_EQ(asked.start_epoch().loader_id(), kLoader);
-  EXPECT_EQ(asked.start_epoch().epoch(), 5);
-  EXPECT_EQ(asked.start_epoch().first_sample(), 6);
-  EXPECT_TRUE(asked.start_epoch().listed());
+  CHECK(Heard(&asked) == 1);
+  CHECK(asked.start_epoch().loader_id() == kLoader);
+  CHECK(asked.start_epoch().epoch() == 5);
+  CHECK(asked.start_epoch().first_sample() == 6);
+  CHECK(asked.start_epoch().listed());
 }
 
-TEST_F(RemoteLoaderTest, ADaemonThatCountsItsSlotsWronglyIsLeft) {
-  ASSERT_TRUE(Open().ok());
+TEST_CASE_METHOD(
+    RemoteLoaderTest,
+    "A remote loader leaves a daemon that counts its slots wrongly",
+    "[core][remote_loader]") {
+  REQUIRE_THAT(Open(), IsOk());
   proto::DaemonMessage answer;
   answer.mutable_epoch_started()->set_slot_count(1);
   Answer(2, answer, {});
   wire::EpochStarted started;
   std::vector<proto::Fd> slots;
-  EXPECT_EQ(loader_->StartEpoch(EpochPosition(), &started, &slots).code,
-            FOREBAY_INTERNAL);
-  EXPECT_TRUE(loader_->IsLost());
+  CHECK(loader_->StartEpoch(EpochPosition(), &started, &slots).code ==
+        FOREBAY_INTERNAL);
+  CHECK(loader_->IsLost());
 }
 
-TEST_F(RemoteLoaderTest, FetchesSlotsThatWereAddedAndNoOthers) {
-  ASSERT_TRUE(Open().ok());
+TEST_CASE_METHOD(RemoteLoaderTest,
+                 "A remote loader fetches slots that were added and no others",
+                 "[core][remote_loader]") {
+  REQUIRE_THAT(Open(), IsOk());
   const proto::Fd first = Memory(kSlotBytes), second = Memory(kSlotBytes);
   std::vector<proto::Fd> slots;
   slots.emplace_back(dup(first.get()));
-  ASSERT_TRUE(loader_->subscription().AttachSlots(slots, kSlotBytes, 1).ok());
-  EXPECT_TRUE(loader_->FetchSlot(0).ok());  // is mapped: asks nothing
+  REQUIRE_THAT(loader_->subscription().AttachSlots(slots, kSlotBytes, 1),
+               IsOk());
+  CHECK_THAT(loader_->FetchSlot(0), IsOk());  // is mapped: asks nothing
   proto::DaemonMessage answer;
   answer.mutable_slots();
   Answer(2, answer, {second.get()});
   const Status status = loader_->FetchSlot(1);
-  EXPECT_TRUE(status.ok()) << status.message;
-  EXPECT_EQ(loader_->subscription().slots(), 2);
+  CAPTURE(status.message);
+  CHECK_THAT(status, IsOk());
+  CHECK(loader_->subscription().slots() == 2);
   Answer(3, answer, {});
-  EXPECT_EQ(loader_->FetchSlot(2).code, FOREBAY_INTERNAL);
+  CHECK(loader_->FetchSlot(2).code == FOREBAY_INTERNAL);
 }
 
-TEST_F(RemoteLoaderTest, CloseEndsTheSession) {
-  ASSERT_TRUE(Open().ok());
+TEST_CASE_METHOD(RemoteLoaderTest,
+                 "The close of a remote loader ends the session",
+                 "[core][remote_loader]") {
+  REQUIRE_THAT(Open(), IsOk());
   proto::DaemonMessage answer;
   answer.mutable_loader_closed();
   Answer(2, answer, {});
   loader_->Close();
   proto::ClientMessage asked;
   Heard(&asked);
-  EXPECT_EQ(asked.close_loader().loader_id(), kLoader);
-  EXPECT_TRUE(loader_->IsLost());
+  CHECK(asked.close_loader().loader_id() == kLoader);
+  CHECK(loader_->IsLost());
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "client/core/subscription.h"
 
-#include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -12,9 +11,13 @@
 #include <vector>
 
 #include "proto/shm_ring.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::client::core {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kSlotBytes = 4 * 4096;
 constexpr std::uint64_t kDataBytes = 2 * 4096;
@@ -28,16 +31,16 @@ std::uint8_t* Map(int fd, std::uint64_t bytes) {
 
 proto::Fd Memory(std::uint64_t bytes) {
   proto::Fd fd(memfd_create("test", MFD_CLOEXEC));
-  EXPECT_EQ(ftruncate(fd.get(), bytes), 0);
+  CHECK(ftruncate(fd.get(), bytes) == 0);
   return fd;
 }
 
 // A subscription, and the daemon's end of all that it has.
-class SubscriptionTest : public ::testing::Test {
+class SubscriptionTest {
  protected:
-  void SetUp() override {
+  SubscriptionTest() {
     int ends[2];
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     daemon_end_ = proto::Fd(ends[1]);
     subscription_ = Subscription::Create(
         std::make_unique<wire::Session>(proto::Fd(ends[0])));
@@ -49,16 +52,16 @@ class SubscriptionTest : public ::testing::Test {
         Map(release.get(), proto::kRingBytes));
     ready_->magic = proto::kRingMagic;
     ready_->version = proto::kLayoutVersion;
-    ASSERT_TRUE(subscription_->rings()
-                    .Map(std::move(ready), std::move(release),
-                         proto::Fd(eventfd(0, EFD_CLOEXEC)))
-                    .ok());
+    REQUIRE_THAT(
+        subscription_->rings().Map(std::move(ready), std::move(release),
+                                   proto::Fd(eventfd(0, EFD_CLOEXEC))),
+        IsOk());
     std::vector<proto::Fd> slots;
     for (std::uint32_t i = 0; i < kSlots; ++i) {
       slots.push_back(Memory(kSlotBytes));
       slots_.push_back(Map(slots.back().get(), kSlotBytes));
     }
-    ASSERT_TRUE(subscription_->AttachSlots(slots, kSlotBytes, kQuota).ok());
+    REQUIRE_THAT(subscription_->AttachSlots(slots, kSlotBytes, kQuota), IsOk());
   }
 
   proto::BatchHeader& header(std::uint32_t slot) {
@@ -95,7 +98,8 @@ class SubscriptionTest : public ::testing::Test {
   forebay_batch* Lease(std::uint32_t slot, int value) {
     forebay_batch* batch = nullptr;
     const Status status = subscription_->Lease(Fill(slot, value), &batch);
-    EXPECT_TRUE(status.ok()) << status.message;
+    CAPTURE(status.message);
+    CHECK_THAT(status, IsOk());
     return batch;
   }
 
@@ -114,55 +118,63 @@ class SubscriptionTest : public ::testing::Test {
   std::uint32_t generation_ = 0;
 };
 
-TEST_F(SubscriptionTest, WritesAreGoneWithTheLease) {
+TEST_CASE_METHOD(SubscriptionTest,
+                 "A client's writes into a batch are gone with the lease",
+                 "[core][subscription]") {
   forebay_batch* batch = Lease(0, 1);
   memset(batch->data + proto::kSlotHeaderBytes, 9, kDataBytes);
-  EXPECT_EQ(slots_[0][proto::kSlotHeaderBytes], 1);
+  CHECK(slots_[0][proto::kSlotHeaderBytes] == 1);
   Subscription::Release(batch);
   batch = Lease(0, 2);
-  EXPECT_TRUE(Shows(batch, 2));
+  CHECK(Shows(batch, 2));
   Subscription::Release(batch);
 
   proto::Release told;
   bool corrupt = false;
-  ASSERT_TRUE(release_->Take(1, &told, &corrupt));
-  EXPECT_EQ(told.slot, 0);
-  EXPECT_EQ(told.generation, 2);
-  EXPECT_FALSE(release_->Take(2, &told, &corrupt));
+  REQUIRE(release_->Take(1, &told, &corrupt));
+  CHECK(told.slot == 0);
+  CHECK(told.generation == 2);
+  CHECK_FALSE(release_->Take(2, &told, &corrupt));
 }
 
-TEST_F(SubscriptionTest, AMalformedBatchIsGivenBack) {
+TEST_CASE_METHOD(SubscriptionTest,
+                 "A subscription gives back a malformed batch",
+                 "[core][subscription]") {
   const proto::ReadyEntry entry = Fill(2, 1);
   header(2).field_count = proto::kMaxFields + 1;
   forebay_batch* batch = nullptr;
   const Status status = subscription_->Lease(entry, &batch);
-  EXPECT_EQ(status.code, FOREBAY_INTERNAL);
-  EXPECT_EQ(batch, nullptr);
-  EXPECT_EQ(subscription_->leases(), 0);
+  CHECK(status.code == FOREBAY_INTERNAL);
+  CHECK(batch == nullptr);
+  CHECK(subscription_->leases() == 0);
   proto::Release told;
   bool corrupt = false;
-  ASSERT_TRUE(release_->Take(0, &told, &corrupt));
-  EXPECT_EQ(told.slot, 2);
-  EXPECT_EQ(told.generation, entry.generation);
+  REQUIRE(release_->Take(0, &told, &corrupt));
+  CHECK(told.slot == 2);
+  CHECK(told.generation == entry.generation);
 }
 
-TEST_F(SubscriptionTest, BeyondTheQuotaBatchesAreCopies) {
+TEST_CASE_METHOD(SubscriptionTest,
+                 "Beyond the quota a subscription's batches are copies",
+                 "[core][subscription]") {
   std::vector<forebay_batch*> held;
   for (std::uint32_t slot = 0; slot < kSlots; ++slot)
     held.push_back(Lease(slot, slot + 1));
-  EXPECT_EQ(subscription_->leases(), kQuota);
-  EXPECT_EQ(release_->tail.load(), kSlots - kQuota);
-  EXPECT_EQ(release_->batches_copied.load(), kSlots - kQuota);
+  CHECK(subscription_->leases() == kQuota);
+  CHECK(release_->tail.load() == kSlots - kQuota);
+  CHECK(release_->batches_copied.load() == kSlots - kQuota);
   for (std::uint32_t slot = kQuota; slot < kSlots; ++slot) {
     Fill(slot, 99);
-    EXPECT_EQ(held[slot]->mapping, nullptr);
-    EXPECT_TRUE(Shows(held[slot], slot + 1));
+    CHECK(held[slot]->mapping == nullptr);
+    CHECK(Shows(held[slot], slot + 1));
   }
   for (forebay_batch* batch : held) Subscription::Release(batch);
-  EXPECT_EQ(release_->tail.load(), kSlots);
+  CHECK(release_->tail.load() == kSlots);
 }
 
-TEST_F(SubscriptionTest, ForkKeepsBothSidesBatches) {
+TEST_CASE_METHOD(SubscriptionTest,
+                 "A fork keeps both sides' batches of a subscription",
+                 "[core][subscription]") {
   forebay_batch* batch = Lease(0, 1);
   const pid_t child = fork();
   if (child == 0) {
@@ -174,29 +186,32 @@ TEST_F(SubscriptionTest, ForkKeepsBothSidesBatches) {
     _exit(good ? 0 : 1);
   }
   int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_TRUE(subscription_->rings().mapped());
-  EXPECT_TRUE(Shows(batch, 1));
-  EXPECT_EQ(release_->tail.load(), 0);  // the child told nobody
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(subscription_->rings().mapped());
+  CHECK(Shows(batch, 1));
+  CHECK(release_->tail.load() == 0);  // the child told nobody
   Subscription::Release(batch);
   batch = Lease(0, 3);
-  EXPECT_TRUE(Shows(batch, 3));
+  CHECK(Shows(batch, 3));
   Subscription::Release(batch);
 }
 
-TEST_F(SubscriptionTest, TheLastLeaseEndsTheSession) {
+TEST_CASE_METHOD(SubscriptionTest,
+                 "The last lease of a subscription ends the session",
+                 "[core][subscription]") {
   forebay_batch* batch = Lease(0, 1);
   subscription_->EndWithLastLease();
   char byte;
-  EXPECT_EQ(recv(daemon_end_.get(), &byte, 1, MSG_DONTWAIT), -1);
-  EXPECT_EQ(release_->left.load(), 1);
-  EXPECT_TRUE(Shows(batch, 1));
+  CHECK(recv(daemon_end_.get(), &byte, 1, MSG_DONTWAIT) == -1);
+  CHECK(release_->left.load() == 1);
+  CHECK(Shows(batch, 1));
   Subscription::Release(batch);
-  EXPECT_EQ(recv(daemon_end_.get(), &byte, 1, MSG_DONTWAIT), 0);
+  CHECK(recv(daemon_end_.get(), &byte, 1, MSG_DONTWAIT) == 0);
 }
 
-TEST_F(SubscriptionTest, RefusesMalformedBatches) {
+TEST_CASE_METHOD(SubscriptionTest, "A subscription refuses malformed batches",
+                 "[core][subscription]") {
   using Damage = void (*)(proto::BatchHeader&);
   const Damage damages[] = {
       [](auto& h) { h.magic = 0; },
@@ -218,14 +233,14 @@ TEST_F(SubscriptionTest, RefusesMalformedBatches) {
     const proto::ReadyEntry entry = Fill(0, 1);
     damage(header(0));
     forebay_batch* batch = nullptr;
-    EXPECT_EQ(subscription_->Lease(entry, &batch).code, FOREBAY_INTERNAL);
-    EXPECT_EQ(batch, nullptr);
+    CHECK(subscription_->Lease(entry, &batch).code == FOREBAY_INTERNAL);
+    CHECK(batch == nullptr);
   }
   proto::ReadyEntry beyond = Fill(0, 1);
   beyond.slot = kSlots;
   forebay_batch* batch = nullptr;
-  EXPECT_EQ(subscription_->Lease(beyond, &batch).code, FOREBAY_INTERNAL);
-  EXPECT_EQ(subscription_->leases(), 0);
+  CHECK(subscription_->Lease(beyond, &batch).code == FOREBAY_INTERNAL);
+  CHECK(subscription_->leases() == 0);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "client/device/gpu.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,53 +7,66 @@
 #include <string>
 #include <utility>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/child.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/client/device/fake_plugin.h"
 
 namespace forebay::client::device {
 namespace {
 
-using ::testing::ElementsAre;
+using tests::ElementsAre;
+using tests::IsOk;
 
-class GpuTest : public ::testing::Test {
+class GpuTest {
  protected:
-  void SetUp() override { Told() = PluginScript(); }
+  GpuTest() { Told() = PluginScript(); }
 
   std::shared_ptr<Gpu> Open() {
     std::shared_ptr<Gpu> gpu;
     const Status status = Gpu::Open(kFakePlugin, 1, &gpu);
-    EXPECT_TRUE(status.ok()) << status.message;
+    CAPTURE(status.message);
+    CHECK_THAT(status, IsOk());
     return gpu;
   }
 };
 
-TEST_F(GpuTest, IsTheDeviceOfItsNumber) {
+TEST_CASE_METHOD(GpuTest, "A client's GPU is the device of its number",
+                 "[device][gpu]") {
   auto gpu = Open();
-  EXPECT_EQ(gpu->uuid(), "uuid 1");
-  EXPECT_TRUE(gpu->has_tail());
+  CHECK(gpu->uuid() == "uuid 1");
+  CHECK(gpu->has_tail());
   gpu.reset();
-  EXPECT_THAT(Told().calls, ElementsAre("open 1", "close"));
+  CHECK_THAT(Told().calls, ElementsAre("open 1", "close"));
 }
 
-TEST_F(GpuTest, ADeviceThatIsNotThereIsNamed) {
+TEST_CASE_METHOD(
+    GpuTest,
+    "The refusal to open a client's GPU names a device that is not there",
+    "[device][gpu]") {
   std::shared_ptr<Gpu> gpu;
   for (const int ordinal : {-1, 2}) {
     const Status status = Gpu::Open(kFakePlugin, ordinal, &gpu);
-    EXPECT_EQ(status.code, FOREBAY_INVALID_ARGUMENT);
-    EXPECT_EQ(status.message, "there is no cuda:" + std::to_string(ordinal) +
-                                  ": this process sees 2 of them");
+    CHECK(status.code == FOREBAY_INVALID_ARGUMENT);
+    CHECK(status.message == "there is no cuda:" + std::to_string(ordinal) +
+                                ": this process sees 2 of them");
   }
-  EXPECT_THAT(Told().calls, ElementsAre());
+  CHECK_THAT(Told().calls, ElementsAre());
 }
 
-TEST_F(GpuTest, AHostWithoutADriverSaysWhy) {
+TEST_CASE_METHOD(
+    GpuTest, "A host without a driver says why a client's GPU cannot be opened",
+    "[device][gpu]") {
   Told().described = 1;
   std::shared_ptr<Gpu> gpu;
   const Status status = Gpu::Open(kFakePlugin, 0, &gpu);
-  EXPECT_EQ(status.code, FOREBAY_INTERNAL);
-  EXPECT_EQ(status.message, "the GPU is on holiday");
+  CHECK(status.code == FOREBAY_INTERNAL);
+  CHECK(status.message == "the GPU is on holiday");
 }
 
-TEST_F(GpuTest, EachResultHasItsCode) {
+TEST_CASE_METHOD(
+    GpuTest, "Each result of the GPU plug-in has its status code in the client",
+    "[device][gpu]") {
   for (const auto& [result, code] :
        {std::pair(cuda::PluginResult::kNoMemory, FOREBAY_RESOURCE_EXHAUSTED),
         std::pair(cuda::PluginResult::kUnavailable,
@@ -65,91 +76,93 @@ TEST_F(GpuTest, EachResultHasItsCode) {
     Told().result = result;
     std::shared_ptr<Gpu> gpu;
     const Status status = Gpu::Open(kFakePlugin, 0, &gpu);
-    EXPECT_EQ(status.code, code);
-    EXPECT_EQ(status.message, "the GPU is on holiday");
-    EXPECT_EQ(gpu, nullptr);
+    CHECK(status.code == code);
+    CHECK(status.message == "the GPU is on holiday");
+    CHECK(gpu == nullptr);
   }
-  EXPECT_THAT(Told().calls,
-              ElementsAre("open 0", "open 0", "open 0", "open 0"));
+  CHECK_THAT(Told().calls, ElementsAre("open 0", "open 0", "open 0", "open 0"));
 }
 
-TEST_F(GpuTest, MemoryKeepsItsGpu) {
+TEST_CASE_METHOD(GpuTest, "Imported memory keeps its GPU open in the client",
+                 "[device][gpu]") {
   auto gpu = Open();
   std::unique_ptr<ImportedMemory> memory;
-  ASSERT_TRUE(gpu->Import(7, 500, &memory).ok());
-  EXPECT_EQ(memory->address(), 7000);
-  EXPECT_EQ(memory->bytes(), 500);
+  REQUIRE_THAT(gpu->Import(7, 500, &memory), IsOk());
+  CHECK(memory->address() == 7000);
+  CHECK(memory->bytes() == 500);
   gpu.reset();
   memory.reset();
-  EXPECT_THAT(Told().calls, ElementsAre("open 1", "import 7 500",
-                                        "unimport 7000 500", "close"));
+  CHECK_THAT(Told().calls, ElementsAre("open 1", "import 7 500",
+                                       "unimport 7000 500", "close"));
 }
 
-TEST_F(GpuTest, AFailedImportIsNoMemory) {
+TEST_CASE_METHOD(GpuTest, "A failed import on a client's GPU gives no memory",
+                 "[device][gpu]") {
   const auto gpu = Open();
   Told().result = cuda::PluginResult::kNoMemory;
   std::unique_ptr<ImportedMemory> memory;
-  EXPECT_EQ(gpu->Import(7, 500, &memory).code, FOREBAY_RESOURCE_EXHAUSTED);
-  EXPECT_EQ(memory, nullptr);
+  CHECK(gpu->Import(7, 500, &memory).code == FOREBAY_RESOURCE_EXHAUSTED);
+  CHECK(memory == nullptr);
 }
 
-TEST_F(GpuTest, HandsWorkOn) {
+TEST_CASE_METHOD(GpuTest, "A client's GPU hands work on to the plug-in",
+                 "[device][gpu]") {
   const auto gpu = Open();
   cuda::PluginTail tail = {};
   tail.element_bytes = 4;
-  EXPECT_TRUE(gpu->RunTail(nullptr, tail, 1, 2, 3, 4).ok());
-  EXPECT_TRUE(gpu->Copy(nullptr, 5, 6, 7).ok());
+  CHECK_THAT(gpu->RunTail(nullptr, tail, 1, 2, 3, 4), IsOk());
+  CHECK_THAT(gpu->Copy(nullptr, 5, 6, 7), IsOk());
   bool called = false;
-  EXPECT_TRUE(
+  CHECK_THAT(
       gpu->CallAfter(
-             nullptr,
-             [](void* argument) { *static_cast<bool*>(argument) = true; },
-             &called)
-          .ok());
-  EXPECT_TRUE(called);
+          nullptr, [](void* argument) { *static_cast<bool*>(argument) = true; },
+          &called),
+      IsOk());
+  CHECK(called);
   Told().captures = 1;
   bool captures = false;
-  EXPECT_TRUE(gpu->IsCapturing(nullptr, &captures).ok());
-  EXPECT_TRUE(captures);
-  EXPECT_THAT(Told().calls, ElementsAre("open 1", "tail 4 1 2 3 4",
-                                        "copy 5 6 7", "call", "capturing"));
+  CHECK_THAT(gpu->IsCapturing(nullptr, &captures), IsOk());
+  CHECK(captures);
+  CHECK_THAT(Told().calls, ElementsAre("open 1", "tail 4 1 2 3 4", "copy 5 6 7",
+                                       "call", "capturing"));
 }
 
-TEST_F(GpuTest, OnlyALossIsForGood) {
+TEST_CASE_METHOD(GpuTest, "Only a loss of a client's GPU is for good",
+                 "[device][gpu]") {
   const auto gpu = Open();
-  EXPECT_TRUE(gpu->Poll().ok());
+  CHECK_THAT(gpu->Poll(), IsOk());
   Told().result = cuda::PluginResult::kFailed;
-  EXPECT_EQ(gpu->Poll().code, FOREBAY_INTERNAL);
-  EXPECT_FALSE(gpu->is_lost());
+  CHECK(gpu->Poll().code == FOREBAY_INTERNAL);
+  CHECK_FALSE(gpu->is_lost());
   Told().result = cuda::PluginResult::kLost;
-  EXPECT_EQ(gpu->Poll().message, "the GPU is on holiday");
-  EXPECT_TRUE(gpu->is_lost());
+  CHECK(gpu->Poll().message == "the GPU is on holiday");
+  CHECK(gpu->is_lost());
 }
 
-TEST_F(GpuTest, WordsThatAreTooLongAreCut) {
+TEST_CASE_METHOD(GpuTest,
+                 "A client's GPU cuts words of the plug-in that are too long",
+                 "[device][gpu]") {
   Told().result = cuda::PluginResult::kFailed;
   Told().words = std::string(5000, 'x');
   std::shared_ptr<Gpu> gpu;
-  EXPECT_EQ(Gpu::Open(kFakePlugin, 0, &gpu).message, std::string(1023, 'x'));
+  CHECK(Gpu::Open(kFakePlugin, 0, &gpu).message == std::string(1023, 'x'));
 }
 
-TEST_F(GpuTest, AForkedChildLeavesTheGpuAlone) {
+TEST_CASE_METHOD(GpuTest, "A forked child leaves the client's GPU alone",
+                 "[device][gpu]") {
   auto gpu = Open();
   std::unique_ptr<ImportedMemory> memory;
-  ASSERT_TRUE(gpu->Import(7, 500, &memory).ok());
-  const pid_t child = fork();
-  if (child == 0) {
-    EXPECT_EQ(gpu->Copy(nullptr, 5, 6, 7).code, FOREBAY_FORKED);
-    EXPECT_EQ(gpu->Poll().code, FOREBAY_FORKED);
-    EXPECT_FALSE(gpu->is_lost());
+  REQUIRE_THAT(gpu->Import(7, 500, &memory), IsOk());
+  const tests::ChildEnd child = tests::RunInChild([&] {
+    CHECK(gpu->Copy(nullptr, 5, 6, 7).code == FOREBAY_FORKED);
+    CHECK(gpu->Poll().code == FOREBAY_FORKED);
+    CHECK_FALSE(gpu->is_lost());
     gpu.reset();
     memory.reset();
-    EXPECT_THAT(Told().calls, ElementsAre("open 1", "import 7 500"));
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    CHECK_THAT(Told().calls, ElementsAre("open 1", "import 7 500"));
+  });
+  INFO(child.err);
+  CHECK(child.status == 0);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "client/device/plugin.h"
 
 #include <dlfcn.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -10,14 +8,19 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/temp_dir.h"
+
 namespace forebay::client::device {
 namespace {
 
-namespace fs = std::filesystem;
+using tests::AllOf;
+using tests::Contains;
+using tests::IsOk;
+using tests::StartsWith;
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+namespace fs = std::filesystem;
 
 std::string Built(const std::string& name) {
   return "tests/unit/cuda/" + name + ".so";
@@ -27,67 +30,69 @@ std::string Built(const std::string& name) {
 std::string Refusal(const std::string& path) {
   const cuda::Plugin* plugin = nullptr;
   const Status status = OpenPlugin(path, &plugin);
-  EXPECT_EQ(status.code, FOREBAY_UNIMPLEMENTED);
-  EXPECT_EQ(plugin, nullptr);
+  CHECK(status.code == FOREBAY_UNIMPLEMENTED);
+  CHECK(plugin == nullptr);
   return status.message;
 }
 
-TEST(OpenPluginTest, AGoodOneIsLoaded) {
+TEST_CASE("The client loads a good GPU plug-in", "[device][plugin]") {
   const cuda::Plugin* plugin = nullptr;
   const Status status = OpenPlugin(Built("good_plugin"), &plugin);
-  ASSERT_TRUE(status.ok()) << status.message;
-  EXPECT_EQ(plugin->version, cuda::kPluginVersion);
+  CAPTURE(status.message);
+  REQUIRE_THAT(status, IsOk());
+  CHECK(plugin->version == cuda::kPluginVersion);
 }
 
-TEST(OpenPluginTest, OneOfAnotherVersionIsRefused) {
+TEST_CASE("The client refuses a GPU plug-in of another version",
+          "[device][plugin]") {
   const std::string path = Built("newer_plugin");
-  EXPECT_EQ(Refusal(path),
-            path +
-                " has version 4 of the GPU plug-in's interface, but "
-                "libforebay.so needs version 3: upgrade the older of the two");
+  CHECK(Refusal(path) ==
+        path +
+            " has version 4 of the GPU plug-in's interface, but "
+            "libforebay.so needs version 3: upgrade the older of the two");
 }
 
-TEST(OpenPluginTest, WhatIsNoPluginIsRefused) {
-  EXPECT_EQ(Refusal("/nowhere/libforebay_cuda.so"),
-            "the GPU plug-in /nowhere/libforebay_cuda.so is not there");
-  EXPECT_EQ(Refusal(Built("stranger")),
-            Built("stranger") +
-                " is no GPU plug-in of Forebay: it has no forebay_cuda_plugin");
-  EXPECT_THAT(Refusal(Built("needy_plugin")),
-              AllOf(StartsWith("the GPU plug-in cannot be loaded: "),
-                    HasSubstr("forebay_nobody_has_this")));
-  const std::string pipe = testing::TempDir() + "pipe";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(Refusal(pipe),
-            "the GPU plug-in " + pipe + " is not a regular file");
+TEST_CASE("The client refuses what is not a GPU plug-in", "[device][plugin]") {
+  CHECK(Refusal("/nowhere/libforebay_cuda.so") ==
+        "the GPU plug-in /nowhere/libforebay_cuda.so is not there");
+  CHECK(Refusal(Built("stranger")) ==
+        Built("stranger") +
+            " is no GPU plug-in of Forebay: it has no forebay_cuda_plugin");
+  CHECK_THAT(Refusal(Built("needy_plugin")),
+             AllOf(StartsWith("the GPU plug-in cannot be loaded: "),
+                   Contains("forebay_nobody_has_this")));
+  const std::string pipe = tests::TempDir() + "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(Refusal(pipe) == "the GPU plug-in " + pipe + " is not a regular file");
 }
 
-TEST(OpenPluginTest, OneThatWasCutShortIsRefused) {
+TEST_CASE("The client refuses a GPU plug-in that was cut short",
+          "[device][plugin]") {
   const std::string whole = Built("good_plugin");
-  const std::string path = testing::TempDir() + "cut.so";
+  const std::string path = tests::TempDir() + "cut.so";
   for (const std::uintmax_t size : {100, 2000}) {
     fs::copy_file(whole, path, fs::copy_options::overwrite_existing);
     fs::permissions(path, fs::perms::owner_all);
     fs::resize_file(path, size);
-    EXPECT_EQ(Refusal(path), "the GPU plug-in " + path + " is cut short");
+    CHECK(Refusal(path) == "the GPU plug-in " + path + " is cut short");
   }
   fs::resize_file(path, 0);
-  EXPECT_EQ(Refusal(path), "the GPU plug-in " + path + " is no shared library");
+  CHECK(Refusal(path) == "the GPU plug-in " + path + " is no shared library");
 }
 
 // An installed library, alone in a tree of its own: it has loaded nothing yet.
-class LoadPluginTest : public ::testing::Test {
+class LoadPluginTest {
  protected:
-  void SetUp() override {
+  LoadPluginTest() {
     unsetenv("FOREBAY_CUDA_PLUGIN");
+    static int trees = 0;
     // Of its own, as the libraries of earlier tests stay loaded.
-    root_ = testing::TempDir() +
-            testing::UnitTest::GetInstance()->current_test_info()->name();
+    root_ = tests::TempDir() + "installed-" + std::to_string(++trees);
     fs::remove_all(root_);
     fs::create_directories(root_);
     root_ = fs::canonical(root_);
   }
-  void TearDown() override {
+  ~LoadPluginTest() {
     // The library stays loaded: so does what it keeps for good.
     unsetenv("FOREBAY_CUDA_PLUGIN");
   }
@@ -119,55 +124,70 @@ class LoadPluginTest : public ::testing::Test {
   void* library_ = nullptr;
 };
 
-TEST_F(LoadPluginTest, LiesBesideTheLibraryInAWheel) {
+TEST_CASE_METHOD(
+    LoadPluginTest,
+    "The client finds its GPU plug-in beside the library in a wheel",
+    "[device][plugin]") {
   InstallLibrary("site-packages/forebay/libforebay.so");
   InstallPlugin("site-packages/forebay/libforebay_cuda.so");
-  EXPECT_EQ(Load("site-packages/forebay/libforebay.so"), "");
+  CHECK(Load("site-packages/forebay/libforebay.so") == "");
 }
 
-TEST_F(LoadPluginTest, LiesInLibForebayBelowAPrefix) {
+TEST_CASE_METHOD(
+    LoadPluginTest,
+    "The client finds its GPU plug-in in lib/forebay below a prefix",
+    "[device][plugin]") {
   InstallLibrary("usr/lib/libforebay.so");
   InstallPlugin("usr/lib/forebay/libforebay_cuda.so");
-  EXPECT_EQ(Load("usr/lib/libforebay.so"), "");
+  CHECK(Load("usr/lib/libforebay.so") == "");
 }
 
-TEST_F(LoadPluginTest, IsFoundThroughThePackagesLinkToTheLibrary) {
+TEST_CASE_METHOD(LoadPluginTest,
+                 "The client finds its GPU plug-in through the package's link "
+                 "to the library",
+                 "[device][plugin]") {
   InstallLibrary("usr/lib/libforebay.so");
   InstallPlugin("usr/lib/forebay/libforebay_cuda.so");
   const std::string package = root_ + "/usr/lib/python3/dist-packages/forebay";
   fs::create_directories(package);
   fs::create_symlink("../../../libforebay.so", package + "/libforebay.so");
-  EXPECT_EQ(Load("usr/lib/python3/dist-packages/forebay/libforebay.so"), "");
+  CHECK(Load("usr/lib/python3/dist-packages/forebay/libforebay.so") == "");
 }
 
-TEST_F(LoadPluginTest, SaysWhereItIsNot) {
+TEST_CASE_METHOD(LoadPluginTest, "The client says where its GPU plug-in is not",
+                 "[device][plugin]") {
   InstallLibrary("usr/lib/libforebay.so");
-  EXPECT_EQ(Load("usr/lib/libforebay.so"),
-            "no GPU plug-in is installed: there is neither " + root_ +
-                "/usr/lib/libforebay_cuda.so nor " + root_ +
-                "/usr/lib/forebay/libforebay_cuda.so, and FOREBAY_CUDA_PLUGIN "
-                "is not set");
+  CHECK(Load("usr/lib/libforebay.so") ==
+        "no GPU plug-in is installed: there is neither " + root_ +
+            "/usr/lib/libforebay_cuda.so nor " + root_ +
+            "/usr/lib/forebay/libforebay_cuda.so, and FOREBAY_CUDA_PLUGIN "
+            "is not set");
   // It may be installed meanwhile.
   InstallPlugin("usr/lib/forebay/libforebay_cuda.so");
-  EXPECT_EQ(Load("usr/lib/libforebay.so"), "");
+  CHECK(Load("usr/lib/libforebay.so") == "");
 }
 
-TEST_F(LoadPluginTest, TheVariableComesFirstAndOnce) {
+TEST_CASE_METHOD(
+    LoadPluginTest,
+    "The plug-in that FOREBAY_CUDA_PLUGIN names comes first and is loaded once",
+    "[device][plugin]") {
   InstallLibrary("lib/libforebay.so");
   InstallPlugin("lib/libforebay_cuda.so");
   setenv("FOREBAY_CUDA_PLUGIN", Built("newer_plugin").c_str(), 1);
-  EXPECT_THAT(Load("lib/libforebay.so"), HasSubstr("has version 4"));
+  CHECK_THAT(Load("lib/libforebay.so"), Contains("has version 4"));
   setenv("FOREBAY_CUDA_PLUGIN", Built("good_plugin").c_str(), 1);
-  EXPECT_EQ(Load("lib/libforebay.so"), "");
+  CHECK(Load("lib/libforebay.so") == "");
   setenv("FOREBAY_CUDA_PLUGIN", "none.so", 1);
-  EXPECT_EQ(Load("lib/libforebay.so"), "");
+  CHECK(Load("lib/libforebay.so") == "");
 }
 
-TEST_F(LoadPluginTest, ANameInTheVariableIsAFileHere) {
+TEST_CASE_METHOD(LoadPluginTest,
+                 "A name without a folder in FOREBAY_CUDA_PLUGIN is a file in "
+                 "the working directory",
+                 "[device][plugin]") {
   InstallLibrary("lib/libforebay.so");
   setenv("FOREBAY_CUDA_PLUGIN", "none.so", 1);
-  EXPECT_EQ(Load("lib/libforebay.so"),
-            "the GPU plug-in ./none.so is not there");
+  CHECK(Load("lib/libforebay.so") == "the GPU plug-in ./none.so is not there");
 }
 
 }  // namespace

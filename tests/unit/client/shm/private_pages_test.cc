@@ -1,7 +1,6 @@
 #include "client/shm/private_pages.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,9 +8,11 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <tuple>
 
 #include "proto/shm_mapping.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/skip.h"
+#include "tests/catch/suite.h"
 
 namespace forebay::client::shm {
 namespace {
@@ -24,32 +25,36 @@ constexpr int kMadviseCollapse = 25;
 
 // Shared memory as the daemon has it, in huge pages or not, and as a client
 // maps it.
-class PrivatePagesTest
-    : public ::testing::TestWithParam<std::tuple<PageSearch, bool>> {
- protected:
-  void SetUp() override {
-    const auto [search, huge] = GetParam();
+class PrivatePagesTest {
+ public:
+  struct Subject {
+    PageSearch search;
+    bool huge;
+  };
+
+  explicit PrivatePagesTest(const Subject& subject) {
+    const auto [search, huge] = subject;
     pages_ = PrivatePages::Create(search);
-    if (pages_ == nullptr) GTEST_SKIP() << "this kernel refuses it";
-    ASSERT_EQ(pages_->search(), search);
+    if (pages_ == nullptr) SKIP("this kernel refuses it");
+    REQUIRE(pages_->search() == search);
     fd_ = memfd_create("slot", MFD_CLOEXEC);
-    ASSERT_GE(fd_, 0);
-    ASSERT_EQ(ftruncate(fd_, kBytes), 0);
+    REQUIRE(fd_ >= 0);
+    REQUIRE(ftruncate(fd_, kBytes) == 0);
     daemon_ = Map(MAP_SHARED);
     client_ = Map(MAP_PRIVATE);
     Write(1);
     if (huge &&
         madvise(daemon_, 2 * proto::kHugePageBytes, kMadviseCollapse) != 0)
-      GTEST_SKIP() << "this kernel makes no huge pages of shared memory";
+      SKIP("this kernel makes no huge pages of shared memory");
     pages_->Watch(client_, kBytes);
   }
-  void TearDown() override {
-    if (client_ == nullptr) return;
+  ~PrivatePagesTest() {
     munmap(daemon_, kBytes);
     munmap(client_, kBytes);
     close(fd_);
   }
 
+ protected:
   std::uint8_t* Map(int kind) {
     return static_cast<std::uint8_t*>(
         proto::MapShared(kBytes, PROT_READ | PROT_WRITE, kind, fd_));
@@ -71,53 +76,67 @@ class PrivatePagesTest
   std::uint8_t* client_ = nullptr;
 };
 
-TEST_P(PrivatePagesTest, ShowsFreshContentAfterScatteredWrites) {
+SUITE_CASE(PrivatePagesTest,
+           "A drop of private pages shows fresh content after scattered writes",
+           "[shm][private_pages]") {
   for (size_t page : {0, 1, 2, 77, 1100}) client_[page * kPage + 5] = 9;
   Write(2);
-  ASSERT_EQ(Count(2), kPages - 5);
+  REQUIRE(Count(2) == kPages - 5);
   Drop();
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-TEST_P(PrivatePagesTest, ShowsFreshContentAfterManyRuns) {
+SUITE_CASE(
+    PrivatePagesTest,
+    "A drop of private pages shows fresh content after many runs of writes",
+    "[shm][private_pages]") {
   for (size_t page = 0; page < kPages; page += 2) client_[page * kPage] = 9;
   Write(2);
   Drop();
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-TEST_P(PrivatePagesTest, ShowsFreshContentAfterWritingAll) {
+SUITE_CASE(PrivatePagesTest,
+           "A drop of private pages shows fresh content after writing all",
+           "[shm][private_pages]") {
   memset(client_, 9, kBytes);
   Write(2);
   Drop();
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-TEST_P(PrivatePagesTest, FindsWritesTimeAndAgain) {
+SUITE_CASE(PrivatePagesTest,
+           "A drop of private pages finds writes time and again",
+           "[shm][private_pages]") {
   for (int round = 2; round < 9; ++round) {
     Drop();
     Write(round);
-    ASSERT_EQ(Count(round), kPages) << round;
+    CAPTURE(round);
+    REQUIRE(Count(round) == kPages);
     // One page, then some, then most, then the first again.
     for (size_t page = 0; page < kPages; page += kPages >> (round % 4 * 2))
       client_[page * kPage + 5] = 0;
     Write(99);
-    ASSERT_LT(Count(99), kPages) << round;
+    REQUIRE(Count(99) < kPages);
   }
 }
 
-TEST_P(PrivatePagesTest, FindsWhatTheKernelWrote) {
+SUITE_CASE(PrivatePagesTest,
+           "A drop of private pages finds what the kernel wrote",
+           "[shm][private_pages]") {
   const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-  ASSERT_EQ(read(zeros, client_ + 2 * kPage, kPage + 9), kPage + 9);
+  REQUIRE(read(zeros, client_ + 2 * kPage, kPage + 9) == kPage + 9);
   close(zeros);
-  ASSERT_EQ(Count(1), kPages - 2);
+  REQUIRE(Count(1) == kPages - 2);
   Write(2);
-  ASSERT_EQ(Count(2), kPages - 2);
+  REQUIRE(Count(2) == kPages - 2);
   Drop();
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-TEST_P(PrivatePagesTest, FindsWhatWasWrittenAroundAFork) {
+SUITE_CASE(PrivatePagesTest,
+           "A drop of private pages finds what was written around a fork",
+           "[shm][private_pages]") {
   client_[5] = 9;
   const pid_t child = fork();
   if (child == 0) {
@@ -125,69 +144,78 @@ TEST_P(PrivatePagesTest, FindsWhatWasWrittenAroundAFork) {
     _exit(client_[5] == 9 ? 0 : 1);
   }
   int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
   client_[5] = 7;
   client_[2 * kPage + 5] = 7;
   Write(2);
-  ASSERT_EQ(Count(2), kPages - 2);
+  REQUIRE(Count(2) == kPages - 2);
   Drop();
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-TEST_P(PrivatePagesTest, DropsPagesThatWereLocked) {
-  if (mlock(client_, kBytes) != 0) GTEST_SKIP() << "locking is not allowed";
+SUITE_CASE(PrivatePagesTest,
+           "A drop of private pages drops pages that were locked",
+           "[shm][private_pages]") {
+  if (mlock(client_, kBytes) != 0) SKIP("locking is not allowed");
   client_[5] = 9;
   Write(2);
   Drop();
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-TEST_P(PrivatePagesTest, MappingsAreApart) {
+SUITE_CASE(PrivatePagesTest, "A drop of private pages keeps mappings apart",
+           "[shm][private_pages]") {
   std::uint8_t* const other = Map(MAP_PRIVATE);
   pages_->Watch(other, kBytes);
   client_[5] = 8;
   other[5] = 9;
   Drop();
-  EXPECT_EQ(client_[5], 1);
-  EXPECT_EQ(other[5], 9);
+  CHECK(client_[5] == 1);
+  CHECK(other[5] == 9);
   pages_->Drop(other, kBytes);
-  EXPECT_EQ(other[5], 1);
+  CHECK(other[5] == 1);
   munmap(other, kBytes);
 }
 
-TEST_P(PrivatePagesTest, LeavesWhatWasOnlyRead) {
-  ASSERT_EQ(Count(1), kPages);
+SUITE_CASE(PrivatePagesTest,
+           "A drop of private pages leaves what was only read",
+           "[shm][private_pages]") {
+  REQUIRE(Count(1) == kPages);
   Drop();
-  EXPECT_EQ(Count(1), kPages);
+  CHECK(Count(1) == kPages);
   Write(2);
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-TEST_P(PrivatePagesTest, MadePrivateStaysAsItWas) {
+SUITE_CASE(PrivatePagesTest,
+           "A mapping whose pages are made private stays as it was",
+           "[shm][private_pages]") {
   client_[5] = 9;
   MakePagesPrivate(client_, kBytes);
   Write(2);
-  EXPECT_EQ(client_[5], 9);
-  EXPECT_EQ(Count(1), kPages - 1);
+  CHECK(client_[5] == 9);
+  CHECK(Count(1) == kPages - 1);
   Drop();
-  EXPECT_EQ(Count(2), kPages);
+  CHECK(Count(2) == kPages);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Searches, PrivatePagesTest,
-    ::testing::Combine(::testing::Values(PageSearch::kScan,
-                                         PageSearch::kPagemap,
-                                         PageSearch::kNone),
-                       ::testing::Bool()));
+const tests::RunsOn<PrivatePagesTest> kSearches(
+    {{"scan", {PageSearch::kScan, false}},
+     {"scan of huge pages", {PageSearch::kScan, true}},
+     {"pagemap", {PageSearch::kPagemap, false}},
+     {"pagemap of huge pages", {PageSearch::kPagemap, true}},
+     {"none", {PageSearch::kNone, false}},
+     {"none of huge pages", {PageSearch::kNone, true}}});
 
-TEST(PrivatePages, TakesTheFirstThatIsGranted) {
+TEST_CASE("Private pages take the first page search that the kernel grants",
+          "[shm][private_pages]") {
   for (const PageSearch search : {PageSearch::kScan, PageSearch::kPagemap}) {
     if (PrivatePages::Create(search) == nullptr) continue;
-    EXPECT_EQ(PrivatePages::Create()->search(), search);
+    CHECK(PrivatePages::Create()->search() == search);
     return;
   }
-  EXPECT_EQ(PrivatePages::Create()->search(), PageSearch::kNone);
+  CHECK(PrivatePages::Create()->search() == PageSearch::kNone);
 }
 
 }  // namespace

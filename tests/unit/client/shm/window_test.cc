@@ -2,19 +2,23 @@
 // before it uses it.
 #include "client/shm/window.h"
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::client::shm {
 namespace {
 
+using tests::IsOk;
+
 constexpr std::uint64_t kBytes = 4096;
 
-class WindowTest : public testing::Test {
+class WindowTest {
  protected:
   WindowTest() {
     Put(0, proto::FetchHeader{.magic = proto::kFetchMagic,
@@ -40,12 +44,12 @@ class WindowTest : public testing::Test {
   }
   forebay_status Map() {
     proto::Fd fd(memfd_create("test", MFD_CLOEXEC));
-    EXPECT_EQ(write(fd.get(), memory_.data(), kBytes),
-              static_cast<ssize_t>(kBytes));
+    CHECK(write(fd.get(), memory_.data(), kBytes) ==
+          static_cast<ssize_t>(kBytes));
     return window_.Map(fd, kBytes).code;
   }
   forebay_status Find() {
-    EXPECT_EQ(Map(), FOREBAY_OK);
+    CHECK(Map() == FOREBAY_OK);
     proto::FetchedField field;
     return window_.Find(0, 1, 2, &field).code;
   }
@@ -55,34 +59,38 @@ class WindowTest : public testing::Test {
   Window window_;
 };
 
-TEST_F(WindowTest, FindsWhatIsThere) {
-  ASSERT_EQ(Map(), FOREBAY_OK);
-  EXPECT_TRUE(window_.Check(1, 2).ok());
+TEST_CASE_METHOD(WindowTest, "A window finds the fetched fields that are there",
+                 "[shm][window]") {
+  REQUIRE(Map() == FOREBAY_OK);
+  CHECK_THAT(window_.Check(1, 2), IsOk());
   proto::FetchedField field;
-  ASSERT_TRUE(window_.Find(0, 1, 2, &field).ok());
-  EXPECT_EQ(field.bytes, 24);
-  ASSERT_TRUE(window_.Find(0, 0, 2, &field).ok());
-  EXPECT_EQ(field.kind, proto::FieldKind{});
+  REQUIRE_THAT(window_.Find(0, 1, 2, &field), IsOk());
+  CHECK(field.bytes == 24);
+  REQUIRE_THAT(window_.Find(0, 0, 2, &field), IsOk());
+  CHECK(field.kind == proto::FieldKind{});
 }
 
-TEST_F(WindowTest, ChecksTheHeader) {
-  EXPECT_FALSE(window_.Check(1, 2).ok());
-  ASSERT_EQ(Map(), FOREBAY_OK);
-  EXPECT_FALSE(window_.Check(2, 2).ok());
-  EXPECT_FALSE(window_.Check(1, 1).ok());
+TEST_CASE_METHOD(WindowTest, "A window of fetched samples checks the header",
+                 "[shm][window]") {
+  CHECK_FALSE(window_.Check(1, 2).ok());
+  REQUIRE(Map() == FOREBAY_OK);
+  CHECK_FALSE(window_.Check(2, 2).ok());
+  CHECK_FALSE(window_.Check(1, 1).ok());
   Put(0, std::uint32_t{7});
-  ASSERT_EQ(Map(), FOREBAY_OK);
-  EXPECT_FALSE(window_.Check(1, 2).ok());
+  REQUIRE(Map() == FOREBAY_OK);
+  CHECK_FALSE(window_.Check(1, 2).ok());
   Put(0, proto::FetchHeader{.magic = proto::kFetchMagic,
                             .version = proto::kLayoutVersion,
                             .sample_count = 1000,
                             .field_count = 2});
-  ASSERT_EQ(Map(), FOREBAY_OK);
-  EXPECT_FALSE(window_.Check(1000, 2).ok());
+  REQUIRE(Map() == FOREBAY_OK);
+  CHECK_FALSE(window_.Check(1000, 2).ok());
 }
 
-TEST_F(WindowTest, ChecksThatAFieldLiesInIt) {
-  EXPECT_EQ(Find(), FOREBAY_OK);
+TEST_CASE_METHOD(WindowTest,
+                 "A window of fetched samples checks that a field lies in it",
+                 "[shm][window]") {
+  CHECK(Find() == FOREBAY_OK);
   for (auto spoil : {+[](proto::FetchedField* f) { f->offset = kBytes - 23; },
                      +[](proto::FetchedField* f) { f->offset = ~0ull; },
                      +[](proto::FetchedField* f) { f->bytes = 25; },
@@ -95,14 +103,16 @@ TEST_F(WindowTest, ChecksThatAFieldLiesInIt) {
     proto::FetchedField field = good_;
     spoil(&field);
     PutField(field);
-    EXPECT_EQ(Find(), FOREBAY_INTERNAL);
+    CHECK(Find() == FOREBAY_INTERNAL);
   }
 }
 
-TEST_F(WindowTest, IsNotLargerThanItsMemory) {
+TEST_CASE_METHOD(WindowTest,
+                 "A window of fetched samples is not larger than its memory",
+                 "[shm][window]") {
   const proto::Fd fd(memfd_create("test", MFD_CLOEXEC));
-  EXPECT_EQ(window_.Map(fd, kBytes).code, FOREBAY_INTERNAL);
-  EXPECT_EQ(window_.Map(fd, 0).code, FOREBAY_INTERNAL);
+  CHECK(window_.Map(fd, kBytes).code == FOREBAY_INTERNAL);
+  CHECK(window_.Map(fd, 0).code == FOREBAY_INTERNAL);
 }
 
 }  // namespace

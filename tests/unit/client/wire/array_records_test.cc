@@ -1,6 +1,5 @@
 #include "client/wire/array_records.h"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -8,9 +7,13 @@
 #include <vector>
 
 #include "proto/raw_image.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::client::wire {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint8_t kPixels[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 constexpr std::int64_t kLabels[] = {-1, 7};
@@ -38,63 +41,64 @@ std::string Refusal(const std::vector<forebay_array>& arrays) {
   Status status = DescribeRecords(arrays.data(), arrays.size(), &records);
   proto::Fd memory;
   if (status.ok()) status = WriteRecords(records, &memory);
-  EXPECT_EQ(status.code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(status.code == FOREBAY_INVALID_ARGUMENT);
   return status.message;
 }
 
-TEST(ArrayRecordsTest, EachSampleIsOneRecord) {
+TEST_CASE("Each sample of a dataset of arrays is one record",
+          "[wire][array_records]") {
   const forebay_array arrays[] = {Images(), Labels()};
   Records records;
-  ASSERT_TRUE(DescribeRecords(arrays, 2, &records).ok());
-  EXPECT_EQ(records.samples, 2);
+  REQUIRE_THAT(DescribeRecords(arrays, 2, &records), IsOk());
+  CHECK(records.samples == 2);
   proto::Fd memory;
-  ASSERT_TRUE(WriteRecords(records, &memory).ok());
+  REQUIRE_THAT(WriteRecords(records, &memory), IsOk());
   constexpr std::size_t kRecord = sizeof(proto::RawImageHeader) + 6 + 8;
   std::vector<std::uint8_t> bytes(3 * kRecord);
-  ASSERT_EQ(pread(memory.get(), bytes.data(), bytes.size(), 0), 2 * kRecord);
+  REQUIRE(pread(memory.get(), bytes.data(), bytes.size(), 0) == 2 * kRecord);
   for (std::size_t i = 0; i < 2; ++i) {
     const std::uint8_t* const record = bytes.data() + i * kRecord;
     proto::RawImageHeader header;
     std::memcpy(&header, record, sizeof(header));
-    EXPECT_EQ(header.magic, proto::kRawImageMagic);
-    EXPECT_EQ(header.width, 2);
-    EXPECT_EQ(header.height, 1);
-    EXPECT_EQ(header.channels, 3);
-    EXPECT_EQ(std::memcmp(record + sizeof(header), kPixels + 6 * i, 6), 0);
+    CHECK(header.magic == proto::kRawImageMagic);
+    CHECK(header.width == 2);
+    CHECK(header.height == 1);
+    CHECK(header.channels == 3);
+    CHECK(std::memcmp(record + sizeof(header), kPixels + 6 * i, 6) == 0);
     std::int64_t label;
     std::memcpy(&label, record + sizeof(header) + 6, sizeof(label));
-    EXPECT_EQ(label, kLabels[i]);
+    CHECK(label == kLabels[i]);
   }
   // Nobody can change it any more.
-  EXPECT_NE(ftruncate(memory.get(), 1), 0);
-  EXPECT_LT(write(memory.get(), "x", 1), 0);
+  CHECK(ftruncate(memory.get(), 1) != 0);
+  CHECK(write(memory.get(), "x", 1) < 0);
 }
 
-TEST(ArrayRecordsTest, RefusesWhatIsNone) {
+TEST_CASE("The client refuses arrays that are not records of samples",
+          "[wire][array_records]") {
   const auto spoilt = [](auto spoil) {
     forebay_array array = Images();
     spoil(array);
     return Refusal({array, Labels()});
   };
-  EXPECT_NE(spoilt([](forebay_array& a) { a.dtype = FOREBAY_INT8; }), "");
-  EXPECT_NE(spoilt([](forebay_array& a) { a.shape[3] = 2; }), "");
-  EXPECT_NE(spoilt([](forebay_array& a) { a.rank = 2; }), "");
-  EXPECT_NE(spoilt([](forebay_array& a) { a.rank = 7; }), "");
-  EXPECT_NE(spoilt([](forebay_array& a) { a.rank = 0; }), "");
-  EXPECT_NE(spoilt([](forebay_array& a) { a.kind = FOREBAY_TEXT; }), "");
-  EXPECT_NE(spoilt([](forebay_array& a) {
-              a.dtype = static_cast<forebay_dtype>(99);
-            }),
-            "");
-  EXPECT_EQ(spoilt([](forebay_array& a) { a.data = nullptr; }),
-            "field image: has no data");
-  EXPECT_EQ(spoilt([](forebay_array& a) { a.shape[1] = 1ull << 62; }),
-            "field image: is too large");
-  EXPECT_EQ(spoilt([](forebay_array& a) { a.name = nullptr; }),
-            "the name of a field is null");
-  EXPECT_EQ(spoilt([](forebay_array& a) { a.shape[0] = 3; }),
-            "field label: has another number of samples than the first");
-  EXPECT_EQ(Refusal({}), "a dataset needs a field");
+  CHECK(spoilt([](forebay_array& a) { a.dtype = FOREBAY_INT8; }) != "");
+  CHECK(spoilt([](forebay_array& a) { a.shape[3] = 2; }) != "");
+  CHECK(spoilt([](forebay_array& a) { a.rank = 2; }) != "");
+  CHECK(spoilt([](forebay_array& a) { a.rank = 7; }) != "");
+  CHECK(spoilt([](forebay_array& a) { a.rank = 0; }) != "");
+  CHECK(spoilt([](forebay_array& a) { a.kind = FOREBAY_TEXT; }) != "");
+  CHECK(spoilt([](forebay_array& a) {
+          a.dtype = static_cast<forebay_dtype>(99);
+        }) != "");
+  CHECK(spoilt([](forebay_array& a) { a.data = nullptr; }) ==
+        "field image: has no data");
+  CHECK(spoilt([](forebay_array& a) { a.shape[1] = 1ull << 62; }) ==
+        "field image: is too large");
+  CHECK(spoilt([](forebay_array& a) { a.name = nullptr; }) ==
+        "the name of a field is null");
+  CHECK(spoilt([](forebay_array& a) { a.shape[0] = 3; }) ==
+        "field label: has another number of samples than the first");
+  CHECK(Refusal({}) == "a dataset needs a field");
 }
 
 }  // namespace

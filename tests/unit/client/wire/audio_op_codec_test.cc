@@ -1,15 +1,17 @@
 #include "client/wire/audio_op_codec.h"
 
-#include <gtest/gtest.h>
-
 #include "proto/job.pb.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::client::wire {
 namespace {
 
+using tests::IsOk;
+
 proto::PipelineSpec Parse(const PipelineEncoder& encoder) {
   proto::PipelineSpec spec;
-  EXPECT_TRUE(spec.ParseFromString(encoder.bytes()));
+  CHECK(spec.ParseFromString(encoder.bytes()));
   return spec;
 }
 
@@ -35,116 +37,114 @@ forebay_mel_spectrogram MelOf(const double* f_max) {
 }
 
 void Check(const proto::Spectrogram& op) {
-  EXPECT_EQ(op.n_fft(), 512);
-  EXPECT_EQ(op.win_length(), 400);
-  EXPECT_EQ(op.hop_length(), 160);
-  EXPECT_EQ(op.pad(), 7);
-  EXPECT_EQ(op.window(), proto::Spectrogram::BARTLETT);
-  EXPECT_EQ(op.power(), 1);
-  EXPECT_EQ(op.normalized(), proto::Spectrogram::BY_FRAME_LENGTH);
-  EXPECT_TRUE(op.center());
-  EXPECT_EQ(op.pad_mode(), proto::Spectrogram::REFLECT);
+  CHECK(op.n_fft() == 512);
+  CHECK(op.win_length() == 400);
+  CHECK(op.hop_length() == 160);
+  CHECK(op.pad() == 7);
+  CHECK(op.window() == proto::Spectrogram::BARTLETT);
+  CHECK(op.power() == 1);
+  CHECK(op.normalized() == proto::Spectrogram::BY_FRAME_LENGTH);
+  CHECK(op.center());
+  CHECK(op.pad_mode() == proto::Spectrogram::REFLECT);
 }
 
 void Check(const proto::MelSpectrogram& op) {
   Check(op.spectrogram());
-  EXPECT_EQ(op.sample_rate(), 22050);
-  EXPECT_EQ(op.n_mels(), 80);
-  EXPECT_EQ(op.f_min(), 27.5);
-  EXPECT_EQ(op.mel_scale(), proto::MelSpectrogram::SLANEY);
-  EXPECT_TRUE(op.norm());
+  CHECK(op.sample_rate() == 22050);
+  CHECK(op.n_mels() == 80);
+  CHECK(op.f_min() == 27.5);
+  CHECK(op.mel_scale() == proto::MelSpectrogram::SLANEY);
+  CHECK(op.norm());
 }
 
-TEST(AudioOpCodecTest, ClipsOpsArrive) {
+TEST_CASE("A clip's ops arrive as the client encodes them",
+          "[wire][audio_op_codec]") {
   const double beta = 8.5;
   PipelineEncoder encoder;
-  ASSERT_TRUE(AddResample({.orig_freq = 44100,
-                           .new_freq = 16000,
-                           .method = FOREBAY_SINC_KAISER,
-                           .lowpass_filter_width = 16,
-                           .rolloff = 0.85,
-                           .beta = &beta,
-                           .lowest_freq = 8000},
-                          &encoder)
-                  .ok());
+  REQUIRE_THAT(AddResample({.orig_freq = 44100,
+                            .new_freq = 16000,
+                            .method = FOREBAY_SINC_KAISER,
+                            .lowpass_filter_width = 16,
+                            .rolloff = 0.85,
+                            .beta = &beta,
+                            .lowest_freq = 8000},
+                           &encoder),
+               IsOk());
   AddToMono(&encoder);
-  ASSERT_TRUE(AddVol(-3, FOREBAY_GAIN_DB, &encoder).ok());
+  REQUIRE_THAT(AddVol(-3, FOREBAY_GAIN_DB, &encoder), IsOk());
 
   const proto::PipelineSpec spec = Parse(encoder);
-  ASSERT_EQ(spec.ops_size(), 3);
+  REQUIRE(spec.ops_size() == 3);
   const proto::Resample& resample = spec.ops(0).resample();
-  EXPECT_EQ(resample.orig_freq(), 44100);
-  EXPECT_EQ(resample.new_freq(), 16000);
-  EXPECT_EQ(resample.method(), proto::Resample::SINC_KAISER);
-  EXPECT_EQ(resample.lowpass_filter_width(), 16);
-  EXPECT_EQ(resample.rolloff(), 0.85);
-  EXPECT_EQ(resample.beta(), 8.5);
-  EXPECT_EQ(resample.lowest_freq(), 8000);
-  EXPECT_TRUE(spec.ops(1).has_to_mono());
-  EXPECT_EQ(spec.ops(2).vol().gain(), -3);
-  EXPECT_EQ(spec.ops(2).vol().gain_type(), proto::Vol::DB);
+  CHECK(resample.orig_freq() == 44100);
+  CHECK(resample.new_freq() == 16000);
+  CHECK(resample.method() == proto::Resample::SINC_KAISER);
+  CHECK(resample.lowpass_filter_width() == 16);
+  CHECK(resample.rolloff() == 0.85);
+  CHECK(resample.beta() == 8.5);
+  CHECK(resample.lowest_freq() == 8000);
+  CHECK(spec.ops(1).has_to_mono());
+  CHECK(spec.ops(2).vol().gain() == -3);
+  CHECK(spec.ops(2).vol().gain_type() == proto::Vol::DB);
 }
 
-TEST(AudioOpCodecTest, SpectrogramsArrive) {
+TEST_CASE("Spectrogram ops arrive as the client encodes them",
+          "[wire][audio_op_codec]") {
   const double f_max = 7600;
   const double top_db = 80;
   PipelineEncoder encoder;
-  ASSERT_TRUE(AddSpectrogram(kSpectrogram, &encoder).ok());
-  ASSERT_TRUE(AddMelSpectrogram(MelOf(&f_max), &encoder).ok());
-  ASSERT_TRUE(AddMfcc(MelOf(nullptr), 13, false, true, &encoder).ok());
-  ASSERT_TRUE(AddAmplitudeToDb(FOREBAY_MAGNITUDE, &top_db, &encoder).ok());
-  ASSERT_TRUE(AddAmplitudeToDb(FOREBAY_POWER, nullptr, &encoder).ok());
+  REQUIRE_THAT(AddSpectrogram(kSpectrogram, &encoder), IsOk());
+  REQUIRE_THAT(AddMelSpectrogram(MelOf(&f_max), &encoder), IsOk());
+  REQUIRE_THAT(AddMfcc(MelOf(nullptr), 13, false, true, &encoder), IsOk());
+  REQUIRE_THAT(AddAmplitudeToDb(FOREBAY_MAGNITUDE, &top_db, &encoder), IsOk());
+  REQUIRE_THAT(AddAmplitudeToDb(FOREBAY_POWER, nullptr, &encoder), IsOk());
   AddTimeMasking(30, 0.5, &encoder);
   AddFrequencyMasking(12, &encoder);
 
   const proto::PipelineSpec spec = Parse(encoder);
-  ASSERT_EQ(spec.ops_size(), 7);
+  REQUIRE(spec.ops_size() == 7);
   Check(spec.ops(0).spectrogram());
   Check(spec.ops(1).mel_spectrogram());
-  EXPECT_EQ(spec.ops(1).mel_spectrogram().f_max(), 7600);
+  CHECK(spec.ops(1).mel_spectrogram().f_max() == 7600);
   const proto::Mfcc& mfcc = spec.ops(2).mfcc();
   Check(mfcc.mel());
-  EXPECT_FALSE(mfcc.mel().has_f_max());
-  EXPECT_EQ(mfcc.n_mfcc(), 13);
-  EXPECT_TRUE(mfcc.has_ortho());
-  EXPECT_FALSE(mfcc.ortho());
-  EXPECT_TRUE(mfcc.log_mels());
-  EXPECT_EQ(spec.ops(3).amplitude_to_db().stype(),
-            proto::AmplitudeToDB::MAGNITUDE);
-  EXPECT_EQ(spec.ops(3).amplitude_to_db().top_db(), 80);
-  EXPECT_FALSE(spec.ops(4).amplitude_to_db().has_top_db());
-  EXPECT_EQ(spec.ops(5).time_masking().time_mask_param(), 30);
-  EXPECT_EQ(spec.ops(5).time_masking().p(), 0.5);
-  EXPECT_EQ(spec.ops(6).frequency_masking().freq_mask_param(), 12);
+  CHECK_FALSE(mfcc.mel().has_f_max());
+  CHECK(mfcc.n_mfcc() == 13);
+  CHECK(mfcc.has_ortho());
+  CHECK_FALSE(mfcc.ortho());
+  CHECK(mfcc.log_mels());
+  CHECK(spec.ops(3).amplitude_to_db().stype() ==
+        proto::AmplitudeToDB::MAGNITUDE);
+  CHECK(spec.ops(3).amplitude_to_db().top_db() == 80);
+  CHECK_FALSE(spec.ops(4).amplitude_to_db().has_top_db());
+  CHECK(spec.ops(5).time_masking().time_mask_param() == 30);
+  CHECK(spec.ops(5).time_masking().p() == 0.5);
+  CHECK(spec.ops(6).frequency_masking().freq_mask_param() == 12);
 }
 
-TEST(AudioOpCodecTest, RefusesWhatItCannotWrite) {
+TEST_CASE("The audio op codec refuses what it cannot write",
+          "[wire][audio_op_codec]") {
   PipelineEncoder encoder;
   forebay_spectrogram spectrogram = kSpectrogram;
   spectrogram.window = static_cast<forebay_fft_window>(0);
-  EXPECT_EQ(AddSpectrogram(spectrogram, &encoder).code,
-            FOREBAY_INVALID_ARGUMENT);
+  CHECK(AddSpectrogram(spectrogram, &encoder).code == FOREBAY_INVALID_ARGUMENT);
   spectrogram = kSpectrogram;
   spectrogram.normalized = static_cast<forebay_normalized>(4);
-  EXPECT_EQ(AddSpectrogram(spectrogram, &encoder).code,
-            FOREBAY_INVALID_ARGUMENT);
+  CHECK(AddSpectrogram(spectrogram, &encoder).code == FOREBAY_INVALID_ARGUMENT);
   spectrogram = kSpectrogram;
   spectrogram.pad_mode = static_cast<forebay_padding_mode>(0);
-  EXPECT_EQ(AddSpectrogram(spectrogram, &encoder).code,
-            FOREBAY_INVALID_ARGUMENT);
+  CHECK(AddSpectrogram(spectrogram, &encoder).code == FOREBAY_INVALID_ARGUMENT);
   forebay_mel_spectrogram mel = MelOf(nullptr);
   mel.mel_scale = static_cast<forebay_mel_scale>(3);
-  EXPECT_EQ(AddMelSpectrogram(mel, &encoder).code, FOREBAY_INVALID_ARGUMENT);
-  EXPECT_EQ(AddMfcc(mel, 1, true, true, &encoder).code,
-            FOREBAY_INVALID_ARGUMENT);
-  EXPECT_EQ(AddResample({}, &encoder).code, FOREBAY_INVALID_ARGUMENT);
-  EXPECT_EQ(AddVol(1, static_cast<forebay_gain_type>(0), &encoder).code,
-            FOREBAY_INVALID_ARGUMENT);
-  EXPECT_EQ(AddAmplitudeToDb(static_cast<forebay_amplitude_scale>(3), nullptr,
-                             &encoder)
-                .code,
-            FOREBAY_INVALID_ARGUMENT);
-  EXPECT_TRUE(encoder.bytes().empty());
+  CHECK(AddMelSpectrogram(mel, &encoder).code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(AddMfcc(mel, 1, true, true, &encoder).code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(AddResample({}, &encoder).code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(AddVol(1, static_cast<forebay_gain_type>(0), &encoder).code ==
+        FOREBAY_INVALID_ARGUMENT);
+  CHECK(AddAmplitudeToDb(static_cast<forebay_amplitude_scale>(3), nullptr,
+                         &encoder)
+            .code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(encoder.bytes().empty());
 }
 
 }  // namespace

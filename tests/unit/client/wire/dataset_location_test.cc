@@ -3,10 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::client::wire {
 namespace {
+
+using tests::IsOk;
 
 forebay_loader_options Options(const char* uri, forebay_format format) {
   forebay_loader_options options = {};
@@ -18,21 +21,24 @@ forebay_loader_options Options(const char* uri, forebay_format format) {
 DatasetLocation Found(const forebay_loader_options& options) {
   DatasetLocation location;
   const Status status = LocateDataset(options, &location);
-  EXPECT_TRUE(status.ok()) << status.message;
+  CAPTURE(status.message);
+  CHECK_THAT(status, IsOk());
   return location;
 }
 
-TEST(DatasetLocationTest, AFolderIsItself) {
+TEST_CASE("The location of a folder dataset is the folder itself",
+          "[wire][dataset_location]") {
   forebay_loader_options options =
       Options("/data/{odd}*.tar", FOREBAY_IMAGE_FOLDER);
-  EXPECT_EQ(Found(options).uri, "/data/{odd}*.tar");
-  EXPECT_EQ(Found(options).folder, "/data/{odd}*.tar");
+  CHECK(Found(options).uri == "/data/{odd}*.tar");
+  CHECK(Found(options).folder == "/data/{odd}*.tar");
   options.root = "/elsewhere";
-  EXPECT_EQ(Found(options).uri, "/data/{odd}*.tar");
-  EXPECT_EQ(Found(options).folder, "/elsewhere");
+  CHECK(Found(options).uri == "/data/{odd}*.tar");
+  CHECK(Found(options).folder == "/elsewhere");
 }
 
-TEST(DatasetLocationTest, ShardsLieInTheLongestFolderWithoutWildcards) {
+TEST_CASE("A dataset's shards lie in the longest folder without wildcards",
+          "[wire][dataset_location]") {
   struct Case {
     const char* uri;
     const char* folder;
@@ -49,105 +55,111 @@ TEST(DatasetLocationTest, ShardsLieInTheLongestFolderWithoutWildcards) {
                          {"x.tar", ".", "x.tar"},
                          {"{a,b}/x.tar", ".", "{a,b}/x.tar"}}) {
     const DatasetLocation location = Found(Options(c.uri, FOREBAY_WEBDATASET));
-    EXPECT_EQ(location.folder, c.folder) << c.uri;
-    EXPECT_EQ(location.uri, c.folder) << c.uri;
-    EXPECT_EQ(location.shards, std::vector<std::string>{c.shards}) << c.uri;
+    CAPTURE(c.uri);
+    CHECK(location.folder == c.folder);
+    CHECK(location.uri == c.folder);
+    CHECK(location.shards == std::vector<std::string>{c.shards});
   }
 }
 
-TEST(DatasetLocationTest, ShardsMayBeNamedBelowARoot) {
+TEST_CASE("A dataset's shards may be named below a root",
+          "[wire][dataset_location]") {
   const char* const shards[] = {"a.tar", "b-*.tar"};
   forebay_loader_options options = Options("mine", FOREBAY_WEBDATASET);
   options.shards = shards;
   options.shard_count = 2;
   DatasetLocation location;
-  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
   options.root = "/data";
   location = Found(options);
-  EXPECT_EQ(location.uri, "mine");
-  EXPECT_EQ(location.folder, "/data");
-  EXPECT_EQ(location.shards, (std::vector<std::string>{"a.tar", "b-*.tar"}));
+  CHECK(location.uri == "mine");
+  CHECK(location.folder == "/data");
+  CHECK(location.shards == std::vector<std::string>{"a.tar", "b-*.tar"});
   options.shards = nullptr;
-  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
 }
 
-TEST(DatasetLocationTest, NpyFilesAreNamedAsShardsAre) {
+TEST_CASE("A dataset's .npy files are named as shards are",
+          "[wire][dataset_location]") {
   DatasetLocation location =
       Found(Options("/data/{00..12}/x-*.npy", FOREBAY_NPY));
-  EXPECT_EQ(location.folder, "/data");
-  EXPECT_EQ(location.shards, std::vector<std::string>{"{00..12}/x-*.npy"});
+  CHECK(location.folder == "/data");
+  CHECK(location.shards == std::vector<std::string>{"{00..12}/x-*.npy"});
   const char* const files[] = {"a.npy", "b.npy"};
   forebay_loader_options options = Options("mine", FOREBAY_NPY);
   options.shards = files;
   options.shard_count = 2;
-  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
   options.root = "/data";
   location = Found(options);
-  EXPECT_EQ(location.uri, "mine");
-  EXPECT_EQ(location.shards, (std::vector<std::string>{"a.npy", "b.npy"}));
+  CHECK(location.uri == "mine");
+  CHECK(location.shards == std::vector<std::string>{"a.npy", "b.npy"});
 }
 
-TEST(DatasetLocationTest, ArchivesHaveAFolderBehindTheirPath) {
+TEST_CASE("A dataset's archives have a folder behind their path",
+          "[wire][dataset_location]") {
   forebay_loader_options options =
       Options("/data/{0..3}.zip/a/train", FOREBAY_ZIP);
   options.folder = "a/train";
   DatasetLocation location = Found(options);
-  EXPECT_EQ(location.folder, "/data");
-  EXPECT_EQ(location.shards, std::vector<std::string>{"{0..3}.zip"});
-  EXPECT_EQ(location.inner_folder, "a/train");
+  CHECK(location.folder == "/data");
+  CHECK(location.shards == std::vector<std::string>{"{0..3}.zip"});
+  CHECK(location.inner_folder == "a/train");
   options.folder = "train2";
-  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
   options.folder = "data/{0..3}.zip/a/train";
-  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
   const char* const files[] = {"a.zip", "b.zip"};
   options.shards = files;
   options.shard_count = 2;
   options.root = "/data";
   options.folder = "train";
   location = Found(options);
-  EXPECT_EQ(location.shards, (std::vector<std::string>{"a.zip", "b.zip"}));
-  EXPECT_EQ(location.inner_folder, "train");
+  CHECK(location.shards == std::vector<std::string>{"a.zip", "b.zip"});
+  CHECK(location.inner_folder == "train");
   location = Found(Options("/data/a.zip", FOREBAY_ZIP));
-  EXPECT_EQ(location.shards, std::vector<std::string>{"a.zip"});
-  EXPECT_EQ(location.inner_folder, "");
+  CHECK(location.shards == std::vector<std::string>{"a.zip"});
+  CHECK(location.inner_folder == "");
 }
 
-TEST(DatasetLocationTest, AManifestLiesInItsFolder) {
+TEST_CASE("A dataset's manifest lies in its folder",
+          "[wire][dataset_location]") {
   const char* const names[] = {"image"};
   forebay_loader_options options =
       Options("/data/{x}/train.csv", FOREBAY_MANIFEST);
   options.fields = names;
   options.field_count = 1;
   DatasetLocation location;
-  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
   options.columns = names;
   location = Found(options);
-  EXPECT_EQ(location.folder, "/data/{x}");
-  EXPECT_EQ(location.manifest, "train.csv");
+  CHECK(location.folder == "/data/{x}");
+  CHECK(location.manifest == "train.csv");
   options.fields = nullptr;
-  EXPECT_EQ(LocateDataset(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
 }
 
-TEST(DatasetLocationTest, ATableHasTheFolderOfItsImages) {
+TEST_CASE("A dataset's table has the folder of its images",
+          "[wire][dataset_location]") {
   const char* const names[] = {"image"};
   forebay_loader_options options = Options("/data/{x}.csv", FOREBAY_MANIFEST);
   options.fields = names;
   options.field_count = 1;
   DatasetLocation location;
-  EXPECT_EQ(LocateTable(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateTable(options, &location).code == FOREBAY_INVALID_ARGUMENT);
   options.columns = names;
-  ASSERT_TRUE(LocateTable(options, &location).ok());
-  EXPECT_EQ(location.folder, "/data/{x}.csv");
-  EXPECT_EQ(location.uri, "/data/{x}.csv");
-  EXPECT_EQ(location.manifest, "");
+  REQUIRE_THAT(LocateTable(options, &location), IsOk());
+  CHECK(location.folder == "/data/{x}.csv");
+  CHECK(location.uri == "/data/{x}.csv");
+  CHECK(location.manifest == "");
   options.root = "/elsewhere";
-  ASSERT_TRUE(LocateTable(options, &location).ok());
-  EXPECT_EQ(location.folder, "/elsewhere");
+  REQUIRE_THAT(LocateTable(options, &location), IsOk());
+  CHECK(location.folder == "/elsewhere");
   options.fields = nullptr;
-  EXPECT_EQ(LocateTable(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateTable(options, &location).code == FOREBAY_INVALID_ARGUMENT);
   options.fields = names;
   options.format = FOREBAY_WEBDATASET;
-  EXPECT_EQ(LocateTable(options, &location).code, FOREBAY_INVALID_ARGUMENT);
+  CHECK(LocateTable(options, &location).code == FOREBAY_INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -1,24 +1,24 @@
 #include "client/wire/loader_spec_codec.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "client/wire/dataset_codec.h"
 #include "client/wire/session_codec.h"
 #include "proto/session.pb.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::client::wire {
 namespace {
 
-using ::testing::ElementsAre;
+using tests::ElementsAre;
 
 proto::ClientMessage Parse(const std::string& bytes) {
   proto::ClientMessage message;
-  EXPECT_TRUE(message.ParseFromString(bytes));
+  CHECK(message.ParseFromString(bytes));
   return message;
 }
 
-TEST(LoaderSpecCodecTest, LoaderSpecArrives) {
+TEST_CASE("A loader spec arrives as the client encodes it",
+          "[wire][loader_spec_codec]") {
   const char* const extra[] = {"/a", "/b"};
   forebay_loader_options options = {};
   options.uri = "/data/train";
@@ -46,29 +46,30 @@ TEST(LoaderSpecCodecTest, LoaderSpecArrives) {
                                                    .manifest = {}}),
                           pipeline.SerializeAsString(),
                           {.gpu_uuid = "a-gpu", .finished = true})));
-  EXPECT_EQ(message.request_id(), 9);
-  EXPECT_FALSE(message.open_loader().spec_in_memfd());
+  CHECK(message.request_id() == 9);
+  CHECK_FALSE(message.open_loader().spec_in_memfd());
   const proto::LoaderSpec& spec = message.open_loader().spec();
-  EXPECT_EQ(spec.dataset().uri(), "/data/train");
-  EXPECT_EQ(spec.dataset().format(), proto::DatasetSpec::IMAGE_FOLDER);
-  EXPECT_EQ(spec.dataset().extra_roots(), 2);
-  EXPECT_THAT(spec.dataset().extra_root_paths(), ElementsAre("/a", "/b"));
-  EXPECT_EQ(spec.sampler().order(), proto::SamplerSpec::SHUFFLE);
-  EXPECT_EQ(spec.sampler().seed(), 0xFFFFFFFFFFFFFFFFu);
-  EXPECT_EQ(spec.sampler().rank(), 3);
-  EXPECT_EQ(spec.sampler().world_size(), 8);
-  EXPECT_EQ(spec.sampler().pad(), proto::SamplerSpec::NONE);
-  EXPECT_EQ(spec.pipeline().ops(0).resize().height(), 224);
-  EXPECT_EQ(spec.batch().batch_size(), 256);
-  EXPECT_TRUE(spec.batch().drop_last());
-  EXPECT_EQ(spec.batch().on_error(), proto::BatchSpec::SUBSTITUTE);
-  EXPECT_EQ(spec.batch().depth(), 4);
-  EXPECT_EQ(spec.name(), "train");
-  EXPECT_EQ(spec.placement().gpu_uuid(), "a-gpu");
-  EXPECT_TRUE(spec.placement().finished());
+  CHECK(spec.dataset().uri() == "/data/train");
+  CHECK(spec.dataset().format() == proto::DatasetSpec::IMAGE_FOLDER);
+  CHECK(spec.dataset().extra_roots() == 2);
+  CHECK_THAT(spec.dataset().extra_root_paths(), ElementsAre("/a", "/b"));
+  CHECK(spec.sampler().order() == proto::SamplerSpec::SHUFFLE);
+  CHECK(spec.sampler().seed() == 0xFFFFFFFFFFFFFFFFu);
+  CHECK(spec.sampler().rank() == 3);
+  CHECK(spec.sampler().world_size() == 8);
+  CHECK(spec.sampler().pad() == proto::SamplerSpec::NONE);
+  CHECK(spec.pipeline().ops(0).resize().height() == 224);
+  CHECK(spec.batch().batch_size() == 256);
+  CHECK(spec.batch().drop_last());
+  CHECK(spec.batch().on_error() == proto::BatchSpec::SUBSTITUTE);
+  CHECK(spec.batch().depth() == 4);
+  CHECK(spec.name() == "train");
+  CHECK(spec.placement().gpu_uuid() == "a-gpu");
+  CHECK(spec.placement().finished());
 }
 
-TEST(LoaderSpecCodecTest, LengthsArriveIfTheyAreAskedFor) {
+TEST_CASE("Lengths arrive in a loader spec if they are asked for",
+          "[wire][loader_spec_codec]") {
   forebay_loader_options options = {};
   options.max_length = 1000;
   options.padded = 1;
@@ -80,19 +81,19 @@ TEST(LoaderSpecCodecTest, LengthsArriveIfTheyAreAskedFor) {
         .spec();
   };
   const proto::LoaderSpec spec = spec_of();
-  EXPECT_EQ(spec.batch().max_length(), 1000u);
-  EXPECT_TRUE(spec.batch().padded());
-  EXPECT_TRUE(spec.sampler().by_length());
-  EXPECT_EQ(spec.sampler().length_field(), "tokens");
+  CHECK(spec.batch().max_length() == 1000u);
+  CHECK(spec.batch().padded());
+  CHECK(spec.sampler().by_length());
+  CHECK(spec.sampler().length_field() == "tokens");
   options.max_length = 0;
   options.max_seconds = 2.5;
-  EXPECT_EQ(spec_of().batch().max_length(), 0u);
-  EXPECT_EQ(spec_of().batch().max_seconds(), 2.5);
-  EXPECT_TRUE(spec_of().batch().padded());
+  CHECK(spec_of().batch().max_length() == 0u);
+  CHECK(spec_of().batch().max_seconds() == 2.5);
+  CHECK(spec_of().batch().padded());
   options = {};
-  EXPECT_EQ(spec_of().batch().max_length(), 0u);
-  EXPECT_EQ(spec_of().batch().max_seconds(), 0);
-  EXPECT_FALSE(spec_of().sampler().by_length());
+  CHECK(spec_of().batch().max_length() == 0u);
+  CHECK(spec_of().batch().max_seconds() == 0);
+  CHECK_FALSE(spec_of().sampler().by_length());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "server/admin/admin_server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,26 +17,33 @@
 
 #include "proto/admin.grpc.pb.h"
 #include "server/base/clock.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/unit/server/admin/fake_control.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
 namespace forebay::admin {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr uid_t kNobody = 65534;
 
-class AdminServerTest : public testing::Test {
+class AdminServerTest {
  protected:
-  void SetUp() override {
+  AdminServerTest() {
     char directory[] = "/tmp/forebay-admin-test.XXXXXX";
-    ASSERT_NE(mkdtemp(directory), nullptr);
+    REQUIRE(mkdtemp(directory) != nullptr);
     directory_ = directory;
     path_ = directory_ + "/admin.sock";
     clock_.Advance(42);
     jobs_.SetJobs({ResnetJob()});
   }
 
-  void TearDown() override {
+  ~AdminServerTest() {
     server_.reset();
     rmdir(directory_.c_str());
   }
@@ -86,31 +92,35 @@ class AdminServerTest : public testing::Test {
   std::unique_ptr<AdminServer> server_;
 };
 
-TEST_F(AdminServerTest, AnswersStatusAndJobs) {
-  ASSERT_TRUE(Start().ok());
+TEST_CASE_METHOD(AdminServerTest,
+                 "The admin server answers with the status and the jobs",
+                 "[admin][admin_server]") {
+  REQUIRE_THAT(Start(), IsOk());
   const auto stub = Stub();
   grpc::ClientContext status_context;
   proto::DaemonStatus status;
-  ASSERT_TRUE(stub->GetStatus(&status_context, {}, &status).ok());
-  EXPECT_EQ(status.version(), "9.9");
-  EXPECT_EQ(status.jobs(), 1);
-  EXPECT_EQ(status.pid(), getpid());
+  REQUIRE_THAT(stub->GetStatus(&status_context, {}, &status), IsOk());
+  CHECK(status.version() == "9.9");
+  CHECK(status.jobs() == 1);
+  CHECK(status.pid() == getpid());
   grpc::ClientContext jobs_context;
   proto::JobList list;
-  ASSERT_TRUE(stub->ListJobs(&jobs_context, {}, &list).ok());
-  EXPECT_EQ(list.taken_at_nanos(), 42);
-  EXPECT_EQ(list.jobs(0).name(), "resnet");
-  EXPECT_EQ(list.jobs(0).traffic().memory().reads(), 6000);
+  REQUIRE_THAT(stub->ListJobs(&jobs_context, {}, &list), IsOk());
+  CHECK(list.taken_at_nanos() == 42);
+  CHECK(list.jobs(0).name() == "resnet");
+  CHECK(list.jobs(0).traffic().memory().reads() == 6000);
   grpc::ClientContext cache_context;
   proto::CacheStatus cache;
-  ASSERT_TRUE(stub->GetCache(&cache_context, {}, &cache).ok());
-  EXPECT_EQ(cache.taken_at_nanos(), 42);
-  EXPECT_EQ(cache.entries(), 4000);
-  EXPECT_EQ(cache.jobs(0).name(), "resnet");
-  EXPECT_EQ(cache.disk().entries(), 5'000'000);
+  REQUIRE_THAT(stub->GetCache(&cache_context, {}, &cache), IsOk());
+  CHECK(cache.taken_at_nanos() == 42);
+  CHECK(cache.entries() == 4000);
+  CHECK(cache.jobs(0).name() == "resnet");
+  CHECK(cache.disk().entries() == 5'000'000);
 }
 
-TEST_F(AdminServerTest, PeekStreamsTheBatchInChunks) {
+TEST_CASE_METHOD(AdminServerTest,
+                 "The admin server's peek streams the batch in chunks",
+                 "[admin][admin_server]") {
   job::PeekedBatch batch;
   AddField("image", proto::FieldKind::kImage, proto::DType::kUint8,
            {3, 3, 500, 500}, &batch.slot);
@@ -119,31 +129,32 @@ TEST_F(AdminServerTest, PeekStreamsTheBatchInChunks) {
   batch.pipeline.add_ops()->mutable_resize()->set_height(500);
   batch.classes = {"cat", "d\xffg"};
   jobs_.SetBatch(batch);
-  ASSERT_TRUE(Start().ok());
+  REQUIRE_THAT(Start(), IsOk());
 
   grpc::ClientContext context;
   proto::PeekRequest request;
   request.set_job("slurm-17");
   const auto reader = Stub()->Peek(&context, request);
   proto::PeekChunk chunk;
-  ASSERT_TRUE(reader->Read(&chunk));
-  EXPECT_EQ(chunk.total_bytes(), 3 * 3 * 500 * 500);
-  EXPECT_EQ(chunk.pipeline().ops(0).resize().height(), 500);
-  ASSERT_EQ(chunk.classes_size(), 2);
-  EXPECT_EQ(chunk.classes(1), "d\xffg");
+  REQUIRE(reader->Read(&chunk));
+  CHECK(chunk.total_bytes() == 3 * 3 * 500 * 500);
+  CHECK(chunk.pipeline().ops(0).resize().height() == 500);
+  REQUIRE(chunk.classes_size() == 2);
+  CHECK(chunk.classes(1) == "d\xffg");
   std::string received;
   while (reader->Read(&chunk)) {
-    EXPECT_LE(chunk.data().size(), 1u << 20);
-    EXPECT_EQ(chunk.fields_size(), 0);
+    CHECK(chunk.data().size() <= 1u << 20);
+    CHECK(chunk.fields_size() == 0);
     received += chunk.data();
   }
-  EXPECT_TRUE(reader->Finish().ok());
-  EXPECT_EQ(received,
-            std::string(reinterpret_cast<char*>(data), 3 * 3 * 500 * 500));
+  CHECK_THAT(reader->Finish(), IsOk());
+  CHECK(received ==
+        std::string(reinterpret_cast<char*>(data), 3 * 3 * 500 * 500));
 }
 
-TEST_F(AdminServerTest, SetsAWeight) {
-  ASSERT_TRUE(Start().ok());
+TEST_CASE_METHOD(AdminServerTest, "The admin server sets a job's weight",
+                 "[admin][admin_server]") {
+  REQUIRE_THAT(Start(), IsOk());
   const auto set = [&](const std::string& job, std::optional<double> weight) {
     grpc::ClientContext context;
     proto::SetJobRequest request;
@@ -152,17 +163,20 @@ TEST_F(AdminServerTest, SetsAWeight) {
     proto::SetJobResponse response;
     return Stub()->SetJob(&context, request, &response);
   };
-  EXPECT_TRUE(set("resnet", std::nullopt).ok());
-  EXPECT_EQ(control_.change().weight, std::nullopt) << "none was given";
-  EXPECT_TRUE(set("resnet", 2.5).ok());
-  EXPECT_EQ(control_.change().weight, 2.5);
-  EXPECT_EQ(set("bert", 1).error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(set(std::string(257, 'x'), 1).error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK_THAT(set("resnet", std::nullopt), IsOk());
+  UNSCOPED_INFO("none was given");
+  CHECK(control_.change().weight == std::nullopt);
+  CHECK_THAT(set("resnet", 2.5), IsOk());
+  CHECK(control_.change().weight == 2.5);
+  CHECK(set("bert", 1).error_code() == grpc::StatusCode::NOT_FOUND);
+  CHECK(set(std::string(257, 'x'), 1).error_code() ==
+        grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(AdminServerTest, PeekErrorsReachTheClient) {
-  ASSERT_TRUE(Start().ok());
+TEST_CASE_METHOD(AdminServerTest,
+                 "Errors of the admin server's peek reach the client",
+                 "[admin][admin_server]") {
+  REQUIRE_THAT(Start(), IsOk());
   const auto peek = [&](const std::string& job) {
     grpc::ClientContext context;
     proto::PeekRequest request;
@@ -173,52 +187,60 @@ TEST_F(AdminServerTest, PeekErrorsReachTheClient) {
     }
     return reader->Finish();
   };
-  EXPECT_EQ(peek("bert").error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(peek("bert").error_message(),
-            "there is no such job; there is: resnet");
+  CHECK(peek("bert").error_code() == grpc::StatusCode::NOT_FOUND);
+  CHECK(peek("bert").error_message() ==
+        "there is no such job; there is: resnet");
   // The fake's slot is empty here.
-  EXPECT_EQ(peek("resnet").error_code(), grpc::StatusCode::INTERNAL);
-  EXPECT_EQ(peek(std::string(257, 'x')).error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(peek(std::string(100'000, 'x')).error_code(),
-            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(peek("resnet").error_code() == grpc::StatusCode::INTERNAL);
+  CHECK(peek(std::string(257, 'x')).error_code() ==
+        grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(peek(std::string(100'000, 'x')).error_code() ==
+        grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(AdminServerTest, SocketIsForItsOwnerAlone) {
-  ASSERT_TRUE(Start().ok());
+TEST_CASE_METHOD(AdminServerTest,
+                 "The admin server's socket is for its owner alone",
+                 "[admin][admin_server]") {
+  REQUIRE_THAT(Start(), IsOk());
   struct stat status;
-  ASSERT_EQ(stat(path_.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 07777, 0600);
+  REQUIRE(stat(path_.c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0600);
   server_.reset();
-  EXPECT_NE(stat(path_.c_str(), &status), 0);
+  CHECK(stat(path_.c_str(), &status) != 0);
 }
 
-TEST_F(AdminServerTest, ReplacesAStaleSocket) {
-  ASSERT_TRUE(Start().ok());
+TEST_CASE_METHOD(AdminServerTest, "The admin server replaces a stale socket",
+                 "[admin][admin_server]") {
+  REQUIRE_THAT(Start(), IsOk());
   server_.reset();
-  ASSERT_EQ(mknod(path_.c_str(), S_IFSOCK | 0600, 0), 0);
-  ASSERT_TRUE(Start().ok());
-  EXPECT_GE(Connect(), 0);
+  REQUIRE(mknod(path_.c_str(), S_IFSOCK | 0600, 0) == 0);
+  REQUIRE_THAT(Start(), IsOk());
+  CHECK(Connect() >= 0);
 }
 
-TEST_F(AdminServerTest, RefusesADirectoryThatOthersMayEnter) {
-  ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
+TEST_CASE_METHOD(AdminServerTest,
+                 "The admin server refuses a directory that others may enter",
+                 "[admin][admin_server]") {
+  REQUIRE(chmod(directory_.c_str(), 0755) == 0);
   const absl::Status status = Start();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(std::string(status.message()).find(directory_), std::string::npos);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK_THAT(status.message(), Contains(directory_));
 }
 
-TEST_F(AdminServerTest, RefusesAPathThatIsTooLong) {
+TEST_CASE_METHOD(AdminServerTest,
+                 "The admin server refuses a socket path that is too long",
+                 "[admin][admin_server]") {
   path_ = directory_ + "/" + std::string(200, 'x');
-  EXPECT_EQ(Start().code(), absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(Start(), HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(AdminServerTest, RefusesOtherUsers) {
-  if (getuid() != 0) GTEST_SKIP() << "only root can become another user";
-  ASSERT_TRUE(Start().ok());
+TEST_CASE_METHOD(AdminServerTest, "The admin server refuses other users",
+                 "[admin][admin_server]") {
+  if (getuid() != 0) SKIP("only root can become another user");
+  REQUIRE_THAT(Start(), IsOk());
   // Let the kernel's own checks pass, so that the peer's uid alone decides.
-  ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
-  ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
+  REQUIRE(chmod(directory_.c_str(), 0755) == 0);
+  REQUIRE(chmod(path_.c_str(), 0666) == 0);
   const pid_t child = fork();
   if (child == 0) {
     if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(10);
@@ -230,45 +252,49 @@ TEST_F(AdminServerTest, RefusesOtherUsers) {
     _exit(bytes == 0 || (bytes < 0 && errno == ECONNRESET) ? 0 : 12);
   }
   int result = 0;
-  ASSERT_EQ(waitpid(child, &result, 0), child);
-  EXPECT_TRUE(WIFEXITED(result));
-  EXPECT_EQ(WEXITSTATUS(result), 0);
+  REQUIRE(waitpid(child, &result, 0) == child);
+  CHECK(WIFEXITED(result));
+  CHECK(WEXITSTATUS(result) == 0);
   // Its own user is served as before.
   grpc::ClientContext context;
   proto::DaemonStatus status;
-  EXPECT_TRUE(Stub()->GetStatus(&context, {}, &status).ok());
+  CHECK_THAT(Stub()->GetStatus(&context, {}, &status), IsOk());
 }
 
-TEST_F(AdminServerTest, GarbageHarmsNobody) {
-  ASSERT_TRUE(Start().ok());
+TEST_CASE_METHOD(AdminServerTest,
+                 "Garbage that the admin server gets harms nobody",
+                 "[admin][admin_server]") {
+  REQUIRE_THAT(Start(), IsOk());
   const int fd = Connect();
-  ASSERT_GE(fd, 0);
+  REQUIRE(fd >= 0);
   const std::string garbage(1 << 16, '\x17');
   send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   grpc::ClientContext context;
   proto::DaemonStatus status;
-  EXPECT_TRUE(Stub()->GetStatus(&context, {}, &status).ok());
+  CHECK_THAT(Stub()->GetStatus(&context, {}, &status), IsOk());
   close(fd);
 }
 
-TEST_F(AdminServerTest, StopsWhileClientsHoldOn) {
+TEST_CASE_METHOD(AdminServerTest,
+                 "The admin server stops while clients hold on",
+                 "[admin][admin_server]") {
   job::PeekedBatch batch;
   AddField("image", proto::FieldKind::kImage, proto::DType::kUint8,
            {16, 3, 1000, 1000}, &batch.slot);
   jobs_.SetBatch(batch);
-  ASSERT_TRUE(Start().ok());
+  REQUIRE_THAT(Start(), IsOk());
   grpc::ClientContext context;
   proto::PeekRequest request;
   request.set_job("resnet");
   const auto stub = Stub();
   const auto reader = stub->Peek(&context, request);
   proto::PeekChunk chunk;
-  ASSERT_TRUE(reader->Read(&chunk));
+  REQUIRE(reader->Read(&chunk));
   // The client reads no further, and the server must not wait for it.
   server_.reset();
   while (reader->Read(&chunk)) {
   }
-  EXPECT_FALSE(reader->Finish().ok());
+  CHECK_FALSE(reader->Finish().ok());
 }
 
 }  // namespace

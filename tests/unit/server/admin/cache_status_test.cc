@@ -1,63 +1,64 @@
 #include "server/admin/cache_status.h"
 
-#include <gtest/gtest.h>
-
+#include "tests/catch/catch.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
 namespace forebay::admin {
 namespace {
 
-TEST(CacheStatusTest, CarriesEverything) {
+TEST_CASE("The cache status carries everything of the cache and its jobs",
+          "[admin][cache_status]") {
   job::JobSnapshot idle;
   idle.id = 8;
   idle.name = "idle\xff";  // not UTF-8
   const proto::CacheStatus status = ToProto(ResnetCache(), {idle, ResnetJob()});
-  EXPECT_EQ(status.capacity(), std::uint64_t{1} << 30);
-  EXPECT_EQ(status.used(), std::uint64_t{1} << 28);
-  EXPECT_EQ(status.entries(), 4000);
-  EXPECT_EQ(status.entry_bytes(), 250'000'000);
-  EXPECT_EQ(status.decoded().entries(), 300);
-  EXPECT_EQ(status.decoded().entry_bytes(), 100'000'000);
-  EXPECT_EQ(status.decoded().made(), 800);
-  EXPECT_EQ(status.decoded().hits(), 500);
-  EXPECT_EQ(status.decoded().saved_nanos(), 2'500'000'000);
-  EXPECT_EQ(status.reads_in_flight(), 3);
-  EXPECT_EQ(status.total().memory().reads(), 9000);
-  EXPECT_EQ(status.total().shared().bytes(), 50'000'000);
-  EXPECT_EQ(status.total().disk().reads(), 3000);
-  EXPECT_EQ(status.bytes_saved(), 650'000'000);
-  EXPECT_EQ(status.evicted().reads(), 100);
-  EXPECT_EQ(status.bypassed().bytes(), 10'000'000);
-  EXPECT_EQ(status.failures(), 2);
+  CHECK(status.capacity() == std::uint64_t{1} << 30);
+  CHECK(status.used() == std::uint64_t{1} << 28);
+  CHECK(status.entries() == 4000);
+  CHECK(status.entry_bytes() == 250'000'000);
+  CHECK(status.decoded().entries() == 300);
+  CHECK(status.decoded().entry_bytes() == 100'000'000);
+  CHECK(status.decoded().made() == 800);
+  CHECK(status.decoded().hits() == 500);
+  CHECK(status.decoded().saved_nanos() == 2'500'000'000);
+  CHECK(status.reads_in_flight() == 3);
+  CHECK(status.total().memory().reads() == 9000);
+  CHECK(status.total().shared().bytes() == 50'000'000);
+  CHECK(status.total().disk().reads() == 3000);
+  CHECK(status.bytes_saved() == 650'000'000);
+  CHECK(status.evicted().reads() == 100);
+  CHECK(status.bypassed().bytes() == 10'000'000);
+  CHECK(status.failures() == 2);
   // The job that ended is in the total alone.
-  ASSERT_EQ(status.jobs_size(), 2);
-  EXPECT_EQ(status.jobs(0).name(), "idle?");
-  EXPECT_EQ(status.jobs(0).traffic().source().reads(), 0);
+  REQUIRE(status.jobs_size() == 2);
+  CHECK(status.jobs(0).name() == "idle?");
+  CHECK(status.jobs(0).traffic().source().reads() == 0);
   const proto::JobTraffic& resnet = status.jobs(1);
-  EXPECT_EQ(resnet.key(), "slurm-17");
-  EXPECT_EQ(resnet.uid(), 1000);
-  EXPECT_EQ(resnet.traffic().memory().reads(), 6000);
-  EXPECT_EQ(resnet.traffic().disk().bytes(), 75'000'000);
-  EXPECT_EQ(resnet.traffic().source().bytes(), 25'000'000);
-  EXPECT_EQ(resnet.bytes_saved(), 425'000'000);
+  CHECK(resnet.key() == "slurm-17");
+  CHECK(resnet.uid() == 1000);
+  CHECK(resnet.traffic().memory().reads() == 6000);
+  CHECK(resnet.traffic().disk().bytes() == 75'000'000);
+  CHECK(resnet.traffic().source().bytes() == 25'000'000);
+  CHECK(resnet.bytes_saved() == 425'000'000);
 }
 
-TEST(CacheStatusTest, CarriesEverythingOfTheTierOnDisk) {
+TEST_CASE("The cache status carries everything of the tier on disk",
+          "[admin][cache_status]") {
   const proto::DiskTierStatus status = ToProto(*ResnetDiskTier());
-  EXPECT_TRUE(status.off());
-  EXPECT_EQ(status.capacity(), std::uint64_t{1} << 40);
-  EXPECT_EQ(status.used(), std::uint64_t{1} << 39);
-  EXPECT_EQ(status.entries(), 5'000'000);
-  EXPECT_EQ(status.entry_bytes(), 500'000'000'000);
-  EXPECT_EQ(status.waiting(), 1 << 20);
-  EXPECT_EQ(status.hits().reads(), 3000);
-  EXPECT_EQ(status.misses().bytes(), 50'000'000);
-  EXPECT_EQ(status.written().reads(), 2000);
-  EXPECT_EQ(status.evicted().bytes(), 500'000);
-  EXPECT_EQ(status.carried().reads(), 4);
-  EXPECT_EQ(status.refused().reads(), 20);
-  EXPECT_EQ(status.damaged(), 3);
-  EXPECT_EQ(status.failures(), 4);
+  CHECK(status.off());
+  CHECK(status.capacity() == std::uint64_t{1} << 40);
+  CHECK(status.used() == std::uint64_t{1} << 39);
+  CHECK(status.entries() == 5'000'000);
+  CHECK(status.entry_bytes() == 500'000'000'000);
+  CHECK(status.waiting() == 1 << 20);
+  CHECK(status.hits().reads() == 3000);
+  CHECK(status.misses().bytes() == 50'000'000);
+  CHECK(status.written().reads() == 2000);
+  CHECK(status.evicted().bytes() == 500'000);
+  CHECK(status.carried().reads() == 4);
+  CHECK(status.refused().reads() == 20);
+  CHECK(status.damaged() == 3);
+  CHECK(status.failures() == 4);
 }
 
 }  // namespace

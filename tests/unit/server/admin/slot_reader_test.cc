@@ -1,7 +1,5 @@
 #include "server/admin/slot_reader.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -10,10 +8,15 @@
 #include <vector>
 
 #include "proto/shm_layout.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/admin/fake_introspection.h"
 
 namespace forebay::admin {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 std::vector<std::uint8_t> Slot() {
   std::vector<std::uint8_t> slot;
@@ -41,70 +44,71 @@ std::string Altered(const std::function<void(proto::BatchHeader*)>& change) {
   return status.ok() ? "accepted" : std::string(status.message());
 }
 
-TEST(SlotReaderTest, DescribesTheFields) {
+TEST_CASE("The slot reader describes the fields of a batch",
+          "[admin][slot_reader]") {
   proto::PeekChunk chunk;
-  ASSERT_TRUE(Describe(Slot(), &chunk).ok());
-  ASSERT_EQ(chunk.fields_size(), 2);
+  REQUIRE_THAT(Describe(Slot(), &chunk), IsOk());
+  REQUIRE(chunk.fields_size() == 2);
   const proto::PeekChunk::Field& image = chunk.fields(0);
-  EXPECT_EQ(image.name(), "image");
-  EXPECT_EQ(image.kind(), "image");
-  EXPECT_EQ(image.dtype(), proto::FLOAT32);
-  EXPECT_EQ(
-      std::vector<std::uint64_t>(image.shape().begin(), image.shape().end()),
-      (std::vector<std::uint64_t>{2, 3, 5, 7}));
-  EXPECT_EQ(image.offset(), 0);
-  EXPECT_EQ(image.bytes(), 2 * 3 * 5 * 7 * 4);
-  EXPECT_EQ(chunk.fields(1).kind(), "label");
-  EXPECT_EQ(chunk.fields(1).dtype(), proto::INT64);
-  EXPECT_EQ(chunk.fields(1).offset(), 4096);
-  EXPECT_EQ(chunk.total_bytes(), 4096 + 16);
+  CHECK(image.name() == "image");
+  CHECK(image.kind() == "image");
+  CHECK(image.dtype() == proto::FLOAT32);
+  CHECK(
+      std::vector<std::uint64_t>(image.shape().begin(), image.shape().end()) ==
+      std::vector<std::uint64_t>{2, 3, 5, 7});
+  CHECK(image.offset() == 0);
+  CHECK(image.bytes() == 2 * 3 * 5 * 7 * 4);
+  CHECK(chunk.fields(1).kind() == "label");
+  CHECK(chunk.fields(1).dtype() == proto::INT64);
+  CHECK(chunk.fields(1).offset() == 4096);
+  CHECK(chunk.total_bytes() == 4096 + 16);
 }
 
-TEST(SlotReaderTest, BelievesNothing) {
+TEST_CASE(
+    "The slot reader believes nothing that a slot's header says unchecked",
+    "[admin][slot_reader]") {
   using Header = proto::BatchHeader;
   const std::string start = "the batch cannot be shown: its header has ";
-  EXPECT_EQ(Altered([](Header*) {}), "accepted");
-  EXPECT_EQ(Altered([](Header* h) { h->magic = 1; }), start + "a wrong mark");
-  EXPECT_EQ(Altered([](Header* h) { h->version = 99; }),
-            start + "another version");
-  EXPECT_EQ(Altered([](Header* h) { h->field_count = 17; }),
-            start + "too many fields");
-  EXPECT_EQ(Altered([](Header* h) {
-              std::fill_n(h->fields[0].name, proto::kMaxFieldName, 'x');
-            }),
-            start + "a field name without an end");
-  EXPECT_EQ(Altered([](Header* h) {
-              h->fields[0].kind = static_cast<proto::FieldKind>(99);
-            }),
-            start + "a field of unknown kind");
-  EXPECT_EQ(Altered([](Header* h) {
-              h->fields[0].dtype = static_cast<proto::DType>(99);
-            }),
-            start + "a field of unknown type");
-  EXPECT_EQ(Altered([](Header* h) { h->fields[1].rank = 7; }),
-            start + "a field of impossible rank");
-  EXPECT_EQ(Altered([](Header* h) { h->fields[1].rank = 0; }),
-            start + "a field of impossible rank");
-  EXPECT_EQ(Altered([](Header* h) { h->fields[0].shape[0] = ~0ull; }),
-            start + "a field of impossible shape");
-  EXPECT_EQ(Altered([](Header* h) { h->fields[0].bytes += 4; }),
-            start + "a field whose shape and size differ");
+  CHECK(Altered([](Header*) {}) == "accepted");
+  CHECK(Altered([](Header* h) { h->magic = 1; }) == start + "a wrong mark");
+  CHECK(Altered([](Header* h) { h->version = 99; }) ==
+        start + "another version");
+  CHECK(Altered([](Header* h) { h->field_count = 17; }) ==
+        start + "too many fields");
+  CHECK(Altered([](Header* h) {
+          std::fill_n(h->fields[0].name, proto::kMaxFieldName, 'x');
+        }) == start + "a field name without an end");
+  CHECK(Altered([](Header* h) {
+          h->fields[0].kind = static_cast<proto::FieldKind>(99);
+        }) == start + "a field of unknown kind");
+  CHECK(Altered([](Header* h) {
+          h->fields[0].dtype = static_cast<proto::DType>(99);
+        }) == start + "a field of unknown type");
+  CHECK(Altered([](Header* h) { h->fields[1].rank = 7; }) ==
+        start + "a field of impossible rank");
+  CHECK(Altered([](Header* h) { h->fields[1].rank = 0; }) ==
+        start + "a field of impossible rank");
+  CHECK(Altered([](Header* h) { h->fields[0].shape[0] = ~0ull; }) ==
+        start + "a field of impossible shape");
+  CHECK(Altered([](Header* h) { h->fields[0].bytes += 4; }) ==
+        start + "a field whose shape and size differ");
   const std::string outside = start + "a field that lies outside of the slot";
-  EXPECT_EQ(Altered([](Header* h) { h->fields[1].offset = 0; }), outside);
-  EXPECT_EQ(Altered([](Header* h) { h->fields[1].offset = ~0ull; }), outside);
-  EXPECT_EQ(Altered([](Header* h) { h->fields[1].offset += 1; }), outside);
+  CHECK(Altered([](Header* h) { h->fields[1].offset = 0; }) == outside);
+  CHECK(Altered([](Header* h) { h->fields[1].offset = ~0ull; }) == outside);
+  CHECK(Altered([](Header* h) { h->fields[1].offset += 1; }) == outside);
 }
 
-TEST(SlotReaderTest, ShortSlotsAreRefused) {
+TEST_CASE("The slot reader refuses short slots", "[admin][slot_reader]") {
   proto::PeekChunk chunk;
-  EXPECT_EQ(Describe(std::vector<std::uint8_t>(4095), &chunk).code(),
-            absl::StatusCode::kInternal);
-  EXPECT_FALSE(Describe({}, &chunk).ok());
+  CHECK_THAT(Describe(std::vector<std::uint8_t>(4095), &chunk),
+             HasCode(absl::StatusCode::kInternal));
+  CHECK_FALSE(Describe({}, &chunk).ok());
 }
 
-TEST(SlotReaderTest, RandomHeadersNeverPointOutside) {
+TEST_CASE("Random headers never point the slot reader outside of the slot",
+          "[admin][slot_reader]") {
   constexpr std::uint32_t kSeed = 20240611;
-  SCOPED_TRACE(kSeed);
+  CAPTURE(kSeed);
   std::mt19937 random(kSeed);
   int accepted = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -117,11 +121,11 @@ TEST(SlotReaderTest, RandomHeadersNeverPointOutside) {
     if (!Describe(slot, &chunk).ok()) continue;
     ++accepted;
     for (const proto::PeekChunk::Field& field : chunk.fields()) {
-      ASSERT_LE(field.offset() + field.bytes(), chunk.total_bytes());
+      REQUIRE(field.offset() + field.bytes() <= chunk.total_bytes());
     }
-    ASSERT_LE(proto::kSlotHeaderBytes + chunk.total_bytes(), slot.size());
+    REQUIRE(proto::kSlotHeaderBytes + chunk.total_bytes() <= slot.size());
   }
-  EXPECT_GT(accepted, 0);
+  CHECK(accepted > 0);
 }
 
 }  // namespace

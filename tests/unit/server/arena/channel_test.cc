@@ -1,6 +1,5 @@
 #include "server/arena/channel.h"
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,15 +7,20 @@
 #include <limits>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::arena {
 namespace {
 
+using tests::IsOk;
+
 // The client's view of the rings.
-class ChannelTest : public ::testing::Test {
+class ChannelTest {
  protected:
-  void SetUp() override {
+  ChannelTest() {
     auto channel = Channel::Create();
-    ASSERT_TRUE(channel.ok()) << channel.status();
+    REQUIRE_THAT(channel, IsOk());
     channel_ = *std::move(channel);
     ready_ = static_cast<const proto::ReadyRing*>(
         mmap(nullptr, proto::kRingBytes, PROT_READ, MAP_SHARED,
@@ -24,10 +28,10 @@ class ChannelTest : public ::testing::Test {
     release_ = static_cast<proto::ReleaseRing*>(
         mmap(nullptr, proto::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
              channel_->release_fd(), 0));
-    ASSERT_NE(ready_, MAP_FAILED);
-    ASSERT_NE(release_, MAP_FAILED);
+    REQUIRE(ready_ != MAP_FAILED);
+    REQUIRE(release_ != MAP_FAILED);
   }
-  void TearDown() override {
+  ~ChannelTest() {
     munmap(const_cast<proto::ReadyRing*>(ready_), proto::kRingBytes);
     munmap(release_, proto::kRingBytes);
   }
@@ -37,9 +41,10 @@ class ChannelTest : public ::testing::Test {
   proto::ReleaseRing* release_ = nullptr;
 };
 
-TEST_F(ChannelTest, PublishesToTheClientInOrder) {
-  EXPECT_EQ(ready_->magic, proto::kRingMagic);
-  EXPECT_EQ(ready_->version, proto::kLayoutVersion);
+TEST_CASE_METHOD(ChannelTest, "A channel publishes to the client in order",
+                 "[arena][channel]") {
+  CHECK(ready_->magic == proto::kRingMagic);
+  CHECK(ready_->version == proto::kLayoutVersion);
   for (std::uint32_t i = 0; i < 2 * proto::kReadyCapacity + 3; ++i) {
     channel_->Publish({.kind = proto::ReadyKind::kBatch,
                        .slot = i % 4,
@@ -47,67 +52,75 @@ TEST_F(ChannelTest, PublishesToTheClientInOrder) {
                        .reserved = 0,
                        .sample_count = 64,
                        .epoch = 9});
-    ASSERT_EQ(ready_->tail.load(), i + 1);
-    ASSERT_EQ(ready_->entries[i % proto::kReadyCapacity].generation, i);
+    REQUIRE(ready_->tail.load() == i + 1);
+    REQUIRE(ready_->entries[i % proto::kReadyCapacity].generation == i);
   }
-  EXPECT_EQ(channel_->published(), 2 * proto::kReadyCapacity + 3);
+  CHECK(channel_->published() == 2 * proto::kReadyCapacity + 3);
 }
 
-TEST_F(ChannelTest, PublishesAnErrorCutToItsPlace) {
+TEST_CASE_METHOD(ChannelTest, "A channel publishes an error cut to its place",
+                 "[arena][channel]") {
   channel_->PublishError(
       absl::DataLossError(std::string(2 * proto::kMaxErrorText, 'x')), 3);
-  EXPECT_EQ(ready_->entries[0].kind, proto::ReadyKind::kError);
-  EXPECT_EQ(ready_->entries[0].epoch, 3);
-  EXPECT_EQ(ready_->error_code,
-            static_cast<std::uint32_t>(absl::StatusCode::kDataLoss));
-  EXPECT_EQ(std::string(ready_->error_text),
-            std::string(proto::kMaxErrorText - 1, 'x'));
+  CHECK(ready_->entries[0].kind == proto::ReadyKind::kError);
+  CHECK(ready_->entries[0].epoch == 3);
+  CHECK(ready_->error_code ==
+        static_cast<std::uint32_t>(absl::StatusCode::kDataLoss));
+  CHECK(std::string(ready_->error_text) ==
+        std::string(proto::kMaxErrorText - 1, 'x'));
 }
 
-TEST_F(ChannelTest, TakesReleasesOnceEachAcrossTheRingsEnd) {
-  EXPECT_FALSE(channel_->TakeRelease().has_value());
+TEST_CASE_METHOD(ChannelTest,
+                 "A channel takes releases once each across the ring's end",
+                 "[arena][channel]") {
+  CHECK_FALSE(channel_->TakeRelease().has_value());
   for (std::uint32_t i = 0; i < 3 * proto::kReleaseCapacity; ++i) {
     release_->Push({.slot = i, .generation = ~i});
     const auto release = channel_->TakeRelease();
-    ASSERT_TRUE(release.has_value());
-    ASSERT_EQ(release->slot, i);
-    ASSERT_EQ(release->generation, ~i);
-    ASSERT_FALSE(channel_->TakeRelease().has_value());
+    REQUIRE(release.has_value());
+    REQUIRE(release->slot == i);
+    REQUIRE(release->generation == ~i);
+    REQUIRE_FALSE(channel_->TakeRelease().has_value());
   }
-  EXPECT_FALSE(channel_->corrupt());
+  CHECK_FALSE(channel_->corrupt());
 }
 
-TEST_F(ChannelTest, TellsAnAbsurdTailFromReleases) {
+TEST_CASE_METHOD(ChannelTest, "A channel tells an absurd tail from releases",
+                 "[arena][channel]") {
   release_->tail.store(std::numeric_limits<std::uint32_t>::max());
-  EXPECT_FALSE(channel_->TakeRelease().has_value());
-  EXPECT_TRUE(channel_->corrupt());
+  CHECK_FALSE(channel_->TakeRelease().has_value());
+  CHECK(channel_->corrupt());
   release_->tail.store(1);
-  EXPECT_FALSE(channel_->TakeRelease().has_value()) << "once corrupt, always";
+  UNSCOPED_INFO("once corrupt, always");
+  CHECK_FALSE(channel_->TakeRelease().has_value());
 }
 
-TEST_F(ChannelTest, EventIsReadableUntilCleared) {
+TEST_CASE_METHOD(ChannelTest, "A channel's event is readable until cleared",
+                 "[arena][channel]") {
   struct pollfd poll_fd = {
       .fd = channel_->event_fd(), .events = POLLIN, .revents = 0};
-  EXPECT_EQ(poll(&poll_fd, 1, 0), 0);
+  CHECK(poll(&poll_fd, 1, 0) == 0);
   const std::uint64_t one = 1;
-  ASSERT_EQ(write(channel_->event_fd(), &one, sizeof(one)),
-            static_cast<ssize_t>(sizeof(one)));
-  EXPECT_EQ(poll(&poll_fd, 1, 0), 1);
+  REQUIRE(write(channel_->event_fd(), &one, sizeof(one)) ==
+          static_cast<ssize_t>(sizeof(one)));
+  CHECK(poll(&poll_fd, 1, 0) == 1);
   channel_->ClearEvent();
-  EXPECT_EQ(poll(&poll_fd, 1, 0), 0);
+  CHECK(poll(&poll_fd, 1, 0) == 0);
   channel_->ClearEvent();  // does not block
 }
 
-TEST_F(ChannelTest, HandsOnWhatTheClientSaysOfItself) {
+TEST_CASE_METHOD(ChannelTest,
+                 "A channel hands on what the client says of itself",
+                 "[arena][channel]") {
   release_->waiting.store(1);
   release_->taken.store(17);
   release_->wait_nanos.store(123456789012);
   release_->batches_copied.store(5);
   const ClientReport report = channel_->client_report();
-  EXPECT_TRUE(report.waiting);
-  EXPECT_EQ(report.taken, 17);
-  EXPECT_EQ(report.wait_nanos, 123456789012);
-  EXPECT_EQ(report.batches_copied, 5);
+  CHECK(report.waiting);
+  CHECK(report.taken == 17);
+  CHECK(report.wait_nanos == 123456789012);
+  CHECK(report.batches_copied == 5);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "server/arena/slot_pool.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <map>
 #include <random>
 #include <set>
 #include <vector>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::arena {
 namespace {
@@ -17,48 +17,58 @@ SlotPool MakePool(std::uint32_t slots) {
   return pool;
 }
 
-TEST(SlotPoolTest, GoesFromFreeOverFillingToFinishedAndBack) {
+TEST_CASE("A pool's slot goes from free over filling to finished and back",
+          "[arena][slot_pool]") {
   SlotPool pool = MakePool(2);
   const auto first = pool.Take();
   const auto second = pool.Take();
-  ASSERT_TRUE(first.has_value() && second.has_value());
-  EXPECT_NE(*first, *second);
-  EXPECT_FALSE(pool.Take().has_value());
+  REQUIRE(first.has_value());
+  REQUIRE(second.has_value());
+  CHECK(*first != *second);
+  CHECK_FALSE(pool.Take().has_value());
 
   pool.Finish(*first);
-  EXPECT_EQ(pool.Counts().kept, 1);
-  EXPECT_TRUE(pool.Lease(*first, 1));
-  EXPECT_TRUE(pool.Lease(*first, 2));
-  EXPECT_EQ(pool.Leases(1), 1);
-  EXPECT_EQ(pool.Leases(3), 0);
-  EXPECT_TRUE(pool.Release(*first, pool.generation(*first), 1));
-  EXPECT_TRUE(pool.IsLeased(*first));
-  EXPECT_EQ(pool.Counts().leased, 1);
-  EXPECT_TRUE(pool.Release(*first, pool.generation(*first), 2));
-  EXPECT_FALSE(pool.IsLeased(*first));
-  EXPECT_EQ(pool.Counts().kept, 1) << "it can be leased again";
-  EXPECT_FALSE(pool.Take().has_value());
+  CHECK(pool.Counts().kept == 1);
+  CHECK(pool.Lease(*first, 1));
+  CHECK(pool.Lease(*first, 2));
+  CHECK(pool.Leases(1) == 1);
+  CHECK(pool.Leases(3) == 0);
+  CHECK(pool.Release(*first, pool.generation(*first), 1));
+  CHECK(pool.IsLeased(*first));
+  CHECK(pool.Counts().leased == 1);
+  CHECK(pool.Release(*first, pool.generation(*first), 2));
+  CHECK_FALSE(pool.IsLeased(*first));
+  UNSCOPED_INFO("it can be leased again");
+  CHECK(pool.Counts().kept == 1);
+  CHECK_FALSE(pool.Take().has_value());
   pool.Free(*first);
   pool.Abandon(*second);
-  EXPECT_EQ(pool.Counts().free, 2);
+  CHECK(pool.Counts().free == 2);
 }
 
-TEST(SlotPoolTest, BelievesNoReleaseThatItsBookDoesNotShow) {
+TEST_CASE("A slot pool believes no release that its book does not show",
+          "[arena][slot_pool]") {
   SlotPool pool = MakePool(2);
   const std::uint32_t slot = *pool.Take();
   const std::uint32_t generation = pool.generation(slot);
-  EXPECT_FALSE(pool.Release(slot, generation, 1)) << "still filling";
+  UNSCOPED_INFO("still filling");
+  CHECK_FALSE(pool.Release(slot, generation, 1));
   pool.Finish(slot);
   pool.Lease(slot, 1);
-  EXPECT_FALSE(pool.Release(99, generation, 1)) << "no such slot";
-  EXPECT_FALSE(pool.Release(UINT32_MAX, UINT32_MAX, UINT32_MAX));
-  EXPECT_FALSE(pool.Release(slot, generation + 1, 1)) << "not yet";
-  EXPECT_FALSE(pool.Release(slot, generation, 2)) << "another's";
-  EXPECT_TRUE(pool.Release(slot, generation, 1));
-  EXPECT_FALSE(pool.Release(slot, generation, 1)) << "twice";
+  UNSCOPED_INFO("no such slot");
+  CHECK_FALSE(pool.Release(99, generation, 1));
+  CHECK_FALSE(pool.Release(UINT32_MAX, UINT32_MAX, UINT32_MAX));
+  UNSCOPED_INFO("not yet");
+  CHECK_FALSE(pool.Release(slot, generation + 1, 1));
+  UNSCOPED_INFO("another's");
+  CHECK_FALSE(pool.Release(slot, generation, 2));
+  CHECK(pool.Release(slot, generation, 1));
+  UNSCOPED_INFO("twice");
+  CHECK_FALSE(pool.Release(slot, generation, 1));
 }
 
-TEST(SlotPoolTest, TakesBackAllThatADeadHolderHeld) {
+TEST_CASE("A slot pool takes back all that a dead holder held",
+          "[arena][slot_pool]") {
   SlotPool pool = MakePool(3);
   for (const MemberId holder : {1, 2}) {
     const std::uint32_t slot = *pool.Take();
@@ -67,38 +77,41 @@ TEST(SlotPoolTest, TakesBackAllThatADeadHolderHeld) {
     pool.Lease(slot, holder);
   }
   pool.ReleaseAll(1);
-  EXPECT_EQ(pool.Counts().kept, 1);
-  EXPECT_EQ(pool.Counts().leased, 1);
+  CHECK(pool.Counts().kept == 1);
+  CHECK(pool.Counts().leased == 1);
   pool.ReleaseAll(2);
-  EXPECT_EQ(pool.Counts().kept, 2);
+  CHECK(pool.Counts().kept == 2);
 }
 
-TEST(SlotPoolTest, LeasesOnlyWhatIsFinished) {
+TEST_CASE("A slot pool leases only what is finished", "[arena][slot_pool]") {
   SlotPool pool = MakePool(1);
-  EXPECT_FALSE(pool.Lease(0, 7));
+  CHECK_FALSE(pool.Lease(0, 7));
   const std::uint32_t slot = *pool.Take();
-  EXPECT_FALSE(pool.Lease(slot, 7));
+  CHECK_FALSE(pool.Lease(slot, 7));
   pool.Finish(slot);
-  EXPECT_TRUE(pool.Lease(slot, 7));
+  CHECK(pool.Lease(slot, 7));
 }
 
-TEST(SlotPoolTest, GrowsAndShrinksAtItsEnd) {
+TEST_CASE("A slot pool grows and shrinks at its end", "[arena][slot_pool]") {
   SlotPool pool = MakePool(1);
   const std::uint32_t slot = *pool.Take();
   pool.Add(2);
-  EXPECT_EQ(pool.slots(), 3);
-  EXPECT_TRUE(pool.RemoveLast());
-  EXPECT_TRUE(pool.RemoveLast());
-  EXPECT_FALSE(pool.RemoveLast()) << "it is being filled";
+  CHECK(pool.slots() == 3);
+  CHECK(pool.RemoveLast());
+  CHECK(pool.RemoveLast());
+  UNSCOPED_INFO("it is being filled");
+  CHECK_FALSE(pool.RemoveLast());
   pool.Abandon(slot);
-  EXPECT_TRUE(pool.RemoveLast());
-  EXPECT_FALSE(pool.RemoveLast()) << "there is none";
+  CHECK(pool.RemoveLast());
+  UNSCOPED_INFO("there is none");
+  CHECK_FALSE(pool.RemoveLast());
 }
 
 // Random steps, against the plainest possible book.
-TEST(SlotPoolTest, AgreesWithAPlainBook) {
+TEST_CASE("A slot pool agrees with a plain book after random steps",
+          "[arena][slot_pool]") {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    INFO("seed " << seed);
     std::mt19937 random(seed);
     SlotPool pool = MakePool(4);
     std::set<std::uint32_t> filling;
@@ -110,10 +123,10 @@ TEST(SlotPoolTest, AgreesWithAPlainBook) {
       switch (random() % 6) {
         case 0: {
           const auto taken = pool.Take();
-          ASSERT_EQ(taken.has_value(), filling.size() + finished.size() < 4);
+          REQUIRE(taken.has_value() == (filling.size() + finished.size() < 4));
           if (taken.has_value()) {
-            ASSERT_TRUE(finished.count(*taken) == 0);
-            ASSERT_TRUE(filling.insert(*taken).second);
+            REQUIRE(finished.count(*taken) == 0);
+            REQUIRE(filling.insert(*taken).second);
           }
           break;
         }
@@ -128,7 +141,7 @@ TEST(SlotPoolTest, AgreesWithAPlainBook) {
           break;
         case 2:
           if (slot >= pool.slots()) break;
-          ASSERT_EQ(pool.Lease(slot, holder), book != finished.end());
+          REQUIRE(pool.Lease(slot, holder) == (book != finished.end()));
           if (book != finished.end()) book->second.insert(holder);
           break;
         case 3: {
@@ -136,7 +149,7 @@ TEST(SlotPoolTest, AgreesWithAPlainBook) {
               book != finished.end() && book->second.count(holder) != 0;
           const std::uint32_t generation =
               slot < pool.slots() ? pool.generation(slot) : 0;
-          ASSERT_EQ(pool.Release(slot, generation, holder), held);
+          REQUIRE(pool.Release(slot, generation, holder) == held);
           if (held) book->second.erase(book->second.find(holder));
           break;
         }
@@ -151,11 +164,11 @@ TEST(SlotPoolTest, AgreesWithAPlainBook) {
           finished.erase(book);
           break;
       }
-      ASSERT_EQ(pool.Counts().filling, filling.size());
-      ASSERT_EQ(pool.Counts().kept + pool.Counts().leased, finished.size());
+      REQUIRE(pool.Counts().filling == filling.size());
+      REQUIRE(pool.Counts().kept + pool.Counts().leased == finished.size());
       std::size_t leases = 0;
       for (const auto& [s, holders] : finished) leases += holders.count(holder);
-      ASSERT_EQ(pool.Leases(holder), leases);
+      REQUIRE(pool.Leases(holder) == leases);
     }
   }
 }

@@ -4,11 +4,15 @@
 #include <string_view>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_values.h"
 
 namespace forebay::array {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using pipeline::decode::AsBytes;
 using pipeline::decode::GoldenValueFile;
@@ -16,18 +20,20 @@ using pipeline::decode::GoldenValues;
 
 constexpr std::string_view kKinds = "biufc";  // NumPy's letters, as NpyKind
 
-TEST(NpyHeaderTest, ReadsAsNumpyDoes) {
+TEST_CASE("The .npy header parser reads headers as NumPy does",
+          "[array][npy_header]") {
   for (const std::vector<std::string>& row : GoldenValues("npy.txt")) {
     const std::string file = GoldenValueFile(row.at(0));
     const auto header = ParseNpyHeader(AsBytes(file));
     if (row.at(1) == "error") {
       // Whether the data are there is for others to check.
-      EXPECT_TRUE(!header.ok() ||
-                  header->data_bytes > file.size() - header->data_offset)
-          << row.at(0);
+      UNSCOPED_INFO(row.at(0));
+      CHECK((!header.ok() ||
+             header->data_bytes > file.size() - header->data_offset));
       continue;
     }
-    ASSERT_TRUE(header.ok()) << row.at(0) << ": " << header.status();
+    UNSCOPED_INFO(row.at(0) << ": " << header.status());
+    REQUIRE_THAT(header, IsOk());
     std::vector<std::string> found = {
         row.at(0),
         std::string(1, kKinds[static_cast<std::size_t>(header->kind)]),
@@ -39,61 +45,66 @@ TEST(NpyHeaderTest, ReadsAsNumpyDoes) {
     for (const std::uint64_t extent : header->shape) {
       found.push_back(std::to_string(extent));
     }
-    EXPECT_EQ(found, row);
+    CHECK(found == row);
     // The start alone tells how long the header is.
-    EXPECT_EQ(*NpyHeaderBytes(AsBytes(file.substr(0, kNpyStartBytes))),
-              header->data_offset);
-    EXPECT_TRUE(
-        ParseNpyHeader(AsBytes(file.substr(0, header->data_offset))).ok());
+    CHECK(*NpyHeaderBytes(AsBytes(file.substr(0, kNpyStartBytes))) ==
+          header->data_offset);
+    CHECK_THAT(ParseNpyHeader(AsBytes(file.substr(0, header->data_offset))),
+               IsOk());
   }
 }
 
-TEST(NpyHeaderTest, RefusesOtherTypesByName) {
+TEST_CASE("The .npy header parser refuses other types by name",
+          "[array][npy_header]") {
   for (const char* name :
        {"records", "string", "bytes", "time", "long_float"}) {
     const std::string file =
         GoldenValueFile(std::string("other_") + name + ".npy");
-    EXPECT_EQ(ParseNpyHeader(AsBytes(file)).status().code(),
-              absl::StatusCode::kUnimplemented)
-        << name;
+    CAPTURE(name);
+    CHECK_THAT(ParseNpyHeader(AsBytes(file)),
+               HasCode(absl::StatusCode::kUnimplemented));
   }
   const std::string file = GoldenValueFile("other_time.npy");
-  EXPECT_EQ(std::string(ParseNpyHeader(AsBytes(file)).status().message()),
-            "is a .npy file of items of the type \"<M8[s]\", of which only "
-            "plain numbers can be read");
+  CHECK(std::string(ParseNpyHeader(AsBytes(file)).status().message()) ==
+        "is a .npy file of items of the type \"<M8[s]\", of which only "
+        "plain numbers can be read");
 }
 
-TEST(NpyHeaderTest, ReadsTheIntegersOfPython2) {
+TEST_CASE("The .npy header parser reads the integers of Python 2",
+          "[array][npy_header]") {
   const std::string text =
       "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L), }\n";
   std::string file("\x93NUMPY\x01\x00", 8);
   file += static_cast<char>(text.size());
   file += '\0';
   const auto header = ParseNpyHeader(AsBytes(file + text));
-  ASSERT_TRUE(header.ok()) << header.status();
-  EXPECT_EQ(header->shape, (std::vector<std::uint64_t>{2, 3}));
+  REQUIRE_THAT(header, IsOk());
+  CHECK(header->shape == std::vector<std::uint64_t>{2, 3});
 }
 
-TEST(NpyHeaderTest, EveryTruncationIsNoticed) {
+TEST_CASE("The .npy header parser notices every truncation",
+          "[array][npy_header]") {
   const std::string file = GoldenValueFile("float32.npy");
   const std::uint64_t header = *NpyHeaderBytes(AsBytes(file));
   for (std::size_t length = 0; length < header; ++length) {
     const std::string cut = file.substr(0, length);
-    EXPECT_EQ(ParseNpyHeader(AsBytes(cut)).status().code(),
-              absl::StatusCode::kDataLoss)
-        << length;
+    CAPTURE(length);
+    CHECK_THAT(ParseNpyHeader(AsBytes(cut)),
+               HasCode(absl::StatusCode::kDataLoss));
     // A file of version 1 says it in ten bytes.
-    EXPECT_EQ(NpyHeaderBytes(AsBytes(cut)).ok(), length >= 10) << length;
+    CHECK(NpyHeaderBytes(AsBytes(cut)).ok() == (length >= 10));
   }
 }
 
-TEST(NpyHeaderTest, RefusesHeadersOfGigabytesWithoutReadingThem) {
+TEST_CASE(
+    "The .npy header parser refuses headers of gigabytes without reading them",
+    "[array][npy_header]") {
   const std::string start("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12);
-  EXPECT_EQ(std::string(NpyHeaderBytes(AsBytes(start)).status().message()),
-            "has a .npy header of 4294967295 bytes, of which at most 65536 are "
-            "read");
-  EXPECT_EQ(ParseNpyHeader(AsBytes(start)).status().code(),
-            absl::StatusCode::kDataLoss);
+  CHECK(std::string(NpyHeaderBytes(AsBytes(start)).status().message()) ==
+        "has a .npy header of 4294967295 bytes, of which at most 65536 are "
+        "read");
+  CHECK_THAT(ParseNpyHeader(AsBytes(start)),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::audio {
 namespace {
@@ -31,13 +31,14 @@ std::vector<GoldenClip> GoldenClips() {
     for (std::string value; words >> value;)
       clip.values.push_back(std::bit_cast<float>(FromHex(value)));
   }
-  EXPECT_GT(clips.size(), 40u);
+  CHECK(clips.size() > 40u);
   return clips;
 }
 
 std::string ClipFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 

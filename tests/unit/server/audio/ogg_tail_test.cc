@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/audio/golden_clips.h"
 
 namespace forebay::audio {
@@ -20,27 +20,31 @@ std::optional<std::uint64_t> TailOf(const std::string& file) {
   return OggTail(AsBytes(file));
 }
 
-TEST(OggTailTest, IsTheDifferenceOfTheLastTwoPlaces) {
-  EXPECT_EQ(TailOf(Page(0) + Page(300) + Page(1000)), 700u);
-  EXPECT_EQ(TailOf(Page(0) + Page(1000)), 1000u);
-  EXPECT_EQ(TailOf(Page(5) + Page(5)), 0u);
+TEST_CASE("An Ogg file's tail is the difference of the last two places",
+          "[audio][ogg_tail]") {
+  CHECK(TailOf(Page(0) + Page(300) + Page(1000)) == 700u);
+  CHECK(TailOf(Page(0) + Page(1000)) == 1000u);
+  CHECK(TailOf(Page(5) + Page(5)) == 0u);
 }
 
-TEST(OggTailTest, PagesWithoutAPlaceDoNotCount) {
+TEST_CASE("Pages without a place do not count for an Ogg file's tail",
+          "[audio][ogg_tail]") {
   const std::string none = Page(~std::uint64_t{0});
-  EXPECT_EQ(TailOf(Page(300) + none + Page(1000) + none), 700u);
+  CHECK(TailOf(Page(300) + none + Page(1000) + none) == 700u);
 }
 
-TEST(OggTailTest, IsUnknownWithoutTwoPages) {
-  EXPECT_EQ(TailOf(""), std::nullopt);
-  EXPECT_EQ(TailOf("OggS"), std::nullopt);
-  EXPECT_EQ(TailOf(Page(300)), std::nullopt);
-  EXPECT_EQ(TailOf(Page(300) + std::string(1 << 20, 'x') + Page(400)),
-            std::nullopt);
+TEST_CASE("An Ogg file's tail is unknown without two pages",
+          "[audio][ogg_tail]") {
+  CHECK(TailOf("") == std::nullopt);
+  CHECK(TailOf("OggS") == std::nullopt);
+  CHECK(TailOf(Page(300)) == std::nullopt);
+  CHECK(TailOf(Page(300) + std::string(1 << 20, 'x') + Page(400)) ==
+        std::nullopt);
 }
 
-TEST(OggTailTest, PlacesMayFall) {
-  EXPECT_EQ(TailOf(Page(100) + Page(500) + Page(200)), 400u);
+TEST_CASE("An Ogg file's tail is known though the pages' places fall",
+          "[audio][ogg_tail]") {
+  CHECK(TailOf(Page(100) + Page(500) + Page(200)) == 400u);
 }
 
 }  // namespace

@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/audio/golden_clips.h"
 
 namespace forebay::audio {
 namespace {
+
+using tests::Contains;
+using tests::Not;
 
 constexpr std::size_t kHeader = 27;
 constexpr std::size_t kCountAt = 26;
@@ -77,17 +80,17 @@ std::string Refusal(const std::string& file) {
   return std::string(decoder.Decode(0, absl::MakeSpan(out)).message());
 }
 
-TEST(SndfileDecoderTest, PacketsInOggFilesAreBoundedInLength) {
+TEST_CASE("The libsndfile decoder bounds packets in Ogg files in length",
+          "[audio][sndfile_decoder]") {
   constexpr std::size_t kMost = std::size_t{16} << 20;
-  EXPECT_THAT(Refusal(FileWithPacket(kMost)),
-              testing::HasSubstr("with a packet of more than 16777216 bytes"));
-  EXPECT_THAT(Refusal(FileWithPacket(kMost / 2)),
-              testing::Not(testing::HasSubstr("packet")));
+  CHECK_THAT(Refusal(FileWithPacket(kMost)),
+             Contains("with a packet of more than 16777216 bytes"));
+  CHECK_THAT(Refusal(FileWithPacket(kMost / 2)), Not(Contains("packet")));
   // Behind a damaged page of another stream, which libogg passes over.
   std::string other = PagesOf("1_opus.opus")[0];
   other.back() ^= 1;
-  EXPECT_THAT(Refusal(other + FileWithPacket(kMost)),
-              testing::HasSubstr("with a packet of more than 16777216 bytes"));
+  CHECK_THAT(Refusal(other + FileWithPacket(kMost)),
+             Contains("with a packet of more than 16777216 bytes"));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/base/alarm.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstdint>
 #include <latch>
@@ -9,6 +7,7 @@
 #include <semaphore>
 
 #include "server/base/clock.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::base {
@@ -16,7 +15,7 @@ namespace {
 
 std::int64_t Now() { return Clock::Monotonic()->NowNanos(); }
 
-TEST(AlarmTest, RingsWhenItIsTimeAndOnce) {
+TEST_CASE("An alarm rings when it is time and once", "[base][alarm]") {
   std::counting_semaphore<100> rings(0);
   std::atomic<std::int64_t> rang_at = 0;
   Alarm alarm("forebay-alarm", [&] {
@@ -27,12 +26,12 @@ TEST(AlarmTest, RingsWhenItIsTimeAndOnce) {
     const std::int64_t at = Now() + wait;
     alarm.SetFor(at);
     rings.acquire();
-    EXPECT_GE(rang_at, at);
+    CHECK(rang_at >= at);
   }
-  EXPECT_FALSE(rings.try_acquire());
+  CHECK_FALSE(rings.try_acquire());
 }
 
-TEST(AlarmTest, TheTimeMayBeSetSoonerAndLater) {
+TEST_CASE("An alarm's time may be set sooner and later", "[base][alarm]") {
   std::counting_semaphore<100> rings(0);
   Alarm alarm("forebay-alarm", [&] { rings.release(); });
   alarm.SetFor(Now() + INT64_C(3'600'000'000'000));
@@ -43,10 +42,10 @@ TEST(AlarmTest, TheTimeMayBeSetSoonerAndLater) {
   alarm.SetFor(Now() + 20'000'000);
   alarm.SetFor(later);
   rings.acquire();
-  EXPECT_GE(Now(), later);
+  CHECK(Now() >= later);
 }
 
-TEST(AlarmTest, WhoIsCalledMaySetItAgain) {
+TEST_CASE("The callback of an alarm may set it again", "[base][alarm]") {
   std::latch done(50);
   std::unique_ptr<Alarm> alarm;
   std::latch made(1);
@@ -63,7 +62,7 @@ TEST(AlarmTest, WhoIsCalledMaySetItAgain) {
   alarm->SetFor(INT64_MAX);
 }
 
-TEST(AlarmTest, NeverRingsOnceItIsGone) {
+TEST_CASE("An alarm never rings once it is gone", "[base][alarm]") {
   std::atomic<int> rings = 0;
   for (int i = 0; i < 200; ++i) {
     auto gone = std::make_unique<bool>(false);
@@ -73,20 +72,21 @@ TEST(AlarmTest, NeverRingsOnceItIsGone) {
     }
     *gone = true;
   }
-  EXPECT_LE(rings, 200);
+  CHECK(rings <= 200);
 }
 
-TEST(AlarmTest, SetForTriesAgainToStartARefusedThread) {
+TEST_CASE("An alarm that is set tries again to start a refused thread",
+          "[base][alarm]") {
   std::binary_semaphore rang(0);
   std::unique_ptr<Alarm> alarm;
   {
     const NoThreads refused;
     alarm = std::make_unique<Alarm>("forebay-alarm", [&] { rang.release(); });
-    EXPECT_FALSE(alarm->has_thread());
-    EXPECT_FALSE(alarm->SetFor(Now()));
+    CHECK_FALSE(alarm->has_thread());
+    CHECK_FALSE(alarm->SetFor(Now()));
   }
-  EXPECT_TRUE(alarm->SetFor(Now()));
-  EXPECT_TRUE(alarm->has_thread());
+  CHECK(alarm->SetFor(Now()));
+  CHECK(alarm->has_thread());
   rang.acquire();
 }
 

@@ -1,15 +1,16 @@
 #include "server/base/bytes.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::base {
 namespace {
 
-TEST(BytesTest, CopiesShareAndKeepAlive) {
+TEST_CASE("Copies of bytes share their owner and keep it alive",
+          "[base][bytes]") {
   auto owner =
       std::make_shared<const std::vector<std::uint8_t>>(3, std::uint8_t{7});
   const std::weak_ptr<const std::vector<std::uint8_t>> watch = owner;
@@ -17,14 +18,16 @@ TEST(BytesTest, CopiesShareAndKeepAlive) {
   owner.reset();
   std::optional<Bytes> copy = bytes;
   bytes.reset();
-  EXPECT_EQ(copy->size(), 3);
-  EXPECT_EQ(copy->data(), watch.lock()->data());
-  EXPECT_EQ(copy->span()[2], 7);
+  CHECK(copy->size() == 3);
+  CHECK(copy->data() == watch.lock()->data());
+  CHECK(copy->span()[2] == 7);
   copy.reset();
-  EXPECT_TRUE(watch.expired());
+  CHECK(watch.expired());
 }
 
-TEST(BytesTest, NoneAreEmpty) { EXPECT_EQ(Bytes().size(), 0); }
+TEST_CASE("Bytes made of nothing are empty", "[base][bytes]") {
+  CHECK(Bytes().size() == 0);
+}
 
 }  // namespace
 }  // namespace forebay::base

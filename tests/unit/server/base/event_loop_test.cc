@@ -1,23 +1,27 @@
 #include "server/base/event_loop.h"
 
-#include <gtest/gtest.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <thread>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::base {
 namespace {
 
-class EventLoopTest : public ::testing::Test {
+using tests::IsOk;
+
+class EventLoopTest {
  protected:
-  void SetUp() override {
+  EventLoopTest() {
     auto loop = EventLoop::Create();
-    ASSERT_TRUE(loop.ok()) << loop.status();
+    REQUIRE_THAT(loop, IsOk());
     loop_ = *std::move(loop);
     int fds[2];
-    ASSERT_EQ(pipe(fds), 0);
+    REQUIRE(pipe(fds) == 0);
     out_ = Fd(fds[0]);
     in_ = Fd(fds[1]);
   }
@@ -27,37 +31,42 @@ class EventLoopTest : public ::testing::Test {
   Fd in_;
 };
 
-TEST_F(EventLoopTest, RunsWhatOtherThreadsPostInTheirOrder) {
+TEST_CASE_METHOD(EventLoopTest,
+                 "An event loop runs what other threads post in their order",
+                 "[base][event_loop]") {
   std::vector<int> ran;
-  std::thread other([&] {
+  std::jthread other([&] {
     for (int i = 0; i < 100; ++i) loop_->Post([&, i] { ran.push_back(i); });
     loop_->Post([&] { loop_->Stop(); });
   });
   loop_->Run();
   other.join();
-  ASSERT_EQ(ran.size(), 100);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[i], i);
+  REQUIRE(ran.size() == 100);
+  for (int i = 0; i < 100; ++i) CHECK(ran[i] == i);
 }
 
-TEST_F(EventLoopTest, CallsAgainWhileADescriptorIsReady) {
+TEST_CASE_METHOD(EventLoopTest,
+                 "An event loop calls again while a descriptor is ready",
+                 "[base][event_loop]") {
   int calls = 0;
   const auto watch = loop_->Add(out_.get(), EPOLLIN, [&](std::uint32_t events) {
-    EXPECT_EQ(events, EPOLLIN);
+    CHECK(events == EPOLLIN);
     if (++calls == 3) loop_->Stop();
   });
-  ASSERT_TRUE(watch.ok()) << watch.status();
-  ASSERT_EQ(write(in_.get(), "x", 1), 1);
+  REQUIRE_THAT(watch, IsOk());
+  REQUIRE(write(in_.get(), "x", 1) == 1);
   loop_->Run();
-  EXPECT_EQ(calls, 3);
+  CHECK(calls == 3);
 }
 
-TEST_F(EventLoopTest, CallsNobodyWhoWasRemoved) {
+TEST_CASE_METHOD(EventLoopTest, "An event loop calls nobody who was removed",
+                 "[base][event_loop]") {
   int pipe_fds[2];
-  ASSERT_EQ(pipe(pipe_fds), 0);
+  REQUIRE(pipe(pipe_fds) == 0);
   const Fd other_out(pipe_fds[0]);
   const Fd other_in(pipe_fds[1]);
-  ASSERT_EQ(write(in_.get(), "x", 1), 1);
-  ASSERT_EQ(write(other_in.get(), "x", 1), 1);
+  REQUIRE(write(in_.get(), "x", 1) == 1);
+  REQUIRE(write(other_in.get(), "x", 1) == 1);
   // Both are ready in the same round: whoever comes first removes the other.
   EventLoop::Watch a = 0;
   EventLoop::Watch b = 0;
@@ -72,10 +81,12 @@ TEST_F(EventLoopTest, CallsNobodyWhoWasRemoved) {
   a = *loop_->Add(out_.get(), EPOLLIN, one(&b));
   b = *loop_->Add(other_out.get(), EPOLLIN, one(&a));
   loop_->Run();
-  EXPECT_EQ(calls, 1);
+  CHECK(calls == 1);
 }
 
-TEST_F(EventLoopTest, TellsAHangUpThoughNothingIsAskedFor) {
+TEST_CASE_METHOD(EventLoopTest,
+                 "An event loop tells a hang-up though nothing is asked for",
+                 "[base][event_loop]") {
   std::uint32_t seen = 0;
   const auto watch = *loop_->Add(out_.get(), EPOLLIN, [&](std::uint32_t e) {
     seen = e;
@@ -84,23 +95,24 @@ TEST_F(EventLoopTest, TellsAHangUpThoughNothingIsAskedFor) {
   loop_->SetEvents(watch, 0);
   in_.Close();
   loop_->Run();
-  EXPECT_EQ(seen, EPOLLHUP);
+  CHECK(seen == EPOLLHUP);
 }
 
-TEST_F(EventLoopTest, TicksUntilStopped) {
+TEST_CASE_METHOD(EventLoopTest, "An event loop ticks until stopped",
+                 "[base][event_loop]") {
   int ticks = 0;
-  ASSERT_TRUE(loop_
-                  ->Every(100'000,
-                          [&] {
-                            if (++ticks == 3) loop_->Stop();
-                          })
-                  .ok());
+  REQUIRE_THAT(loop_->Every(100'000,
+                            [&] {
+                              if (++ticks == 3) loop_->Stop();
+                            }),
+               IsOk());
   loop_->Run();
-  EXPECT_EQ(ticks, 3);
+  CHECK(ticks == 3);
 }
 
-TEST_F(EventLoopTest, RefusesWhatCannotBeWatched) {
-  EXPECT_FALSE(loop_->Add(-1, EPOLLIN, [](std::uint32_t) {}).ok());
+TEST_CASE_METHOD(EventLoopTest, "An event loop refuses what cannot be watched",
+                 "[base][event_loop]") {
+  CHECK_FALSE(loop_->Add(-1, EPOLLIN, [](std::uint32_t) {}).ok());
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "server/base/fd.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 
 #include <utility>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::base {
 namespace {
@@ -12,41 +13,41 @@ bool IsOpen(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 
 int OpenNull() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
-TEST(FdTest, ClosesOnce) {
+TEST_CASE("An Fd closes its descriptor once", "[base][fd]") {
   const int raw = OpenNull();
   {
     const Fd fd(raw);
-    EXPECT_TRUE(fd);
-    EXPECT_EQ(fd.get(), raw);
-    EXPECT_TRUE(IsOpen(raw));
+    CHECK(fd);
+    CHECK(fd.get() == raw);
+    CHECK(IsOpen(raw));
   }
-  EXPECT_FALSE(IsOpen(raw));
-  EXPECT_FALSE(Fd());
+  CHECK_FALSE(IsOpen(raw));
+  CHECK_FALSE(Fd());
 }
 
-TEST(FdTest, MovesOwnership) {
+TEST_CASE("An Fd moves ownership of its descriptor", "[base][fd]") {
   const int first = OpenNull();
   const int second = OpenNull();
   Fd a(first);
   Fd b(std::move(a));
-  EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): that is the question
+  CHECK_FALSE(a);  // NOLINT(bugprone-use-after-move): that is the question
   Fd c(second);
   c = std::move(b);
-  EXPECT_FALSE(IsOpen(second));
-  EXPECT_EQ(c.get(), first);
+  CHECK_FALSE(IsOpen(second));
+  CHECK(c.get() == first);
   Fd& same = c;
   c = std::move(same);
-  EXPECT_TRUE(IsOpen(first));
+  CHECK(IsOpen(first));
 }
 
-TEST(FdTest, LetsGo) {
+TEST_CASE("An Fd lets its descriptor go", "[base][fd]") {
   Fd fd(OpenNull());
   const int raw = fd.Release();
-  EXPECT_FALSE(fd);
-  EXPECT_TRUE(IsOpen(raw));
+  CHECK_FALSE(fd);
+  CHECK(IsOpen(raw));
   Fd again(raw);
   again.Close();
-  EXPECT_FALSE(IsOpen(raw));
+  CHECK_FALSE(IsOpen(raw));
   again.Close();
 }
 

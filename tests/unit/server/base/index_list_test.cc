@@ -1,7 +1,6 @@
 #include "server/base/index_list.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,20 +12,24 @@
 #include <vector>
 
 #include "server/base/sealed_memory.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 
 namespace forebay::base {
 namespace {
 
+using tests::HasCode;
 std::vector<std::uint64_t> Positions(const IndexList& list,
                                      std::uint64_t number) {
   const auto found = list.PositionsOf(number);
   return {found.begin(), found.end()};
 }
 
-TEST(IndexListTest, FindsEachNumberWhereverItStands) {
+TEST_CASE("An index list finds each number wherever it stands",
+          "[base][index_list]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937_64 random(seed);
   MemoryBudget budget(std::uint64_t{1} << 30);
   for (int round = 0; round < 200; ++round) {
@@ -41,35 +44,34 @@ TEST(IndexListTest, FindsEachNumberWhereverItStands) {
       expected[numbers[i]].push_back(i);
     }
     const auto list = MakeList(numbers, bound, &budget);
-    ASSERT_EQ(list->size(), numbers.size());
+    REQUIRE(list->size() == numbers.size());
     for (std::uint64_t i = 0; i < numbers.size(); ++i) {
       const std::vector<std::uint64_t>& all = expected[numbers[i]];
-      EXPECT_EQ(list->At(i), numbers[i]);
-      EXPECT_EQ(Positions(*list, numbers[i]), all);
-      EXPECT_EQ(list->PositionOf(numbers[i], i), i);
+      CHECK(list->At(i) == numbers[i]);
+      CHECK(Positions(*list, numbers[i]) == all);
+      CHECK(list->PositionOf(numbers[i], i) == i);
       const auto next = std::upper_bound(all.begin(), all.end(), i);
-      EXPECT_EQ(list->PositionOf(numbers[i], i + 1),
-                next == all.end() ? std::nullopt : std::make_optional(*next));
-      EXPECT_EQ(list->RepeatsBefore(i),
-                static_cast<std::uint64_t>(next - all.begin()) - 1);
+      CHECK(list->PositionOf(numbers[i], i + 1) ==
+            (next == all.end() ? std::nullopt : std::make_optional(*next)));
+      CHECK(list->RepeatsBefore(i) ==
+            static_cast<std::uint64_t>(next - all.begin()) - 1);
     }
     for (int i = 0; i < 20; ++i) {
       const std::uint64_t number = random() % (2 * bound);
-      EXPECT_EQ(list->PositionOf(number).has_value(),
-                expected.contains(number));
+      CHECK(list->PositionOf(number).has_value() == expected.contains(number));
     }
   }
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
-TEST(IndexListTest, EqualListsHaveEqualDigests) {
+TEST_CASE("Equal index lists have equal digests", "[base][index_list]") {
   MemoryBudget budget(1 << 20);
   const auto list = MakeList({3, 1, 2}, 4, &budget);
-  EXPECT_EQ(list->digest(), MakeList({3, 1, 2}, 9, &budget)->digest());
-  EXPECT_NE(list->digest(), MakeList({1, 3, 2}, 4, &budget)->digest());
+  CHECK(list->digest() == MakeList({3, 1, 2}, 9, &budget)->digest());
+  CHECK(list->digest() != MakeList({1, 3, 2}, 4, &budget)->digest());
 }
 
-class HostileListTest : public testing::Test {
+class HostileListTest {
  protected:
   std::string Refusal(
       const Fd& fd, std::uint64_t bound,
@@ -78,54 +80,63 @@ class HostileListTest : public testing::Test {
     const auto list = memory.ok() ? IndexList::Create(*std::move(memory), bound,
                                                       &budget_, "the list")
                                   : memory.status();
-    EXPECT_EQ(list.status().code(), code);
-    EXPECT_EQ(budget_.used(), 0);
+    CHECK_THAT(list, HasCode(code));
+    CHECK(budget_.used() == 0);
     return std::string(list.status().message());
   }
 
   MemoryBudget budget_{1 << 16};
 };
 
-TEST_F(HostileListTest, NamesTheNumberThatIsNone) {
-  EXPECT_EQ(Refusal(SealedNumbers({0, 9, 10}), 10),
-            "the list: number 2 of it is 10, but the dataset has 10 samples");
-  EXPECT_EQ(Refusal(SealedNumbers({~std::uint64_t{0}}), 10),
-            "the list: number 0 of it is -1, but the dataset has 10 samples");
+TEST_CASE_METHOD(
+    HostileListTest,
+    "The refusal of an index list names the number that is not a sample's",
+    "[base][index_list]") {
+  CHECK(Refusal(SealedNumbers({0, 9, 10}), 10) ==
+        "the list: number 2 of it is 10, but the dataset has 10 samples");
+  CHECK(Refusal(SealedNumbers({~std::uint64_t{0}}), 10) ==
+        "the list: number 0 of it is -1, but the dataset has 10 samples");
 }
 
-TEST_F(HostileListTest, TakesNoPartsOfNumbers) {
-  EXPECT_EQ(Refusal(Memfd("twelve bytes", 12), 10),
-            "the list: 12 bytes are no list of at most 4294967295 64-bit "
-            "numbers");
+TEST_CASE_METHOD(HostileListTest, "An index list takes no parts of numbers",
+                 "[base][index_list]") {
+  CHECK(Refusal(Memfd("twelve bytes", 12), 10) ==
+        "the list: 12 bytes are no list of at most 4294967295 64-bit "
+        "numbers");
 }
 
-TEST_F(HostileListTest, TakesNothingThatMayStillChange) {
+TEST_CASE_METHOD(HostileListTest,
+                 "An index list takes nothing that may still change",
+                 "[base][index_list]") {
   for (const int seals : {0, F_SEAL_WRITE, F_SEAL_SHRINK | F_SEAL_GROW}) {
-    EXPECT_EQ(Refusal(Memfd("12345678", 8, seals), 10),
-              "the list: its memory is not sealed against writing and "
-              "shrinking");
+    CHECK(Refusal(Memfd("12345678", 8, seals), 10) ==
+          "the list: its memory is not sealed against writing and "
+          "shrinking");
   }
 }
 
-TEST_F(HostileListTest, TakesNoFiles) {
+TEST_CASE_METHOD(HostileListTest, "An index list takes no files or pipes",
+                 "[base][index_list]") {
   const Fd file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  EXPECT_EQ(Refusal(file, 10),
-            "the list: its descriptor is of no shared memory");
+  CHECK(Refusal(file, 10) == "the list: its descriptor is of no shared memory");
   int pipe[2];
-  ASSERT_EQ(pipe2(pipe, O_CLOEXEC), 0);
+  REQUIRE(pipe2(pipe, O_CLOEXEC) == 0);
   const Fd ends[] = {Fd(pipe[0]), Fd(pipe[1])};
-  EXPECT_EQ(Refusal(ends[0], 10),
-            "the list: its descriptor is of no shared memory");
+  CHECK(Refusal(ends[0], 10) ==
+        "the list: its descriptor is of no shared memory");
 }
 
 // It need not be there to be claimed: a memfd may be all holes.
-TEST_F(HostileListTest, TakesNoMoreThanThereIsRoomFor) {
+TEST_CASE_METHOD(HostileListTest,
+                 "An index list takes no more than there is room for",
+                 "[base][index_list]") {
   Fd fd(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  ASSERT_EQ(ftruncate(fd.get(), std::int64_t{1} << 40), 0);
-  ASSERT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK), 0);
+  REQUIRE(ftruncate(fd.get(), std::int64_t{1} << 40) == 0);
+  REQUIRE(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK) == 0);
   const std::string refusal =
       Refusal(fd, 10, absl::StatusCode::kResourceExhausted);
-  EXPECT_NE(refusal.find("the list"), refusal.npos) << refusal;
+  CAPTURE(refusal);
+  CHECK(refusal.find("the list") != refusal.npos);
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "server/base/json.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::base {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // An object that is `depth` deep.
 std::string Nested(int depth) {
@@ -17,37 +21,37 @@ std::string Nested(int depth) {
 std::string ErrorOf(std::string_view text) {
   const auto parsed = ParseJsonObject(text);
   if (parsed.ok()) return "accepted";
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(parsed, HasCode(absl::StatusCode::kInvalidArgument));
   return std::string(parsed.status().message());
 }
 
-TEST(JsonTest, ParsesAnObject) {
+TEST_CASE("The JSON parser parses an object", "[base][json]") {
   const auto parsed =
       ParseJsonObject("\xef\xbb\xbf {\"a\": [1, {\"b\": null}]}\n");
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->dump(), R"({"a":[1,{"b":null}]})");
+  REQUIRE_THAT(parsed, IsOk());
+  CHECK(parsed->dump() == R"({"a":[1,{"b":null}]})");
 }
 
-TEST(JsonTest, RefusesWhatIsNoObject) {
+TEST_CASE("The JSON parser refuses what is not an object", "[base][json]") {
   for (const char* text : {"", " ", "{", "[]", "null", "1", "\"{}\"", "{} {}",
                            "{\"a\": 1e999}", "{\"a\": \"\xff\"}", "[{}"}) {
-    EXPECT_EQ(ErrorOf(text), "is no JSON object") << text;
+    CAPTURE(text);
+    CHECK(ErrorOf(text) == "is no JSON object");
   }
 }
 
-TEST(JsonTest, RefusesWhatNestsDeep) {
-  EXPECT_EQ(ErrorOf(Nested(kMaxJsonDepth)), "accepted");
-  EXPECT_EQ(ErrorOf(Nested(kMaxJsonDepth + 1)), "is nested more than 64 deep");
-  EXPECT_EQ(ErrorOf(Nested(1'000'000)), "is nested more than 64 deep");
+TEST_CASE("The JSON parser refuses what nests deep", "[base][json]") {
+  CHECK(ErrorOf(Nested(kMaxJsonDepth)) == "accepted");
+  CHECK(ErrorOf(Nested(kMaxJsonDepth + 1)) == "is nested more than 64 deep");
+  CHECK(ErrorOf(Nested(1'000'000)) == "is nested more than 64 deep");
   // Also what would be no JSON behind that.
-  EXPECT_EQ(ErrorOf(std::string(1'000'000, '[')),
-            "is nested more than 64 deep");
+  CHECK(ErrorOf(std::string(1'000'000, '[')) == "is nested more than 64 deep");
   std::string objects;
   for (int i = 0; i < 100; ++i) objects += R"({"a": )";
-  EXPECT_EQ(ErrorOf(objects), "is nested more than 64 deep");
+  CHECK(ErrorOf(objects) == "is nested more than 64 deep");
 }
 
-TEST(JsonTest, TellsOfEachPart) {
+TEST_CASE("The JSON parser tells of each part of an object", "[base][json]") {
   class Keys final : public JsonEvents {
    public:
     bool key(std::string& name) override {
@@ -57,12 +61,11 @@ TEST(JsonTest, TellsOfEachPart) {
     std::vector<std::string> keys;
   };
   Keys keys;
-  ASSERT_TRUE(
-      ReadJsonObject(R"({"a": {"b": 1}, "c": [{"d": 2}], "e": 3})", &keys)
-          .ok());
-  EXPECT_EQ(keys.keys,
-            (std::vector<std::string>{"1a", "2b", "1c", "3d", "1e"}));
-  EXPECT_EQ(keys.depth(), 0);
+  REQUIRE_THAT(
+      ReadJsonObject(R"({"a": {"b": 1}, "c": [{"d": 2}], "e": 3})", &keys),
+      IsOk());
+  CHECK(keys.keys == std::vector<std::string>{"1a", "2b", "1c", "3d", "1e"});
+  CHECK(keys.depth() == 0);
 }
 
 }  // namespace

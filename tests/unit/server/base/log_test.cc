@@ -1,50 +1,55 @@
 #include "server/base/log.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/child.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::base {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using tests::Contains;
+using tests::EndsWith;
+using tests::HasCode;
+using tests::IsOk;
+using tests::Not;
+using tests::StartsWith;
 
 std::string LogLines() {
-  ::testing::internal::CaptureStderr();
-  spdlog::debug("quiet");
-  spdlog::info("calm {}", 1);
-  spdlog::warn("loud");
-  spdlog::error("wrong");
-  return ::testing::internal::GetCapturedStderr();
+  return tests::RunInChild([] {
+           spdlog::debug("quiet");
+           spdlog::info("calm {}", 1);
+           spdlog::warn("loud");
+           spdlog::error("wrong");
+         })
+      .err;
 }
 
-TEST(LogTest, WritesFromItsLevelUp) {
+TEST_CASE("The log writes from its level up", "[base][log]") {
   unsetenv("JOURNAL_STREAM");
-  ASSERT_TRUE(StartLog("warning").ok());
+  REQUIRE_THAT(StartLog("warning"), IsOk());
   const std::string lines = LogLines();
-  EXPECT_THAT(lines, Not(HasSubstr("calm")));
-  EXPECT_THAT(lines, HasSubstr("warning loud\n"));
-  EXPECT_THAT(lines, EndsWith("error wrong\n"));
-  EXPECT_THAT(lines, StartsWith("20"));
+  CHECK_THAT(lines, Not(Contains("calm")));
+  CHECK_THAT(lines, Contains("warning loud\n"));
+  CHECK_THAT(lines, EndsWith("error wrong\n"));
+  CHECK_THAT(lines, StartsWith("20"));
 }
 
-TEST(LogTest, TellsTheJournalPriorities) {
+TEST_CASE("The log tells priorities to the journal", "[base][log]") {
   setenv("JOURNAL_STREAM", "8:1", 1);
-  ASSERT_TRUE(StartLog("debug").ok());
-  EXPECT_EQ(LogLines(), "<7>quiet\n<6>calm 1\n<4>loud\n<3>wrong\n");
+  REQUIRE_THAT(StartLog("debug"), IsOk());
+  CHECK(LogLines() == "<7>quiet\n<6>calm 1\n<4>loud\n<3>wrong\n");
   unsetenv("JOURNAL_STREAM");
 }
 
-TEST(LogTest, RefusesOtherLevels) {
+TEST_CASE("The log refuses other levels than those it has", "[base][log]") {
   const absl::Status status = StartLog("loud");
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("\"loud\""));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(status.message(), Contains("\"loud\""));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/base/memory_budget.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstdint>
 #include <random>
@@ -10,76 +8,87 @@
 #include <utility>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::base {
 namespace {
 
-TEST(MemoryBudgetTest, GivesBackOnDestruction) {
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
+TEST_CASE("A memory reservation gives back its bytes on destruction",
+          "[base][memory_budget]") {
   MemoryBudget budget(100);
   {
     const auto reservation = budget.Reserve(60, "a slot");
-    ASSERT_TRUE(reservation.ok());
-    EXPECT_EQ(reservation->bytes(), 60);
-    EXPECT_EQ(budget.used(), 60);
+    REQUIRE_THAT(reservation, IsOk());
+    CHECK(reservation->bytes() == 60);
+    CHECK(budget.used() == 60);
   }
-  EXPECT_EQ(budget.used(), 0);
-  EXPECT_EQ(budget.limit(), 100);
+  CHECK(budget.used() == 0);
+  CHECK(budget.limit() == 100);
 }
 
-TEST(MemoryBudgetTest, RefusesWhatWouldPassTheLimit) {
+TEST_CASE("A memory budget refuses what would pass the limit",
+          "[base][memory_budget]") {
   MemoryBudget budget(100 << 20);
   const auto first = budget.Reserve(60 << 20, "a slot");
   const auto second = budget.Reserve(41 << 20, "decoder scratch");
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_NE(std::string(second.status().message())
-                .find("decoder scratch: it needs 41 MiB, and 60 of 100 MiB"),
-            std::string::npos);
-  EXPECT_TRUE(budget.Reserve(40 << 20, "what is left").ok());
-  EXPECT_FALSE(budget.Reserve(UINT64_MAX, "all").ok());
+  CHECK_THAT(second, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(std::string(second.status().message()),
+             Contains("decoder scratch: it needs 41 MiB, and 60 of 100 MiB"));
+  CHECK_THAT(budget.Reserve(40 << 20, "what is left"), IsOk());
+  CHECK_FALSE(budget.Reserve(UINT64_MAX, "all").ok());
 }
 
-TEST(MemoryBudgetTest, MovedReservationsAreGivenBackOnce) {
+TEST_CASE("Moved memory reservations are given back once",
+          "[base][memory_budget]") {
   MemoryBudget budget(100);
   MemoryReservation a = *budget.Reserve(10, "a");
   MemoryReservation b = *budget.Reserve(20, "b");
   a = std::move(b);
-  EXPECT_EQ(budget.used(), 20);
+  CHECK(budget.used() == 20);
   MemoryReservation c(std::move(a));
-  EXPECT_EQ(budget.used(), 20);
+  CHECK(budget.used() == 20);
   c.Release();
   c.Release();
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
-TEST(MemoryBudgetTest, ReservationsGrowAndShrink) {
+TEST_CASE("Memory reservations grow and shrink", "[base][memory_budget]") {
   MemoryBudget budget(100);
   MemoryReservation a = *budget.Reserve(10, "a");
   a.Add(*budget.Reserve(20, "b"));
   a.Add({});
-  EXPECT_EQ(a.bytes(), 30);
+  CHECK(a.bytes() == 30);
   a.ShrinkTo(12);
-  EXPECT_EQ(a.bytes(), 12);
-  EXPECT_EQ(budget.used(), 12);
+  CHECK(a.bytes() == 12);
+  CHECK(budget.used() == 12);
   MemoryReservation none;
   none.Add(std::move(a));
-  EXPECT_EQ(none.bytes(), 12);
+  CHECK(none.bytes() == 12);
   none.Release();
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
-TEST(MemoryBudgetTest, WhoCanDoWithoutLeavesAsMuch) {
+TEST_CASE("A spare reservation leaves as much of the memory budget as it takes",
+          "[base][memory_budget]") {
   MemoryBudget budget(100);
   const auto first = budget.ReserveSpare(50);
-  ASSERT_TRUE(first.has_value());
-  EXPECT_FALSE(budget.ReserveSpare(26).has_value());
-  EXPECT_FALSE(budget.ReserveSpare(UINT64_MAX).has_value());
+  REQUIRE(first.has_value());
+  CHECK_FALSE(budget.ReserveSpare(26).has_value());
+  CHECK_FALSE(budget.ReserveSpare(UINT64_MAX).has_value());
   const auto second = budget.ReserveSpare(25);
-  ASSERT_TRUE(second.has_value());
-  EXPECT_EQ(budget.used(), 75);
+  REQUIRE(second.has_value());
+  CHECK(budget.used() == 75);
 }
 
-TEST(MemoryBudgetTest, IsNeverPassed) {
+TEST_CASE("The limit of a memory budget is never passed",
+          "[base][memory_budget]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   constexpr std::uint64_t kLimit = 1000;
   MemoryBudget budget(kLimit);
   std::atomic<std::uint64_t> held = 0;
@@ -98,8 +107,8 @@ TEST(MemoryBudgetTest, IsNeverPassed) {
         }
       });
   }
-  EXPECT_EQ(breaches, 0);
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(breaches == 0);
+  CHECK(budget.used() == 0);
 }
 
 }  // namespace

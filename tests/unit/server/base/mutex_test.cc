@@ -1,12 +1,11 @@
 #include "server/base/mutex.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::base {
 namespace {
@@ -17,7 +16,7 @@ struct Counter {
   int value ABSL_GUARDED_BY(mutex) = 0;
 };
 
-TEST(MutexTest, ExcludesOthers) {
+TEST_CASE("A mutex excludes other threads", "[base][mutex]") {
   Counter counter;
   {
     std::vector<std::jthread> threads;
@@ -30,10 +29,10 @@ TEST(MutexTest, ExcludesOthers) {
       });
   }
   MutexLock lock(&counter.mutex);
-  EXPECT_EQ(counter.value, 40'000);
+  CHECK(counter.value == 40'000);
 }
 
-TEST(CondVarTest, WakesWhoWaits) {
+TEST_CASE("A condition variable wakes who waits", "[base][mutex]") {
   Counter counter;
   std::jthread partner([&counter] {
     MutexLock lock(&counter.mutex);
@@ -48,7 +47,7 @@ TEST(CondVarTest, WakesWhoWaits) {
     counter.changed.WaitFor(&counter.mutex, std::chrono::hours(1));
 }
 
-TEST(CondVarTest, GivesUpInTime) {
+TEST_CASE("A wait for a condition variable gives up in time", "[base][mutex]") {
   Counter counter;
   MutexLock lock(&counter.mutex);
   // A wake for no reason is allowed, so ask until time is up.

@@ -1,6 +1,5 @@
 #include "server/base/new_memory.h"
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/catch/catch.h"
 #include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::base {
@@ -23,7 +23,7 @@ class Untouched {
       : start_(static_cast<std::uint8_t*>(
             mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    EXPECT_NE(start_, MAP_FAILED);
+    CHECK(start_ != MAP_FAILED);
   }
   ~Untouched() { munmap(start_, kBytes); }
   Untouched(const Untouched&) = delete;
@@ -39,7 +39,7 @@ class Untouched {
   // How many of its pages are in memory.
   std::uint64_t Present() const {
     std::vector<unsigned char> pages(Pages());
-    EXPECT_EQ(mincore(start_, kBytes, pages.data()), 0);
+    CHECK(mincore(start_, kBytes, pages.data()) == 0);
     return static_cast<std::uint64_t>(
         std::count_if(pages.begin(), pages.end(),
                       [](unsigned char one) { return (one & 1) != 0; }));
@@ -49,34 +49,38 @@ class Untouched {
   std::uint8_t* start_;
 };
 
-TEST(NewMemoryTest, PutsPagesUnderAllThatIsWhole) {
+TEST_CASE("New memory gets pages under all that is whole",
+          "[base][new_memory]") {
   Untouched memory;
-  ASSERT_EQ(memory.Present(), 0);
+  REQUIRE(memory.Present() == 0);
   PutPagesUnder(memory.start() + 1, kBytes - 1);
   // The first page and the last are in part of something else.
-  EXPECT_GE(memory.Present(), memory.Pages() - 2);
+  CHECK(memory.Present() >= memory.Pages() - 2);
 }
 
-TEST(NewMemoryTest, LeavesWhatIsThere) {
+TEST_CASE("New memory keeps what is there when it gets pages",
+          "[base][new_memory]") {
   Untouched memory;
   std::memset(memory.start() + kBytes / 2, 7, kBytes / 4);
   PutPagesUnder(memory.start(), kBytes);
-  EXPECT_EQ(std::count(memory.start(), memory.start() + kBytes, 7), kBytes / 4);
-  EXPECT_EQ(std::count(memory.start(), memory.start() + kBytes, 0),
-            kBytes - kBytes / 4);
+  CHECK(std::count(memory.start(), memory.start() + kBytes, 7) == kBytes / 4);
+  CHECK(std::count(memory.start(), memory.start() + kBytes, 0) ==
+        kBytes - kBytes / 4);
 }
 
-TEST(NewMemoryTest, ManagesWithoutThreads) {
+TEST_CASE("New memory gets its pages also without threads",
+          "[base][new_memory]") {
   const NoThreads none;
   Untouched memory;
   PutPagesUnder(memory.start(), kBytes);
-  EXPECT_GE(memory.Present(), memory.Pages() - 1);
+  CHECK(memory.Present() >= memory.Pages() - 1);
 }
 
-TEST(NewMemoryTest, LeavesLittleMemoryToWhoFillsIt) {
+TEST_CASE("New memory that is little is left to who fills it",
+          "[base][new_memory]") {
   Untouched memory;
   PutPagesUnder(memory.start(), std::uint64_t{1} << 20);
-  EXPECT_EQ(memory.Present(), 0);
+  CHECK(memory.Present() == 0);
 }
 
 }  // namespace

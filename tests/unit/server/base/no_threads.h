@@ -1,10 +1,11 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_BASE_NO_THREADS_H_
 #define FOREBAY_TESTS_UNIT_SERVER_BASE_NO_THREADS_H_
 
-#include <gtest/gtest.h>
 #include <pthread.h>
 
 #include <cstddef>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::base {
 
@@ -17,7 +18,7 @@ class NoThreads {
     pthread_attr_t huge;
     pthread_attr_init(&huge);
     pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
-    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    CHECK(pthread_setattr_default_np(&huge) == 0);
     pthread_attr_destroy(&huge);
   }
   ~NoThreads() {

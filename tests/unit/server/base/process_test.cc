@@ -1,10 +1,11 @@
 #include "server/base/process.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::base {
 namespace {
@@ -30,29 +31,30 @@ class Child {
   const pid_t pid_;
 };
 
-TEST(ProcessTest, OneThatComputesIsRunnable) {
+TEST_CASE("A process that computes is runnable", "[base][process]") {
   const Child child(/*computes=*/true);
   while (!IsProcessRunnable(child.pid())) {
   }
   const std::int64_t before = ProcessCpuNanos(child.pid());
-  EXPECT_GE(before, 0);
+  CHECK(before >= 0);
   while (ProcessCpuNanos(child.pid()) == before) {
   }
 }
 
-TEST(ProcessTest, OneThatWaitsIsNot) {
+TEST_CASE("A process that waits is not runnable", "[base][process]") {
   const Child child(/*computes=*/false);
   while (IsProcessRunnable(child.pid())) {
   }
-  EXPECT_GE(ProcessCpuNanos(child.pid()), 0);
+  CHECK(ProcessCpuNanos(child.pid()) >= 0);
 }
 
-TEST(ProcessTest, NothingIsToldOfNone) {
+TEST_CASE("Nothing is told of a process that does not exist",
+          "[base][process]") {
   pid_t gone;
   { gone = Child(false).pid(); }
   for (const pid_t pid : {gone, pid_t{0}, pid_t{-1}}) {
-    EXPECT_FALSE(IsProcessRunnable(pid));
-    EXPECT_EQ(ProcessCpuNanos(pid), -1);
+    CHECK_FALSE(IsProcessRunnable(pid));
+    CHECK(ProcessCpuNanos(pid) == -1);
   }
 }
 

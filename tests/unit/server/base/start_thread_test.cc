@@ -1,6 +1,5 @@
 #include "server/base/start_thread.h"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/catch/catch.h"
 #include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::base {
@@ -18,25 +18,28 @@ int PriorityOf(pid_t thread) {
   return getpriority(PRIO_PROCESS, static_cast<id_t>(thread));
 }
 
-TEST(StartThreadTest, RunsTheBody) {
+TEST_CASE("A started thread runs the body", "[base][start_thread]") {
   std::atomic<int> runs = 0;
   std::thread thread = StartThread([&] { ++runs; });
-  ASSERT_TRUE(thread.joinable());
+  REQUIRE(thread.joinable());
   thread.join();
-  EXPECT_EQ(runs, 1);
+  CHECK(runs == 1);
 }
 
-TEST(StartThreadTest, AThreadHasNotTheLowPriorityOfWhoStartsIt) {
+TEST_CASE("A started thread has not the low priority of who starts it",
+          "[base][start_thread]") {
   PrepareToStartThreads();
   int priority = 100;
+  int lowered = -1;
   std::thread([&] {
-    ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 15), 0);
+    lowered = setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 15);
     StartThread([&] { priority = PriorityOf(gettid()); }).join();
   }).join();
-  EXPECT_EQ(priority, PriorityOf(getpid()));
+  REQUIRE(lowered == 0);
+  CHECK(priority == PriorityOf(getpid()));
 }
 
-TEST(StartThreadTest, ManyThreadsMayStartOthersAtOnce) {
+TEST_CASE("Many threads may start others at once", "[base][start_thread]") {
   std::atomic<int> runs = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
@@ -45,18 +48,19 @@ TEST(StartThreadTest, ManyThreadsMayStartOthersAtOnce) {
     }));
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(runs, 160);
+  CHECK(runs == 160);
 }
 
-TEST(StartThreadTest, ARefusedThreadIsNotJoinable) {
+TEST_CASE("A refused thread is not joinable and runs nothing",
+          "[base][start_thread]") {
   std::thread thread;
   bool ran = false;
   {
     const NoThreads refused;
     thread = StartThread([&] { ran = true; });
   }
-  EXPECT_FALSE(thread.joinable());
-  EXPECT_FALSE(ran);
+  CHECK_FALSE(thread.joinable());
+  CHECK_FALSE(ran);
 }
 
 }  // namespace

@@ -1,38 +1,45 @@
 #include "server/base/status.h"
 
 #include <errno.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <memory>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::base {
 namespace {
 
-TEST(StatusTest, ErrnoNamesWhatFailed) {
+using tests::HasCode;
+using tests::IsOk;
+
+TEST_CASE("The daemon's status of an errno names what failed",
+          "[base][status]") {
   const absl::Status status = ErrnoStatus(ENOENT, "a/b.jpg");
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(status.message(), "a/b.jpg: No such file or directory");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kNotFound));
+  CHECK(status.message() == "a/b.jpg: No such file or directory");
 }
 
-TEST(StatusTest, ErrnoSaysHowToHaveMoreDescriptors) {
+TEST_CASE("The daemon's status of an errno says how to have more descriptors",
+          "[base][status]") {
   rlimit limit = {};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
   const absl::Status status = ErrnoStatus(EMFILE, "a/b.jpg");
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(status.message(),
-            "a/b.jpg: Too many open files (the limit is " +
-                std::to_string(limit.rlim_cur) +
-                ": LimitNOFILE= of the unit, or ulimit -n, raises it)");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(status.message() ==
+        "a/b.jpg: Too many open files (the limit is " +
+            std::to_string(limit.rlim_cur) +
+            ": LimitNOFILE= of the unit, or ulimit -n, raises it)");
 }
 
-TEST(StatusTest, AnnotationKeepsTheCode) {
+TEST_CASE("Annotation of a status keeps the code", "[base][status]") {
   const absl::Status status =
       Annotate(absl::DataLossError("is cut off"), "a/b.jpg");
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(status.message(), "a/b.jpg: is cut off");
-  EXPECT_TRUE(Annotate(absl::OkStatus(), "a/b.jpg").ok());
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK(status.message() == "a/b.jpg: is cut off");
+  CHECK_THAT(Annotate(absl::OkStatus(), "a/b.jpg"), IsOk());
 }
 
 absl::StatusOr<std::unique_ptr<int>> Half(int value) {
@@ -48,11 +55,12 @@ absl::StatusOr<int> Quarter(int value) {
   return *quarter;
 }
 
-TEST(StatusTest, MacrosHandOnErrorsAndMoveValues) {
-  EXPECT_EQ(*Quarter(8), 2);
-  EXPECT_EQ(Quarter(1).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Quarter(2).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Quarter(0).status().code(), absl::StatusCode::kOutOfRange);
+TEST_CASE("The status macros hand on errors and move values",
+          "[base][status]") {
+  CHECK(*Quarter(8) == 2);
+  CHECK_THAT(Quarter(1), HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(Quarter(2), HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(Quarter(0), HasCode(absl::StatusCode::kOutOfRange));
 }
 
 }  // namespace

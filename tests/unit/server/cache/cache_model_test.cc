@@ -1,13 +1,12 @@
 // Compares the cache with a simple model on random reads: both cache the same
 // samples, bytes are right, and memory stays within its bounds.
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <random>
 #include <vector>
 
 #include "server/cache/extent.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/cache/cache_house.h"
 
 namespace forebay::cache {
@@ -75,9 +74,9 @@ class Model {
   std::map<std::uint64_t, std::size_t> used_at_;
 };
 
-TEST(CacheModelTest, KeepsWhatIsWantedFirst) {
+TEST_CASE("The cache keeps what is wanted first", "[cache][cache_model]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 20; ++round) {
     const std::size_t capacity = 1 + random() % kSamples;
@@ -100,13 +99,13 @@ TEST(CacheModelTest, KeepsWhatIsWantedFirst) {
       }
       auto request = house.Request(NameOf(sample), versions[sample]);
       request.sample = {1, sample};
-      ASSERT_EQ(house.Text(request),
-                std::string(kBytes, static_cast<char>('0' + sample)));
+      REQUIRE(house.Text(request) ==
+              std::string(kBytes, static_cast<char>('0' + sample)));
       if (!model.Read(sample, now, future)) ++misses[sample];
-      ASSERT_EQ(house.below().times(NameOf(sample)), misses[sample])
-          << "capacity " << capacity << ", read " << now;
-      ASSERT_LE(house.cache().Snapshot().used,
-                house.cache().Snapshot().capacity);
+      UNSCOPED_INFO("capacity " << capacity << ", read " << now);
+      REQUIRE(house.below().times(NameOf(sample)) == misses[sample]);
+      REQUIRE(house.cache().Snapshot().used <=
+              house.cache().Snapshot().capacity);
       house.clock().Advance(1);
     }
   }
@@ -148,9 +147,10 @@ class CountedSource final : public storage::ByteSource {
       std::make_shared<std::uint64_t>(0);
 };
 
-TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
+TEST_CASE("The cache stays within its memory whatever is held or fails",
+          "[cache][cache_model]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937 random(seed);
   const storage::MemorySource roots;
   const ScriptedNextUse next_use;
@@ -176,8 +176,8 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
     request.done = [&, name](absl::StatusOr<storage::ReadResult> result) {
       ++answered;
       if (!result.ok()) return;
-      EXPECT_EQ(result->bytes.size(), std::size_t(name) * 500);
-      EXPECT_EQ(result->bytes.data()[result->bytes.size() / 2], name);
+      CHECK(result->bytes.size() == std::size_t(name) * 500);
+      CHECK(result->bytes.data()[result->bytes.size() / 2] == name);
       if (random() % 2 == 0) cached.push_back(std::move(result->bytes));
     };
     ++asked;
@@ -195,25 +195,25 @@ TEST(CacheModelTest, StaysWithinItsMemoryWhateverIsHeldOrFails) {
       source.Answer(random() % source.pending(), random() % 10 != 0);
     }
     while (cached.size() > 8) cached.pop_back();
-    ASSERT_LE(cache->Snapshot().used, kCapacity);
+    REQUIRE(cache->Snapshot().used <= kCapacity);
     // Beside the cached bytes, the test holds bypassed ones.
     std::uint64_t metadata = 0;
     for (const base::Bytes& bytes : cached) metadata += bytes.size();
-    ASSERT_LE(source.live(), kCapacity + metadata);
+    REQUIRE(source.live() <= kCapacity + metadata);
   }
   while (source.pending() > 0) source.Answer(0, true);
-  EXPECT_EQ(answered, asked);
+  CHECK(answered == asked);
   const Snapshot snapshot = cache->Snapshot();
-  EXPECT_EQ(snapshot.reads_in_flight, 0);
-  EXPECT_GT(snapshot.evicted.reads, 100);
-  EXPECT_GT(snapshot.total.memory.reads, 100);
-  EXPECT_GT(snapshot.total.shared.reads, 100);
-  EXPECT_GT(snapshot.failures, 100);
+  CHECK(snapshot.reads_in_flight == 0);
+  CHECK(snapshot.evicted.reads > 100);
+  CHECK(snapshot.total.memory.reads > 100);
+  CHECK(snapshot.total.shared.reads > 100);
+  CHECK(snapshot.failures > 100);
   cached.clear();
-  EXPECT_EQ(cache->Snapshot().used, cache->Snapshot().entry_bytes);
+  CHECK(cache->Snapshot().used == cache->Snapshot().entry_bytes);
   cache = nullptr;
-  EXPECT_EQ(source.live(), 0);
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(source.live() == 0);
+  CHECK(budget.used() == 0);
 }
 
 }  // namespace

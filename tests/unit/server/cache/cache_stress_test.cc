@@ -1,8 +1,6 @@
 // Many threads on a small cache over real storage threads; mainly for the
 // thread sanitizer.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <latch>
 #include <random>
@@ -16,6 +14,7 @@
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
 #include "server/stream/epoch_next_use.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::cache {
@@ -26,9 +25,10 @@ constexpr int kThreads = 4;
 constexpr int kBatches = 60;
 constexpr int kBatch = 16;
 
-TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
+TEST_CASE("The cache serves many threads in little memory",
+          "[cache][cache_stress]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   const storage::local::ScratchDir scratch;
   const auto root =
       *storage::local::LocalRoot::Create(scratch.Open(), scratch.Path());
@@ -92,13 +92,13 @@ TEST(CacheStressTest, ServesManyThreadsInLittleMemory) {
     }
     done.wait();
     threads.clear();
-    EXPECT_EQ(wrong, 0);
+    CHECK(wrong == 0);
     const Snapshot snapshot = cache->Snapshot();
-    EXPECT_EQ(snapshot.total.memory.reads + snapshot.total.shared.reads +
-                  snapshot.total.source.reads,
-              kThreads * kBatches * kBatch);
+    CHECK(snapshot.total.memory.reads + snapshot.total.shared.reads +
+              snapshot.total.source.reads ==
+          kThreads * kBatches * kBatch);
   }
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
 }  // namespace

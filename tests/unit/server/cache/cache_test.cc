@@ -1,73 +1,75 @@
 #include "server/cache/cache.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "server/cache/extent.h"
 #include "server/storage/new_ticket.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/cache_house.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 
-TEST(CacheTest, ReadsOnceAndAnswersAtOnceFromThenOn) {
+TEST_CASE("The cache reads once and answers at once from then on", "[cache]") {
   CacheHouse house(kPlenty);
   const auto version = house.memory().Put("a", "content");
-  EXPECT_EQ(house.Text(house.Request("a", version)), "content");
+  CHECK(house.Text(house.Request("a", version)) == "content");
   house.faulty().Hold();
-  EXPECT_EQ(house.Text(house.Request("a", version)), "content");
-  EXPECT_EQ(house.below().times("a"), 1);
+  CHECK(house.Text(house.Request("a", version)) == "content");
+  CHECK(house.below().times("a") == 1);
 }
 
-TEST(CacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
+TEST_CASE("The cache tells extents and versions and objects and roots apart",
+          "[cache]") {
   CacheHouse house(kPlenty);
   storage::MemorySource other;
   const auto first = house.memory().Put("a", "first");
-  EXPECT_EQ(house.Text(house.Request("a", first)), "first");
+  CHECK(house.Text(house.Request("a", first)) == "first");
   auto part = house.Request("a", first);
   part.offset = 1;
   part.length = 2;
-  EXPECT_EQ(house.Text(part), "ir");
+  CHECK(house.Text(part) == "ir");
   part.length = 3;
-  EXPECT_EQ(house.Text(part), "irs");
+  CHECK(house.Text(part) == "irs");
   const auto second = house.memory().Put("a", "other");
-  EXPECT_EQ(house.Text(house.Request("a", second)), "other");
+  CHECK(house.Text(house.Request("a", second)) == "other");
   // The first version is found by its version.
-  EXPECT_EQ(house.Text(house.Request("a", first)), "first");
-  EXPECT_EQ(house.Text(house.Request("b", second)), "NOT_FOUND: b: is gone");
+  CHECK(house.Text(house.Request("a", first)) == "first");
+  CHECK(house.Text(house.Request("b", second)) == "NOT_FOUND: b: is gone");
   auto elsewhere = house.Request("a", second);
   elsewhere.root = other.root();
-  EXPECT_THAT(house.Text(elsewhere), HasSubstr("INVALID_ARGUMENT"));
+  CHECK_THAT(house.Text(elsewhere), Contains("INVALID_ARGUMENT"));
 }
 
-TEST(CacheTest, KeepsNothingOfARootWithoutIdentity) {
+TEST_CASE("The cache keeps nothing of a root without identity", "[cache]") {
   CacheHouse house(kPlenty);
   auto request = house.Request("a", house.memory().Put("a", "1"));
   request.root = storage::FakeRoot::Make({.uri = "nameless"});
-  EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
-  EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
+  CHECK_THAT(house.Text(request), Contains("INVALID_ARGUMENT"));
+  CHECK_THAT(house.Text(request), Contains("INVALID_ARGUMENT"));
   request.root = nullptr;
-  EXPECT_THAT(house.Text(request), HasSubstr("INVALID_ARGUMENT"));
-  EXPECT_EQ(house.below().times("a"), 3);
-  EXPECT_EQ(house.cache().Snapshot().total.source.reads, 0);
+  CHECK_THAT(house.Text(request), Contains("INVALID_ARGUMENT"));
+  CHECK(house.below().times("a") == 3);
+  CHECK(house.cache().Snapshot().total.source.reads == 0);
 }
 
-TEST(CacheTest, TellsWhatGaveTheBytes) {
+TEST_CASE("The cache tells what gave the bytes", "[cache]") {
   CacheHouse house(kPlenty);
   const auto request = house.Request("a", house.memory().Put("a", "1234"));
-  EXPECT_EQ((**house.Read(request)).origin, storage::Origin::kSource);
-  EXPECT_EQ((**house.Read(request)).origin, storage::Origin::kCached);
+  CHECK((**house.Read(request)).origin == storage::Origin::kSource);
+  CHECK((**house.Read(request)).origin == storage::Origin::kCached);
 }
 
-TEST(CacheTest, ReadsAtTheSameTimeAreOne) {
+TEST_CASE("Reads of the cache at the same time are one read of the source",
+          "[cache]") {
   CacheHouse house(kPlenty);
   const auto version = house.memory().Put("a", "content");
   house.faulty().Hold();
@@ -79,19 +81,20 @@ TEST(CacheTest, ReadsAtTheSameTimeAreOne) {
     };
     house.cache().Read({&request, 1});
   }
-  EXPECT_THAT(given, IsEmpty());
+  CHECK_THAT(given, IsEmpty());
   house.faulty().Release();
-  ASSERT_THAT(given, SizeIs(3));
-  EXPECT_EQ(given[0].data(), given[2].data());
-  EXPECT_EQ(house.below().times("a"), 1);
+  REQUIRE_THAT(given, SizeIs(3));
+  CHECK(given[0].data() == given[2].data());
+  CHECK(house.below().times("a") == 1);
   const Snapshot snapshot = house.cache().Snapshot();
-  EXPECT_EQ(snapshot.jobs.at(0).source.reads, 1);
-  EXPECT_EQ(snapshot.jobs.at(1).shared.bytes, 7);
-  EXPECT_EQ(snapshot.jobs.at(2).shared.reads, 1);
-  EXPECT_EQ(snapshot.total.bytes_saved(), 14);
+  CHECK(snapshot.jobs.at(0).source.reads == 1);
+  CHECK(snapshot.jobs.at(1).shared.bytes == 7);
+  CHECK(snapshot.jobs.at(2).shared.reads == 1);
+  CHECK(snapshot.total.bytes_saved() == 14);
 }
 
-TEST(CacheTest, AllWaitersGetAnErrorWhichIsNotCached) {
+TEST_CASE("All waiters of a read get an error which the cache does not keep",
+          "[cache]") {
   CacheHouse house(kPlenty);
   const auto version = house.memory().Put("a", "content");
   house.faulty().Fail("a", absl::UnavailableError("a: scripted"));
@@ -103,13 +106,14 @@ TEST(CacheTest, AllWaitersGetAnErrorWhichIsNotCached) {
     house.cache().Read({&request, 1});
   }
   house.faulty().Release();
-  EXPECT_EQ(log, "1:UNAVAILABLE: a: scripted 2:UNAVAILABLE: a: scripted ");
-  EXPECT_EQ(house.cache().Snapshot().used, 0);
-  EXPECT_EQ(house.cache().Snapshot().failures, 1);
-  EXPECT_EQ(house.Text(house.Request("a", version)), "content");
+  CHECK(log == "1:UNAVAILABLE: a: scripted 2:UNAVAILABLE: a: scripted ");
+  CHECK(house.cache().Snapshot().used == 0);
+  CHECK(house.cache().Snapshot().failures == 1);
+  CHECK(house.Text(house.Request("a", version)) == "content");
 }
 
-TEST(CacheTest, AReadHasItsMostUrgentWaitersPurpose) {
+TEST_CASE("A read of the cache has its most urgent waiter's purpose",
+          "[cache]") {
   CacheHouse house(kPlenty);
   const auto version = house.memory().Put("a", "content");
   house.faulty().Hold();
@@ -121,29 +125,30 @@ TEST(CacheTest, AReadHasItsMostUrgentWaitersPurpose) {
     requests.back().done = Into(&log, std::to_string(urgency));
   }
   house.cache().Read(absl::MakeSpan(requests));
-  ASSERT_THAT(house.below().reads(), SizeIs(1));
-  EXPECT_EQ(house.below().reads()[0].purpose.urgency, 2);
-  EXPECT_EQ(house.below().reads()[0].purpose.job, 2);
+  REQUIRE_THAT(house.below().reads(), SizeIs(1));
+  CHECK(house.below().reads()[0].purpose.urgency == 2);
+  CHECK(house.below().reads()[0].purpose.job == 2);
   // The other readers are shared once the read below has a ticket.
   std::vector<std::uint64_t> sharers;
   for (const auto& [ticket, purpose] : house.below().shares()) {
-    EXPECT_EQ(ticket, house.below().reads()[0].ticket);
+    CHECK(ticket == house.below().reads()[0].ticket);
     sharers.push_back(purpose.job);
   }
-  EXPECT_THAT(sharers, ElementsAre(5, 7));
+  CHECK_THAT(sharers, ElementsAre(5, 7));
   // So is a reader that joins while the read is in flight.
   auto late = house.Request("a", version, /*job=*/9);
   late.purpose.urgency = 1;
   late.done = Into(&log, "1");
   house.cache().Read({&late, 1});
-  ASSERT_THAT(house.below().shares(), SizeIs(3));
-  EXPECT_EQ(house.below().shares()[2].first, house.below().reads()[0].ticket);
-  EXPECT_EQ(house.below().shares()[2].second.job, 9);
+  REQUIRE_THAT(house.below().shares(), SizeIs(3));
+  CHECK(house.below().shares()[2].first == house.below().reads()[0].ticket);
+  CHECK(house.below().shares()[2].second.job == 9);
   house.faulty().Release();
-  EXPECT_EQ(log, "5:content 2:content 7:content 1:content ");
+  CHECK(log == "5:content 2:content 7:content 1:content ");
 }
 
-TEST(CacheTest, EvictsWhatIsWantedLastOrBypassesTheNewcomer) {
+TEST_CASE("The cache evicts what is wanted last or bypasses the newcomer",
+          "[cache]") {
   storage::ReadRequest any;
   any.object = "o0";
   any.length = 4;
@@ -161,17 +166,18 @@ TEST(CacheTest, EvictsWhatIsWantedLastOrBypassesTheNewcomer) {
   house.next_use().Want(3, 400);
   for (const auto& request : requests) house.Text(request);
   // 1 was evicted for 2, and 3 was bypassed.
-  EXPECT_EQ(house.cache().Snapshot().evicted.reads, 1);
-  EXPECT_EQ(house.cache().Snapshot().bypassed.reads, 1);
-  EXPECT_EQ(house.cache().Snapshot().entries, 2);
+  CHECK(house.cache().Snapshot().evicted.reads == 1);
+  CHECK(house.cache().Snapshot().bypassed.reads == 1);
+  CHECK(house.cache().Snapshot().entries == 2);
   house.faulty().Hold();
-  EXPECT_EQ(house.Text(requests[0]), "1234");
-  EXPECT_EQ(house.Text(requests[2]), "1234");
-  EXPECT_EQ(house.Text(requests[1]), "no answer yet");
+  CHECK(house.Text(requests[0]) == "1234");
+  CHECK(house.Text(requests[2]) == "1234");
+  CHECK(house.Text(requests[1]) == "no answer yet");
   house.faulty().Release();
 }
 
-TEST(CacheTest, WhatReadersHoldCountsUntilTheyLetGo) {
+TEST_CASE("What readers hold of the cache counts until they let go",
+          "[cache]") {
   storage::ReadRequest any;
   any.object = "a";
   any.length = 4;
@@ -184,81 +190,84 @@ TEST(CacheTest, WhatReadersHoldCountsUntilTheyLetGo) {
   auto a_again = a;
   a_again.purpose.next_use_nanos = 1'000'000;
   house.Read(a_again);
-  EXPECT_EQ(house.Text(b), "5678");
-  EXPECT_EQ(house.Text(b), "5678");
-  EXPECT_EQ(house.below().times("b"), 2);
-  EXPECT_EQ(house.cache().Snapshot().used, memory);
+  CHECK(house.Text(b) == "5678");
+  CHECK(house.Text(b) == "5678");
+  CHECK(house.below().times("b") == 2);
+  CHECK(house.cache().Snapshot().used == memory);
   cached.reset();
-  EXPECT_EQ(house.Text(b), "5678");
-  EXPECT_EQ(house.Text(b), "5678");
-  EXPECT_EQ(house.below().times("b"), 3);
-  EXPECT_EQ(house.cache().Snapshot().used, memory);
+  CHECK(house.Text(b) == "5678");
+  CHECK(house.Text(b) == "5678");
+  CHECK(house.below().times("b") == 3);
+  CHECK(house.cache().Snapshot().used == memory);
 }
 
-TEST(CacheTest, WhatIsBeingReadCounts) {
+TEST_CASE("What is being read counts in the cache's memory", "[cache]") {
   CacheHouse house(kPlenty);
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   house.faulty().Hold();
   house.Read(a);
-  EXPECT_EQ(house.cache().Snapshot().used, MemoryFor(a));
-  EXPECT_EQ(house.cache().Snapshot().reads_in_flight, 1);
-  EXPECT_EQ(house.cache().Snapshot().entries, 0);
+  CHECK(house.cache().Snapshot().used == MemoryFor(a));
+  CHECK(house.cache().Snapshot().reads_in_flight == 1);
+  CHECK(house.cache().Snapshot().entries == 0);
   house.faulty().Release();
-  EXPECT_EQ(house.cache().Snapshot().used, MemoryFor(a));
-  EXPECT_EQ(house.cache().Snapshot().entry_bytes, MemoryFor(a));
-  EXPECT_EQ(house.cache().Snapshot().reads_in_flight, 0);
+  CHECK(house.cache().Snapshot().used == MemoryFor(a));
+  CHECK(house.cache().Snapshot().entry_bytes == MemoryFor(a));
+  CHECK(house.cache().Snapshot().reads_in_flight == 0);
 }
 
-TEST(CacheTest, WhatIsLargerThanTheCacheIsReadAllTheSame) {
+TEST_CASE("An object that is larger than the cache is read all the same",
+          "[cache]") {
   CacheHouse house(10'000);
   const auto small = house.Request("s", house.memory().Put("s", "small"));
   const auto large =
       house.Request("l", house.memory().Put("l", std::string(20'000, 'x')));
-  EXPECT_EQ(house.Text(small), "small");
-  EXPECT_EQ(house.Text(large), std::string(20'000, 'x'));
-  EXPECT_EQ(house.cache().Snapshot().entries, 1);
-  EXPECT_EQ(house.cache().Snapshot().evicted.reads, 0);
+  CHECK(house.Text(small) == "small");
+  CHECK(house.Text(large) == std::string(20'000, 'x'));
+  CHECK(house.cache().Snapshot().entries == 1);
+  CHECK(house.cache().Snapshot().evicted.reads == 0);
 }
 
-TEST(CacheTest, TheBudgetIsReservedAndGivenBack) {
+TEST_CASE("The cache reserves its memory in the budget and gives it back",
+          "[cache]") {
   CacheHouse house(10'000);
-  EXPECT_EQ(house.budget().used(), 10'000);
+  CHECK(house.budget().used() == 10'000);
   const auto refused =
       Cache::Create({.capacity = 1, .seed = 1}, {.below = &house.below(),
                                                  .budget = &house.budget(),
                                                  .next_use = &house.next_use(),
                                                  .clock = &house.clock()});
-  EXPECT_TRUE(absl::IsResourceExhausted(refused.status())) << refused.status();
+  CHECK_THAT(refused, HasCode(absl::StatusCode::kResourceExhausted));
   auto cached = house.Read(house.Request("a", house.memory().Put("a", "1234")));
   house.DestroyCache();
   // The budget is used as long as any reader holds the bytes.
-  EXPECT_EQ(house.budget().used(), 10'000);
-  EXPECT_EQ(CacheHouse::TextOf(*cached), "1234");
+  CHECK(house.budget().used() == 10'000);
+  CHECK(CacheHouse::TextOf(*cached) == "1234");
   cached.reset();
-  EXPECT_EQ(house.budget().used(), 0);
+  CHECK(house.budget().used() == 0);
 }
 
-TEST(CacheTest, ForgetsJobs) {
+TEST_CASE("The cache forgets jobs but not their part in the total", "[cache]") {
   CacheHouse house(kPlenty);
   house.Text(house.Request("a", house.memory().Put("a", "1234"), 4));
-  EXPECT_THAT(house.cache().Snapshot().jobs, SizeIs(1));
+  CHECK_THAT(house.cache().Snapshot().jobs, SizeIs(1));
   house.cache().Forget(4);
-  EXPECT_THAT(house.cache().Snapshot().jobs, IsEmpty());
-  EXPECT_EQ(house.cache().Snapshot().total.source.bytes, 4);
+  CHECK_THAT(house.cache().Snapshot().jobs, IsEmpty());
+  CHECK(house.cache().Snapshot().total.source.bytes == 4);
 }
 
-TEST(CacheTest, AForgottenJobsReadsUnderWayLeaveNoTrace) {
+TEST_CASE("A forgotten job's reads under way leave no trace in the cache",
+          "[cache]") {
   CacheHouse house(kPlenty);
   const auto a = house.Request("a", house.memory().Put("a", "1234"), 4);
   house.faulty().Hold();
   house.Read(a);
   house.cache().Forget(4);
   house.faulty().Release();
-  EXPECT_THAT(house.cache().Snapshot().jobs, IsEmpty());
-  EXPECT_EQ(house.cache().Snapshot().total.source.bytes, 4);
+  CHECK_THAT(house.cache().Snapshot().jobs, IsEmpty());
+  CHECK(house.cache().Snapshot().total.source.bytes == 4);
 }
 
-TEST(CacheTest, CallersShareTheReadsThatTheyBegan) {
+TEST_CASE("Callers of the cache share the reads that they began", "[cache]") {
   CacheHouse house(kPlenty);
   auto cached = house.Request("a", house.memory().Put("a", "1"));
   cached.ticket = storage::NewTicket();
@@ -268,15 +277,15 @@ TEST(CacheTest, CallersShareTheReadsThatTheyBegan) {
   house.faulty().Hold();
   for (const auto& request : {cached, uncached}) {
     house.Read(request);
-    EXPECT_EQ(house.below().reads().back().ticket, request.ticket);
+    CHECK(house.below().reads().back().ticket == request.ticket);
     house.cache().Share(request.ticket, {.job = 2});
-    EXPECT_EQ(house.below().shares().back().first, request.ticket);
-    EXPECT_EQ(house.below().shares().back().second.job, 2);
+    CHECK(house.below().shares().back().first == request.ticket);
+    CHECK(house.below().shares().back().second.job == 2);
   }
   house.faulty().Release();
 }
 
-TEST(CacheTest, ACallbackMayReadAgain) {
+TEST_CASE("A callback of the cache may read again", "[cache]") {
   CacheHouse house(kPlenty);
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   std::string inner;
@@ -285,8 +294,8 @@ TEST(CacheTest, ACallbackMayReadAgain) {
     inner = house.Text(a);
   };
   house.cache().Read({&request, 1});
-  EXPECT_EQ(inner, "1234");
-  EXPECT_EQ(house.below().times("a"), 1);
+  CHECK(inner == "1234");
+  CHECK(house.below().times("a") == 1);
 }
 
 }  // namespace

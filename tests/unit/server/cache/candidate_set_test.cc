@@ -1,13 +1,15 @@
 #include "server/cache/candidate_set.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <random>
 #include <set>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::cache {
 namespace {
+
+using Catch::WithinAbs;
 
 EntryMetadata Of(std::uint64_t sample) {
   EntryMetadata metadata;
@@ -24,7 +26,8 @@ std::vector<CandidateSet::Candidate> Draw(const CandidateSet& candidates,
   return drawn;
 }
 
-TEST(CandidateSetTest, DrawsAllIfThereAreFew) {
+TEST_CASE("A candidate set draws all if there are few",
+          "[cache][candidate_set]") {
   CandidateSet candidates;
   for (std::uint64_t i = 0; i < 10; ++i) candidates.Add(Of(i));
   std::set<std::uint64_t> samples;
@@ -32,11 +35,12 @@ TEST(CandidateSetTest, DrawsAllIfThereAreFew) {
   for (const auto& candidate : drawn) {
     samples.insert(candidate.metadata.sample.sample);
   }
-  EXPECT_EQ(drawn.size(), 10);
-  EXPECT_EQ(samples.size(), 10);
+  CHECK(drawn.size() == 10);
+  CHECK(samples.size() == 10);
 }
 
-TEST(CandidateSetTest, DrawsEachOfManyAlikeAndEveryTimeOthers) {
+TEST_CASE("A candidate set draws each of many alike and every time others",
+          "[cache][candidate_set]") {
   constexpr int kDraws = 10'000;
   CandidateSet candidates;
   for (std::uint64_t i = 0; i < 100; ++i) candidates.Add(Of(i));
@@ -46,63 +50,69 @@ TEST(CandidateSetTest, DrawsEachOfManyAlikeAndEveryTimeOthers) {
       ++times[candidate.metadata.sample.sample];
     }
   }
-  EXPECT_EQ(times.size(), 100);
+  CHECK(times.size() == 100);
   // 1000 each; six standard deviations are 190.
   for (const auto& [sample, count] : times) {
-    EXPECT_NEAR(count, 1000, 190) << sample;
+    CAPTURE(sample);
+    CHECK_THAT(count, WithinAbs(1000, 190));
   }
 }
 
-TEST(CandidateSetTest, KnowsWhetherACandidateIsStillThere) {
+TEST_CASE("A candidate set knows whether a candidate is still there",
+          "[cache][candidate_set]") {
   CandidateSet candidates;
   const CandidateSet::Handle first = candidates.Add(Of(1));
   candidates.Add(Of(2));
   const auto drawn = Draw(candidates, 2, 0);
-  EXPECT_TRUE(candidates.Has(drawn[0]));
+  CHECK(candidates.Has(drawn[0]));
   candidates.Remove(first);
-  EXPECT_FALSE(candidates.Has(drawn[0]));
-  EXPECT_TRUE(candidates.Has(drawn[1]));
+  CHECK_FALSE(candidates.Has(drawn[0]));
+  CHECK(candidates.Has(drawn[1]));
   // Another entry gets the handle.
-  EXPECT_EQ(candidates.Add(Of(3)), first);
-  EXPECT_FALSE(candidates.Has(drawn[0]));
+  CHECK(candidates.Add(Of(3)) == first);
+  CHECK_FALSE(candidates.Has(drawn[0]));
 }
 
-TEST(CandidateSetTest, HandlesNameTheSameEntryWhateverComesAndGoes) {
+TEST_CASE(
+    "A candidate set's handles name the same entry whatever comes and goes",
+    "[cache][candidate_set]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937 random(seed);
   CandidateSet candidates;
   std::map<CandidateSet::Handle, std::uint64_t> model;
   for (std::uint64_t i = 0; i < 5'000; ++i) {
     if (model.empty() || random() % 5 < 3) {
       const CandidateSet::Handle handle = candidates.Add(Of(i));
-      EXPECT_TRUE(model.emplace(handle, i).second);
+      CHECK(model.emplace(handle, i).second);
     } else {
       const auto gone = std::next(model.begin(), random() % model.size());
       candidates.Remove(gone->first);
       model.erase(gone);
     }
-    ASSERT_EQ(candidates.size(), model.size());
+    REQUIRE(candidates.size() == model.size());
   }
   for (const auto& [handle, sample] : model) {
-    EXPECT_EQ(candidates.At(handle).sample.sample, sample);
+    CHECK(candidates.At(handle).sample.sample == sample);
   }
   for (const auto& candidate : Draw(candidates, candidates.size(), 0)) {
-    EXPECT_EQ(model.at(candidate.handle), candidate.metadata.sample.sample);
+    CHECK(model.at(candidate.handle) == candidate.metadata.sample.sample);
   }
 }
 
-TEST(TouchTest, KeepsTheSoonestHopeUntilItIsPast) {
+TEST_CASE(
+    "A touched cache entry keeps the soonest hope of use until it is past",
+    "[cache][candidate_set]") {
   EntryMetadata metadata;
   Touch(&metadata, 100, 50);
-  EXPECT_EQ(metadata.wanted_at_nanos, 150);
+  CHECK(metadata.wanted_at_nanos == 150);
   Touch(&metadata, 110, 90);
-  EXPECT_EQ(metadata.wanted_at_nanos, 150);
-  EXPECT_EQ(metadata.used_at_nanos, 110);
+  CHECK(metadata.wanted_at_nanos == 150);
+  CHECK(metadata.used_at_nanos == 110);
   Touch(&metadata, 150, 90);
-  EXPECT_EQ(metadata.wanted_at_nanos, 240);
+  CHECK(metadata.wanted_at_nanos == 240);
   Touch(&metadata, 240, INT64_MAX);
-  EXPECT_EQ(metadata.wanted_at_nanos, INT64_MAX);
+  CHECK(metadata.wanted_at_nanos == INT64_MAX);
 }
 
 }  // namespace

@@ -1,15 +1,16 @@
 #include "server/cache/eviction.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::cache {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using Catch::WithinAbs;
+using tests::ElementsAre;
+using tests::IsEmpty;
 
 constexpr std::int64_t kNow = 1'000'000;
 
@@ -57,62 +58,71 @@ std::vector<std::size_t> Victims(const EntryMetadata& newcomer,
   return victims;
 }
 
-TEST(EvictionTest, WhatIsWantedLastIsEvictedFirst) {
+TEST_CASE("The entry that is wanted last is evicted from the cache first",
+          "[cache][eviction]") {
   const Told told({50, 300, 20, 100, 400});
-  EXPECT_THAT(Victims(Of(0), {Of(1), Of(2), Of(3), Of(4)}, told),
-              ElementsAre(3, 0, 2));
+  CHECK_THAT(Victims(Of(0), {Of(1), Of(2), Of(3), Of(4)}, told),
+             ElementsAre(3, 0, 2));
 }
 
-TEST(EvictionTest, TheNewcomerIsPassedByWhereItIsWantedLast) {
+TEST_CASE("The cache passes by a newcomer that is wanted last",
+          "[cache][eviction]") {
   const Told told({400, 300, 20, kNever});
-  EXPECT_THAT(Victims(Of(0), {Of(1), Of(2)}, told), IsEmpty());
-  EXPECT_THAT(Victims(Of(0), {Of(0)}, told), IsEmpty());
-  EXPECT_THAT(Victims(Of(3), {Of(3)}, told), IsEmpty());
+  CHECK_THAT(Victims(Of(0), {Of(1), Of(2)}, told), IsEmpty());
+  CHECK_THAT(Victims(Of(0), {Of(0)}, told), IsEmpty());
+  CHECK_THAT(Victims(Of(3), {Of(3)}, told), IsEmpty());
 }
 
-TEST(EvictionTest,
-     WhatIsNeverWantedIsEvictedFirstTheLeastRecentlyUsedBeforeOthers) {
+TEST_CASE(
+    "Never-wanted entries are evicted first and the least recently used before "
+    "others",
+    "[cache][eviction]") {
   const Told told({50, kNever, 900'000'000});
-  EXPECT_THAT(Victims(Of(0), {Of(2), Of(1, 30), Of(1, 10), Of(1, 20)}, told),
-              ElementsAre(2, 3, 1, 0));
+  CHECK_THAT(Victims(Of(0), {Of(2), Of(1, 30), Of(1, 10), Of(1, 20)}, told),
+             ElementsAre(2, 3, 1, 0));
 }
 
-TEST(EvictionTest, UnknownNextUseFallsBackToTheReadersHint) {
+TEST_CASE(
+    "Eviction falls back to the reader's hint where the next use is unknown",
+    "[cache][eviction]") {
   const Told told({kUnknown});
   EntryMetadata soon = Of(0);
   Touch(&soon, kNow, 10);
   EntryMetadata late = Of(0);
   Touch(&late, kNow, 1'000);
-  EXPECT_LT(EvictionCost(soon, kUnknown, kNow),
-            EvictionCost(late, kUnknown, kNow));
-  EXPECT_EQ(EvictionCost(late, kUnknown, kNow),
-            EvictionCost(late, 1'000, kNow));
+  CHECK(EvictionCost(soon, kUnknown, kNow) <
+        EvictionCost(late, kUnknown, kNow));
+  CHECK(EvictionCost(late, kUnknown, kNow) == EvictionCost(late, 1'000, kNow));
 }
 
-TEST(EvictionTest, WithoutAHintTheAgeCounts) {
+TEST_CASE("Without a hint eviction counts an entry's age",
+          "[cache][eviction]") {
   const Told told({kUnknown, 500, 1'500});
   const EntryMetadata fresh = Of(0, kNow);
   const EntryMetadata old = Of(0, kNow - 1'000);
-  EXPECT_THAT(Victims(fresh, {Of(1), old, Of(2)}, told), ElementsAre(2, 1, 0));
+  CHECK_THAT(Victims(fresh, {Of(1), old, Of(2)}, told), ElementsAre(2, 1, 0));
   EntryMetadata past = Of(0, kNow - 1'000);
   past.wanted_at_nanos = kNow;
-  EXPECT_EQ(EvictionCost(past, kUnknown, kNow),
-            EvictionCost(old, kUnknown, kNow));
+  CHECK(EvictionCost(past, kUnknown, kNow) ==
+        EvictionCost(old, kUnknown, kNow));
 }
 
-TEST(EvictionTest, OfOneNextUseTheLargestGoesFirstButNotBySizeAlone) {
+TEST_CASE(
+    "Eviction takes the largest entry of one next use first but not by size "
+    "alone",
+    "[cache][eviction]") {
   EntryMetadata small = Of(0);
   small.bytes = 10'000;
   EntryMetadata large = Of(0);
   large.bytes = 1'000'000;
   EntryMetadata huge = Of(0);
   huge.bytes = 100'000'000;
-  EXPECT_LT(EvictionCost(small, 100, kNow), EvictionCost(large, 100, kNow));
+  CHECK(EvictionCost(small, 100, kNow) < EvictionCost(large, 100, kNow));
   // The cost of a large read is its bytes.
-  EXPECT_NEAR(EvictionCost(huge, 100, kNow) / EvictionCost(large, 100, kNow), 1,
-              0.15);
-  EXPECT_EQ(EvictionCost(small, kNever, kNow),
-            std::numeric_limits<double>::infinity());
+  CHECK_THAT(EvictionCost(huge, 100, kNow) / EvictionCost(large, 100, kNow),
+             WithinAbs(1, 0.15));
+  CHECK(EvictionCost(small, kNever, kNow) ==
+        std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
 #include "server/cache/next_use_registry.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <optional>
+
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::cache {
 namespace {
 
-using ::testing::ElementsAre;
+using tests::ElementsAre;
 
 // Wants each sample so many nanoseconds after its number, and no odd samples.
 class Even final : public LoaderNextUse {
@@ -17,7 +17,7 @@ class Even final : public LoaderNextUse {
   explicit Even(std::int64_t after) : after_(after) {}
   void Lower(std::int64_t now_nanos, absl::Span<const std::uint64_t> samples,
              absl::Span<std::int64_t> nanos) const override {
-    EXPECT_EQ(now_nanos, 7);
+    CHECK(now_nanos == 7);
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (samples[i] % 2 != 0) continue;
       nanos[i] =
@@ -36,7 +36,8 @@ std::vector<std::int64_t> Ask(const NextUseRegistry& next_use_registry,
   return nanos;
 }
 
-TEST(NextUseRegistryTest, TheFirstLoaderThatWantsASampleCounts) {
+TEST_CASE("The next-use registry counts the first loader that wants a sample",
+          "[cache][next_use_registry]") {
   NextUseRegistry next_use_registry;
   const NextUseRegistry::Registration a(&next_use_registry, 1,
                                         std::make_shared<Even>(100));
@@ -44,37 +45,40 @@ TEST(NextUseRegistryTest, TheFirstLoaderThatWantsASampleCounts) {
                                         std::make_shared<Even>(50));
   const NextUseRegistry::Registration c(&next_use_registry, 2,
                                         std::make_shared<Even>(10));
-  EXPECT_THAT(Ask(next_use_registry, {{1, 2}, {2, 4}, {1, 3}, {1, 6}, {2, 2}}),
-              ElementsAre(52, 14, kNever, 56, 12));
+  CHECK_THAT(Ask(next_use_registry, {{1, 2}, {2, 4}, {1, 3}, {1, 6}, {2, 2}}),
+             ElementsAre(52, 14, kNever, 56, 12));
 }
 
-TEST(NextUseRegistryTest, TellsUnknownFromUnwanted) {
+TEST_CASE("The next-use registry tells unknown samples from unwanted ones",
+          "[cache][next_use_registry]") {
   NextUseRegistry next_use_registry;
   const NextUseRegistry::Registration a(&next_use_registry, 1,
                                         std::make_shared<Even>(0));
-  EXPECT_THAT(Ask(next_use_registry, {{0, 2}, {9, 2}, {1, 2}}),
-              ElementsAre(kUnknown, kNever, 2));
-  EXPECT_THAT(Ask(next_use_registry, {}), ElementsAre());
+  CHECK_THAT(Ask(next_use_registry, {{0, 2}, {9, 2}, {1, 2}}),
+             ElementsAre(kUnknown, kNever, 2));
+  CHECK_THAT(Ask(next_use_registry, {}), ElementsAre());
 }
 
-TEST(NextUseRegistryTest, RegistrationIsOptional) {
+TEST_CASE("Registration in the next-use registry is optional",
+          "[cache][next_use_registry]") {
   NextUseRegistry next_use_registry;
   const NextUseRegistry::Registration a(nullptr, 1, std::make_shared<Even>(0));
   const NextUseRegistry::Registration b(&next_use_registry, 0,
                                         std::make_shared<Even>(0));
-  EXPECT_THAT(Ask(next_use_registry, {{0, 2}}), ElementsAre(kUnknown));
+  CHECK_THAT(Ask(next_use_registry, {{0, 2}}), ElementsAre(kUnknown));
 }
 
-TEST(NextUseRegistryTest, AnUnregisteredLoaderWantsNothing) {
+TEST_CASE("A loader that left the next-use registry wants nothing",
+          "[cache][next_use_registry]") {
   NextUseRegistry next_use_registry;
   std::optional<NextUseRegistry::Registration> a(
       std::in_place, &next_use_registry, 1, std::make_shared<Even>(100));
   std::optional<NextUseRegistry::Registration> b(
       std::in_place, &next_use_registry, 1, std::make_shared<Even>(50));
   b.reset();
-  EXPECT_THAT(Ask(next_use_registry, {{1, 2}}), ElementsAre(102));
+  CHECK_THAT(Ask(next_use_registry, {{1, 2}}), ElementsAre(102));
   a.reset();
-  EXPECT_THAT(Ask(next_use_registry, {{1, 2}}), ElementsAre(kNever));
+  CHECK_THAT(Ask(next_use_registry, {{1, 2}}), ElementsAre(kNever));
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 // Tests of the cache's read-ahead.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,14 +8,16 @@
 #include <vector>
 
 #include "server/storage/read_ahead_hints.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/cache_house.h"
 
 namespace forebay::cache {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using tests::ElementsAre;
+using tests::IsEmpty;
+using tests::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 constexpr std::uint64_t kBytes = 100;
@@ -121,35 +120,37 @@ class House {
 // The memory of one sample.
 constexpr std::uint64_t kEach = storage::HeldBytes(kBytes) + 3 + 512;
 
-TEST(ReadAheadTest, AMissBringsItsNeighboursInOnce) {
+TEST_CASE("A cache miss brings its neighbours in once", "[cache][read_ahead]") {
   House house;
-  EXPECT_EQ(house->Text(house.Request(6)), House::ContentOf(6));
-  EXPECT_THAT(house.Asked(), ElementsAre("s06", "s07", "s08", "s09"));
+  CHECK(house->Text(house.Request(6)) == House::ContentOf(6));
+  CHECK_THAT(house.Asked(), ElementsAre("s06", "s07", "s08", "s09"));
   for (std::uint64_t i : {7, 8, 9}) {
-    EXPECT_EQ(house->Text(house.Request(i)), House::ContentOf(i));
+    CHECK(house->Text(house.Request(i)) == House::ContentOf(i));
   }
-  EXPECT_EQ(house->Text(house.Request(5)), House::ContentOf(5));
-  EXPECT_THAT(house.Asked(), ElementsAre("s05"));
+  CHECK(house->Text(house.Request(5)) == House::ContentOf(5));
+  CHECK_THAT(house.Asked(), ElementsAre("s05"));
 }
 
-TEST(ReadAheadTest, ItsBytesAreReadOnceAndFoundOnce) {
+TEST_CASE("Bytes that are read ahead count as read once and found once",
+          "[cache][read_ahead]") {
   House house;
   house->Text(house.Request(6));
   Snapshot snapshot = house->cache().Snapshot();
-  EXPECT_EQ(snapshot.jobs.at(1).source.bytes, 4 * kBytes);
-  EXPECT_EQ(snapshot.jobs.at(1).ahead.bytes, 3 * kBytes);
-  EXPECT_EQ(snapshot.jobs.at(1).bytes_saved(), 0);
+  CHECK(snapshot.jobs.at(1).source.bytes == 4 * kBytes);
+  CHECK(snapshot.jobs.at(1).ahead.bytes == 3 * kBytes);
+  CHECK(snapshot.jobs.at(1).bytes_saved() == 0);
   for (std::uint64_t i : {7, 8, 9}) house->Text(house.Request(i));
   snapshot = house->cache().Snapshot();
-  EXPECT_EQ(snapshot.total.source.bytes, 4 * kBytes);
-  EXPECT_EQ(snapshot.total.memory.bytes, 3 * kBytes);
-  EXPECT_EQ(snapshot.total.bytes_saved(), 0);
+  CHECK(snapshot.total.source.bytes == 4 * kBytes);
+  CHECK(snapshot.total.memory.bytes == 3 * kBytes);
+  CHECK(snapshot.total.bytes_saved() == 0);
   // A second reader saves bytes.
   for (std::uint64_t i : {6, 7, 8, 9}) house->Text(house.Request(i, 2));
-  EXPECT_EQ(house->cache().Snapshot().jobs.at(2).bytes_saved(), 4 * kBytes);
+  CHECK(house->cache().Snapshot().jobs.at(2).bytes_saved() == 4 * kBytes);
 }
 
-TEST(ReadAheadTest, OfOneReadEachBlockIsBroughtInOnce) {
+TEST_CASE("A single read call brings each block of neighbours in once",
+          "[cache][read_ahead]") {
   House house;
   std::string log;
   std::vector<storage::ReadRequest> requests;
@@ -161,26 +162,28 @@ TEST(ReadAheadTest, OfOneReadEachBlockIsBroughtInOnce) {
         };
   }
   house->cache().Read(absl::MakeSpan(requests));
-  EXPECT_EQ(log, "yyyy");
-  EXPECT_THAT(house.Asked(),
-              ElementsAre("s01", "s02", "s25", "s03", "s04", "s05", "s06",
-                          "s07", "s08", "s09", "s26", "s27", "s28", "s29"));
+  CHECK(log == "yyyy");
+  CHECK_THAT(house.Asked(),
+             ElementsAre("s01", "s02", "s25", "s03", "s04", "s05", "s06", "s07",
+                         "s08", "s09", "s26", "s27", "s28", "s29"));
 }
 
-TEST(ReadAheadTest, WhatIsDueIsReadAlsoWhereTheSampleIsThere) {
+TEST_CASE(
+    "Neighbours that are due are read ahead also where the sample is cached",
+    "[cache][read_ahead]") {
   House house;
   house->Text(house.Plain(3));
   house.Asked();
-  EXPECT_EQ(house->Text(house.Request(3)), House::ContentOf(3));
-  EXPECT_THAT(house.Asked(), IsEmpty());
-  EXPECT_EQ(house->Text(house.Request(3, 1, /*due=*/true)),
-            House::ContentOf(3));
-  EXPECT_THAT(house.Asked(), SizeIs(10));
-  EXPECT_EQ(house->Text(house.Request(12)), House::ContentOf(12));
-  EXPECT_THAT(house.Asked(), IsEmpty());
+  CHECK(house->Text(house.Request(3)) == House::ContentOf(3));
+  CHECK_THAT(house.Asked(), IsEmpty());
+  CHECK(house->Text(house.Request(3, 1, /*due=*/true)) == House::ContentOf(3));
+  CHECK_THAT(house.Asked(), SizeIs(10));
+  CHECK(house->Text(house.Request(12)) == House::ContentOf(12));
+  CHECK_THAT(house.Asked(), IsEmpty());
 }
 
-TEST(ReadAheadTest, AReaderThatWantsItMeanwhileJoins) {
+TEST_CASE("A reader that wants a neighbour meanwhile joins its read-ahead",
+          "[cache][read_ahead]") {
   House house;
   house->faulty().Hold();
   std::string log;
@@ -193,30 +196,30 @@ TEST(ReadAheadTest, AReaderThatWantsItMeanwhileJoins) {
   second.done = Into(&log, "9");
   house->cache().Read({&second, 1});
   const auto reads = house->below().reads();
-  ASSERT_THAT(reads, SizeIs(3));
-  EXPECT_EQ(reads[0].purpose.urgency, 5);
-  EXPECT_EQ(reads[2].object, "s09");
-  EXPECT_EQ(reads[2].purpose.job, 1);
-  EXPECT_GT(reads[2].purpose.urgency, 5);
+  REQUIRE_THAT(reads, SizeIs(3));
+  CHECK(reads[0].purpose.urgency == 5);
+  CHECK(reads[2].object == "s09");
+  CHECK(reads[2].purpose.job == 1);
+  CHECK(reads[2].purpose.urgency > 5);
   const auto shares = house->below().shares();
-  ASSERT_THAT(shares, SizeIs(1));
-  EXPECT_EQ(shares[0].first, reads[2].ticket);
-  EXPECT_EQ(shares[0].second.job, 2);
-  EXPECT_EQ(shares[0].second.urgency, 3);
+  REQUIRE_THAT(shares, SizeIs(1));
+  CHECK(shares[0].first == reads[2].ticket);
+  CHECK(shares[0].second.job == 2);
+  CHECK(shares[0].second.urgency == 3);
   house->faulty().Release();
-  EXPECT_EQ(log,
-            "7:" + House::ContentOf(7) + " 9:" + House::ContentOf(9) + " ");
+  CHECK(log == "7:" + House::ContentOf(7) + " 9:" + House::ContentOf(9) + " ");
   const Snapshot snapshot = house->cache().Snapshot();
-  EXPECT_EQ(snapshot.jobs.at(1).source.reads, 3);
-  EXPECT_EQ(snapshot.jobs.at(2).shared.reads, 1);
-  EXPECT_EQ(snapshot.jobs.at(2).source.reads, 0);
-  EXPECT_EQ(snapshot.total.bytes_saved(), 0);  // two have no reader yet
+  CHECK(snapshot.jobs.at(1).source.reads == 3);
+  CHECK(snapshot.jobs.at(2).shared.reads == 1);
+  CHECK(snapshot.jobs.at(2).source.reads == 0);
+  CHECK(snapshot.total.bytes_saved() == 0);  // two have no reader yet
 }
 
 // Otherwise the cap of one payer would delay a read that all of them wait for.
-TEST(ReadAheadTest, PayersOfASamplePayForItsNeighbours) {
+TEST_CASE("The payers of a sample pay for the read-ahead of its neighbours",
+          "[cache][read_ahead]") {
   for (const bool is_variant : {false, true}) {
-    SCOPED_TRACE(is_variant);
+    CAPTURE(is_variant);
     House house;
     auto request = house.Request(6, /*job=*/1, /*due=*/true);
     request.purpose.payers = std::make_shared<const std::vector<std::uint64_t>>(
@@ -229,53 +232,57 @@ TEST(ReadAheadTest, PayersOfASamplePayForItsNeighbours) {
                                             .variant = kVariant,
                                             .bytes = 10,
                                             .saves_nanos = 1'000'000});
-      ASSERT_NE(buffer, nullptr);
+      REQUIRE(buffer != nullptr);
       house->cache().Insert(std::move(buffer));
     }
-    EXPECT_EQ((**house->Read(request)).variant,
-              is_variant ? kVariant : storage::kEncoded);
+    CHECK((**house->Read(request)).variant ==
+          (is_variant ? kVariant : storage::kEncoded));
     const auto reads = house->below().reads();
-    EXPECT_THAT(reads, SizeIs(is_variant ? 10 : 14));
+    CHECK_THAT(reads, SizeIs(is_variant ? 10 : 14));
     for (const RecordingSource::Noted& read : reads) {
-      EXPECT_EQ(read.purpose.job, 1);
-      EXPECT_THAT(storage::PayersOf(read.purpose), ElementsAre(1, 2));
+      CHECK(read.purpose.job == 1);
+      CHECK_THAT(storage::PayersOf(read.purpose), ElementsAre(1, 2));
     }
   }
 }
 
-TEST(ReadAheadTest, AFailureIsTheNextOnesBusiness) {
+TEST_CASE(
+    "A failed read-ahead does not fail the read and the next reader tries "
+    "again",
+    "[cache][read_ahead]") {
   House house;
   house->faulty().Fail("s08", absl::UnavailableError("s08: passing"));
-  EXPECT_EQ(house->Text(house.Request(7)), House::ContentOf(7));
-  EXPECT_EQ(house->cache().Snapshot().failures, 1);
-  EXPECT_EQ(house->cache().Snapshot().entries, 2);
-  EXPECT_EQ(house->Text(house.Request(8)), House::ContentOf(8));
-  EXPECT_EQ(house->below().times("s08"), 2);
+  CHECK(house->Text(house.Request(7)) == House::ContentOf(7));
+  CHECK(house->cache().Snapshot().failures == 1);
+  CHECK(house->cache().Snapshot().entries == 2);
+  CHECK(house->Text(house.Request(8)) == House::ContentOf(8));
+  CHECK(house->below().times("s08") == 2);
 }
 
-TEST(ReadAheadTest, NeighboursWithoutMemoryAreNotRead) {
+TEST_CASE("Read-ahead leaves out neighbours that memory has no room for",
+          "[cache][read_ahead]") {
   House house(5 * kEach);
-  EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
-  EXPECT_THAT(house.Asked(), ElementsAre("s00", "s01", "s02", "s03", "s04"));
-  EXPECT_EQ(house->cache().Snapshot().used, 5 * kEach);
-  EXPECT_EQ(house->Text(house.Request(9)), House::ContentOf(9));
-  EXPECT_THAT(house.Asked(), ElementsAre("s09"));
+  CHECK(house->Text(house.Request(0)) == House::ContentOf(0));
+  CHECK_THAT(house.Asked(), ElementsAre("s00", "s01", "s02", "s03", "s04"));
+  CHECK(house->cache().Snapshot().used == 5 * kEach);
+  CHECK(house->Text(house.Request(9)) == House::ContentOf(9));
+  CHECK_THAT(house.Asked(), ElementsAre("s09"));
 }
 
-TEST(ReadAheadTest, WithoutACacheNothingIsReadAhead) {
+TEST_CASE("Without a cache nothing is read ahead", "[cache][read_ahead]") {
   House house(0);
-  EXPECT_EQ(house->Text(house.Request(0, 1, /*due=*/true)),
-            House::ContentOf(0));
-  EXPECT_THAT(house.Asked(), ElementsAre("s00"));
+  CHECK(house->Text(house.Request(0, 1, /*due=*/true)) == House::ContentOf(0));
+  CHECK_THAT(house.Asked(), ElementsAre("s00"));
 }
 
 // Neighbours that are wanted stay cached; those that are not wanted are
 // evicted.
-TEST(ReadAheadTest, NeighboursDoNotEvictEachOther) {
+TEST_CASE("Neighbours that are read ahead do not evict each other",
+          "[cache][read_ahead]") {
   House house(10 * kEach);
   house.Want(0, kNever);
-  EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
-  EXPECT_THAT(house.Asked(), SizeIs(10));
+  CHECK(house->Text(house.Request(0)) == House::ContentOf(0));
+  CHECK_THAT(house.Asked(), SizeIs(10));
   for (std::uint64_t i = 6; i < 10; ++i) house.Want(i, kNever);
   // Slightly sooner than the cached samples.
   for (std::uint64_t i = 20; i < 30; ++i) {
@@ -284,25 +291,27 @@ TEST(ReadAheadTest, NeighboursDoNotEvictEachOther) {
   for (std::uint64_t i = 1; i < 6; ++i) house.Want(i, 1000);
   house->Text(house.Request(20));
   // s20 itself, and as many neighbours as 0 and 6 to 9 leave memory for.
-  EXPECT_THAT(house.Asked(), ElementsAre("s20", "s21", "s22", "s23", "s24"));
+  CHECK_THAT(house.Asked(), ElementsAre("s20", "s21", "s22", "s23", "s24"));
   for (std::uint64_t i = 1; i < 6; ++i) {
-    EXPECT_EQ(house->Text(house.Plain(i)), House::ContentOf(i));
+    CHECK(house->Text(house.Plain(i)) == House::ContentOf(i));
   }
-  EXPECT_THAT(house.Asked(), IsEmpty());
+  CHECK_THAT(house.Asked(), IsEmpty());
 }
 
 // Another rank may want neighbours that this rank does not want.
-TEST(ReadAheadTest, WhatOthersWantAsSoonComesToo) {
+TEST_CASE("Read-ahead also brings in neighbours that others want as soon",
+          "[cache][read_ahead]") {
   House house(kPlenty, /*foreign=*/5);
   house.Want(7, kNever);
   house.Want(8, 1'000'000);
   house.Want(9, 1'000'000);
-  EXPECT_EQ(house->Text(house.Request(0)), House::ContentOf(0));
-  EXPECT_THAT(house.Asked(),
-              ElementsAre("s00", "s01", "s02", "s03", "s04", "s05", "s06"));
+  CHECK(house->Text(house.Request(0)) == House::ContentOf(0));
+  CHECK_THAT(house.Asked(),
+             ElementsAre("s00", "s01", "s02", "s03", "s04", "s05", "s06"));
 }
 
-TEST(ReadAheadTest, ReadsOfAForgottenJobCountInTheTotal) {
+TEST_CASE("Reads ahead of a forgotten job count in the cache's total",
+          "[cache][read_ahead]") {
   House house;
   house->faulty().Hold();
   auto request = house.Request(8, 3);
@@ -311,11 +320,12 @@ TEST(ReadAheadTest, ReadsOfAForgottenJobCountInTheTotal) {
   house->cache().Forget(3);
   house->faulty().Release();
   const Snapshot snapshot = house->cache().Snapshot();
-  EXPECT_EQ(snapshot.jobs.count(3), 0);
-  EXPECT_EQ(snapshot.total.source.reads, 2);
+  CHECK(snapshot.jobs.count(3) == 0);
+  CHECK(snapshot.total.source.reads == 2);
 }
 
-TEST(ReadAheadTest, TheCacheWaitsForReadsAhead) {
+TEST_CASE("A cache that is destroyed waits for its reads ahead",
+          "[cache][read_ahead]") {
   House house;
   house->faulty().Hold();
   std::string log;
@@ -325,8 +335,8 @@ TEST(ReadAheadTest, TheCacheWaitsForReadsAhead) {
   std::jthread destroyer([&house] { house->DestroyCache(); });
   house->faulty().Release();
   destroyer.join();
-  EXPECT_EQ(log, "7:" + House::ContentOf(7) + " ");
-  EXPECT_EQ(house->budget().used(), 0);
+  CHECK(log == "7:" + House::ContentOf(7) + " ");
+  CHECK(house->budget().used() == 0);
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 #include "server/cache/read_cost.h"
 
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
 
 namespace forebay::cache {
 namespace {
 
-TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
+using Catch::WithinAbs;
+
+TEST_CASE("The read cost of a byte is the time that the source was busy",
+          "[cache][read_cost]") {
   ReadCost cost;
-  EXPECT_NEAR(cost.NanosPerByte(), 1, 1e-9);
+  CHECK_THAT(cost.NanosPerByte(), WithinAbs(1, 1e-9));
   std::int64_t now = 0;
   constexpr std::uint64_t kBytes = 10'000'000;
   for (int i = 0; i < 1'000; ++i) {
@@ -19,20 +22,20 @@ TEST(ReadCostTest, IsTheTimeThatTheSourceWasBusy) {
     cost.End(now, kBytes);
     now += 1'000'000'000;
   }
-  EXPECT_NEAR(cost.NanosPerByte(), 0.1, 0.003);
+  CHECK_THAT(cost.NanosPerByte(), WithinAbs(0.1, 0.003));
   // Readers that leave it idle do not make it slower, for a while.
   for (int i = 0; i < 10; ++i) {
     cost.Begin(now);
     now += 10 * kBytes;
     cost.End(now, kBytes);
   }
-  EXPECT_LT(cost.NanosPerByte(), 0.15);
+  CHECK(cost.NanosPerByte() < 0.15);
   for (int i = 0; i < 1'000; ++i) {
     cost.Begin(now);
     now += 10 * kBytes;
     cost.End(now, kBytes);
   }
-  EXPECT_GT(cost.NanosPerByte(), 9);
+  CHECK(cost.NanosPerByte() > 9);
 }
 
 }  // namespace

@@ -1,23 +1,23 @@
 // Tests of cached entries of objects that may change in place.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "server/cache/cache.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/cache_house.h"
 
 namespace forebay::cache {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using tests::AllOf;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::IsOk;
+using tests::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 
@@ -71,7 +71,7 @@ class AskingSource final : public storage::ByteSource {
   std::vector<std::uint64_t> lengths_;
 };
 
-class StalenessCheckTest : public ::testing::Test {
+class StalenessCheckTest {
  protected:
   StalenessCheckTest() {
     cache_ = *Cache::Create({.capacity = kPlenty, .seed = 1},
@@ -116,14 +116,20 @@ class StalenessCheckTest : public ::testing::Test {
 
 constexpr storage::Revision kAnother = {.inode = 1, .ctime_nanos = 2};
 
-TEST_F(StalenessCheckTest, WhatIsSureIsNotAskedFor) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "The cache does not ask the source about an entry that is surely current",
+    "[cache][staleness_check]") {
   root_->set_sure(true);
   Read();
-  EXPECT_EQ(log_, "a:content a:content ");
-  EXPECT_THAT(asking_.lengths(), ElementsAre(7));
+  CHECK(log_ == "a:content a:content ");
+  CHECK_THAT(asking_.lengths(), ElementsAre(7));
 }
 
-TEST_F(StalenessCheckTest, RequestsInARowOfOneObjectTakeOneLook) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "The cache takes a single look at an object for requests in a row",
+    "[cache][staleness_check]") {
   root_->set_sure(true);
   int looks = 0;
   root_->set_on_look([&looks] { ++looks; });
@@ -143,10 +149,10 @@ TEST_F(StalenessCheckTest, RequestsInARowOfOneObjectTakeOneLook) {
   for (const char object : std::string_view("aababbb"))
     requests.push_back(object == 'a' ? Request() : request_for_b());
   cache_->Read(absl::MakeSpan(requests));
-  EXPECT_EQ(log_,
-            "a:content a:content b:CONTENT a:content b:CONTENT b:CONTENT "
-            "b:CONTENT ");
-  EXPECT_EQ(looks, 4);
+  CHECK(log_ ==
+        "a:content a:content b:CONTENT a:content b:CONTENT b:CONTENT "
+        "b:CONTENT ");
+  CHECK(looks == 4);
 
   // The next call notices a change after this one.
   memory_.Rewrite("a", "another", kAnother);
@@ -154,73 +160,88 @@ TEST_F(StalenessCheckTest, RequestsInARowOfOneObjectTakeOneLook) {
   requests.clear();
   for (int i = 0; i < 2; ++i) requests.push_back(Request());
   cache_->Read(absl::MakeSpan(requests));
-  EXPECT_THAT(log_, HasSubstr("b:CONTENT a:another a:another "));
+  CHECK_THAT(log_, Contains("b:CONTENT a:another a:another "));
 }
 
-TEST_F(StalenessCheckTest, IsLiftedByAnAnswerOfNoBytes) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "An answer of no bytes confirms a cache entry that is in doubt",
+    "[cache][staleness_check]") {
   const std::uint64_t used = cache_->Snapshot().used;
   faulty_.Hold();
   Read();
   Read();
-  EXPECT_EQ(log_, "a:content ");
-  EXPECT_EQ(cache_->Snapshot().used, used);
-  EXPECT_EQ(cache_->Snapshot().entries, 0);
+  CHECK(log_ == "a:content ");
+  CHECK(cache_->Snapshot().used == used);
+  CHECK(cache_->Snapshot().entries == 0);
   faulty_.Release();
-  EXPECT_EQ(log_, "a:content a:content a:content ");
-  EXPECT_THAT(asking_.lengths(), ElementsAre(7, 0));
+  CHECK(log_ == "a:content a:content a:content ");
+  CHECK_THAT(asking_.lengths(), ElementsAre(7, 0));
   const Snapshot snapshot = cache_->Snapshot();
-  EXPECT_EQ(snapshot.used, used);
-  EXPECT_EQ(snapshot.entries, 1);
-  EXPECT_EQ(snapshot.entry_bytes, used);
-  EXPECT_EQ(snapshot.total.memory.reads, 2);
-  EXPECT_EQ(snapshot.total.source.reads, 1);
+  CHECK(snapshot.used == used);
+  CHECK(snapshot.entries == 1);
+  CHECK(snapshot.entry_bytes == used);
+  CHECK(snapshot.total.memory.reads == 2);
+  CHECK(snapshot.total.source.reads == 1);
   root_->set_sure(true);
   Read();
-  EXPECT_THAT(asking_.lengths(), SizeIs(2));
+  CHECK_THAT(asking_.lengths(), SizeIs(2));
 }
 
-TEST_F(StalenessCheckTest, WhatHasChangedIsAnErrorAndIsGone) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "A cache entry whose object has changed is an error and is gone",
+    "[cache][staleness_check]") {
   memory_.Put("a", "another");
   Read();
-  EXPECT_THAT(log_, HasSubstr("a:content a:FAILED_PRECONDITION: a: "));
+  CHECK_THAT(log_, Contains("a:content a:FAILED_PRECONDITION: a: "));
   last_ = {};  // holds the bytes of the first read
-  EXPECT_EQ(cache_->Snapshot().used, 0);
-  EXPECT_EQ(cache_->Snapshot().entries, 0);
-  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  CHECK(cache_->Snapshot().used == 0);
+  CHECK(cache_->Snapshot().entries == 0);
+  CHECK(cache_->Snapshot().total.memory.reads == 0);
   memory_.Remove("a");
   Read();
-  EXPECT_THAT(log_, HasSubstr("NOT_FOUND"));
+  CHECK_THAT(log_, Contains("NOT_FOUND"));
 }
 
-TEST_F(StalenessCheckTest, WhatHasAnotherRevisionIsReadAnew) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "An object that has another revision is read anew into the cache",
+    "[cache][staleness_check]") {
   root_->set_sure(true);
   memory_.Rewrite("a", "CONTENT", kAnother);
   root_->set_revision(kAnother);
   Read();
-  EXPECT_EQ(log_, "a:content a:CONTENT ");
-  EXPECT_EQ(last_.revision, kAnother);
-  EXPECT_EQ(cache_->Snapshot().total.source.reads, 2);
-  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  CHECK(log_ == "a:content a:CONTENT ");
+  CHECK(last_.revision == kAnother);
+  CHECK(cache_->Snapshot().total.source.reads == 2);
+  CHECK(cache_->Snapshot().total.memory.reads == 0);
   // From then on it is cached as that revision.
   Read();
   last_ = {};
   Read();
-  EXPECT_EQ(log_, "a:content a:CONTENT a:CONTENT a:CONTENT ");
-  EXPECT_EQ(last_.revision, kAnother);
-  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 1);
-  EXPECT_EQ(cache_->Snapshot().total.source.reads, 3);
+  CHECK(log_ == "a:content a:CONTENT a:CONTENT a:CONTENT ");
+  CHECK(last_.revision == kAnother);
+  CHECK(cache_->Snapshot().total.memory.reads == 1);
+  CHECK(cache_->Snapshot().total.source.reads == 3);
 }
 
-TEST_F(StalenessCheckTest, AReaderThatWantsARevisionGetsNoOther) {
+TEST_CASE_METHOD(StalenessCheckTest,
+                 "A reader that wants one revision of an object gets no other "
+                 "from the cache",
+                 "[cache][staleness_check]") {
   root_->set_sure(true);
   version_.revision = {.inode = 7, .ctime_nanos = 0};
   Read();
-  EXPECT_THAT(log_, HasSubstr("a:FAILED_PRECONDITION: a: is another file"));
+  CHECK_THAT(log_, Contains("a:FAILED_PRECONDITION: a: is another file"));
 }
 
 // Two indexes of one shard, before and after it was rewritten: a read for one
 // of them does not answer the other.
-TEST_F(StalenessCheckTest, ARequestForAnotherRevisionIsReadAlone) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "A request for another revision is read alone and joins no read in flight",
+    "[cache][staleness_check]") {
   version_ = memory_.Put("b", "content");
   memory_.Rewrite("b", "CONTENT", kAnother);
   const auto read = [this](std::string name, storage::Revision wanted) {
@@ -232,7 +253,7 @@ TEST_F(StalenessCheckTest, ARequestForAnotherRevisionIsReadAlone) {
   };
   constexpr storage::Revision kOld = {.inode = 9, .ctime_nanos = 1};
   for (const bool old_first : {true, false}) {
-    SCOPED_TRACE(old_first);
+    CAPTURE(old_first);
     log_.clear();
     faulty_.Hold();
     const std::size_t before = asking_.lengths().size();
@@ -240,19 +261,22 @@ TEST_F(StalenessCheckTest, ARequestForAnotherRevisionIsReadAlone) {
     read("joins", old_first ? kOld : kAnother);
     read("other", old_first ? kAnother : kOld);
     read("any", {});
-    EXPECT_EQ(asking_.lengths().size(), before + 3);
+    CHECK(asking_.lengths().size() == before + 3);
     faulty_.Release();
     const std::string error = "FAILED_PRECONDITION: b: is another file ";
     const std::string first = old_first ? error : "CONTENT ";
     const std::string other = old_first ? "CONTENT " : error;
-    EXPECT_THAT(log_,
-                AllOf(HasSubstr("first:" + first), HasSubstr("joins:" + first),
-                      HasSubstr("other:" + other), HasSubstr("any:CONTENT ")));
+    CHECK_THAT(log_,
+               AllOf(Contains("first:" + first), Contains("joins:" + first),
+                     Contains("other:" + other), Contains("any:CONTENT ")));
   }
 }
 
 // As above, but the read in flight began after the hit was found.
-TEST_F(StalenessCheckTest, ACheckOfAnotherRevisionIsReadAlone) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "A staleness check of another revision is read alone and joins no read",
+    "[cache][staleness_check]") {
   memory_.Rewrite("a", "CONTENT", kAnother);
   Read();
   Read();  // from now on it is cached as that revision
@@ -268,14 +292,17 @@ TEST_F(StalenessCheckTest, ACheckOfAnotherRevisionIsReadAlone) {
   request.done = Into(&log_, "own");
   version_.revision = {.inode = 9, .ctime_nanos = 1};
   cache_->Read({&request, 1});
-  EXPECT_EQ(asking_.lengths().size(), before + 2);
+  CHECK(asking_.lengths().size() == before + 2);
   faulty_.Release();
-  EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file own:CONTENT ");
+  CHECK(log_ == "a:FAILED_PRECONDITION: a: is another file own:CONTENT ");
 }
 
 // A request for another revision does not join a variant's staleness check,
 // either.
-TEST_F(StalenessCheckTest, ARequestForAnotherRevisionDoesNotWaitForAVariant) {
+TEST_CASE_METHOD(StalenessCheckTest,
+                 "A request for another revision does not wait for a variant's "
+                 "staleness check",
+                 "[cache][staleness_check]") {
   constexpr storage::Variant kVariant = 7;
   next_use_.Want(1, 1000);
   version_.revision = {.inode = 9, .ctime_nanos = 1};
@@ -286,7 +313,7 @@ TEST_F(StalenessCheckTest, ARequestForAnotherRevisionDoesNotWaitForAVariant) {
                                  .variant = kVariant,
                                  .bytes = 4,
                                  .saves_nanos = 1'000'000});
-  ASSERT_NE(buffer, nullptr);
+  REQUIRE(buffer != nullptr);
   cache_->Insert(std::move(buffer));
   read.variant = kVariant;
   storage::ReadRequest other = read;
@@ -299,35 +326,41 @@ TEST_F(StalenessCheckTest, ARequestForAnotherRevisionDoesNotWaitForAVariant) {
   cache_->Read({&read, 1});
   cache_->Read({&other, 1});
   faulty_.Release();
-  EXPECT_EQ(log_, "a:FAILED_PRECONDITION: a: is another file other:CONTENT ");
-  EXPECT_EQ(given.variant, storage::kEncoded);
+  CHECK(log_ == "a:FAILED_PRECONDITION: a: is another file other:CONTENT ");
+  CHECK(given.variant == storage::kEncoded);
 }
 
-TEST_F(StalenessCheckTest, AHitThatWasNoneIsTakenBackFromWhereItWasCounted) {
+TEST_CASE_METHOD(
+    StalenessCheckTest,
+    "The cache takes back a hit that was none from where it was counted",
+    "[cache][staleness_check]") {
   root_->set_on_look([this] { cache_->Forget(1); });
   faulty_.Hold();
   Read();
-  EXPECT_EQ(cache_->Snapshot().jobs.at(1).memory.reads, 0);
-  EXPECT_EQ(cache_->Snapshot().total.memory.reads, 0);
+  CHECK(cache_->Snapshot().jobs.at(1).memory.reads == 0);
+  CHECK(cache_->Snapshot().total.memory.reads == 0);
   faulty_.Release();
-  EXPECT_EQ(cache_->Snapshot().jobs.at(1).memory.bytes, 7);
-  EXPECT_EQ(cache_->Snapshot().total.memory.bytes, 7);
+  CHECK(cache_->Snapshot().jobs.at(1).memory.bytes == 7);
+  CHECK(cache_->Snapshot().total.memory.bytes == 7);
 }
 
-TEST_F(StalenessCheckTest, CountsTheTimeOfALookAsReadingAndNotTheReaders) {
+TEST_CASE_METHOD(StalenessCheckTest,
+                 "The cache counts a look at an object as reading time but not "
+                 "the readers' work",
+                 "[cache][staleness_check]") {
   root_->set_sure(true);
   root_->set_on_look([this] { cpu_clock_.Advance(3); });
   const std::int64_t before = cache_->cpu_nanos();
   storage::ReadRequest requests[] = {Request(), Request()};
   for (storage::ReadRequest& request : requests) {
     request.done = [this](const absl::StatusOr<storage::ReadResult>& result) {
-      EXPECT_TRUE(result.ok());
+      CHECK_THAT(result, IsOk());
       cpu_clock_.Advance(100);
     };
   }
   cache_->Read(absl::MakeSpan(requests));
-  EXPECT_EQ(cpu_clock_.NowNanos(), 203);
-  EXPECT_EQ(cache_->cpu_nanos() - before, 3);
+  CHECK(cpu_clock_.NowNanos() == 203);
+  CHECK(cache_->cpu_nanos() - before == 3);
 }
 
 }  // namespace

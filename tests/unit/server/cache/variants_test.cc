@@ -1,20 +1,19 @@
 // Tests of variants that readers made, cached beside the bytes that they were
 // made of.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <string>
 
 #include "server/cache/cache.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/cache_house.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 constexpr storage::Variant kUpper = 7;
@@ -41,7 +40,7 @@ bool Offer(CacheHouse& house, const storage::ReadRequest& read,
                                        .saves_nanos = kSaves,
                                        .costs_nanos = costs_nanos});
   if (buffer == nullptr) return false;
-  EXPECT_EQ(buffer->span().size(), text.size());
+  CHECK(buffer->span().size() == text.size());
   std::memcpy(buffer->span().data(), text.data(), text.size());
   house.cache().Insert(std::move(buffer));
   return true;
@@ -54,60 +53,64 @@ storage::ReadRequest Sample(CacheHouse& house, const std::string& name,
   return request;
 }
 
-TEST(VariantsTest, EvictOneAnotherWithinTheirPart) {
+TEST_CASE("Cached variants evict one another within their part of the cache",
+          "[cache][variants]") {
   constexpr std::size_t kBytes = 40'000;
   constexpr std::uint64_t kPart = 450'000;  // ten of them, with overhead
   constexpr std::uint64_t kSamples = 40;
   CacheHouse house(4 * kPlenty, kPart);
-  EXPECT_EQ(house.cache().variant_capacity(), kPart);
+  CHECK(house.cache().variant_capacity() == kPart);
   storage::ReadRequest last;
   // Later samples are wanted sooner.
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     house.next_use().Want(i, static_cast<std::int64_t>(1'000'000 * (99 - i)));
     last = Sample(house, "sample " + std::to_string(i), i);
     house.Text(last);
-    EXPECT_TRUE(Offer(house, last, std::string(kBytes, 'x'))) << i;
+    CAPTURE(i);
+    CHECK(Offer(house, last, std::string(kBytes, 'x')));
   }
   const auto snapshot = house.cache().Snapshot();
-  EXPECT_LE(snapshot.decoded.entry_bytes, kPart);
-  EXPECT_GE(snapshot.decoded.entries, 5);
+  CHECK(snapshot.decoded.entry_bytes <= kPart);
+  CHECK(snapshot.decoded.entries >= 5);
   // The bytes as read have all other memory, and stay.
-  EXPECT_EQ(snapshot.entries - snapshot.decoded.entries, kSamples);
-  EXPECT_EQ(ReadAs(house, last).second, kUpper);
+  CHECK(snapshot.entries - snapshot.decoded.entries == kSamples);
+  CHECK(ReadAs(house, last).second == kUpper);
   // A variant that is wanted later than all others gets no memory, though the
   // cache has plenty.
   house.next_use().Want(99, 999'000'000);
   const auto late = Sample(house, "late", 99);
-  EXPECT_FALSE(Offer(house, late, std::string(kBytes, 'x')));
-  EXPECT_FALSE(Offer(house, last, std::string(kPart + 1, 'x'), 0, kUpper + 1));
+  CHECK_FALSE(Offer(house, late, std::string(kBytes, 'x')));
+  CHECK_FALSE(Offer(house, last, std::string(kPart + 1, 'x'), 0, kUpper + 1));
 }
 
 using Answer = std::pair<std::string, storage::Variant>;
 
-TEST(VariantsTest, AreGivenToReadersThatAcceptThem) {
+TEST_CASE("Cached variants are given to readers that accept them",
+          "[cache][variants]") {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
-  EXPECT_EQ(ReadAs(house, request), Answer("content", storage::kEncoded));
-  ASSERT_TRUE(Offer(house, request, "CONTENT!"));
-  EXPECT_EQ(ReadAs(house, request), Answer("CONTENT!", kUpper));
-  EXPECT_EQ(ReadAs(house, request, 8), Answer("content", storage::kEncoded));
-  EXPECT_EQ(house.Text(request), "content");
-  EXPECT_EQ(house.below().times("a"), 1);
+  CHECK(ReadAs(house, request) == Answer("content", storage::kEncoded));
+  REQUIRE(Offer(house, request, "CONTENT!"));
+  CHECK(ReadAs(house, request) == Answer("CONTENT!", kUpper));
+  CHECK(ReadAs(house, request, 8) == Answer("content", storage::kEncoded));
+  CHECK(house.Text(request) == "content");
+  CHECK(house.below().times("a") == 1);
 
   const Snapshot snapshot = house.cache().Snapshot();
-  EXPECT_EQ(snapshot.entries, 2u);
-  EXPECT_EQ(snapshot.decoded.entries, 1u);
-  EXPECT_LT(snapshot.decoded.entry_bytes, snapshot.entry_bytes);
-  EXPECT_EQ(snapshot.decoded.made, 1u);
-  EXPECT_EQ(snapshot.decoded.hits, 1u);
-  EXPECT_EQ(snapshot.decoded.saved_nanos, kSaves);
+  CHECK(snapshot.entries == 2u);
+  CHECK(snapshot.decoded.entries == 1u);
+  CHECK(snapshot.decoded.entry_bytes < snapshot.entry_bytes);
+  CHECK(snapshot.decoded.made == 1u);
+  CHECK(snapshot.decoded.hits == 1u);
+  CHECK(snapshot.decoded.saved_nanos == kSaves);
   // Hits count as bytes of the source, whatever the variant.
-  EXPECT_EQ(snapshot.total.memory.reads, 3u);
-  EXPECT_EQ(snapshot.total.memory.bytes, 3 * std::strlen("content"));
+  CHECK(snapshot.total.memory.reads == 3u);
+  CHECK(snapshot.total.memory.bytes == 3 * std::strlen("content"));
 }
 
-TEST(VariantsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
+TEST_CASE("A variant is cached once and not where its root is nameless",
+          "[cache][variants]") {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
@@ -116,23 +119,23 @@ TEST(VariantsTest, OneIsKeptOnceAndNotWithoutANameForIt) {
                                       .variant = kUpper,
                                       .bytes = 1,
                                       .saves_nanos = 1});
-  ASSERT_NE(first, nullptr);
+  REQUIRE(first != nullptr);
   first->span()[0] = '1';
   // Two readers may make the variant at the same time; one of the two is
   // cached.
-  ASSERT_TRUE(Offer(house, request, "2"));
+  REQUIRE(Offer(house, request, "2"));
   house.cache().Insert(std::move(first));
-  EXPECT_EQ(ReadAs(house, request), Answer("2", kUpper));
-  EXPECT_FALSE(Offer(house, request, "3"));
-  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 1u);
+  CHECK(ReadAs(house, request) == Answer("2", kUpper));
+  CHECK_FALSE(Offer(house, request, "3"));
+  CHECK(house.cache().Snapshot().decoded.entries == 1u);
   const std::uint64_t used = house.cache().Snapshot().used;
   auto nameless = request;
   nameless.root = storage::FakeRoot::Make({.uri = "nameless"});
-  EXPECT_FALSE(Offer(house, nameless, "4"));
-  EXPECT_EQ(house.cache().Snapshot().used, used);
+  CHECK_FALSE(Offer(house, nameless, "4"));
+  CHECK(house.cache().Snapshot().used == used);
 }
 
-TEST(VariantsTest, AnUnusedBufferIsFreed) {
+TEST_CASE("A variant's unused buffer is freed", "[cache][variants]") {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
@@ -141,45 +144,50 @@ TEST(VariantsTest, AnUnusedBufferIsFreed) {
                                        .variant = kUpper,
                                        .bytes = 5'000,
                                        .saves_nanos = kSaves});
-  ASSERT_NE(buffer, nullptr);
-  EXPECT_GE(house.cache().Snapshot().used, 5'000u);
+  REQUIRE(buffer != nullptr);
+  CHECK(house.cache().Snapshot().used >= 5'000u);
   buffer.reset();
-  EXPECT_EQ(house.cache().Snapshot().used, 0u);
-  EXPECT_EQ(ReadAs(house, request).second, storage::kEncoded);
+  CHECK(house.cache().Snapshot().used == 0u);
+  CHECK(ReadAs(house, request).second == storage::kEncoded);
 }
 
-TEST(VariantsTest, NeverTakeMoreThanTheCapacity) {
+TEST_CASE("Cached variants never take more than the cache's capacity",
+          "[cache][variants]") {
   CacheHouse house(200'000);
   const std::string variant(30'000, 'x');
   int kept = 0;
   for (std::uint64_t i = 0; i < 40; ++i) {
     house.next_use().Want(i, 1'000'000 - 1'000 * static_cast<std::int64_t>(i));
     kept += Offer(house, Sample(house, std::to_string(i), i), variant);
-    EXPECT_LE(house.cache().Snapshot().used, 200'000u);
+    CHECK(house.cache().Snapshot().used <= 200'000u);
   }
   // Each later variant is wanted sooner; at times one is rejected without a
   // draw.
-  EXPECT_GT(kept, 30);
-  EXPECT_GT(house.cache().Snapshot().evicted.reads, 25u);
-  EXPECT_FALSE(
+  CHECK(kept > 30);
+  CHECK(house.cache().Snapshot().evicted.reads > 25u);
+  CHECK_FALSE(
       Offer(house, Sample(house, "huge", 1), std::string(200'001, 'x')));
 }
 
-TEST(VariantsTest,
-     WhatIsWantedLaterDisplacesNobodyAndWhatNobodyWantsIsNotKept) {
+TEST_CASE(
+    "A variant wanted later displaces nobody and an unwanted variant is not "
+    "kept",
+    "[cache][variants]") {
   CacheHouse house(100'000);
   const std::string variant(30'000, 'x');
   house.next_use().Want(50, kNever);
-  EXPECT_FALSE(Offer(house, Sample(house, "50", 50), variant));
+  CHECK_FALSE(Offer(house, Sample(house, "50", 50), variant));
   for (std::uint64_t i = 0; i < 10; ++i) {
     house.next_use().Want(i, 1'000 + static_cast<std::int64_t>(i));
-    EXPECT_EQ(Offer(house, Sample(house, std::to_string(i), i), variant), i < 2)
-        << i;
+    CAPTURE(i);
+    CHECK(Offer(house, Sample(house, std::to_string(i), i), variant) ==
+          (i < 2));
   }
-  EXPECT_EQ(house.cache().Snapshot().evicted.reads, 0u);
+  CHECK(house.cache().Snapshot().evicted.reads == 0u);
 }
 
-TEST(VariantsTest, ARejectedOfferEvictsNoVariant) {
+TEST_CASE("A rejected offer of a variant evicts no variant",
+          "[cache][variants]") {
   CacheHouse house(kPlenty, 60'000);
   const auto late = Sample(house, "late", 1);
   const auto soon = Sample(house, "soon", 2);
@@ -187,21 +195,23 @@ TEST(VariantsTest, ARejectedOfferEvictsNoVariant) {
   house.next_use().Want(1, 9'000);
   house.next_use().Want(2, 1'000);
   house.next_use().Want(3, 2'000);
-  ASSERT_TRUE(Offer(house, late, std::string(10'000, 'l')));
-  ASSERT_TRUE(Offer(house, soon, std::string(30'000, 's')));
+  REQUIRE(Offer(house, late, std::string(10'000, 'l')));
+  REQUIRE(Offer(house, soon, std::string(30'000, 's')));
   // The samples that are wanted later are too small.
-  EXPECT_FALSE(Offer(house, between, std::string(45'000, 'b')));
-  EXPECT_EQ(ReadAs(house, late).second, kUpper);
-  EXPECT_EQ(ReadAs(house, soon).second, kUpper);
-  EXPECT_TRUE(Offer(house, between, std::string(10'000, 'b')));
-  EXPECT_EQ(ReadAs(house, late).second, storage::kEncoded);
+  CHECK_FALSE(Offer(house, between, std::string(45'000, 'b')));
+  CHECK(ReadAs(house, late).second == kUpper);
+  CHECK(ReadAs(house, soon).second == kUpper);
+  CHECK(Offer(house, between, std::string(10'000, 'b')));
+  CHECK(ReadAs(house, late).second == storage::kEncoded);
 }
 
-TEST(VariantsTest, AnOfferThatIsRejectedAmongAllEvictsNoVariant) {
+TEST_CASE(
+    "A variant's offer that is rejected among all entries evicts no variant",
+    "[cache][variants]") {
   CacheHouse house(395'000, 150'000);
   const auto late = Sample(house, "late", 1);
   house.next_use().Want(1, 900'000'000);
-  ASSERT_TRUE(Offer(house, late, std::string(60'000, 'l')));
+  REQUIRE(Offer(house, late, std::string(60'000, 'l')));
   // All other memory has samples that are wanted at once.
   for (std::uint64_t i = 10; i < 14; ++i) {
     const std::string name = std::to_string(i);
@@ -211,47 +221,49 @@ TEST(VariantsTest, AnOfferThatIsRejectedAmongAllEvictsNoVariant) {
     request.sample = {1, i};
     house.Text(request);
   }
-  ASSERT_GT(house.cache().Snapshot().used, 380'000u);
+  REQUIRE(house.cache().Snapshot().used > 380'000u);
   house.next_use().Want(2, 1'000'000);
   const auto request = house.Request("2", {7, 1});
   auto offered = request;
   offered.sample = {1, 2};
-  EXPECT_FALSE(Offer(house, offered, std::string(95'000, 'x')));
-  EXPECT_EQ(ReadAs(house, late).second, kUpper);
+  CHECK_FALSE(Offer(house, offered, std::string(95'000, 'x')));
+  CHECK(ReadAs(house, late).second == kUpper);
 }
 
-TEST(VariantsTest, MakeWayForBytesThatSaveMore) {
+TEST_CASE("Cached variants make way for bytes that save more",
+          "[cache][variants]") {
   CacheHouse house(100'000);
   house.next_use().Want(1, 1'000'000'000);
   const auto late = Sample(house, "1", 1);
-  ASSERT_TRUE(Offer(house, late, std::string(80'000, 'x')));
+  REQUIRE(Offer(house, late, std::string(80'000, 'x')));
   house.next_use().Want(2, 1'000);
   auto soon =
       house.Request("2", house.memory().Put("2", std::string(40'000, 'y')));
   soon.sample = {1, 2};
-  EXPECT_EQ(ReadAs(house, soon).second, storage::kEncoded);
-  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 0u);
-  EXPECT_EQ(house.cache().Snapshot().entries, 1u);
-  EXPECT_EQ(ReadAs(house, late), Answer("content", storage::kEncoded));
+  CHECK(ReadAs(house, soon).second == storage::kEncoded);
+  CHECK(house.cache().Snapshot().decoded.entries == 0u);
+  CHECK(house.cache().Snapshot().entries == 1u);
+  CHECK(ReadAs(house, late) == Answer("content", storage::kEncoded));
 }
 
-TEST(VariantsTest, GoWhenTheyAreDropped) {
+TEST_CASE("Cached variants are gone once they are dropped",
+          "[cache][variants]") {
   CacheHouse house(kPlenty);
   const auto request = Sample(house, "a", 1);
   house.next_use().Want(1, 1'000);
-  EXPECT_EQ(ReadAs(house, request).second, storage::kEncoded);
+  CHECK(ReadAs(house, request).second == storage::kEncoded);
   const std::uint64_t used = house.cache().Snapshot().used;
-  ASSERT_TRUE(Offer(house, request, "CONTENT!"));
+  REQUIRE(Offer(house, request, "CONTENT!"));
   house.cache().Drop(request, kUpper + 1);
-  EXPECT_EQ(ReadAs(house, request).second, kUpper);
+  CHECK(ReadAs(house, request).second == kUpper);
   house.cache().Drop(request, kUpper);
-  EXPECT_EQ(ReadAs(house, request), Answer("content", storage::kEncoded));
-  EXPECT_EQ(house.cache().Snapshot().used, used);
-  EXPECT_EQ(house.cache().Snapshot().decoded.entries, 0u);
+  CHECK(ReadAs(house, request) == Answer("content", storage::kEncoded));
+  CHECK(house.cache().Snapshot().used == used);
+  CHECK(house.cache().Snapshot().decoded.entries == 0u);
 }
 
 // Samples "a", which is wanted soon, and "b" as read, and a variant of "a".
-class CoveredTest : public testing::Test {
+class CoveredTest {
  protected:
   static constexpr std::size_t kRead = 50'000;
   static constexpr std::size_t kVariant = 10'000;
@@ -259,7 +271,7 @@ class CoveredTest : public testing::Test {
   CoveredTest() : house_(210'000, 2 * kVariant) {
     house_.Text(a_);
     house_.Text(b_);
-    EXPECT_TRUE(Offer(house_, a_, std::string(kVariant, 'A')));
+    CHECK(Offer(house_, a_, std::string(kVariant, 'A')));
   }
 
   storage::ReadRequest Put(const std::string& name, std::uint64_t sample,
@@ -284,30 +296,35 @@ class CoveredTest : public testing::Test {
   const storage::ReadRequest c_ = Put("c", 3, 90'000);
 };
 
-TEST_F(CoveredTest, CoveredBytesAreEvictedFirst) {
+TEST_CASE_METHOD(CoveredTest,
+                 "Bytes that a cached variant covers are evicted first",
+                 "[cache][variants]") {
   house_.Text(c_);
-  EXPECT_EQ(ReadAs(house_, a_).second, kUpper);
-  EXPECT_TRUE(HasRead(c_));
-  EXPECT_TRUE(HasRead(b_));
-  EXPECT_FALSE(HasRead(a_));
+  CHECK(ReadAs(house_, a_).second == kUpper);
+  CHECK(HasRead(c_));
+  CHECK(HasRead(b_));
+  CHECK_FALSE(HasRead(a_));
 }
 
-TEST_F(CoveredTest, BytesStayForReadersThatDoNotAcceptTheVariant) {
-  EXPECT_TRUE(HasRead(a_));
+TEST_CASE_METHOD(CoveredTest,
+                 "Bytes stay cached for readers that do not accept the variant",
+                 "[cache][variants]") {
+  CHECK(HasRead(a_));
   house_.Text(c_);
-  EXPECT_TRUE(HasRead(a_));
-  EXPECT_TRUE(HasRead(b_));
-  EXPECT_FALSE(HasRead(c_));
+  CHECK(HasRead(a_));
+  CHECK(HasRead(b_));
+  CHECK_FALSE(HasRead(c_));
 }
 
-TEST_F(CoveredTest, BytesStayOnceTheirVariantIsEvicted) {
+TEST_CASE_METHOD(CoveredTest, "Bytes stay cached once their variant is evicted",
+                 "[cache][variants]") {
   const auto sooner = Put("d", 0, 100);
-  ASSERT_TRUE(Offer(house_, sooner, std::string(kVariant, 'D')));
-  ASSERT_EQ(house_.cache().Snapshot().decoded.entries, 1);
+  REQUIRE(Offer(house_, sooner, std::string(kVariant, 'D')));
+  REQUIRE(house_.cache().Snapshot().decoded.entries == 1);
   house_.Text(c_);
-  EXPECT_TRUE(HasRead(a_));
-  EXPECT_TRUE(HasRead(b_));
-  EXPECT_FALSE(HasRead(c_));
+  CHECK(HasRead(a_));
+  CHECK(HasRead(b_));
+  CHECK_FALSE(HasRead(c_));
 }
 
 // Reads through the root that the source knows.
@@ -326,7 +343,9 @@ class RootedSource final : public storage::ByteSource {
   const std::shared_ptr<const storage::Root> root_;
 };
 
-TEST(VariantsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
+TEST_CASE(
+    "Cached variants are given out only while their object is what it was",
+    "[cache][variants]") {
   storage::MemorySource memory;
   RootedSource source(&memory, memory.root());
   base::MemoryBudget budget(kPlenty);
@@ -364,14 +383,14 @@ TEST(VariantsTest, AreGivenOutOnlyWhileTheirObjectIsWhatItWas) {
     cache->Read({&asked, 1});
     return log;
   };
-  EXPECT_EQ(read(), "a:ABC ");
-  EXPECT_EQ(given.variant, kUpper);
-  EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
-  EXPECT_EQ(cache->Snapshot().total.source.reads, 0u);
+  CHECK(read() == "a:ABC ");
+  CHECK(given.variant == kUpper);
+  CHECK(cache->Snapshot().decoded.hits == 1u);
+  CHECK(cache->Snapshot().total.source.reads == 0u);
   memory.Put("a", "changed");
-  EXPECT_THAT(read(), HasSubstr("FAILED_PRECONDITION"));
-  EXPECT_EQ(cache->Snapshot().decoded.entries, 0u);
-  EXPECT_EQ(cache->Snapshot().decoded.hits, 1u);
+  CHECK_THAT(read(), Contains("FAILED_PRECONDITION"));
+  CHECK(cache->Snapshot().decoded.entries == 0u);
+  CHECK(cache->Snapshot().decoded.hits == 1u);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "server/daemon/daemon.h"
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -14,23 +13,28 @@
 
 #include "server/base/fd.h"
 #include "server/base/log.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/session/raw_client.h"
 
 namespace forebay::daemon {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr char kPhotograph[] = "tests/golden/decode/420.jpg";
 
 using Client = session::RawClient;
 
-class DaemonTest : public ::testing::Test {
+class DaemonTest {
  protected:
-  // As the program does, before any thread starts.
-  static void SetUpTestSuite() { ASSERT_TRUE(base::StartLog("info").ok()); }
-
-  void SetUp() override {
+  DaemonTest() {
+    // As the program does, before any thread starts.
+    static const absl::Status log = base::StartLog("info");
+    REQUIRE_THAT(log, IsOk());
     char directory[] = "/tmp/forebay-daemon.XXXXXX";
-    ASSERT_NE(mkdtemp(directory), nullptr);
+    REQUIRE(mkdtemp(directory) != nullptr);
     directory_ = directory;
     folder_ = directory_ + "/data";
     std::filesystem::create_directories(folder_ + "/class");
@@ -41,14 +45,14 @@ class DaemonTest : public ::testing::Test {
     proto::Config config;
     config.mutable_index()->set_directory(directory_ + "/index");
     auto runtime_dir = RuntimeDir::Open(directory_ + "/run");
-    ASSERT_TRUE(runtime_dir.ok()) << runtime_dir.status();
+    REQUIRE_THAT(runtime_dir, IsOk());
     socket_ = runtime_dir->SessionSocket();
     auto daemon = Daemon::Create(config, "", *std::move(runtime_dir));
-    ASSERT_TRUE(daemon.ok()) << daemon.status();
+    REQUIRE_THAT(daemon, IsOk());
     daemon_ = *std::move(daemon);
-    running_ = std::thread([this] { daemon_->Run(); });
+    running_ = std::jthread([this] { daemon_->Run(); });
   }
-  void TearDown() override {
+  ~DaemonTest() {
     if (daemon_ != nullptr) StopDaemon();
     std::filesystem::remove_all(directory_);
   }
@@ -63,41 +67,46 @@ class DaemonTest : public ::testing::Test {
   std::string folder_;
   std::string socket_;
   std::unique_ptr<Daemon> daemon_;
-  std::thread running_;
+  std::jthread running_;
 };
 
-TEST_F(DaemonTest, ServesAnEpoch) {
+TEST_CASE_METHOD(DaemonTest, "The daemon serves an epoch to a client",
+                 "[daemon]") {
   Client client(socket_);
   const auto opened = client.Open(folder_);
-  EXPECT_EQ(opened.dataset_size(), 200);
-  EXPECT_EQ(opened.batches_per_epoch(), 50);
-  EXPECT_EQ(opened.classes().names(0), "class");
+  CHECK(opened.dataset_size() == 200);
+  CHECK(opened.batches_per_epoch() == 50);
+  CHECK(opened.classes().names(0) == "class");
   const auto started = client.Start(opened.loader_id());
-  EXPECT_GT(started.epoch_started().slot_count(), 0);
-  EXPECT_TRUE(client.Start(opened.loader_id()).has_error())
-      << "an epoch is under way";
+  CHECK(started.epoch_started().slot_count() > 0);
+  UNSCOPED_INFO("an epoch is under way");
+  CHECK(client.Start(opened.loader_id()).has_error());
 }
 
 // Reads, tasks and releases are under way when everything goes: what a
 // sanitizer makes of it is the test.
-TEST_F(DaemonTest, LeavesInTheMiddleOfEpochs) {
+TEST_CASE_METHOD(DaemonTest, "The daemon shuts down in the middle of epochs",
+                 "[daemon]") {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(std::make_unique<Client>(socket_));
     const auto opened = clients.back()->Open(folder_);
-    EXPECT_TRUE(clients.back()->Start(opened.loader_id()).has_epoch_started());
+    CHECK(clients.back()->Start(opened.loader_id()).has_epoch_started());
   }
   clients.pop_back();  // hung up, its process alive
   StopDaemon();
 }
 
-TEST_F(DaemonTest, LeavesWhileARequestIsBeingAnswered) {
+TEST_CASE_METHOD(DaemonTest,
+                 "The daemon shuts down while a request is being answered",
+                 "[daemon]") {
   Client client(socket_);
   client.SendOpen(folder_);
   StopDaemon();
 }
 
-TEST_F(DaemonTest, LeavesInTheMiddleOfAScan) {
+TEST_CASE_METHOD(DaemonTest, "The daemon shuts down in the middle of a scan",
+                 "[daemon]") {
   // Each directory has two links to the next: millions of paths.
   constexpr int kLevels = 21;
   const std::string folder = directory_ + "/endless";
@@ -110,28 +119,29 @@ TEST_F(DaemonTest, LeavesInTheMiddleOfAScan) {
     }
   }
   const base::Fd inotify(inotify_init1(IN_CLOEXEC));
-  ASSERT_GE(inotify_add_watch(inotify.get(), (folder + "/9").c_str(), IN_OPEN),
-            0);
+  REQUIRE(inotify_add_watch(inotify.get(), (folder + "/9").c_str(), IN_OPEN) >=
+          0);
   Client client(socket_);
   client.SendOpen(folder);
   struct pollfd opened = {.fd = inotify.get(), .events = POLLIN, .revents = 0};
-  ASSERT_EQ(poll(&opened, 1, -1), 1);
+  REQUIRE(poll(&opened, 1, -1) == 1);
   StopDaemon();
   const auto answer = client.Receive();
-  ASSERT_TRUE(answer.has_value());
-  EXPECT_EQ(answer->error().code(),
-            static_cast<std::uint32_t>(absl::StatusCode::kCancelled));
-  EXPECT_EQ(
-      answer->error().message(),
-      folder + ": was not scanned to the end: the daemon is shutting down");
+  REQUIRE(answer.has_value());
+  CHECK(answer->error().code() ==
+        static_cast<std::uint32_t>(absl::StatusCode::kCancelled));
+  CHECK(answer->error().message() ==
+        folder + ": was not scanned to the end: the daemon is shutting down");
 }
 
-TEST_F(DaemonTest, LetsAnotherHaveItsPlaceOnceItHasLeft) {
+TEST_CASE_METHOD(DaemonTest,
+                 "The daemon lets another have its place once it has left",
+                 "[daemon]") {
   const std::string path = directory_ + "/run";
-  EXPECT_TRUE(absl::IsAlreadyExists(RuntimeDir::Open(path).status()));
+  CHECK_THAT(RuntimeDir::Open(path), HasCode(absl::StatusCode::kAlreadyExists));
   StopDaemon();
-  EXPECT_FALSE(std::filesystem::exists(socket_));
-  EXPECT_TRUE(RuntimeDir::Open(path).ok());
+  CHECK_FALSE(std::filesystem::exists(socket_));
+  CHECK_THAT(RuntimeDir::Open(path), IsOk());
 }
 
 }  // namespace

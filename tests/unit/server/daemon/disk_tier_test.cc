@@ -1,22 +1,21 @@
 #include "server/daemon/disk_tier.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/cache/next_use_registry.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::daemon {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
 
-class DiskTierTest : public testing::Test {
+class DiskTierTest {
  protected:
   cache::disk::DiskCache::Deps Deps() {
     return {.below = &below_,
@@ -37,44 +36,54 @@ class DiskTierTest : public testing::Test {
   cache::NextUseRegistry next_use_registry_;
 };
 
-TEST_F(DiskTierTest, ThereIsNoneUnlessOneIsWanted) {
+TEST_CASE_METHOD(DiskTierTest,
+                 "The daemon makes no disk tier unless one is wanted",
+                 "[daemon][disk_tier]") {
   DiskTier tier(proto::CacheConfig(), Deps());
-  EXPECT_EQ(tier.source(), &below_);
-  EXPECT_FALSE(tier.Snapshot().has_value());
-  EXPECT_EQ(tier.refusal(), "");
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(tier.source() == &below_);
+  CHECK_FALSE(tier.Snapshot().has_value());
+  CHECK(tier.refusal() == "");
+  CHECK(budget_.used() == 0);
   tier.Stop();
 }
 
-TEST_F(DiskTierTest, KeepsWhatItsDirectoryHasRoomFor) {
+TEST_CASE_METHOD(
+    DiskTierTest,
+    "The disk tier has room in its directory for the configured size",
+    "[daemon][disk_tier]") {
   DiskTier tier(Config(scratch_.Path("tier")), Deps());
-  EXPECT_NE(tier.source(), &below_);
-  ASSERT_TRUE(tier.Snapshot().has_value());
-  EXPECT_EQ(tier.Snapshot()->capacity, 64 << 20);
-  EXPECT_EQ(tier.refusal(), "");
+  CHECK(tier.source() != &below_);
+  REQUIRE(tier.Snapshot().has_value());
+  CHECK(tier.Snapshot()->capacity == 64 << 20);
+  CHECK(tier.refusal() == "");
   tier.Stop();
 }
 
-TEST_F(DiskTierTest, WithoutItsDirectoryReadsGoOnBelow) {
+TEST_CASE_METHOD(
+    DiskTierTest,
+    "Reads go on below the disk tier where its directory is refused",
+    "[daemon][disk_tier]") {
   const std::string path = scratch_.Path("tier");
   const DiskTier first(Config(path), Deps());
   DiskTier second(Config(path), Deps());
-  EXPECT_EQ(second.source(), &below_);
-  EXPECT_FALSE(second.Snapshot().has_value());
-  EXPECT_THAT(second.refusal(), HasSubstr("another forebayd"));
-  EXPECT_THAT(second.refusal(), HasSubstr(path));
+  CHECK(second.source() == &below_);
+  CHECK_FALSE(second.Snapshot().has_value());
+  CHECK_THAT(second.refusal(), Contains("another forebayd"));
+  CHECK_THAT(second.refusal(), Contains(path));
   std::filesystem::create_directory(scratch_.Path("open"));
   std::filesystem::permissions(scratch_.Path("open"),
                                std::filesystem::perms(0755));
-  EXPECT_THAT(DiskTier(Config(scratch_.Path("open")), Deps()).refusal(),
-              HasSubstr("open to others"));
+  CHECK_THAT(DiskTier(Config(scratch_.Path("open")), Deps()).refusal(),
+             Contains("open to others"));
 }
 
-TEST_F(DiskTierTest, WithoutMemoryForItReadsGoOnBelow) {
+TEST_CASE_METHOD(DiskTierTest,
+                 "Reads go on below the disk tier where it has no memory",
+                 "[daemon][disk_tier]") {
   const auto rest = *budget_.Reserve((std::uint64_t{1} << 30) - 1000, "a test");
   DiskTier tier(Config(scratch_.Path("tier")), Deps());
-  EXPECT_EQ(tier.source(), &below_);
-  EXPECT_THAT(tier.refusal(), HasSubstr("cache on disk"));
+  CHECK(tier.source() == &below_);
+  CHECK_THAT(tier.refusal(), Contains("cache on disk"));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "server/daemon/exit_deadline.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <future>
 #include <string>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::daemon {
 namespace {
@@ -27,40 +27,45 @@ struct Notes {
   }
 };
 
-TEST(ExitDeadlineTest, EndsTheProcessWhenAStepTakesTooLong) {
+TEST_CASE("The exit deadline ends the process when a step takes too long",
+          "[daemon][exit_deadline]") {
   Notes notes;
   const ExitDeadline deadline(notes.actions(), "a thread that hangs",
                               {.step = kNone, .all = kLong});
   notes.exited.get_future().wait();
-  EXPECT_EQ(notes.order, "let go, exit");
+  CHECK(notes.order == "let go, exit");
 }
 
-TEST(ExitDeadlineTest, EndsTheProcessWhenAllStepsTakeTooLong) {
+TEST_CASE(
+    "The exit deadline ends the process when all steps together take too long",
+    "[daemon][exit_deadline]") {
   Notes notes;
   ExitDeadline deadline(notes.actions(), "a thread that hangs",
                         {.step = kLong, .all = kNone});
   deadline.Begin("another");
   notes.exited.get_future().wait();
-  EXPECT_EQ(notes.order, "let go, exit");
+  CHECK(notes.order == "let go, exit");
 }
 
-TEST(ExitDeadlineTest, EndsTheProcessAtOnceWhenItIsTold) {
+TEST_CASE("The exit deadline ends the process at once when it is told to",
+          "[daemon][exit_deadline]") {
   Notes notes;
   ExitDeadline deadline(notes.actions(), "something",
                         {.step = kLong, .all = kLong});
   deadline.Begin("a thread that hangs");
   deadline.Expire();
-  EXPECT_EQ(notes.order, "let go, exit");
+  CHECK(notes.order == "let go, exit");
 }
 
-TEST(ExitDeadlineTest, LeavesAProcessAloneThatIsInTime) {
+TEST_CASE("The exit deadline leaves a process alone that is in time",
+          "[daemon][exit_deadline]") {
   Notes notes;
   {
     ExitDeadline deadline(notes.actions(), "something",
                           {.step = kLong, .all = kLong});
     deadline.Begin("something else");
   }
-  EXPECT_EQ(notes.order, "");
+  CHECK(notes.order == "");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/daemon/gpus.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -10,6 +8,8 @@
 #include <thread>
 
 #include "cuda/fake_driver.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/temp_dir.h"
 
 namespace forebay::daemon {
 namespace {
@@ -17,21 +17,22 @@ namespace {
 constexpr char kGood[] = "tests/unit/cuda/good_plugin.so";
 constexpr char kFile[] = "/libforebay_cuda.so";
 
-TEST(GpusTest, NobodyWaitsForTheDriver) {
+TEST_CASE("Nobody waits for the GPU driver while it opens", "[daemon][gpus]") {
   std::promise<void> answer;
   Gpus gpus([&] {
     answer.get_future().wait();
     return std::make_unique<cuda::FakeDriver>(3);
   });
-  EXPECT_TRUE(gpus.inventory().devices.empty());
-  EXPECT_EQ(gpus.inventory().absence, "their driver has not answered yet");
+  CHECK(gpus.inventory().devices.empty());
+  CHECK(gpus.inventory().absence == "their driver has not answered yet");
   answer.set_value();
   while (gpus.inventory().devices.empty()) std::this_thread::yield();
-  EXPECT_EQ(gpus.inventory().devices.size(), 3);
-  EXPECT_EQ(gpus.inventory().absence, "");
+  CHECK(gpus.inventory().devices.size() == 3);
+  CHECK(gpus.inventory().absence == "");
 }
 
-TEST(GpusTest, GoesOnlyWhenTheDriverIsOpen) {
+TEST_CASE("The GPU inventory is destroyed only once the driver is open",
+          "[daemon][gpus]") {
   bool open = false;
   {
     Gpus gpus([&] {
@@ -39,13 +40,13 @@ TEST(GpusTest, GoesOnlyWhenTheDriverIsOpen) {
       return std::make_unique<cuda::FakeDriver>(1);
     });
   }
-  EXPECT_TRUE(open);
+  CHECK(open);
 }
 
-class OpenGpuDriverTest : public ::testing::Test {
+class OpenGpuDriverTest {
  protected:
-  void SetUp() override {
-    root_ = testing::TempDir() + "installed";
+  OpenGpuDriverTest() {
+    root_ = tests::TempDir() + "installed";
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_ + "/bin");
     std::filesystem::create_directories(root_ + "/lib/forebay");
@@ -58,36 +59,42 @@ class OpenGpuDriverTest : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(OpenGpuDriverTest, NoneMeansThatNothingIsLoaded) {
+TEST_CASE_METHOD(OpenGpuDriverTest,
+                 "The GPU plug-in setting none means that nothing is loaded",
+                 "[daemon][gpus]") {
   std::filesystem::copy_file(kGood, root_ + "/bin" + kFile);
-  EXPECT_EQ(Open("none").absence, "the configuration wants none");
+  CHECK(Open("none").absence == "the configuration wants none");
 }
 
-TEST_F(OpenGpuDriverTest, WithoutAPluginThereIsNoGpu) {
-  EXPECT_EQ(Open("auto").absence, "no GPU plug-in is installed: " + root_ +
-                                      "/lib/forebay" + kFile + " is not there");
-  EXPECT_EQ(Open("/nowhere/x.so").absence, "/nowhere/x.so is not there");
+TEST_CASE_METHOD(OpenGpuDriverTest,
+                 "Without a GPU plug-in the daemon has no GPU",
+                 "[daemon][gpus]") {
+  CHECK(Open("auto").absence == "no GPU plug-in is installed: " + root_ +
+                                    "/lib/forebay" + kFile + " is not there");
+  CHECK(Open("/nowhere/x.so").absence == "/nowhere/x.so is not there");
 }
 
-TEST_F(OpenGpuDriverTest, AnInstalledPluginIsFound) {
+TEST_CASE_METHOD(OpenGpuDriverTest, "The daemon finds an installed GPU plug-in",
+                 "[daemon][gpus]") {
   std::filesystem::copy_file(kGood, root_ + "/lib/forebay" + kFile);
-  EXPECT_EQ(Open("auto").devices.size(), 2);
+  CHECK(Open("auto").devices.size() == 2);
   // A plug-in beside the program comes before an installed one.
   std::ofstream(root_ + "/bin" + kFile) << "not a library";
-  EXPECT_EQ(Open("auto").absence,
-            root_ + "/bin" + kFile + " is no shared library");
+  CHECK(Open("auto").absence ==
+        root_ + "/bin" + kFile + " is no shared library");
 }
 
-TEST_F(OpenGpuDriverTest, AConfiguredPluginIsTaken) {
-  EXPECT_EQ(Open(std::filesystem::absolute(kGood)).devices.size(), 2);
-  EXPECT_EQ(
-      Open(std::filesystem::absolute("tests/unit/cuda/refusing_plugin.so"))
-          .absence,
-      "the driver?is on holiday");
+TEST_CASE_METHOD(OpenGpuDriverTest,
+                 "The daemon takes the configured GPU plug-in",
+                 "[daemon][gpus]") {
+  CHECK(Open(std::filesystem::absolute(kGood)).devices.size() == 2);
+  CHECK(Open(std::filesystem::absolute("tests/unit/cuda/refusing_plugin.so"))
+            .absence == "the driver?is on holiday");
 }
 
-TEST(ProgramFolderTest, HoldsThisTest) {
-  EXPECT_TRUE(std::filesystem::exists(ProgramFolder() + "/gpus_test"));
+TEST_CASE("The program folder holds the running test program",
+          "[daemon][gpus]") {
+  CHECK(std::filesystem::exists(ProgramFolder() + "/gpus_test"));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "server/daemon/local_reads.h"
 
 #include <errno.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/syscall.h>
 
 #include <future>
@@ -18,12 +16,19 @@
 #include "server/storage/all_job_shares.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/ring.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/storage/local/refused_call.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::daemon {
 namespace {
+
+using tests::Contains;
+using tests::IsOk;
+using tests::StartsWith;
 
 using storage::local::LocalRoot;
 
@@ -53,33 +58,38 @@ absl::Status TryToRead(LocalReads* reads) {
                    "a");
 }
 
-TEST(LocalReadsTest, ReadsThroughARingWhereThereIsOne) {
+TEST_CASE("Local reads go through a ring where there is one",
+          "[daemon][local_reads]") {
   const absl::Status probe = storage::local::Ring::Probe();
-  if (!probe.ok()) GTEST_SKIP() << probe;
+  if (!probe.ok()) SKIP(probe);
   storage::AllJobShares shares;
   executor::ThreadPoolExecutor executor(1);
   base::MemoryBudget budget(std::uint64_t{1} << 30);
   LocalReads reads(proto::StorageConfig::default_instance(), &executor, &budget,
                    &shares);
-  EXPECT_TRUE(reads.io_uring());
-  EXPECT_EQ(reads.refusal(), "");
-  EXPECT_TRUE(TryToRead(&reads).ok());
+  CHECK(reads.io_uring());
+  CHECK(reads.refusal() == "");
+  CHECK_THAT(TryToRead(&reads), IsOk());
 }
 
-TEST(LocalReadsTest, ReadsByThreadsWhereToldSo) {
+TEST_CASE("Local reads go by threads where they are told so",
+          "[daemon][local_reads]") {
   proto::StorageConfig config;
   config.set_io_uring("off");
   storage::AllJobShares shares;
   executor::ThreadPoolExecutor executor(1);
   base::MemoryBudget budget(std::uint64_t{1} << 30);
   LocalReads reads(config, &executor, &budget, &shares);
-  EXPECT_FALSE(reads.io_uring());
-  EXPECT_EQ(reads.refusal(), "");
-  EXPECT_TRUE(TryToRead(&reads).ok());
+  CHECK_FALSE(reads.io_uring());
+  CHECK(reads.refusal() == "");
+  CHECK_THAT(TryToRead(&reads), IsOk());
 }
 
-TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
-  std::thread([] {
+TEST_CASE("Local reads say why they have no ring", "[daemon][local_reads]") {
+  bool has_ring = true;
+  std::string refusal;
+  absl::Status read = absl::UnknownError("not read");
+  std::thread([&] {
     storage::local::RefuseSystemCall(SYS_io_uring_setup, EPERM);
     proto::StorageConfig config;
     config.set_io_uring("auto");
@@ -87,14 +97,16 @@ TEST(LocalReadsTest, SaysWhyThereIsNoRing) {
     executor::ThreadPoolExecutor executor(1);
     base::MemoryBudget budget(std::uint64_t{1} << 30);
     LocalReads reads(config, &executor, &budget, &shares);
-    EXPECT_FALSE(reads.io_uring());
-    EXPECT_THAT(reads.refusal(),
-                testing::StartsWith("io_uring is forbidden here"));
-    EXPECT_TRUE(TryToRead(&reads).ok());
+    has_ring = reads.io_uring();
+    refusal = reads.refusal();
+    read = TryToRead(&reads);
   }).join();
+  CHECK_FALSE(has_ring);
+  CHECK_THAT(refusal, StartsWith("io_uring is forbidden here"));
+  CHECK_THAT(read, IsOk());
 }
 
-TEST(LocalReadsTest, CapsHoldUpItsReads) {
+TEST_CASE("Caps of a job hold up its local reads", "[daemon][local_reads]") {
   for (const char* io_uring : {"auto", "off"}) {
     proto::StorageConfig config;
     config.set_io_uring(io_uring);
@@ -103,17 +115,20 @@ TEST(LocalReadsTest, CapsHoldUpItsReads) {
     base::MemoryBudget budget(std::uint64_t{1} << 30);
     LocalReads reads(config, &executor, &budget, &shares);
     shares.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
-    EXPECT_TRUE(TryToRead(&reads).ok());
-    std::thread held([&reads] { EXPECT_TRUE(TryToRead(&reads).ok()); });
+    CHECK_THAT(TryToRead(&reads), IsOk());
+    absl::Status read = absl::UnknownError("not read");
+    std::jthread held([&] { read = TryToRead(&reads); });
     while (reads.state().waiting == 0) std::this_thread::yield();
-    EXPECT_EQ(reads.state().in_flight, 0);
+    CHECK(reads.state().in_flight == 0);
     shares.SetCap(/*job=*/0, std::numeric_limits<double>::infinity());
     held.join();
-    EXPECT_EQ(reads.state().waiting, 0);
+    CHECK_THAT(read, IsOk());
+    CHECK(reads.state().waiting == 0);
   }
 }
 
-TEST(LocalReadsTest, FollowsLinksToOtherFolders) {
+TEST_CASE("Local reads follow links to other folders",
+          "[daemon][local_reads]") {
   const ScratchDir elsewhere;
   elsewhere.Write("a", "0123456789");
   const ScratchDir scratch;
@@ -131,13 +146,14 @@ TEST(LocalReadsTest, FollowsLinksToOtherFolders) {
         *LocalRoot::Create(scratch.Open(), scratch.Path(), std::move(extra));
     for (int i = 0; i < 2; ++i) {
       const absl::Status status = TryToRead(&reads, root, "b/a");
-      EXPECT_TRUE(status.ok()) << status;
+      CHECK_THAT(status, IsOk());
     }
-    EXPECT_TRUE(root->crossings().Contains("b/a"));
+    CHECK(root->crossings().Contains("b/a"));
   }
 }
 
-TEST(LocalReadsTest, RefusesReadsThatCanHaveNoThread) {
+TEST_CASE("Local reads that can have no thread are refused",
+          "[daemon][local_reads]") {
   for (const char* io_uring : {"auto", "off"}) {
     proto::StorageConfig config;
     config.set_io_uring(io_uring);
@@ -147,11 +163,11 @@ TEST(LocalReadsTest, RefusesReadsThatCanHaveNoThread) {
     LocalReads reads(config, &executor, &budget, &shares);
     {
       const base::NoThreads refused;
-      EXPECT_EQ(TryToRead(&reads),
-                absl::UnavailableError("a: is not read: the system gives the "
-                                       "daemon no threads"));
+      CHECK(TryToRead(&reads) ==
+            absl::UnavailableError("a: is not read: the system gives the "
+                                   "daemon no threads"));
     }
-    EXPECT_TRUE(TryToRead(&reads).ok());
+    CHECK_THAT(TryToRead(&reads), IsOk());
   }
 }
 

@@ -1,8 +1,5 @@
 #include "server/daemon/remote_reads.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -21,6 +18,10 @@
 #include "server/base/clock.h"
 #include "server/schedule/concurrency_tuner.h"
 #include "server/storage/all_job_shares.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/temp_dir.h"
+#include "tests/catch/thread_checks.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 #include "tests/unit/server/storage/http/http_server.h"
@@ -31,7 +32,9 @@
 namespace forebay::daemon {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 // Threads of this process that the network has.
 int NetThreads() {
@@ -45,7 +48,7 @@ int NetThreads() {
   return count;
 }
 
-class RemoteReadsTest : public ::testing::Test {
+class RemoteReadsTest {
  protected:
   RemoteReadsTest() : reads_(Environment(), &routes_, &shares_) {}
 
@@ -59,7 +62,7 @@ class RemoteReadsTest : public ::testing::Test {
 
   std::shared_ptr<const storage::Root> Open(const std::string& uri) {
     auto root = reads_.Open(uri, {});
-    EXPECT_TRUE(root.ok()) << root.status();
+    CHECK_THAT(root, IsOk());
     return *std::move(root);
   }
 
@@ -93,37 +96,42 @@ class RemoteReadsTest : public ::testing::Test {
   RemoteReads reads_;
 };
 
-TEST_F(RemoteReadsTest, NothingIsThereBeforeItIsNeeded) {
-  EXPECT_EQ(NetThreads(), 0);
-  EXPECT_EQ(reads_.Open("gs://B/x", {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(NetThreads(), 0);
-  EXPECT_EQ(reads_.credentials(), "");
+TEST_CASE_METHOD(RemoteReadsTest,
+                 "Remote reads start no thread and seek no credentials before "
+                 "they are needed",
+                 "[daemon][remote_reads]") {
+  CHECK(NetThreads() == 0);
+  CHECK_THAT(reads_.Open("gs://B/x", {}),
+             HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK(NetThreads() == 0);
+  CHECK(reads_.credentials() == "");
   Open("gs://bucket");
-  EXPECT_EQ(NetThreads(), 1);
-  EXPECT_THAT(reads_.credentials(), HasSubstr("no credentials"));
-  EXPECT_EQ(bucket_.asked(), 0);
+  CHECK(NetThreads() == 1);
+  CHECK_THAT(reads_.credentials(), Contains("no credentials"));
+  CHECK(bucket_.asked() == 0);
 }
 
-TEST_F(RemoteReadsTest, EachPlaceIsReadInItsOwnWay) {
+TEST_CASE_METHOD(RemoteReadsTest, "Remote reads read each place in its own way",
+                 "[daemon][remote_reads]") {
   bucket_.Put("p/a b", "in a bucket");
   web_.Put("x", "on the web");
   s3_.Put("p/a b", "in another bucket");
   hdfs_.Put("/p/a b", "in a cluster");
-  EXPECT_EQ(*Read(Open("gs://bucket/p"), "a b"), "in a bucket");
-  EXPECT_EQ(*Read(Open(web_.url()), "x"), "on the web");
-  EXPECT_EQ(*Read(Open("s3://bucket/p"), "a b"), "in another bucket");
-  EXPECT_EQ(*Read(Open("hdfs://anybody/p"), "a b"), "in a cluster");
+  CHECK(*Read(Open("gs://bucket/p"), "a b") == "in a bucket");
+  CHECK(*Read(Open(web_.url()), "x") == "on the web");
+  CHECK(*Read(Open("s3://bucket/p"), "a b") == "in another bucket");
+  CHECK(*Read(Open("hdfs://anybody/p"), "a b") == "in a cluster");
   int listed = 0;
-  EXPECT_TRUE(reads_
-                  .List(*Open("gs://bucket/p"),
-                        [&](const storage::ListedObject&) { ++listed; }, {})
-                  .ok());
-  EXPECT_EQ(listed, 1);
-  EXPECT_EQ(NetThreads(), 1);
+  CHECK_THAT(reads_.List(*Open("gs://bucket/p"),
+                         [&](const storage::ListedObject&) { ++listed; }, {}),
+             IsOk());
+  CHECK(listed == 1);
+  CHECK(NetThreads() == 1);
 }
 
-TEST_F(RemoteReadsTest, CapsHoldUpTheReadsOfEachPlace) {
+TEST_CASE_METHOD(RemoteReadsTest,
+                 "Caps of a job hold up its remote reads of each place",
+                 "[daemon][remote_reads]") {
   bucket_.Put("p/a", "in a bucket");
   web_.Put("a", "on the web");
   shares_.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
@@ -133,19 +141,23 @@ TEST_F(RemoteReadsTest, CapsHoldUpTheReadsOfEachPlace) {
   hdfs_.Put("/p/a", "in a cluster");
   for (std::size_t i = 0; i < uris.size(); ++i) {
     const auto root = Open(uris[i]);
-    EXPECT_TRUE(Read(root, "a").ok());
-    std::thread held([&] { EXPECT_TRUE(Read(root, "a").ok()); });
+    CHECK_THAT(Read(root, "a"), IsOk());
+    absl::Status read = absl::UnknownError("not read");
+    std::jthread held([&] { read = Read(root, "a").status(); });
     while (reads_.States()[i].second.waiting == 0) std::this_thread::yield();
-    EXPECT_EQ(reads_.States()[i].second.in_flight, 0);
-    EXPECT_EQ(reads_.States()[i].first,
-              std::vector<std::string>({"buckets", "web", "s3", "hdfs"})[i]);
+    CHECK(reads_.States()[i].second.in_flight == 0);
+    CHECK(reads_.States()[i].first ==
+          std::vector<std::string>({"buckets", "web", "s3", "hdfs"})[i]);
     shares_.SetCap(/*job=*/0, std::numeric_limits<double>::infinity());
     held.join();
+    CHECK_THAT(read, IsOk());
     shares_.SetCap(/*job=*/0, 1e-3);
   }
 }
 
-TEST_F(RemoteReadsTest, AHostThatHangsHoldsUpNoOther) {
+TEST_CASE_METHOD(RemoteReadsTest,
+                 "A remote host that hangs holds up no other host",
+                 "[daemon][remote_reads]") {
   constexpr int kReads = 600;  // more than one host is ever asked at once
   storage::http::ObjectServer hung;
   hung.Put("a", "late");
@@ -158,6 +170,7 @@ TEST_F(RemoteReadsTest, AHostThatHangsHoldsUpNoOther) {
         go.wait();
         return storage::http::Fault::kNone;
       });
+  tests::ThreadChecks checks;
   std::latch done(kReads);
   std::vector<storage::ReadRequest> requests(kReads);
   for (storage::ReadRequest& request : requests) {
@@ -165,19 +178,18 @@ TEST_F(RemoteReadsTest, AHostThatHangsHoldsUpNoOther) {
     request.object = "a";
     request.version = *version;
     request.length = version->size;
-    request.done = [&done](const absl::StatusOr<storage::ReadResult>& result) {
-      EXPECT_TRUE(result.ok()) << result.status();
+    request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
+      checks.CheckOk(result.status());
       done.count_down();
     };
   }
   routes_.Read(absl::MakeSpan(requests));
   const auto root = Open(web_.url());
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(*Read(root, "a"), "in time");
+  for (int i = 0; i < 100; ++i) CHECK(*Read(root, "a") == "in time");
   // The sums of both hosts.
   const auto left = [this] {
     const storage::SourceState state = reads_.States()[0].second;
-    EXPECT_EQ(state.concurrency,
-              2 * schedule::ConcurrencyTunerOptions().initial);
+    CHECK(state.concurrency == 2 * schedule::ConcurrencyTunerOptions().initial);
     return state.in_flight + state.stalled + state.waiting;
   };
   while (left() != kReads) std::this_thread::yield();
@@ -185,7 +197,10 @@ TEST_F(RemoteReadsTest, AHostThatHangsHoldsUpNoOther) {
   done.wait();
 }
 
-TEST_F(RemoteReadsTest, WhoWaitsForAnothersLookMayStop) {
+TEST_CASE_METHOD(
+    RemoteReadsTest,
+    "A caller that waits for another's search for credentials may stop",
+    "[daemon][remote_reads]") {
   std::latch asked(1);
   std::latch go(1);
   const storage::http::HttpServer metadata(
@@ -208,49 +223,57 @@ TEST_F(RemoteReadsTest, WhoWaitsForAnothersLookMayStop) {
     return reads.Open("gs://bucket", stop.get_token());
   });
   // Nor does it wait for what has nothing to do with credentials.
-  EXPECT_TRUE(reads.Open(web_.url(), {}).ok());
+  CHECK_THAT(reads.Open(web_.url(), {}), IsOk());
   stop.request_stop();
-  EXPECT_EQ(second.get().status(),
-            absl::CancelledError("gs://bucket: was not opened"));
+  CHECK(second.get().status() ==
+        absl::CancelledError("gs://bucket: was not opened"));
   go.count_down();
-  EXPECT_TRUE(first.get().ok());
+  CHECK_THAT(first.get(), IsOk());
 }
 
-TEST_F(RemoteReadsTest, OtherPlacesAreRefused) {
+TEST_CASE_METHOD(RemoteReadsTest,
+                 "Remote reads refuse other places and malformed addresses",
+                 "[daemon][remote_reads]") {
   for (const char* uri :
        {"s3://b/x", "s3://", "s3://a_b_/x", "hdfs://host/../x", "webhdfs://",
         "ftp://host/x", "gs://", "gs://a/", "http://", "http://u:p@host/",
         "http://host/?a", "http://169.254.169.254/x"}) {
     const absl::Status status = reads_.Open(uri, {}).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << uri;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(uri));
+    CAPTURE(uri);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+    CHECK_THAT(status.message(), Contains(uri));
   }
-  EXPECT_EQ(reads_.List(*local_.root(), {}, {}).code(),
-            absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(reads_.List(*local_.root(), {}, {}),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(RemoteReadsTest, AnEmulatorSeesOnlyCredentialsNamedForIt) {
+TEST_CASE_METHOD(RemoteReadsTest,
+                 "A storage emulator sees only credentials named for it",
+                 "[daemon][remote_reads]") {
   setenv("HOME", "/home/somebody", 1);
   unsetenv("STORAGE_EMULATOR_HOST");
   unsetenv("GCE_METADATA_HOST");
   RemoteEnvironment real = RemoteEnvironment::OfProcess();
-  EXPECT_EQ(real.emulator_host, "");
-  EXPECT_NE(real.credentials.gcloud, "");
-  EXPECT_NE(real.credentials.metadata_host, "");
+  CHECK(real.emulator_host == "");
+  CHECK(real.credentials.gcloud != "");
+  CHECK(real.credentials.metadata_host != "");
   setenv("STORAGE_EMULATOR_HOST", "localhost:4443", 1);
   setenv("GOOGLE_APPLICATION_CREDENTIALS", "/key.json", 1);
   RemoteEnvironment emulated = RemoteEnvironment::OfProcess();
-  EXPECT_EQ(emulated.emulator_host, "localhost:4443");
-  EXPECT_EQ(emulated.credentials.key_file, "/key.json");
-  EXPECT_EQ(emulated.credentials.gcloud, "");
-  EXPECT_EQ(emulated.credentials.metadata_host, "");
+  CHECK(emulated.emulator_host == "localhost:4443");
+  CHECK(emulated.credentials.key_file == "/key.json");
+  CHECK(emulated.credentials.gcloud == "");
+  CHECK(emulated.credentials.metadata_host == "");
   setenv("GCE_METADATA_HOST", "127.0.0.1:1", 1);
-  EXPECT_EQ(RemoteEnvironment::OfProcess().credentials.metadata_host,
-            "127.0.0.1:1");
+  CHECK(RemoteEnvironment::OfProcess().credentials.metadata_host ==
+        "127.0.0.1:1");
 }
 
 // As on a host whose metadata server comes after the daemon.
-TEST_F(RemoteReadsTest, WhereThereWereNoCredentialsTheyAreLookedForAgain) {
+TEST_CASE_METHOD(
+    RemoteReadsTest,
+    "Remote reads look for credentials again where there were none",
+    "[daemon][remote_reads]") {
   std::atomic<bool> there = false;
   const storage::http::HttpServer metadata(
       [&](const storage::http::HttpServer::Asked&,
@@ -270,42 +293,47 @@ TEST_F(RemoteReadsTest, WhereThereWereNoCredentialsTheyAreLookedForAgain) {
     const auto root = reads.Open("gs://bucket", {});
     return reads.Stat(**root, "a", {}).status();
   };
-  EXPECT_EQ(find().code(), absl::StatusCode::kPermissionDenied);
+  CHECK_THAT(find(), HasCode(absl::StatusCode::kPermissionDenied));
   there = true;
-  EXPECT_EQ(find().code(), absl::StatusCode::kPermissionDenied);
+  CHECK_THAT(find(), HasCode(absl::StatusCode::kPermissionDenied));
   clock.Advance(61'000'000'000);
-  EXPECT_TRUE(find().ok()) << find();
-  EXPECT_THAT(reads.credentials(), HasSubstr("metadata server"));
+  CHECK_THAT(find(), IsOk());
+  CHECK_THAT(reads.credentials(), Contains("metadata server"));
 }
 
-TEST_F(RemoteReadsTest, ATokenIsReadWhereADatasetIsOpened) {
+TEST_CASE_METHOD(RemoteReadsTest,
+                 "An HDFS token is read when a dataset is opened",
+                 "[daemon][remote_reads]") {
   hdfs_.Put("/p/a", "for members");
   hdfs_.SetToken("token 1");
   RemoteEnvironment environment = Environment();
-  environment.hdfs.token_file = ::testing::TempDir() + "/hdfs_token";
+  environment.hdfs.token_file = tests::TempDir() + "/hdfs_token";
   std::filesystem::remove(environment.hdfs.token_file);
   RemoteReads reads(environment, &routes_, &shares_);
-  EXPECT_EQ(reads.Open("hdfs:///p", {}).status(),
-            absl::NotFoundError("hdfs:///p: " + environment.hdfs.token_file +
-                                ": No such file or directory"));
+  CHECK(reads.Open("hdfs:///p", {}).status() ==
+        absl::NotFoundError("hdfs:///p: " + environment.hdfs.token_file +
+                            ": No such file or directory"));
   std::ofstream(environment.hdfs.token_file) << "token 1\n";
-  EXPECT_TRUE(reads.Stat(**reads.Open("hdfs:///p", {}), "a", {}).ok());
+  CHECK_THAT(reads.Stat(**reads.Open("hdfs:///p", {}), "a", {}), IsOk());
 }
 
-TEST_F(RemoteReadsTest, UnusableCredentialsAreTold) {
+TEST_CASE_METHOD(RemoteReadsTest, "Remote reads tell of unusable credentials",
+                 "[daemon][remote_reads]") {
   RemoteEnvironment environment = Environment();
   environment.credentials.key_file = "/nowhere/key.json";
   RemoteReads reads(environment, &routes_, &shares_);
-  EXPECT_EQ(reads.Open("gs://bucket/p", {}).status(),
-            absl::NotFoundError("gs://bucket/p: /nowhere/key.json: No such "
-                                "file or directory"));
+  CHECK(reads.Open("gs://bucket/p", {}).status() ==
+        absl::NotFoundError("gs://bucket/p: /nowhere/key.json: No such "
+                            "file or directory"));
 }
 
-TEST_F(RemoteReadsTest, BucketsOfS3AreReadWithTheCredentialsOfTheMoment) {
+TEST_CASE_METHOD(RemoteReadsTest,
+                 "S3 buckets are read with the credentials of the moment",
+                 "[daemon][remote_reads]") {
   s3_.Put("a", "for members");
   s3_.SetKeys({"AKIA1", "secret", "token"});
   RemoteEnvironment environment = Environment();
-  const std::string file = ::testing::TempDir() + "/s3_credentials";
+  const std::string file = tests::TempDir() + "/s3_credentials";
   std::filesystem::remove(file);
   environment.s3.environment.credentials_file = file;
   RemoteReads reads(environment, &routes_, &shares_);
@@ -313,19 +341,19 @@ TEST_F(RemoteReadsTest, BucketsOfS3AreReadWithTheCredentialsOfTheMoment) {
     const auto root = reads.Open("s3://bucket", {});
     return root.ok() ? reads.Stat(**root, "a", {}).status() : root.status();
   };
-  EXPECT_THAT(std::string(find().message()), HasSubstr("no credentials"));
+  CHECK_THAT(find().message(), Contains("no credentials"));
   std::ofstream(file) << "[default]\naws_access_key_id = AKIA1\n"
                          "aws_secret_access_key = s\n"
                          "aws_session_token = token\n";
-  EXPECT_TRUE(find().ok()) << find();
-  EXPECT_EQ(reads.credentials(), "the profile [default] of " + file);
+  CHECK_THAT(find(), IsOk());
+  CHECK(reads.credentials() == "the profile [default] of " + file);
   std::ofstream(file) << "[default]\n";
-  EXPECT_EQ(find().code(), absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(find(), HasCode(absl::StatusCode::kInvalidArgument));
   environment.s3.settings.region = "No region";
   RemoteReads broken(environment, &routes_, &shares_);
-  EXPECT_EQ(broken.Open("s3://bucket", {}).status(),
-            absl::InvalidArgumentError(
-                "s3://bucket: no region is called \"No region\""));
+  CHECK(broken.Open("s3://bucket", {}).status() ==
+        absl::InvalidArgumentError(
+            "s3://bucket: no region is called \"No region\""));
 }
 
 }  // namespace

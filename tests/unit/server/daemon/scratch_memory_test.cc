@@ -1,6 +1,6 @@
 #include "server/daemon/scratch_memory.h"
 
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
 
 namespace forebay::daemon {
 namespace {
@@ -8,35 +8,39 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kGiB = 1 << 30;
 
-TEST(ScratchMemoryTest, ManyWorkersShareWhatOneImageMayNeed) {
+TEST_CASE("Many workers share the scratch memory that one image may need",
+          "[daemon][scratch_memory]") {
   const ScratchMemory scratch = ShareOutScratch(512 * kMiB, 2 * kGiB, 32);
-  EXPECT_EQ(scratch.shared, 256 * kMiB);
-  EXPECT_EQ(scratch.worker, 8 * kMiB);
-  EXPECT_EQ(scratch.total(32), 512 * kMiB);
+  CHECK(scratch.shared == 256 * kMiB);
+  CHECK(scratch.worker == 8 * kMiB);
+  CHECK(scratch.total(32) == 512 * kMiB);
 }
 
-TEST(ScratchMemoryTest, WorkersHaveNoMoreThanAPhotographNeeds) {
+TEST_CASE("Workers have no more scratch memory than a photograph needs",
+          "[daemon][scratch_memory]") {
   const ScratchMemory scratch = ShareOutScratch(512 * kMiB, 64 * kGiB, 32);
-  EXPECT_EQ(scratch.shared, 512 * kMiB);
-  EXPECT_EQ(scratch.worker, 128 * kMiB);
+  CHECK(scratch.shared == 512 * kMiB);
+  CHECK(scratch.worker == 128 * kMiB);
 }
 
-TEST(ScratchMemoryTest, NothingIsSharedWhereEachHasAll) {
+TEST_CASE("No scratch memory is shared where each worker has all it needs",
+          "[daemon][scratch_memory]") {
   const ScratchMemory scratch = ShareOutScratch(16 * kMiB, 2 * kGiB, 8);
-  EXPECT_EQ(scratch.worker, 16 * kMiB);
-  EXPECT_EQ(scratch.shared, 0);
+  CHECK(scratch.worker == 16 * kMiB);
+  CHECK(scratch.shared == 0);
 }
 
-TEST(ScratchMemoryTest, StaysWithinAQuarter) {
+TEST_CASE("Scratch memory stays within a quarter of the memory",
+          "[daemon][scratch_memory]") {
   for (const std::uint64_t limit : {0 * kMiB, kMiB, 16 * kMiB, 512 * kMiB}) {
     for (const std::uint64_t memory :
          {0 * kMiB, 64 * kMiB, 150 * kMiB, 1024 * kMiB, 64 * kGiB}) {
       for (const int workers : {2, 3, 32, 200}) {
         const ScratchMemory scratch = ShareOutScratch(limit, memory, workers);
-        EXPECT_LE(scratch.total(workers), memory / 4);
-        EXPECT_LE(scratch.worker, limit);
-        EXPECT_LE(scratch.shared, limit);
-        EXPECT_TRUE(scratch.shared == 0 || scratch.worker < scratch.shared);
+        CHECK(scratch.total(workers) <= memory / 4);
+        CHECK(scratch.worker <= limit);
+        CHECK(scratch.shared <= limit);
+        CHECK((scratch.shared == 0 || scratch.worker < scratch.shared));
       }
     }
   }

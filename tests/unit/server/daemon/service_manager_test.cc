@@ -1,6 +1,5 @@
 #include "server/daemon/service_manager.h"
 
-#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -9,29 +8,31 @@
 #include <chrono>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/temp_dir.h"
+
 namespace forebay::daemon {
 namespace {
 
 // Stands where systemd does: receives what is sent to $NOTIFY_SOCKET.
-class ServiceManagerTest : public testing::Test {
+class ServiceManagerTest {
  protected:
-  void SetUp() override {
-    path_ = testing::TempDir() + "notify." + std::to_string(getpid());
+  ServiceManagerTest() {
+    path_ = tests::TempDir() + "notify." + std::to_string(getpid());
     // sun_path holds 108 bytes; the test folder may be deep.
     if (path_.size() > 100) path_ = "/tmp/notify." + std::to_string(getpid());
     unlink(path_.c_str());
     socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ASSERT_GE(socket_, 0);
+    REQUIRE(socket_ >= 0);
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    ASSERT_EQ(
-        bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
-        0);
-    ASSERT_EQ(setenv("NOTIFY_SOCKET", path_.c_str(), 1), 0);
+    REQUIRE(bind(socket_, reinterpret_cast<sockaddr*>(&address),
+                 sizeof(address)) == 0);
+    REQUIRE(setenv("NOTIFY_SOCKET", path_.c_str(), 1) == 0);
   }
 
-  void TearDown() override {
+  ~ServiceManagerTest() {
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
     unsetenv("WATCHDOG_PID");
@@ -50,37 +51,50 @@ class ServiceManagerTest : public testing::Test {
   int socket_ = -1;
 };
 
-TEST_F(ServiceManagerTest, TellsEachState) {
+TEST_CASE_METHOD(ServiceManagerTest,
+                 "The daemon tells the service manager each state",
+                 "[daemon][service_manager]") {
   const ServiceManager manager;
   manager.Ready();
-  EXPECT_EQ(Received(), "READY=1");
+  CHECK(Received() == "READY=1");
   manager.Watchdog();
-  EXPECT_EQ(Received(), "WATCHDOG=1");
+  CHECK(Received() == "WATCHDOG=1");
   manager.Stopping();
-  EXPECT_EQ(Received(), "STOPPING=1");
+  CHECK(Received() == "STOPPING=1");
 }
 
-TEST_F(ServiceManagerTest, SaysNothingWhereNobodyAsked) {
+TEST_CASE_METHOD(
+    ServiceManagerTest,
+    "The daemon tells the service manager nothing where nobody asked",
+    "[daemon][service_manager]") {
   unsetenv("NOTIFY_SOCKET");
   ServiceManager().Ready();
-  EXPECT_EQ(Received(), "");
+  CHECK(Received() == "");
 }
 
-TEST_F(ServiceManagerTest, NobodyListeningIsNoFault) {
+TEST_CASE_METHOD(ServiceManagerTest,
+                 "A service manager that does not listen is not a fault",
+                 "[daemon][service_manager]") {
   setenv("NOTIFY_SOCKET", "/nonexistent/notify", 1);
   ServiceManager().Ready();
 }
 
-TEST_F(ServiceManagerTest, WatchdogIsFedTwiceAsOftenAsAsked) {
+TEST_CASE_METHOD(
+    ServiceManagerTest,
+    "The service manager's watchdog is fed twice as often as asked",
+    "[daemon][service_manager]") {
   setenv("WATCHDOG_USEC", "30000000", 1);
-  EXPECT_EQ(ServiceManager().watchdog_interval(), std::chrono::seconds(15));
+  CHECK(ServiceManager().watchdog_interval() == std::chrono::seconds(15));
 }
 
-TEST_F(ServiceManagerTest, NoWatchdogUnlessItIsForThisProcess) {
-  EXPECT_EQ(ServiceManager().watchdog_interval(), std::chrono::seconds(0));
+TEST_CASE_METHOD(
+    ServiceManagerTest,
+    "The service manager's watchdog is fed only if it is for this process",
+    "[daemon][service_manager]") {
+  CHECK(ServiceManager().watchdog_interval() == std::chrono::seconds(0));
   setenv("WATCHDOG_USEC", "30000000", 1);
   setenv("WATCHDOG_PID", std::to_string(getppid()).c_str(), 1);
-  EXPECT_EQ(ServiceManager().watchdog_interval(), std::chrono::seconds(0));
+  CHECK(ServiceManager().watchdog_interval() == std::chrono::seconds(0));
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "proto/dataset.pb.h"
 #include "server/dataset/catalog.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -13,7 +14,10 @@
 namespace forebay::dataset {
 namespace {
 
-TEST(ArrayCatalogTest, FilesMustBeNamedAndDescribed) {
+using tests::HasCode;
+
+TEST_CASE("NPZ and token files must be named and described for the catalog",
+          "[dataset][array_catalog]") {
   const ScratchTree tree;
   tree.MakeDirectory("data");
   storage::MemorySource source;
@@ -30,17 +34,17 @@ TEST(ArrayCatalogTest, FilesMustBeNamedAndDescribed) {
     const auto refusal = [&] {
       return catalog.Open(tree.Root("data"), spec, source, &warnings).status();
     };
-    EXPECT_EQ(refusal().code(), absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(refusal(), HasCode(absl::StatusCode::kInvalidArgument));
     for (const char* const layout : {"rows", "files"}) {
       spec.clear_fields();
       spec.clear_columns();
       spec.clear_shards();
       spec.add_fields(is_npz ? "x" : "length");
       spec.add_columns(is_npz ? layout : "8");
-      EXPECT_EQ(refusal(), absl::InvalidArgumentError(
-                               tree.path() + "/data: no files were named"));
+      CHECK(refusal() == absl::InvalidArgumentError(
+                             tree.path() + "/data: no files were named"));
       spec.add_shards("*.npz");
-      EXPECT_EQ(refusal().code(), absl::StatusCode::kNotFound);
+      CHECK_THAT(refusal(), HasCode(absl::StatusCode::kNotFound));
     }
   }
 }

@@ -1,33 +1,40 @@
 #include "server/dataset/folder_probe.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <functional>
 #include <latch>
 #include <memory>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::dataset {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::chrono::hours kLong(1);
 
-TEST(FolderProbeTest, AFileSystemThatAnswersIsWell) {
-  EXPECT_TRUE(FolderProbe("/tmp").Check().ok());
-  EXPECT_TRUE(FolderProbe("/no/such/folder").Check().ok());
+TEST_CASE("A folder probe says that a file system that answers is well",
+          "[dataset][folder_probe]") {
+  CHECK_THAT(FolderProbe("/tmp").Check(), IsOk());
+  CHECK_THAT(FolderProbe("/no/such/folder").Check(), IsOk());
 }
 
-TEST(FolderProbeTest, WaitsForTheAnswer) {
+TEST_CASE("A folder probe waits for the file system's answer",
+          "[dataset][folder_probe]") {
   std::string asked;
   const FolderProbe probe(
       "/folder", {.ask = [&](const std::string& path) { asked = path; },
                   .patience = kLong});
-  EXPECT_TRUE(probe.Check().ok());
-  EXPECT_EQ(asked, "/folder");
+  CHECK_THAT(probe.Check(), IsOk());
+  CHECK(asked == "/folder");
 }
 
-TEST(FolderProbeTest, SaysWhichFolderDoesNotAnswerUntilItDoes) {
+TEST_CASE("A folder probe says which folder does not answer until it does",
+          "[dataset][folder_probe]") {
   // The thread that asks may outlive this function.
   const auto answer = std::make_shared<std::latch>(1);
   const FolderProbe probe(
@@ -36,8 +43,8 @@ TEST(FolderProbeTest, SaysWhichFolderDoesNotAnswerUntilItDoes) {
   // Once it is overdue, nobody waits for it.
   for (int i = 0; i < 2; ++i) {
     const absl::Status hung = probe.Check();
-    EXPECT_TRUE(absl::IsUnavailable(hung));
-    EXPECT_EQ(hung.message(), "/folder: its file system does not answer");
+    CHECK_THAT(hung, HasCode(absl::StatusCode::kUnavailable));
+    CHECK(hung.message() == "/folder: its file system does not answer");
   }
   answer->count_down();
   while (!probe.Check().ok()) {

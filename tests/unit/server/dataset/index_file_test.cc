@@ -4,14 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr IndexFileType kType = {
     {'F', 'B', 'Y', 'T', 'E', 'S', 'T', 'S'}, 2, 0};
@@ -46,51 +48,59 @@ absl::Status ReadAll(const std::string& bytes) {
   return ReadAll(file);
 }
 
-TEST(IndexFileTest, GivesWhatItWasMadeOf) {
-  EXPECT_TRUE(ReadAll(File()).ok());
+TEST_CASE("An index file gives back what it was made of",
+          "[dataset][index_file]") {
+  CHECK_THAT(ReadAll(File()), IsOk());
   ScratchTree tree;
   tree.Write("a.records", File());
   auto file = IndexFileReader::Open(tree.path() + "/a.records");
-  ASSERT_TRUE(file.ok()) << file.status();
+  REQUIRE_THAT(file, IsOk());
   const absl::Status read = ReadAll(*file);
-  EXPECT_TRUE(read.ok()) << read;
-  EXPECT_EQ(file->left(), 0);
+  CHECK_THAT(read, IsOk());
+  CHECK(file->left() == 0);
 }
 
-TEST(IndexFileTest, DamageIsNoticed) {
+TEST_CASE("The index file reader notices damage", "[dataset][index_file]") {
   const std::string whole = File();
   for (std::size_t at = 0; at < whole.size(); at += 19'997) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
-    EXPECT_TRUE(absl::IsDataLoss(ReadAll(damaged))) << at;
-    EXPECT_TRUE(absl::IsDataLoss(ReadAll(whole.substr(0, at)))) << at;
+    CAPTURE(at);
+    CHECK_THAT(ReadAll(damaged), HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(ReadAll(whole.substr(0, at)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
   for (const std::size_t more : {1, 16}) {
-    EXPECT_TRUE(
-        absl::IsDataLoss(ReadAll(whole.substr(0, whole.size() - more))));
-    EXPECT_TRUE(absl::IsDataLoss(ReadAll(whole + std::string(more, '\0'))));
+    CHECK_THAT(ReadAll(whole.substr(0, whole.size() - more)),
+               HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(ReadAll(whole + std::string(more, '\0')),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(IndexFileTest, AFileThatShrinksIsNoticed) {
+TEST_CASE("The index file reader notices a file that shrinks",
+          "[dataset][index_file]") {
   ScratchTree tree;
   tree.Write("a.records", File());
   auto file = IndexFileReader::Open(tree.path() + "/a.records");
-  ASSERT_TRUE(file.ok()) << file.status();
+  REQUIRE_THAT(file, IsOk());
   tree.Write("a.records", File().substr(0, 300'000));
   const absl::Status status = ReadAll(*file);
-  EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("cut off"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains("cut off"));
 }
 
-TEST(IndexFileTest, NoCountTakesMoreThanThereIs) {
+TEST_CASE("No count in an index file takes more items than there are",
+          "[dataset][index_file]") {
   const std::string bytes = File();
   IndexFileReader file(absl::MakeConstSpan(
       reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
   std::vector<std::uint64_t> items;
-  EXPECT_TRUE(absl::IsDataLoss(file.TakeItems(UINT64_MAX, &items)));
-  EXPECT_TRUE(absl::IsDataLoss(file.TakeItems(file.left() / 8 + 1, &items)));
-  EXPECT_EQ(items.capacity(), 0);
+  CHECK_THAT(file.TakeItems(UINT64_MAX, &items),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(file.TakeItems(file.left() / 8 + 1, &items),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK(items.capacity() == 0);
 }
 
 }  // namespace

@@ -4,14 +4,18 @@
 #include <memory>
 #include <string>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-class KeptIndexesTest : public testing::Test {
+class KeptIndexesTest {
  protected:
   // An index as large as its reservation.
   using Index = std::shared_ptr<base::MemoryReservation>;
@@ -34,74 +38,87 @@ class KeptIndexesTest : public testing::Test {
   KeptIndexes kept_{&budget_, [this] { return now_; }};
 };
 
-TEST_F(KeptIndexesTest, KeepsWhatIsNotOpenAnyMore) {
+TEST_CASE_METHOD(KeptIndexesTest,
+                 "An index that is not open any more is kept in memory",
+                 "[dataset][kept_indexes]") {
   std::weak_ptr<base::MemoryReservation> index = OpenAt("a", 5 * kMib);
-  EXPECT_FALSE(index.expired());
-  EXPECT_EQ(budget_.used(), 5 * kMib);
+  CHECK_FALSE(index.expired());
+  CHECK(budget_.used() == 5 * kMib);
   // Opened again, it is kept once.
   kept_.Keep("a", index.lock(), 5 * kMib);
-  EXPECT_EQ(index.use_count(), 1);
+  CHECK(index.use_count() == 1);
 }
 
-TEST_F(KeptIndexesTest, AnotherIndexOfAPlaceSucceedsIt) {
+TEST_CASE_METHOD(KeptIndexesTest,
+                 "Another index of a place succeeds the kept one",
+                 "[dataset][kept_indexes]") {
   OpenAt("a", 5 * kMib);
   OpenAt("b", 4 * kMib);
   OpenAt("a", 6 * kMib);
-  EXPECT_EQ(budget_.used(), 10 * kMib);
+  CHECK(budget_.used() == 10 * kMib);
   OpenAt("a", 1);
-  EXPECT_EQ(budget_.used(), 4 * kMib);
+  CHECK(budget_.used() == 4 * kMib);
 }
 
-TEST_F(KeptIndexesTest, SpareMemoryComesFirst) {
+TEST_CASE_METHOD(KeptIndexesTest, "Spare memory comes before kept indexes",
+                 "[dataset][kept_indexes]") {
   Open(10 * kMib);
-  EXPECT_TRUE(budget_.ReserveSpare(40 * kMib).has_value());
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(budget_.ReserveSpare(40 * kMib).has_value());
+  CHECK(budget_.used() == 0);
 }
 
-TEST_F(KeptIndexesTest, NeitherSmallNorHugeOnesAreKept) {
+TEST_CASE_METHOD(KeptIndexesTest,
+                 "Neither small nor huge indexes are kept in memory",
+                 "[dataset][kept_indexes]") {
   Open(KeptIndexes::kLeast - 1);
   Open(11 * kMib);
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(budget_.used() == 0);
 }
 
-TEST_F(KeptIndexesTest, TheOneThatWasOpenedLongestAgoGoesFirst) {
+TEST_CASE_METHOD(KeptIndexesTest,
+                 "The kept index that was opened longest ago goes first",
+                 "[dataset][kept_indexes]") {
   const std::weak_ptr<base::MemoryReservation> first = OpenAt("a", 4 * kMib);
   const std::weak_ptr<base::MemoryReservation> second = Open(5 * kMib);
   kept_.Keep("a", first.lock(), 4 * kMib);
   Open(6 * kMib);
-  EXPECT_FALSE(first.expired());
-  EXPECT_TRUE(second.expired());
-  EXPECT_EQ(budget_.used(), 10 * kMib);
+  CHECK_FALSE(first.expired());
+  CHECK(second.expired());
+  CHECK(budget_.used() == 10 * kMib);
 }
 
-TEST_F(KeptIndexesTest, AShortageFreesAll) {
+TEST_CASE_METHOD(KeptIndexesTest, "A memory shortage frees all kept indexes",
+                 "[dataset][kept_indexes]") {
   Open(5 * kMib);
   Open(5 * kMib);
-  EXPECT_EQ(budget_.used(), 10 * kMib);
+  CHECK(budget_.used() == 10 * kMib);
   const auto other = budget_.Reserve(75 * kMib, "another");
-  EXPECT_TRUE(other.ok()) << other.status();
-  EXPECT_EQ(budget_.used(), 75 * kMib);
+  CHECK_THAT(other, IsOk());
+  CHECK(budget_.used() == 75 * kMib);
 }
 
-TEST_F(KeptIndexesTest, WhatIsOpenOutlastsAShortage) {
+TEST_CASE_METHOD(KeptIndexesTest,
+                 "A kept index that is open outlasts a memory shortage",
+                 "[dataset][kept_indexes]") {
   const Index index = Open(10 * kMib);
-  EXPECT_TRUE(absl::IsResourceExhausted(
-      budget_.Reserve(75 * kMib, "another").status()));
-  EXPECT_EQ(index.use_count(), 1);
-  EXPECT_EQ(budget_.used(), 10 * kMib);
+  CHECK_THAT(budget_.Reserve(75 * kMib, "another"),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(index.use_count() == 1);
+  CHECK(budget_.used() == 10 * kMib);
 }
 
-TEST_F(KeptIndexesTest, IdleOnesAreGivenUp) {
+TEST_CASE_METHOD(KeptIndexesTest, "Idle kept indexes are given up",
+                 "[dataset][kept_indexes]") {
   Open(4 * kMib);
   now_ = 10;
   Open(5 * kMib);
   now_ = 15;
   kept_.GiveUpIdle(15);
-  EXPECT_EQ(budget_.used(), 5 * kMib);
+  CHECK(budget_.used() == 5 * kMib);
   kept_.GiveUpIdle(6);
-  EXPECT_EQ(budget_.used(), 5 * kMib);
+  CHECK(budget_.used() == 5 * kMib);
   kept_.GiveUpIdle(5);
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(budget_.used() == 0);
 }
 
 }  // namespace

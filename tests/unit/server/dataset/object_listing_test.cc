@@ -4,14 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 
 namespace forebay::dataset {
 namespace {
 
-TEST(ObjectListingTest, EndsWhereAnObjectIsRefused) {
+using tests::ElementsAre;
+using tests::HasCode;
+
+TEST_CASE("An object listing ends where an object is refused",
+          "[dataset][object_listing]") {
   FakeLister lister;
   for (const char* const name : {"a", "b", "c"}) lister.Put(name);
   std::vector<std::string> names;
@@ -22,20 +26,22 @@ TEST(ObjectListingTest, EndsWhereAnObjectIsRefused) {
   };
   // That error is returned, whatever the list returns.
   lister.status = absl::CancelledError("stopped");
-  EXPECT_EQ(TakeObjects(lister, *lister.root(), {}, take),
-            absl::ResourceExhaustedError("full"));
-  EXPECT_THAT(names, testing::ElementsAre("a", "b"));
+  CHECK(TakeObjects(lister, *lister.root(), {}, take) ==
+        absl::ResourceExhaustedError("full"));
+  CHECK_THAT(names, ElementsAre("a", "b"));
   lister.Remove("b");
-  EXPECT_EQ(TakeObjects(lister, *lister.root(), {}, take), lister.status);
+  CHECK(TakeObjects(lister, *lister.root(), {}, take) == lister.status);
 }
 
-TEST(ObjectListingTest, Stops) {
+TEST_CASE("An object listing stops when it is told to stop",
+          "[dataset][object_listing]") {
   FakeLister lister;
   std::stop_source stop;
   lister.on_list = [&] { stop.request_stop(); };
-  EXPECT_TRUE(absl::IsCancelled(TakeObjects(
-      lister, *lister.root(), stop.get_token(),
-      [](const storage::ListedObject&) { return absl::OkStatus(); })));
+  CHECK_THAT(TakeObjects(
+                 lister, *lister.root(), stop.get_token(),
+                 [](const storage::ListedObject&) { return absl::OkStatus(); }),
+             HasCode(absl::StatusCode::kCancelled));
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include <new>
 #include <string>
 
-#include "gtest/gtest.h"
 #include "server/dataset/path_order.h"
+#include "tests/catch/catch.h"
 
 namespace {
 
@@ -24,7 +24,8 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace forebay::dataset {
 namespace {
 
-TEST(PathOrderAllocationTest, ComparingNamesTakesNoMemory) {
+TEST_CASE("Comparing names in path order allocates no memory",
+          "[dataset][path_order_allocation]") {
   // Longer than a string that holds its text in itself.
   const std::string folder(100, 'x');
   const std::string a = folder + "\303\251\303\251.jpg";
@@ -32,8 +33,8 @@ TEST(PathOrderAllocationTest, ComparingNamesTakesNoMemory) {
   const int before = allocations;
   const bool ordered = PathLess(b, a) && !PathLess(a, b);
   const int after = allocations;
-  EXPECT_TRUE(ordered);
-  EXPECT_EQ(after, before);
+  CHECK(ordered);
+  CHECK(after == before);
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset {
 namespace {
 
-TEST(PathOrderTest, IsPythonsOrder) {
+TEST_CASE("The order of paths is that of Python", "[dataset][path_order]") {
   // sorted(map(os.fsdecode, ...)) of Python 3.11 on these bytes.
   const std::vector<std::string> sorted = {
       "",
@@ -36,12 +36,16 @@ TEST(PathOrderTest, IsPythonsOrder) {
   };
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     for (std::size_t j = 0; j < sorted.size(); ++j) {
-      EXPECT_EQ(PathLess(sorted[i], sorted[j]), i < j) << i << " " << j;
+      UNSCOPED_INFO(i << " " << j);
+      CHECK(PathLess(sorted[i], sorted[j]) == (i < j));
     }
   }
 }
 
-TEST(PathOrderTest, EqualBytesBeforeTheFirstDifferenceDoNotMatter) {
+TEST_CASE(
+    "Equal bytes before the first difference do not matter to the order of "
+    "paths",
+    "[dataset][path_order]") {
   const std::vector<std::string> sorted = {
       "\303\251",              // U+00E9
       "\345\233\276",          // U+56FE
@@ -56,8 +60,8 @@ TEST(PathOrderTest, EqualBytesBeforeTheFirstDifferenceDoNotMatter) {
   for (const char* before : {"", "a", "\345\233\276", "\200\200\200\200\200"}) {
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       for (std::size_t j = 0; j < sorted.size(); ++j) {
-        EXPECT_EQ(PathLess(before + sorted[i], before + sorted[j]), i < j)
-            << before << " " << i << " " << j;
+        UNSCOPED_INFO(before << " " << i << " " << j);
+        CHECK(PathLess(before + sorted[i], before + sorted[j]) == (i < j));
       }
     }
   }

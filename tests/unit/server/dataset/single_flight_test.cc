@@ -10,40 +10,46 @@
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset {
 namespace {
 
+using tests::HasCode;
+
 using Ints = SingleFlight<std::string, int>;
 using Found = absl::StatusOr<Ints::ItemPtr>;
 
-TEST(SingleFlightTest, ASearchKnowsWhatIsHeld) {
+TEST_CASE("A single-flight search knows the item that is held",
+          "[dataset][single_flight]") {
   Ints ints;
   const auto find = [&](int number) {
     return *ints.Find(
         "a", "a", {}, [&](const Ints::Known& known, const std::stop_token&) {
-          EXPECT_FALSE(known.waited);
+          CHECK_FALSE(known.waited);
           return known.item != nullptr ? known.item
                                        : std::make_shared<const int>(number);
         });
   };
   Ints::ItemPtr one = find(1);
-  EXPECT_EQ(find(2), one);
+  CHECK(find(2) == one);
   int seen = 0;
   const auto visit = [&](const std::string& key, int item) {
-    EXPECT_EQ(key, "a");
+    CHECK(key == "a");
     seen += item;
   };
   ints.ForEach(visit);
-  EXPECT_EQ(seen, 1);
+  CHECK(seen == 1);
   one = nullptr;
   ints.ForEach(visit);
-  EXPECT_EQ(seen, 1) << "nobody holds it";
-  EXPECT_EQ(*find(3), 3);
+  UNSCOPED_INFO("nobody holds it");
+  CHECK(seen == 1);
+  CHECK(*find(3) == 3);
 }
 
-TEST(SingleFlightTest, ASearchMayBeTheLastThatHoldsTheKnownItem) {
+TEST_CASE("A single-flight search may be the last that holds the known item",
+          "[dataset][single_flight]") {
   Ints ints;
   auto held =
       *ints.Find("a", "a", {}, [](const Ints::Known&, const std::stop_token&) {
@@ -53,45 +59,49 @@ TEST(SingleFlightTest, ASearchMayBeTheLastThatHoldsTheKnownItem) {
   held =
       *ints.Find("a", "a", {}, [&](Ints::Known known, const std::stop_token&) {
         held.reset();
-        EXPECT_EQ(known.item.use_count(), 1);
+        CHECK(known.item.use_count() == 1);
         known.item.reset();
-        EXPECT_TRUE(first.expired());
+        CHECK(first.expired());
         return std::make_shared<const int>(2);
       });
-  EXPECT_EQ(*held, 2);
+  CHECK(*held == 2);
 }
 
-TEST(SingleFlightTest, OneCallerSearchesAndTheOthersFindItsItem) {
+TEST_CASE("A single flight lets one caller search and the others find its item",
+          "[dataset][single_flight]") {
   Ints ints;
   constexpr int kCallers = 8;
   std::latch start(kCallers);
   std::atomic<int> searches = 0;
+  std::atomic<int> waited = 0;
   std::vector<Ints::ItemPtr> found(kCallers);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (Ints::ItemPtr& item : found) {
     threads.emplace_back([&] {
       start.arrive_and_wait();
       item = *ints.Find("a", "a", {},
                         [&](const Ints::Known& known, const std::stop_token&) {
                           if (known.item != nullptr) return known.item;
-                          EXPECT_FALSE(known.waited);
+                          if (known.waited) ++waited;
                           ++searches;
                           return std::make_shared<const int>(1);
                         });
     });
   }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(searches, 1);
-  for (const Ints::ItemPtr& item : found) EXPECT_EQ(item, found[0]);
+  for (std::jthread& thread : threads) thread.join();
+  CHECK(searches == 1);
+  CHECK(waited == 0);
+  for (const Ints::ItemPtr& item : found) CHECK(item == found[0]);
 }
 
-TEST(SingleFlightTest, ASearchStopsWhenAllCallersHave) {
+TEST_CASE("A single-flight search stops when all of its callers have stopped",
+          "[dataset][single_flight]") {
   Ints ints;
   std::stop_source first, second;
   std::latch searching(1);
   std::latch stopped(1);
   Found searched;
-  std::thread searcher([&] {
+  std::jthread searcher([&] {
     searched = ints.Find(
         "a", "a", first.get_token(),
         [&](const Ints::Known&, const std::stop_token& stop) -> Found {
@@ -103,7 +113,7 @@ TEST(SingleFlightTest, ASearchStopsWhenAllCallersHave) {
   });
   searching.wait();
   Found waited = std::make_shared<const int>(0);
-  std::thread waiter([&] {
+  std::jthread waiter([&] {
     waited = ints.Find("a", "gs://a", second.get_token(),
                        [](const Ints::Known&, const std::stop_token&) -> Found {
                          return absl::InternalError("it has stopped");
@@ -111,12 +121,12 @@ TEST(SingleFlightTest, ASearchStopsWhenAllCallersHave) {
   });
   second.request_stop();
   waiter.join();
-  EXPECT_EQ(waited.status(),
-            absl::CancelledError("gs://a: was not looked into"));
-  EXPECT_FALSE(stopped.try_wait()) << "the first caller wants it";
+  CHECK(waited.status() == absl::CancelledError("gs://a: was not looked into"));
+  UNSCOPED_INFO("the first caller wants it");
+  CHECK_FALSE(stopped.try_wait());
   first.request_stop();
   searcher.join();
-  EXPECT_TRUE(absl::IsCancelled(searched.status()));
+  CHECK_THAT(searched, HasCode(absl::StatusCode::kCancelled));
 }
 
 // Takes reads, and gives nothing.
@@ -127,14 +137,15 @@ class SilentSource final : public storage::ByteSource {
 
 using Jobs = std::vector<std::uint64_t>;
 
-TEST(SingleFlightTest, AllWhoWaitForASearchPayForIt) {
+TEST_CASE("All jobs that wait for a search pay for it",
+          "[dataset][single_flight]") {
   Ints ints;
   SilentSource silent;
   storage::PaidSource first_reads(&silent, 1), second_reads(&silent, 2);
   std::stop_source first, second;
   std::latch searching(1), found(1);
   Jobs at_begin;
-  std::thread searcher([&] {
+  std::jthread searcher([&] {
     const auto ignored =
         ints.Find("a", "a", {first.get_token(), &first_reads},
                   [&](const Ints::Known&, const std::stop_token&) -> Found {
@@ -145,9 +156,9 @@ TEST(SingleFlightTest, AllWhoWaitForASearchPayForIt) {
                   });
   });
   searching.wait();
-  EXPECT_EQ(at_begin, Jobs{1});
+  CHECK(at_begin == Jobs{1});
   Jobs of_second;
-  std::thread waiter([&] {
+  std::jthread waiter([&] {
     const auto ignored =
         ints.Find("a", "a", {second.get_token(), &second_reads},
                   [&](const Ints::Known&, const std::stop_token&) -> Found {
@@ -158,23 +169,27 @@ TEST(SingleFlightTest, AllWhoWaitForASearchPayForIt) {
   while (*first_reads.payers() != Jobs{1, 2}) std::this_thread::yield();
   // The search goes on for the second alone.
   first.request_stop();
-  EXPECT_EQ(*first_reads.payers(), Jobs{2});
+  CHECK(*first_reads.payers() == Jobs{2});
   found.count_down();
   searcher.join();
   waiter.join();
-  EXPECT_EQ(*first_reads.payers(), Jobs{1}) << "its further reads are its own";
-  EXPECT_EQ(of_second, Jobs{2});
-  EXPECT_EQ(*second_reads.payers(), Jobs{2});
+  UNSCOPED_INFO("its further reads are its own");
+  CHECK(*first_reads.payers() == Jobs{1});
+  CHECK(of_second == Jobs{2});
+  CHECK(*second_reads.payers() == Jobs{2});
 }
 
-TEST(SingleFlightTest, WhoLeavesPaysNoMoreAndWhoWaitedPaysForTheNextSearch) {
+TEST_CASE(
+    "A job that leaves a search pays no more and one that waited pays for the "
+    "next",
+    "[dataset][single_flight]") {
   Ints ints;
   SilentSource silent;
   storage::PaidSource first_reads(&silent, 1), second_reads(&silent, 2),
       third_reads(&silent, 3);
   std::stop_source third;
   std::latch searching(1), found(1), second_searching(1), end(1);
-  std::thread searcher([&] {
+  std::jthread searcher([&] {
     const auto ignored =
         ints.Find("a", "a", {{}, &first_reads},
                   [&](const Ints::Known&, const std::stop_token&) -> Found {
@@ -193,59 +208,65 @@ TEST(SingleFlightTest, WhoLeavesPaysNoMoreAndWhoWaitedPaysForTheNextSearch) {
                     return absl::NotFoundError("no");
                   });
   };
-  std::thread waiter(await, &second_reads, std::stop_token());
+  std::jthread waiter(await, &second_reads, std::stop_token());
   while (first_reads.payers()->size() != 2) std::this_thread::yield();
-  std::thread leaver(await, &third_reads, third.get_token());
+  std::jthread leaver(await, &third_reads, third.get_token());
   while (first_reads.payers()->size() != 3) std::this_thread::yield();
   third.request_stop();
   leaver.join();
-  EXPECT_EQ(*first_reads.payers(), (Jobs{1, 2}));
+  CHECK(*first_reads.payers() == Jobs{1, 2});
   found.count_down();
   second_searching.wait();
   searcher.join();
-  EXPECT_EQ(*second_reads.payers(), Jobs{2});
+  CHECK(*second_reads.payers() == Jobs{2});
   end.count_down();
   waiter.join();
 }
 
-TEST(SingleFlightTest, NobodyWhoWaitedAsksAHostAgainThatDoesNotAnswer) {
+TEST_CASE(
+    "A single flight's waiting callers do not ask a host again that does not "
+    "answer",
+    "[dataset][single_flight]") {
   Ints ints;
   constexpr int kCallers = 8;
   std::atomic<int> entered = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kCallers; ++i) {
+  std::atomic<int> waited = 0;
+  std::vector<Found> found(kCallers, absl::UnknownError("not found"));
+  std::vector<std::jthread> threads;
+  for (Found& each : found) {
     threads.emplace_back([&] {
       // The first search ends once all others have come. Who has not begun to
       // wait by then searches anew.
       ++entered;
-      const Found found = ints.Find(
-          "a", "a", {}, [&](const Ints::Known& known, const std::stop_token&) {
-            EXPECT_FALSE(known.waited);
-            while (entered < kCallers) std::this_thread::yield();
-            return Found(absl::UnavailableError("no answer"));
-          });
-      EXPECT_EQ(found.status().code(), absl::StatusCode::kUnavailable);
+      each = ints.Find("a", "a", {},
+                       [&](const Ints::Known& known, const std::stop_token&) {
+                         if (known.waited) ++waited;
+                         while (entered < kCallers) std::this_thread::yield();
+                         return Found(absl::UnavailableError("no answer"));
+                       });
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
+  CHECK(waited == 0);
+  for (const Found& each : found)
+    CHECK_THAT(each, HasCode(absl::StatusCode::kUnavailable));
   // Later callers ask again.
-  EXPECT_EQ(**ints.Find("a", "a", {},
-                        [](const Ints::Known&, const std::stop_token&) {
-                          return Found(std::make_shared<const int>(4));
-                        }),
-            4);
+  CHECK(
+      **ints.Find("a", "a", {}, [](const Ints::Known&, const std::stop_token&) {
+        return Found(std::make_shared<const int>(4));
+      }) == 4);
 }
 
-TEST(SingleFlightTest, AFailedSearchIsTriedAgain) {
+TEST_CASE("A failed single-flight search is tried again",
+          "[dataset][single_flight]") {
   Ints ints;
   const auto find = [&](Found found) {
     return ints.Find(
         "a", "a", {},
         [&](const Ints::Known&, const std::stop_token&) { return found; });
   };
-  EXPECT_EQ(find(absl::NotFoundError("no")).status(),
-            absl::NotFoundError("no"));
-  EXPECT_EQ(**find(std::make_shared<const int>(4)), 4);
+  CHECK(find(absl::NotFoundError("no")).status() == absl::NotFoundError("no"));
+  CHECK(**find(std::make_shared<const int>(4)) == 4);
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "proto/dataset.pb.h"
 #include "server/dataset/catalog.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -15,12 +15,12 @@
 namespace forebay::dataset {
 namespace {
 
-using testing::IsEmpty;
-using testing::StartsWith;
+using tests::IsEmpty;
+using tests::StartsWith;
 
 constexpr std::string_view kTable = "image,label\nb/2.jpg,7\na/1.jpg,-1\n";
 
-class TableCatalogTest : public testing::Test {
+class TableCatalogTest {
  protected:
   TableCatalogTest() : catalog_(Options()) {
     tree_.Write("data/a/1.jpg", "x");
@@ -52,45 +52,50 @@ class TableCatalogTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(TableCatalogTest, HasTheImagesOfItsRowsInTheirOrder) {
+TEST_CASE_METHOD(TableCatalogTest,
+                 "A table dataset has the images of its rows in their order",
+                 "[dataset][table_catalog]") {
   const auto dataset = *Open(kTable);
-  ASSERT_EQ(dataset->size(), 2);
-  EXPECT_EQ(dataset->At(0).object, "b/2.jpg");
-  EXPECT_EQ(dataset->At(0).length, 2);
+  REQUIRE(dataset->size() == 2);
+  CHECK(dataset->At(0).object == "b/2.jpg");
+  CHECK(dataset->At(0).length == 2);
   std::vector<FieldValue> values(2);
   dataset->ValuesOf(0, absl::MakeSpan(values));
-  EXPECT_EQ(std::get<std::int64_t>(values[1]), 7);
+  CHECK(std::get<std::int64_t>(values[1]) == 7);
   dataset->ValuesOf(1, absl::MakeSpan(values));
-  EXPECT_EQ(std::get<std::int64_t>(values[1]), -1);
-  EXPECT_EQ(dataset->uri(), tree_.path() + "/data");
-  EXPECT_THAT(warnings_, IsEmpty());
+  CHECK(std::get<std::int64_t>(values[1]) == -1);
+  CHECK(dataset->uri() == tree_.path() + "/data");
+  CHECK_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(TableCatalogTest, EqualTablesAreSharedWhileTheirImagesAreTheSame) {
+TEST_CASE_METHOD(TableCatalogTest,
+                 "Equal tables are shared while their images are the same",
+                 "[dataset][table_catalog]") {
   const auto one = *Open(kTable);
-  EXPECT_EQ(&(*Open(kTable))->classes(), &one->classes());
+  CHECK(&(*Open(kTable))->classes() == &one->classes());
   const auto other = *Open("image,label\nb/2.jpg,8\na/1.jpg,-1\n");
-  EXPECT_NE(&other->classes(), &one->classes());
-  EXPECT_NE(other->version(), one->version());
+  CHECK(&other->classes() != &one->classes());
+  CHECK(other->version() != one->version());
   tree_.Write("data/b/2.jpg", "xyz");
   catalog_.MarkStale(*one);
   const auto again = *Open(kTable);
-  EXPECT_NE(again->version(), one->version());
-  EXPECT_EQ(again->At(0).length, 3);
+  CHECK(again->version() != one->version());
+  CHECK(again->At(0).length == 3);
 }
 
-TEST_F(TableCatalogTest, ErrorsNameTheRow) {
+TEST_CASE_METHOD(TableCatalogTest, "A table's errors name the row",
+                 "[dataset][table_catalog]") {
   const std::string begin = tree_.path() + "/data: the table: ";
   const auto message = [&](std::string_view table) {
     return std::string(Open(table).status().message());
   };
-  EXPECT_THAT(message("image,label\na/1.jpg,0\nc.jpg,1\n"),
-              StartsWith(begin + "line 3: c.jpg: "));
-  EXPECT_THAT(message("image,label\n/etc/passwd,0\n"),
-              StartsWith(begin + "line 2: /etc/passwd: "));
-  EXPECT_THAT(message("image\na/1.jpg\n"), StartsWith(begin));
-  EXPECT_EQ(message(""), begin + "has no line of column names");
-  EXPECT_EQ(message("image,label\n"), begin + "has no rows");
+  CHECK_THAT(message("image,label\na/1.jpg,0\nc.jpg,1\n"),
+             StartsWith(begin + "line 3: c.jpg: "));
+  CHECK_THAT(message("image,label\n/etc/passwd,0\n"),
+             StartsWith(begin + "line 2: /etc/passwd: "));
+  CHECK_THAT(message("image\na/1.jpg\n"), StartsWith(begin));
+  CHECK(message("") == begin + "has no line of column names");
+  CHECK(message("image,label\n") == begin + "has no rows");
 }
 
 }  // namespace

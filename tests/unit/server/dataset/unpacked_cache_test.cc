@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset {
 namespace {
@@ -25,53 +25,58 @@ bool Has(UnpackedCache& cache, const std::string& text) {
   return found != nullptr && *found == text;
 }
 
-TEST(UnpackedCacheTest, KeepsTheLastOnes) {
+TEST_CASE("The unpacked cache keeps the entries that were used last",
+          "[dataset][unpacked_cache]") {
   base::MemoryBudget budget(1 << 20);
   UnpackedCache cache(&budget, 8);
-  EXPECT_EQ(Keep(cache, "abcd"), 1);
-  EXPECT_EQ(Keep(cache, "1234"), 1);
-  EXPECT_TRUE(Has(cache, "abcd"));
-  EXPECT_EQ(Keep(cache, "5678"), 1);
-  EXPECT_TRUE(Has(cache, "abcd"));
-  EXPECT_FALSE(Has(cache, "1234"));  // was used least lately
-  EXPECT_TRUE(Has(cache, "5678"));
+  CHECK(Keep(cache, "abcd") == 1);
+  CHECK(Keep(cache, "1234") == 1);
+  CHECK(Has(cache, "abcd"));
+  CHECK(Keep(cache, "5678") == 1);
+  CHECK(Has(cache, "abcd"));
+  CHECK_FALSE(Has(cache, "1234"));  // was used least lately
+  CHECK(Has(cache, "5678"));
 }
 
-TEST(UnpackedCacheTest, MakesNothingWithoutRoom) {
+TEST_CASE("The unpacked cache makes nothing without room",
+          "[dataset][unpacked_cache]") {
   UnpackedCache none(nullptr, 100);
-  EXPECT_EQ(Keep(none, "abcd"), 0);
+  CHECK(Keep(none, "abcd") == 0);
   base::MemoryBudget budget(64);
   UnpackedCache poor(&budget, 100);
-  EXPECT_EQ(Keep(poor, "abcd"), 0);
-  EXPECT_FALSE(Has(poor, "abcd"));
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(Keep(poor, "abcd") == 0);
+  CHECK_FALSE(Has(poor, "abcd"));
+  CHECK(budget.used() == 0);
   base::MemoryBudget ample(1 << 20);
   UnpackedCache small(&ample, 3);
-  EXPECT_EQ(Keep(small, "abcd"), 0);
-  EXPECT_EQ(ample.used(), 0);
+  CHECK(Keep(small, "abcd") == 0);
+  CHECK(ample.used() == 0);
 }
 
 // Two readers may unpack the same at once.
-TEST(UnpackedCacheTest, KeepsTheSameOnce) {
+TEST_CASE("The unpacked cache keeps the same entry once",
+          "[dataset][unpacked_cache]") {
   base::MemoryBudget budget(1 << 20);
   UnpackedCache cache(&budget, 8);
-  EXPECT_EQ(Keep(cache, "1234"), 1);
+  CHECK(Keep(cache, "1234") == 1);
   const std::uint64_t one = budget.used();
   Keep(cache, "abcd");
-  EXPECT_EQ(Keep(cache, "abcd"), 0);
-  EXPECT_EQ(budget.used(), 2 * one);
-  EXPECT_TRUE(Has(cache, "1234"));
-  EXPECT_TRUE(Has(cache, "abcd"));
+  CHECK(Keep(cache, "abcd") == 0);
+  CHECK(budget.used() == 2 * one);
+  CHECK(Has(cache, "1234"));
+  CHECK(Has(cache, "abcd"));
 }
 
-TEST(UnpackedCacheTest, CountsWhatSmallOnesTakeBesidesTheirText) {
+TEST_CASE(
+    "The unpacked cache counts what small entries take besides their text",
+    "[dataset][unpacked_cache]") {
   base::MemoryBudget budget(1 << 20);
   UnpackedCache cache(&budget, 1 << 20);
   for (int i = 0; i < 100; ++i)
-    EXPECT_EQ(Keep(cache, std::string(1, static_cast<char>(i))), 1);
-  EXPECT_GE(budget.used(), 100 * 200);
+    CHECK(Keep(cache, std::string(1, static_cast<char>(i))) == 1);
+  CHECK(budget.used() >= 100 * 200);
   for (int i = 0; i < 100; ++i)
-    EXPECT_TRUE(Has(cache, std::string(1, static_cast<char>(i))));
+    CHECK(Has(cache, std::string(1, static_cast<char>(i))));
 }
 
 }  // namespace

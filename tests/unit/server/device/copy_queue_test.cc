@@ -1,6 +1,5 @@
 #include "server/device/copy_queue.h"
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -18,9 +17,14 @@
 
 #include "cuda/fake_gpu.h"
 #include "server/base/clock.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::device {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // A GPU that records its copies, and whose Wait can be held up.
 class GatedGpu final : public cuda::Gpu {
@@ -85,7 +89,7 @@ class GatedGpu final : public cuda::Gpu {
   std::vector<std::pair<const cuda::GpuMemory*, std::uint64_t>> started_;
 };
 
-class CopyQueueTest : public ::testing::Test {
+class CopyQueueTest {
  protected:
   struct Batch {
     std::shared_ptr<const cuda::GpuMemory> to;
@@ -95,7 +99,7 @@ class CopyQueueTest : public ::testing::Test {
   Batch MakeBatch(std::uint64_t bytes) {
     auto to = gpu_->Allocate(bytes);
     auto from = StagingMemory::Create(gpu_, /*numa_node=*/-1, bytes);
-    EXPECT_TRUE(to.ok() && from.ok());
+    CHECK((to.ok() && from.ok()));
     for (std::uint64_t i = 0; i < bytes; ++i)
       (*from)->data()[i] = static_cast<std::uint8_t>(random_());
     return {std::move(*to), *from};
@@ -115,7 +119,7 @@ class CopyQueueTest : public ::testing::Test {
   }
   bool Equal(const Batch& batch, std::uint64_t bytes) {
     std::vector<std::uint8_t> read(bytes);
-    EXPECT_TRUE(gpu_->Read(*batch.to, 0, read.data(), bytes).ok());
+    CHECK_THAT(gpu_->Read(*batch.to, 0, read.data(), bytes), IsOk());
     return std::memcmp(read.data(), batch.from->data(), bytes) == 0;
   }
 
@@ -126,20 +130,26 @@ class CopyQueueTest : public ::testing::Test {
       std::make_unique<CopyQueue>(gpu_, &clock_);
 };
 
-TEST_F(CopyQueueTest, CopiesAllBytesWhateverThePieces) {
+TEST_CASE_METHOD(CopyQueueTest,
+                 "The copy queue copies all bytes whatever the pieces",
+                 "[device][copy_queue]") {
   for (const std::uint64_t bytes :
        {std::uint64_t{1}, CopyQueue::kPieceBytes, CopyQueue::kPieceBytes + 1,
         3 * CopyQueue::kPieceBytes - 1}) {
     const Batch batch = MakeBatch(bytes);
-    EXPECT_TRUE(Start(batch, bytes).get().ok());
-    EXPECT_TRUE(Equal(batch, bytes)) << bytes;
+    CHECK_THAT(Start(batch, bytes).get(), IsOk());
+    CAPTURE(bytes);
+    CHECK(Equal(batch, bytes));
   }
-  EXPECT_EQ(queue_->counters().copies, 4);
-  EXPECT_EQ(queue_->counters().bytes, 5 * CopyQueue::kPieceBytes + 1);
-  EXPECT_EQ(queue_->counters().waiting_bytes, 0);
+  CHECK(queue_->counters().copies == 4);
+  CHECK(queue_->counters().bytes == 5 * CopyQueue::kPieceBytes + 1);
+  CHECK(queue_->counters().waiting_bytes == 0);
 }
 
-TEST_F(CopyQueueTest, ASmallCopyPassesALargeOneOfAnotherJob) {
+TEST_CASE_METHOD(
+    CopyQueueTest,
+    "The copy queue lets a small copy pass a large one of another job",
+    "[device][copy_queue]") {
   const std::uint64_t bytes = 8 * CopyQueue::kPieceBytes;
   const Batch large = MakeBatch(bytes);
   const Batch small = MakeBatch(1);
@@ -148,23 +158,28 @@ TEST_F(CopyQueueTest, ASmallCopyPassesALargeOneOfAnotherJob) {
   gpu_->AwaitWait();
   auto of_small = Start(small, 1, 2);
   gpu_->Open();
-  EXPECT_TRUE(of_large.get().ok() && of_small.get().ok());
+  CHECK((of_large.get().ok() && of_small.get().ok()));
   const auto started = gpu_->started();
   std::size_t at = 0;
   while (started[at].first != small.to.get()) ++at;
-  EXPECT_LE(at, 3) << "behind those in flight";
+  UNSCOPED_INFO("behind those in flight");
+  CHECK(at <= 3);
 }
 
-TEST_F(CopyQueueTest, ACopyThatFailsHarmsNoOther) {
+TEST_CASE_METHOD(CopyQueueTest,
+                 "A copy that fails harms no other copy in the queue",
+                 "[device][copy_queue]") {
   const Batch batch = MakeBatch(100);
   gpu_->fake().Fail(absl::InternalError("the bus"));
-  EXPECT_TRUE(absl::IsInternal(Start(batch, 100).get()));
-  EXPECT_TRUE(queue_->health().ok());
+  CHECK_THAT(Start(batch, 100).get(), HasCode(absl::StatusCode::kInternal));
+  CHECK_THAT(queue_->health(), IsOk());
   gpu_->fake().Fail(absl::OkStatus());
-  EXPECT_TRUE(Start(batch, 100).get().ok());
+  CHECK_THAT(Start(batch, 100).get(), IsOk());
 }
 
-TEST_F(CopyQueueTest, ALostGpuFailsAllThatWaitsAndAllThatComes) {
+TEST_CASE_METHOD(CopyQueueTest,
+                 "A lost GPU fails all copies that wait and all that come",
+                 "[device][copy_queue]") {
   const Batch batch = MakeBatch(100);
   gpu_->Close();
   std::vector<std::future<absl::Status>> copies;
@@ -172,14 +187,17 @@ TEST_F(CopyQueueTest, ALostGpuFailsAllThatWaitsAndAllThatComes) {
   gpu_->AwaitWait();
   gpu_->fake().Fail(absl::DataLossError("an uncorrectable error"));
   gpu_->Open();
-  for (auto& copy : copies) EXPECT_TRUE(absl::IsDataLoss(copy.get()));
-  EXPECT_TRUE(absl::IsDataLoss(queue_->health()));
-  EXPECT_TRUE(absl::IsDataLoss(Start(batch, 100).get()));
-  EXPECT_EQ(queue_->counters().waiting_bytes, 0);
+  for (auto& copy : copies)
+    CHECK_THAT(copy.get(), HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(queue_->health(), HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(Start(batch, 100).get(), HasCode(absl::StatusCode::kDataLoss));
+  CHECK(queue_->counters().waiting_bytes == 0);
   gpu_->fake().Fail(absl::OkStatus());
 }
 
-TEST_F(CopyQueueTest, GivesUpACopyThatDoesNotEnd) {
+TEST_CASE_METHOD(CopyQueueTest,
+                 "The copy queue gives up a copy that does not end",
+                 "[device][copy_queue]") {
   const Batch batch = MakeBatch(100);
   clock_.Advance(1);
   gpu_->Close();
@@ -187,36 +205,45 @@ TEST_F(CopyQueueTest, GivesUpACopyThatDoesNotEnd) {
   auto next = Start(batch, 100);
   gpu_->AwaitWait();
   queue_->Expire(1000);
-  EXPECT_TRUE(queue_->health().ok()) << "it has just begun";
+  UNSCOPED_INFO("it has just begun");
+  CHECK_THAT(queue_->health(), IsOk());
   clock_.Advance(1000);
   queue_->Expire(1000);
   queue_->Expire(1000);
-  EXPECT_TRUE(queue_->health().ok()) << "this process may have stood still";
+  UNSCOPED_INFO("this process may have stood still");
+  CHECK_THAT(queue_->health(), IsOk());
   queue_->Expire(1000);
-  EXPECT_TRUE(absl::IsDataLoss(copy.get()));
-  EXPECT_TRUE(absl::IsDataLoss(next.get()));
-  EXPECT_GT(batch.from.use_count(), 1) << "the GPU may still read it";
+  CHECK_THAT(copy.get(), HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(next.get(), HasCode(absl::StatusCode::kDataLoss));
+  UNSCOPED_INFO("the GPU may still read it");
+  CHECK(batch.from.use_count() > 1);
   queue_.reset();  // does not wait for it
   gpu_->Open();
   while (batch.from.use_count() > 1) std::this_thread::yield();
 }
 
-TEST_F(CopyQueueTest, DestructionFailsWhatWaits) {
+TEST_CASE_METHOD(CopyQueueTest,
+                 "The copy queue's destruction fails the copies that wait",
+                 "[device][copy_queue]") {
   const Batch batch = MakeBatch(100);
   gpu_->Close();
   std::vector<std::future<absl::Status>> copies;
   for (int i = 0; i < 5; ++i) copies.push_back(Start(batch, 100));
   gpu_->AwaitWait();
-  std::thread opener([this] { gpu_->Open(); });
+  std::jthread opener([this] { gpu_->Open(); });
   queue_.reset();
   opener.join();
   for (auto& copy : copies) {
     const absl::Status status = copy.get();
-    EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
+    CAPTURE(status);
+    CHECK((status.ok() || absl::IsCancelled(status)));
   }
 }
 
-TEST_F(CopyQueueTest, DestructionDoesNotWaitForeverForACopyThatHangs) {
+TEST_CASE_METHOD(
+    CopyQueueTest,
+    "The copy queue's destruction does not wait forever for a copy that hangs",
+    "[device][copy_queue]") {
   queue_ =
       std::make_unique<CopyQueue>(gpu_, &clock_, std::chrono::nanoseconds(0));
   const Batch batch = MakeBatch(100);
@@ -225,34 +252,38 @@ TEST_F(CopyQueueTest, DestructionDoesNotWaitForeverForACopyThatHangs) {
   auto copy = Start(batch, 100);
   gpu_->AwaitWait();
   queue_.reset();
-  EXPECT_TRUE(absl::IsCancelled(copy.get()));
+  CHECK_THAT(copy.get(), HasCode(absl::StatusCode::kCancelled));
   gpu_->Open();
   while (batch.from.use_count() > 1) std::this_thread::yield();
 }
 
-TEST_F(CopyQueueTest, AnotherCallMayFindTheGpuLost) {
+TEST_CASE_METHOD(
+    CopyQueueTest,
+    "The copy queue fails copies once another call has found the GPU lost",
+    "[device][copy_queue]") {
   queue_->Lose(absl::DataLossError("an uncorrectable error"));
   const Batch batch = MakeBatch(100);
-  EXPECT_TRUE(absl::IsDataLoss(Start(batch, 100).get()));
-  EXPECT_TRUE(absl::IsDataLoss(queue_->health()));
+  CHECK_THAT(Start(batch, 100).get(), HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(queue_->health(), HasCode(absl::StatusCode::kDataLoss));
 }
 
 // The last user of a GPU may go with the end of a copy.
-TEST_F(CopyQueueTest, MayBeDestroyedByTheEndOfACopy) {
+TEST_CASE_METHOD(CopyQueueTest,
+                 "The copy queue may be destroyed by the end of a copy",
+                 "[device][copy_queue]") {
   const Batch batch = MakeBatch(100);
   std::promise<void> ended;
   CopyQueue* const queue = queue_.release();
-  ASSERT_TRUE(queue
-                  ->Start({.payers = {1},
-                           .to = batch.to,
-                           .from = batch.from,
-                           .bytes = 100,
-                           .done =
-                               [&](const absl::Status&) {
-                                 delete queue;
-                                 ended.set_value();
-                               }})
-                  .ok());
+  REQUIRE_THAT(queue->Start({.payers = {1},
+                             .to = batch.to,
+                             .from = batch.from,
+                             .bytes = 100,
+                             .done =
+                                 [&](const absl::Status&) {
+                                   delete queue;
+                                   ended.set_value();
+                                 }}),
+               IsOk());
   ended.get_future().get();
 }
 

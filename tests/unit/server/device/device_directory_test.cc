@@ -1,7 +1,5 @@
 #include "server/device/device_directory.h"
 
-#include <gtest/gtest.h>
-
 #include <future>
 #include <latch>
 #include <memory>
@@ -12,13 +10,18 @@
 #include "cuda/fake_driver.h"
 #include "cuda/no_driver.h"
 #include "server/base/clock.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::device {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::int64_t kIdle = 1'000'000'000;
 
-class DeviceDirectoryTest : public ::testing::Test {
+class DeviceDirectoryTest {
  protected:
   std::string UuidOf(int ordinal) {
     return driver_.inventory().devices[static_cast<std::size_t>(ordinal)].uuid;
@@ -34,42 +37,50 @@ class DeviceDirectoryTest : public ::testing::Test {
       &clock_};
 };
 
-TEST_F(DeviceDirectoryTest, OpensAGpuOnceForAll) {
+TEST_CASE_METHOD(DeviceDirectoryTest,
+                 "The device directory opens a GPU once for all",
+                 "[device][device_directory]") {
   const auto first = directory_.Find(UuidOf(1), {});
-  ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ((*first)->info().ordinal, 1);
-  EXPECT_EQ((*first)->budget().limit(), (*first)->info().memory_bytes / 32);
-  EXPECT_EQ(*directory_.Find(UuidOf(1), {}), *first);
-  EXPECT_NE(*directory_.Find(UuidOf(0), {}), *first);
-  EXPECT_EQ(directory_.open().size(), 2);
+  REQUIRE_THAT(first, IsOk());
+  CHECK((*first)->info().ordinal == 1);
+  CHECK((*first)->budget().limit() == (*first)->info().memory_bytes / 32);
+  CHECK(*directory_.Find(UuidOf(1), {}) == *first);
+  CHECK(*directory_.Find(UuidOf(0), {}) != *first);
+  CHECK(directory_.open().size() == 2);
 }
 
-TEST_F(DeviceDirectoryTest, ClosesWhatNobodyUses) {
+TEST_CASE_METHOD(DeviceDirectoryTest,
+                 "The device directory closes a GPU that nobody uses",
+                 "[device][device_directory]") {
   auto device = *directory_.Find(UuidOf(0), {});
   clock_.Advance(2 * kIdle);
   directory_.CloseIdle(kIdle);
-  EXPECT_EQ(directory_.open().size(), 1) << "it is used";
+  UNSCOPED_INFO("it is used");
+  CHECK(directory_.open().size() == 1);
   device.reset();
   directory_.CloseIdle(kIdle);
-  EXPECT_EQ(directory_.open().size(), 1) << "it was used until just now";
+  UNSCOPED_INFO("it was used until just now");
+  CHECK(directory_.open().size() == 1);
   clock_.Advance(kIdle);
   directory_.CloseIdle(kIdle);
-  EXPECT_TRUE(directory_.open().empty());
-  EXPECT_TRUE(directory_.Find(UuidOf(0), {}).ok());
+  CHECK(directory_.open().empty());
+  CHECK_THAT(directory_.Find(UuidOf(0), {}), IsOk());
 }
 
-TEST_F(DeviceDirectoryTest, SaysWhyThereIsNone) {
+TEST_CASE_METHOD(DeviceDirectoryTest,
+                 "The device directory says why it has no GPU",
+                 "[device][device_directory]") {
   const auto unknown = directory_.Find("no-such-gpu", {});
-  EXPECT_TRUE(absl::IsNotFound(unknown.status()));
-  EXPECT_EQ(unknown.status().message(), "the daemon has no GPU no-such-gpu");
+  CHECK_THAT(unknown, HasCode(absl::StatusCode::kNotFound));
+  CHECK(unknown.status().message() == "the daemon has no GPU no-such-gpu");
   cuda::NoDriver none("no plug-in is installed");
   DeviceDirectory empty(
       [&](const std::stop_token&) -> absl::StatusOr<cuda::Driver*> {
         return &none;
       },
       [](const cuda::DeviceInfo&) { return 1; }, &clock_);
-  EXPECT_EQ(empty.Find("any", {}).status().message(),
-            "the daemon has no GPU: no plug-in is installed");
+  CHECK(empty.Find("any", {}).status().message() ==
+        "the daemon has no GPU: no plug-in is installed");
 }
 
 // Opens GPU 0 only once it may.
@@ -93,7 +104,8 @@ class HangingDriver final : public cuda::Driver {
   cuda::FakeDriver driver_{2};
 };
 
-TEST(HangingGpuTest, HoldsUpNoOther) {
+TEST_CASE("A GPU that hangs when it is opened holds up no other GPU",
+          "[device][device_directory]") {
   base::FakeClock clock;
   HangingDriver driver;
   DeviceDirectory directory(
@@ -107,17 +119,17 @@ TEST(HangingGpuTest, HoldsUpNoOther) {
   auto hung = std::async(std::launch::async,
                          [&] { return directory.Find(uuid(0), {}); });
   driver.begun.wait();
-  EXPECT_TRUE(directory.Find(uuid(1), {}).ok());
+  CHECK_THAT(directory.Find(uuid(1), {}), IsOk());
   std::stop_source stop;
   auto waiting = std::async(std::launch::async, [&] {
     return directory.Find(uuid(0), stop.get_token());
   });
   stop.request_stop();
-  EXPECT_TRUE(absl::IsCancelled(waiting.get().status()));
+  CHECK_THAT(waiting.get(), HasCode(absl::StatusCode::kCancelled));
   driver.may_end.count_down();
   const auto opened = hung.get();
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_EQ(*directory.Find(uuid(0), {}), *opened);
+  REQUIRE_THAT(opened, IsOk());
+  CHECK(*directory.Find(uuid(0), {}) == *opened);
 }
 
 }  // namespace

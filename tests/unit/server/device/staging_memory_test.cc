@@ -1,7 +1,6 @@
 #include "server/device/staging_memory.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,10 +10,14 @@
 #include <utility>
 
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/device/fake_device.h"
 
 namespace forebay::device {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kBytes = 8192;
 
@@ -28,7 +31,7 @@ class Other {
   std::shared_ptr<const void> Share(const StagingMemory& memory) {
     fd_ = base::Fd(fcntl(memory.fd(), F_DUPFD_CLOEXEC, 0));
     data_ = static_cast<std::uint8_t*>(Map());
-    EXPECT_NE(data_, MAP_FAILED);
+    CHECK(data_ != MAP_FAILED);
     ++sharing_;
     return {&sharing_, [this](const void*) { --sharing_; }};
   }
@@ -46,31 +49,36 @@ class Other {
   int sharing_ = 0;
 };
 
-TEST(StagingMemoryTest, OthersWriteWhatTheyMappedInTime) {
+TEST_CASE(
+    "Staging memory is written only by others that mapped it before it was "
+    "sealed",
+    "[device][staging_memory]") {
   FakeDevice device{0};
   Other other;
   auto memory = *StagingMemory::Create(device.gpu, /*numa_node=*/-1, kBytes - 1,
                                        /*has_writers=*/true);
-  EXPECT_EQ(memory->bytes(), kBytes);
-  ASSERT_TRUE(memory->Seal(other.Share(*memory)).ok());
-  EXPECT_EQ(memory->fd(), -1);
+  CHECK(memory->bytes() == kBytes);
+  REQUIRE_THAT(memory->Seal(other.Share(*memory)), IsOk());
+  CHECK(memory->fd() == -1);
   other.data()[kBytes - 1] = 7;
-  EXPECT_EQ(memory->data()[kBytes - 1], 7);
-  EXPECT_EQ(other.Map(), MAP_FAILED);
-  EXPECT_EQ(errno, EPERM);
-  EXPECT_NE(ftruncate(other.fd(), 0), 0) << "a page that is gone is a fault";
-  EXPECT_EQ(other.sharing(), 1);
+  CHECK(memory->data()[kBytes - 1] == 7);
+  CHECK(other.Map() == MAP_FAILED);
+  CHECK(errno == EPERM);
+  UNSCOPED_INFO("a page that is gone is a fault");
+  CHECK(ftruncate(other.fd(), 0) != 0);
+  CHECK(other.sharing() == 1);
   memory = nullptr;
-  EXPECT_EQ(other.sharing(), 0);
+  CHECK(other.sharing() == 0);
 }
 
-TEST(StagingMemoryTest, IsItsProcesssAloneIfNobodySharesIt) {
+TEST_CASE("Staging memory is its process's alone if nobody shares it",
+          "[device][staging_memory]") {
   FakeDevice device{0};
   const auto memory =
       *StagingMemory::Create(device.gpu, /*numa_node=*/-1, kBytes);
   memory->data()[kBytes - 1] = 7;
-  EXPECT_EQ(memory->fd(), -1);
-  EXPECT_EQ(memory->gpu(), device.gpu.get());
+  CHECK(memory->fd() == -1);
+  CHECK(memory->gpu() == device.gpu.get());
 }
 
 }  // namespace

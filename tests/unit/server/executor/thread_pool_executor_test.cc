@@ -1,6 +1,5 @@
 #include "server/executor/thread_pool_executor.h"
 
-#include <gtest/gtest.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -15,20 +14,24 @@
 
 #include "server/base/clock.h"
 #include "server/executor/worker_places.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/executor/fake_cpu_clock.h"
 
 namespace forebay::executor {
 namespace {
 
+using Catch::WithinAbs;
+
 constexpr std::int64_t kLong = 2 * kLongTaskNanos;
 
-TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
+TEST_CASE("The executor runs every task once",
+          "[executor][thread_pool_executor]") {
   constexpr int kTasks = 10'000;
   std::vector<std::atomic<int>> runs(kTasks);
   std::latch done(kTasks);
   ThreadPoolExecutor executor(4);
-  EXPECT_EQ(executor.cpus(), 4);
-  EXPECT_EQ(executor.workers(), WorkerPlaces::CountFor(4));
+  CHECK(executor.cpus() == 4);
+  CHECK(executor.workers() == WorkerPlaces::CountFor(4));
   std::vector<std::jthread> submitters;
   for (int submitter = 0; submitter < 4; ++submitter)
     submitters.emplace_back([&, submitter] {
@@ -39,10 +42,11 @@ TEST(ThreadPoolExecutorTest, RunsEveryTaskOnce) {
         });
     });
   done.wait();
-  for (const std::atomic<int>& run : runs) EXPECT_EQ(run, 1);
+  for (const std::atomic<int>& run : runs) CHECK(run == 1);
 }
 
-TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
+TEST_CASE("The executor lets no two tasks share a worker at once",
+          "[executor][thread_pool_executor]") {
   constexpr int kWorkers = WorkerPlaces::CountFor(3);
   constexpr int kTasks = 3000;
   std::atomic<bool> taken[kWorkers] = {};
@@ -58,12 +62,14 @@ TEST(ThreadPoolExecutorTest, NoTwoTasksShareAWorkerAtOnce) {
       done.count_down();
     });
   done.wait();
-  EXPECT_EQ(clashes, 0);
+  CHECK(clashes == 0);
 }
 
 // Objects that tasks refer to may be destroyed as soon as Stop has returned.
 // Objects that tasks would have called may still submit more.
-TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
+TEST_CASE(
+    "The executor once stopped drops the tasks that wait and those that come",
+    "[executor][thread_pool_executor]") {
   ThreadPoolExecutor executor(1);
   std::latch running(1);
   std::latch go(1);
@@ -78,26 +84,29 @@ TEST(ThreadPoolExecutorTest, OnceStoppedDropsWhatWaitsAndWhatComes) {
   std::atomic<int> run = 0;
   const auto task = [held, &run](int) { ++run; };
   std::latch stopping(1);
-  std::thread stopper([&] {
+  bool finished_before = false;
+  std::jthread stopper([&] {
     stopping.count_down();
     executor.Stop();
-    EXPECT_TRUE(finished);
+    finished_before = finished.load();
   });
   stopping.wait();
   executor.Submit(2, {1}, task);
   go.count_down();
   stopper.join();
+  CHECK(finished_before);
   executor.Submit(2, {1}, task);
-  EXPECT_EQ(executor.queued(), 0);
-  EXPECT_EQ(executor.busy(), 0);
-  EXPECT_EQ(executor.cpus(), 1);
-  EXPECT_LE(run, 1);  // before it stopped
-  EXPECT_EQ(held.use_count(), 2) << "a dropped task is kept";
+  CHECK(executor.queued() == 0);
+  CHECK(executor.busy() == 0);
+  CHECK(executor.cpus() == 1);
+  CHECK(run <= 1);  // before it stopped
+  UNSCOPED_INFO("a dropped task is kept");
+  CHECK(held.use_count() == 2);
 }
 
 // As many tasks as workers can wait for one another: nobody sleeps on while
 // there is work.
-TEST(ThreadPoolExecutorTest, UsesAllWorkers) {
+TEST_CASE("The executor uses all workers", "[executor][thread_pool_executor]") {
   ThreadPoolExecutor executor(4);
   for (int round = 0; round < 200; ++round) {
     std::latch all(8 + 1);
@@ -112,7 +121,8 @@ TEST(ThreadPoolExecutorTest, UsesAllWorkers) {
   }
 }
 
-TEST(ThreadPoolExecutorTest, NamesItsThreads) {
+TEST_CASE("The executor names its threads",
+          "[executor][thread_pool_executor]") {
   std::string name;
   std::latch done(1);
   ThreadPoolExecutor executor(1);
@@ -123,28 +133,31 @@ TEST(ThreadPoolExecutorTest, NamesItsThreads) {
     done.count_down();
   });
   done.wait();
-  EXPECT_EQ(name, "forebay-cpu-0");
+  CHECK(name == "forebay-cpu-0");
 }
 
-TEST(ThreadPoolExecutorTest, TellsWhatWaitsAndWhatRuns) {
+TEST_CASE("The executor tells how many tasks wait and how many run",
+          "[executor][thread_pool_executor]") {
   std::latch started(2);
   std::latch go(1);
   ThreadPoolExecutor executor(2);
-  EXPECT_EQ(executor.busy(), 0);
+  CHECK(executor.busy() == 0);
   for (int i = 0; i < 5; ++i)
     executor.Submit(1, {1}, [&, i](int) {
       if (i < 2) started.count_down();
       go.wait();
     });
   started.wait();
-  EXPECT_EQ(executor.busy(), 2);
-  EXPECT_EQ(executor.queued(), 3);
+  CHECK(executor.busy() == 2);
+  CHECK(executor.queued() == 3);
   go.count_down();
 }
 
 // A task that always submits the next would keep an executor that empties its
 // queue first alive for ever.
-TEST(ThreadPoolExecutorTest, DestructionRunsNothingMoreAndLetsGo) {
+TEST_CASE(
+    "The executor's destruction runs no further task and lets go of all tasks",
+    "[executor][thread_pool_executor]") {
   const auto held = std::make_shared<int>();
   std::atomic<bool> running = false;
   {
@@ -161,11 +174,12 @@ TEST(ThreadPoolExecutorTest, DestructionRunsNothingMoreAndLetsGo) {
     executor.Submit(1, {1}, forever);
     started.wait();
   }
-  EXPECT_FALSE(running);
-  EXPECT_EQ(held.use_count(), 1);
+  CHECK_FALSE(running);
+  CHECK(held.use_count() == 1);
 }
 
-TEST(ThreadPoolExecutorTest, TasksMaySubmitTasks) {
+TEST_CASE("The executor's tasks may submit tasks",
+          "[executor][thread_pool_executor]") {
   std::latch done(100);
   ThreadPoolExecutor executor(2);
   std::function<void(int)> step = [&](int left) {
@@ -177,7 +191,8 @@ TEST(ThreadPoolExecutorTest, TasksMaySubmitTasks) {
   done.wait();
 }
 
-TEST(ThreadPoolExecutorTest, WithinAFlowTheMostUrgentGoesFirst) {
+TEST_CASE("The executor runs the most urgent task of a flow first",
+          "[executor][thread_pool_executor]") {
   ThreadPoolExecutor executor(1);
   std::latch gate(1);
   std::latch done(3);
@@ -191,7 +206,7 @@ TEST(ThreadPoolExecutorTest, WithinAFlowTheMostUrgentGoesFirst) {
                     });
   gate.count_down();
   done.wait();
-  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+  CHECK(order == std::vector<int>{0, 1, 2});
 }
 
 // CPU time that passes as tasks say, whatever they really take.
@@ -223,28 +238,30 @@ class ScriptedCpu {
   FakeCpuClock clock_;
 };
 
-TEST(ThreadPoolExecutorTest, ChargesMeasuredTime) {
+TEST_CASE("The executor charges flows the measured CPU time of their tasks",
+          "[executor][thread_pool_executor]") {
   ScriptedCpu cpu;
   ThreadPoolExecutor executor(1, {.cpu_clock = cpu.clock()});
   const std::vector<int> order = cpu.Run(executor, 1000, {9000, 1000});
   int heavy = 0;
   for (int i = 0; i < 500; ++i) heavy += order[i] == 0;
-  EXPECT_NEAR(heavy, 50, 5);
+  CHECK_THAT(heavy, WithinAbs(50, 5));
 }
 
-TEST(ThreadPoolExecutorTest, SharesByWeight) {
+TEST_CASE("The executor shares CPU time by weight",
+          "[executor][thread_pool_executor]") {
   ScriptedCpu cpu;
   ThreadPoolExecutor executor(1, {.cpu_clock = cpu.clock()});
   executor.SetWeight(0, 4);
   const std::vector<int> order = cpu.Run(executor, 1000, {1000, 1000});
   int heavy = 0;
   for (int i = 0; i < 500; ++i) heavy += order[i] == 0;
-  EXPECT_NEAR(heavy, 400, 5);
+  CHECK_THAT(heavy, WithinAbs(400, 5));
   executor.Forget(0);
   const std::vector<int> later = cpu.Run(executor, 1000, {1000, 1000});
   heavy = 0;
   for (int i = 0; i < 500; ++i) heavy += later[i] == 0;
-  EXPECT_NEAR(heavy, 250, 5);
+  CHECK_THAT(heavy, WithinAbs(250, 5));
 }
 
 // Tasks of `cost` CPU time each, as the scripted clock says, of flow 0; gives
@@ -259,22 +276,26 @@ double SecondsFor(ThreadPoolExecutor& executor, ScriptedCpu& cpu, int tasks,
 
 // However slow this machine is, caps are not exceeded: a tenth of a second's
 // worth may come at once, and one task more.
-TEST(ThreadPoolExecutorTest, ACapHoldsAFlowBack) {
+TEST_CASE("The executor holds a flow back by its cap",
+          "[executor][thread_pool_executor]") {
   ScriptedCpu cpu;
   ThreadPoolExecutor executor(1, {.cpu_clock = cpu.clock()});
   executor.SetCap(0, 0.5);
   const double seconds = SecondsFor(executor, cpu, 20, 10'000'000);
-  EXPECT_LE(20 * 0.010, 0.5 * (seconds + 0.1) + 0.011);
+  CHECK(20 * 0.010 <= 0.5 * (seconds + 0.1) + 0.011);
 }
 
-TEST(ThreadPoolExecutorTest, TheLimitHoldsAllBack) {
+TEST_CASE("The executor's limit of CPUs holds all flows back",
+          "[executor][thread_pool_executor]") {
   ScriptedCpu cpu;
   ThreadPoolExecutor executor(1, {.max_cpus = 0.25, .cpu_clock = cpu.clock()});
   const double seconds = SecondsFor(executor, cpu, 10, 10'000'000);
-  EXPECT_LE(10 * 0.010, 0.25 * (seconds + 0.1) + 0.011);
+  CHECK(10 * 0.010 <= 0.25 * (seconds + 0.1) + 0.011);
 }
 
-TEST(ThreadPoolExecutorTest, WhoIsNotCappedTakesTheRest) {
+TEST_CASE(
+    "A flow that is not capped takes the CPU time that a capped one leaves",
+    "[executor][thread_pool_executor]") {
   base::FakeClock clock;
   ScriptedCpu cpu;
   ThreadPoolExecutor executor(1, {.clock = &clock, .cpu_clock = cpu.clock()});
@@ -292,14 +313,16 @@ TEST(ThreadPoolExecutorTest, WhoIsNotCappedTakesTheRest) {
     });
   }
   others.wait();
-  EXPECT_LE(capped, 10) << "no time has passed, so it has its burst alone";
+  UNSCOPED_INFO("no time has passed, so it has its burst alone");
+  CHECK(capped <= 10);
   executor.SetCap(0, std::numeric_limits<double>::infinity());
   while (capped < 50) std::this_thread::yield();
 }
 
 // While a flow is over its cap its tasks keep no worker awake, and nothing is
 // lost: each of many workers is woken in time.
-TEST(ThreadPoolExecutorTest, ManyWorkersShareACap) {
+TEST_CASE("The executor's many workers share a cap and run every task",
+          "[executor][thread_pool_executor]") {
   ThreadPoolExecutor executor(4, {.max_cpus = 3});
   executor.SetCap(7, 2);
   constexpr int kTasks = 400;
@@ -310,7 +333,8 @@ TEST(ThreadPoolExecutorTest, ManyWorkersShareACap) {
   done.wait();
 }
 
-TEST(ThreadPoolExecutorTest, EndsAlsoWhileTasksWaitBehindCaps) {
+TEST_CASE("The executor ends even while tasks wait behind caps",
+          "[executor][thread_pool_executor]") {
   const auto held = std::make_shared<int>();
   {
     ThreadPoolExecutor executor(2, {.max_cpus = 0.001});
@@ -318,7 +342,7 @@ TEST(ThreadPoolExecutorTest, EndsAlsoWhileTasksWaitBehindCaps) {
     for (int i = 0; i < 100; ++i)
       executor.Submit(1, {1'000'000'000}, [held](int) {});
   }
-  EXPECT_EQ(held.use_count(), 1);
+  CHECK(held.use_count() == 1);
 }
 
 }  // namespace

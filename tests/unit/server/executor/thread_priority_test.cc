@@ -1,6 +1,5 @@
 #include "server/executor/thread_priority.h"
 
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -12,20 +11,25 @@
 #include <cstring>
 #include <thread>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::executor {
 namespace {
 
 // The slice that a thread has asked for, in nanoseconds: `sched_runtime` of
 // sched_getattr(2), which lies behind 24 bytes. Linux before 6.12 has 0.
+// UINT64_MAX: the call failed. Any thread.
 std::uint64_t SliceOfCaller() {
   std::array<char, 48> attr = {};
-  EXPECT_EQ(syscall(SYS_sched_getattr, 0, attr.data(), attr.size(), 0), 0);
+  if (syscall(SYS_sched_getattr, 0, attr.data(), attr.size(), 0) != 0)
+    return UINT64_MAX;
   std::uint64_t runtime;
   std::memcpy(&runtime, attr.data() + 24, sizeof(runtime));
   return runtime;
 }
 
-TEST(ThreadPriorityTest, LowersThatOfOneThread) {
+TEST_CASE("Lowering a thread's priority leaves that of other threads alone",
+          "[executor][thread_priority]") {
   int before = 0;
   int after = 0;
   std::thread([&] {
@@ -33,14 +37,17 @@ TEST(ThreadPriorityTest, LowersThatOfOneThread) {
     LowerPriority(gettid());
     after = getpriority(PRIO_PROCESS, 0);
   }).join();
-  EXPECT_GE(after, std::min(before + 1, 19));
-  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
+  CHECK(after >= std::min(before + 1, 19));
+  CHECK(getpriority(PRIO_PROCESS, 0) == before);
 }
 
-TEST(ThreadPriorityTest, LengthensTheSlicesOfOneThread) {
+TEST_CASE(
+    "Lengthening a thread's time slices leaves those of other threads alone",
+    "[executor][thread_priority]") {
   const std::uint64_t usual = SliceOfCaller();
   std::uint64_t slice = 0;
   int nice = 0;
+  int nice_after = -1;
   int policy = -1;
   std::thread([&] {
     LowerPriority(gettid());
@@ -48,11 +55,13 @@ TEST(ThreadPriorityTest, LengthensTheSlicesOfOneThread) {
     LengthenSlices(gettid());
     slice = SliceOfCaller();
     policy = sched_getscheduler(0);
-    EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice);
+    nice_after = getpriority(PRIO_PROCESS, 0);
   }).join();
-  EXPECT_EQ(slice, usual == 0 ? 0 : 10'000'000) << "Linux before 6.12: 0";
-  EXPECT_EQ(policy, sched_getscheduler(0));
-  EXPECT_EQ(SliceOfCaller(), usual);
+  CHECK(nice_after == nice);
+  UNSCOPED_INFO("Linux before 6.12: 0");
+  CHECK(slice == (usual == 0 ? 0 : 10'000'000));
+  CHECK(policy == sched_getscheduler(0));
+  CHECK(SliceOfCaller() == usual);
 }
 
 }  // namespace

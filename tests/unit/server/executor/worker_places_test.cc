@@ -1,53 +1,57 @@
 #include "server/executor/worker_places.h"
 
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
 
 namespace forebay::executor {
 namespace {
 
-TEST(WorkerPlacesTest, NumbersShortTasksFromBelowAndLongOnesFromAbove) {
+TEST_CASE(
+    "Worker places number short tasks from below and long ones from above",
+    "[executor][worker_places]") {
   WorkerPlaces places(2);
-  EXPECT_EQ(places.Take(kShort), 0);
-  EXPECT_EQ(places.Take(kLong), 5);
-  EXPECT_EQ(places.Take(kShort), 1);
-  EXPECT_EQ(places.Take(kLong), 4);
-  EXPECT_FALSE(places.HasPlace(kShort));
-  EXPECT_FALSE(places.HasPlace(kLong));
-  EXPECT_EQ(places.running(), 4);
+  CHECK(places.Take(kShort) == 0);
+  CHECK(places.Take(kLong) == 5);
+  CHECK(places.Take(kShort) == 1);
+  CHECK(places.Take(kLong) == 4);
+  CHECK_FALSE(places.HasPlace(kShort));
+  CHECK_FALSE(places.HasPlace(kLong));
+  CHECK(places.running() == 4);
   places.GiveBack(5);
-  EXPECT_TRUE(places.HasPlace(kLong));
-  EXPECT_FALSE(places.HasPlace(kShort));
-  EXPECT_EQ(places.Take(kLong), 5);
+  CHECK(places.HasPlace(kLong));
+  CHECK_FALSE(places.HasPlace(kShort));
+  CHECK(places.Take(kLong) == 5);
   places.GiveBack(0);
-  EXPECT_EQ(places.running(kShort), 1);
-  EXPECT_EQ(places.Take(kShort), 0);
+  CHECK(places.running(kShort) == 1);
+  CHECK(places.Take(kShort) == 0);
 }
 
-TEST(WorkerPlacesTest, ATaskThatTurnsOutLongKeepsItsNumber) {
+TEST_CASE("A task that turns out long keeps its worker number",
+          "[executor][worker_places]") {
   WorkerPlaces places(2);
-  EXPECT_EQ(places.Take(kShort), 0);
-  EXPECT_EQ(places.Take(kShort), 1);
-  EXPECT_EQ(places.Take(kLong), 5);
+  CHECK(places.Take(kShort) == 0);
+  CHECK(places.Take(kShort) == 1);
+  CHECK(places.Take(kLong) == 5);
   places.MakeLong(0);
-  EXPECT_EQ(places.running(kShort), 1);
-  EXPECT_EQ(places.running(kLong), 2);
-  EXPECT_EQ(places.Take(kShort), 2);
+  CHECK(places.running(kShort) == 1);
+  CHECK(places.running(kLong) == 2);
+  CHECK(places.Take(kShort) == 2);
   places.GiveBack(0);
-  EXPECT_TRUE(places.HasPlace(kLong));
-  EXPECT_EQ(places.Take(kLong), 4);
+  CHECK(places.HasPlace(kLong));
+  CHECK(places.Take(kLong) == 4);
 }
 
-TEST(WorkerPlacesTest, MoreTasksMayTurnOutLongThanMayStart) {
+TEST_CASE("More tasks may turn out long than may start as long ones",
+          "[executor][worker_places]") {
   WorkerPlaces places(2);
   for (int i = 0; i < 2; ++i) places.Take(kLong);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_FALSE(places.HasPlace(kLong));
-    ASSERT_TRUE(places.HasPlaceForLonger());
+    CHECK_FALSE(places.HasPlace(kLong));
+    REQUIRE(places.HasPlaceForLonger());
     places.MakeLong(places.Take(kShort));
   }
-  EXPECT_FALSE(places.HasPlaceForLonger());
+  CHECK_FALSE(places.HasPlaceForLonger());
   for (int i = 0; i < 2; ++i) places.Take(kShort);
-  EXPECT_EQ(places.running(), std::size_t{WorkerPlaces::CountFor(2)});
+  CHECK(places.running() == std::size_t{WorkerPlaces::CountFor(2)});
 }
 
 }  // namespace

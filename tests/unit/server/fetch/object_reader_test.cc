@@ -1,8 +1,6 @@
 // Ranges of objects, of a source that is made up.
 #include "server/fetch/object_reader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -15,12 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::fetch {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint64_t kBlock = std::uint64_t{64} << 10;
 
@@ -42,7 +44,7 @@ class Objects final : public storage::ByteSource {
   void Read(absl::Span<storage::ReadRequest> requests) override {
     for (storage::ReadRequest& request : requests) {
       extents.emplace_back(request.offset, request.length);
-      EXPECT_EQ(request.purpose.job, 7);
+      CHECK(request.purpose.job == 7);
       if (request.object == "held") {
         held_.push_back(std::move(request.done));
       } else {
@@ -89,9 +91,9 @@ class Objects final : public storage::ByteSource {
   std::vector<storage::ReadDone> held_;
 };
 
-class ObjectReaderTest : public testing::Test {
+class ObjectReaderTest {
  protected:
-  ~ObjectReaderTest() override {
+  ~ObjectReaderTest() {
     objects_.LetGo();
     Unmap();
   }
@@ -115,7 +117,7 @@ class ObjectReaderTest : public testing::Test {
   // The bytes of a range that there is.
   std::string Bytes(const ObjectRange& range) {
     auto read = reader_->Read(range, {});
-    EXPECT_TRUE(read.ok()) << read.status();
+    CHECK_THAT(read, IsOk());
     if (!read.ok()) return "";
     if (read->window) {
       Unmap();
@@ -151,49 +153,58 @@ class ObjectReaderTest : public testing::Test {
   std::uint64_t window_bytes_ = 0;
 };
 
-TEST_F(ObjectReaderTest, ReadsBlocks) {
+TEST_CASE_METHOD(ObjectReaderTest,
+                 "The object reader reads an object in blocks",
+                 "[fetch][object_reader]") {
   const std::string content = Content(3 * kBlock + 5);
   objects_.objects["a"] = {content};
-  EXPECT_EQ(Bytes(Range("a", 0, content.size())), content);
-  EXPECT_EQ(Bytes(Range("a", kBlock, 2 * kBlock)),
-            content.substr(kBlock, 2 * kBlock));
-  EXPECT_EQ(Bytes(Range("a", 3 * kBlock, 5)), content.substr(3 * kBlock));
-  EXPECT_EQ(Bytes(Range("a", 3 * kBlock, 0)), "");
+  CHECK(Bytes(Range("a", 0, content.size())) == content);
+  CHECK(Bytes(Range("a", kBlock, 2 * kBlock)) ==
+        content.substr(kBlock, 2 * kBlock));
+  CHECK(Bytes(Range("a", 3 * kBlock, 5)) == content.substr(3 * kBlock));
+  CHECK(Bytes(Range("a", 3 * kBlock, 0)) == "");
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
       {0, kBlock},     {kBlock, kBlock}, {2 * kBlock, kBlock},
       {3 * kBlock, 5}, {kBlock, kBlock}, {2 * kBlock, kBlock},
       {3 * kBlock, 5}};
-  EXPECT_EQ(objects_.extents, expected);
+  CHECK(objects_.extents == expected);
 }
 
-TEST_F(ObjectReaderTest, ReadsASmallObjectAsItIs) {
+TEST_CASE_METHOD(ObjectReaderTest,
+                 "The object reader reads a small object as it is",
+                 "[fetch][object_reader]") {
   objects_.objects["small"] = {Content(kBlock)};
   objects_.objects["empty"] = {""};
   objects_.objects["large"] = {Content(kBlock + 1)};
-  EXPECT_EQ(Bytes(AsItIs("small", kBlock)), Content(kBlock));
-  EXPECT_EQ(Bytes(AsItIs("empty", kBlock)), "");
+  CHECK(Bytes(AsItIs("small", kBlock)) == Content(kBlock));
+  CHECK(Bytes(AsItIs("empty", kBlock)) == "");
   const auto large = reader_->Read(AsItIs("large", kBlock), {});
-  ASSERT_TRUE(large.ok());
-  EXPECT_EQ(large->version.size, kBlock + 1);
-  EXPECT_EQ(large->bytes, 0);
-  EXPECT_EQ(objects_.extents.size(), 1);
+  REQUIRE_THAT(large, IsOk());
+  CHECK(large->version.size == kBlock + 1);
+  CHECK(large->bytes == 0);
+  CHECK(objects_.extents.size() == 1);
 }
 
-TEST_F(ObjectReaderTest, AChangeIsAnError) {
+TEST_CASE_METHOD(ObjectReaderTest,
+                 "The object reader reports a changed object as an error",
+                 "[fetch][object_reader]") {
   objects_.objects["a"] = {Content(2 * kBlock)};
   const ObjectRange range = Range("a", 0, kBlock);
   Bytes(range);
   objects_.objects["a"].stamp = 2;
-  EXPECT_EQ(Error(range), absl::FailedPreconditionError(
-                              "root: a: was changed, replaced or removed since "
-                              "it was opened"));
+  CHECK(Error(range) == absl::FailedPreconditionError(
+                            "root: a: was changed, replaced or removed since "
+                            "it was opened"));
   objects_.objects.clear();
-  EXPECT_TRUE(absl::IsFailedPrecondition(Error(range)));
-  EXPECT_EQ(Error(AsItIs("a", kBlock)),
-            absl::NotFoundError("root: a: does not exist"));
+  CHECK_THAT(Error(range), HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK(Error(AsItIs("a", kBlock)) ==
+        absl::NotFoundError("root: a: does not exist"));
 }
 
-TEST_F(ObjectReaderTest, LooksAgainAtAnObjectThatIsWrittenMeanwhile) {
+TEST_CASE_METHOD(
+    ObjectReaderTest,
+    "The object reader looks again at an object that is written meanwhile",
+    "[fetch][object_reader]") {
   objects_.objects["a"] = {"short"};
   objects_.objects["b"] = {"b"};
   int left = 2;
@@ -208,14 +219,16 @@ TEST_F(ObjectReaderTest, LooksAgainAtAnObjectThatIsWrittenMeanwhile) {
                           return found;
                         }},
                    7);
-  EXPECT_TRUE(reader.Read(AsItIs("a", kBlock), {}).ok());
-  EXPECT_EQ(objects_.looks, 3);
+  CHECK_THAT(reader.Read(AsItIs("a", kBlock), {}), IsOk());
+  CHECK(objects_.looks == 3);
   left = 100;
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      reader.Read(AsItIs("b", kBlock), {}).status()));
+  CHECK_THAT(reader.Read(AsItIs("b", kBlock), {}),
+             HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(ObjectReaderTest, RefusesRangesThatAreNone) {
+TEST_CASE_METHOD(ObjectReaderTest,
+                 "The object reader refuses ranges that are not valid",
+                 "[fetch][object_reader]") {
   constexpr std::uint64_t kHuge = UINT64_MAX - kBlock + 1;
   objects_.objects["a"] = {Content(3 * kBlock + 5)};
   for (const auto& [offset, length] :
@@ -228,60 +241,69 @@ TEST_F(ObjectReaderTest, RefusesRangesThatAreNone) {
                                                             {0, UINT64_MAX},
                                                             {kBlock, kHuge}}) {
     const absl::Status status = Error(Range("a", offset, length));
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status << offset;
-    EXPECT_THAT(status.message(), HasSubstr("root: a: "));
+    UNSCOPED_INFO(status << offset);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+    CHECK_THAT(status.message(), Contains("root: a: "));
   }
   ObjectRange range = Range("a", 0, kBlock);
   for (const std::uint64_t block :
        {std::uint64_t{0}, std::uint64_t{1}, kBlock / 2, kBlock + 1,
         ObjectReader::kMaxLength * 2, UINT64_MAX}) {
     range.block_bytes = block;
-    EXPECT_TRUE(absl::IsInvalidArgument(Error(range))) << block;
+    CAPTURE(block);
+    CHECK_THAT(Error(range), HasCode(absl::StatusCode::kInvalidArgument));
   }
   range = AsItIs("a", kBlock);
   range.offset = kBlock;
-  EXPECT_TRUE(absl::IsInvalidArgument(Error(range)));
+  CHECK_THAT(Error(range), HasCode(absl::StatusCode::kInvalidArgument));
   // A client may say any version.
   range = Range("a", 0, kBlock);
   range.version->size = UINT64_MAX;
-  EXPECT_TRUE(absl::IsFailedPrecondition(Error(range)));
-  EXPECT_EQ(objects_.extents.size(), 1);
+  CHECK_THAT(Error(range), HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK(objects_.extents.size() == 1);
 }
 
-TEST_F(ObjectReaderTest, MemoryIsReservedAndGivenBack) {
+TEST_CASE_METHOD(ObjectReaderTest,
+                 "The object reader reserves its memory and gives it back",
+                 "[fetch][object_reader]") {
   objects_.objects["a"] = {Content(ObjectReader::kMaxLength)};
   Bytes(Range("a", 0, kBlock));
   const std::uint64_t used = budget_.used();
-  EXPECT_EQ(used, window_bytes_);
+  CHECK(used == window_bytes_);
   {
     const auto rest = budget_.Reserve(budget_.limit() - used - 2 * kBlock, "");
-    EXPECT_TRUE(absl::IsResourceExhausted(
-        Error(Range("a", 0, ObjectReader::kMaxLength))));
-    EXPECT_EQ(Bytes(Range("a", kBlock, kBlock)).size(), kBlock);
+    CHECK_THAT(Error(Range("a", 0, ObjectReader::kMaxLength)),
+               HasCode(absl::StatusCode::kResourceExhausted));
+    CHECK(Bytes(Range("a", kBlock, kBlock)).size() == kBlock);
   }
-  EXPECT_EQ(budget_.used(), used);
-  EXPECT_EQ(Bytes(Range("a", 0, ObjectReader::kMaxLength)).size(),
-            ObjectReader::kMaxLength);
-  EXPECT_GT(window_bytes_, used);
+  CHECK(budget_.used() == used);
+  CHECK(Bytes(Range("a", 0, ObjectReader::kMaxLength)).size() ==
+        ObjectReader::kMaxLength);
+  CHECK(window_bytes_ > used);
   Reset();
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(budget_.used() == 0);
 }
 
-TEST_F(ObjectReaderTest, TheNextClientGetsAWindowThatAnErrorKeptBack) {
+TEST_CASE_METHOD(
+    ObjectReaderTest,
+    "The object reader gives the next client a window that an error kept back",
+    "[fetch][object_reader]") {
   objects_.objects["a"] = {Content(kBlock)};
   ObjectRange changed = Range("a", 0, kBlock);
   changed.version->stamp = 5;
-  EXPECT_FALSE(Error(changed).ok());
-  EXPECT_EQ(Bytes(Range("a", 0, kBlock)), Content(kBlock));
+  CHECK_FALSE(Error(changed).ok());
+  CHECK(Bytes(Range("a", 0, kBlock)) == Content(kBlock));
 }
 
-TEST_F(ObjectReaderTest, ReturnsWhenItIsStopped) {
+TEST_CASE_METHOD(ObjectReaderTest,
+                 "The object reader returns when it is stopped",
+                 "[fetch][object_reader]") {
   objects_.objects["held"] = {Content(kBlock)};
   std::stop_source stop;
-  std::thread stopper([&stop] { stop.request_stop(); });
+  std::jthread stopper([&stop] { stop.request_stop(); });
   const ObjectRange range = Range("held", 0, kBlock);
-  EXPECT_TRUE(
-      absl::IsCancelled(reader_->Read(range, stop.get_token()).status()));
+  CHECK_THAT(reader_->Read(range, stop.get_token()),
+             HasCode(absl::StatusCode::kCancelled));
   stopper.join();
 }
 

@@ -1,7 +1,6 @@
 // Single samples, of memory and of files that are made up, with real decoders.
 #include "server/fetch/sample_reader.h"
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -20,11 +19,17 @@
 #include "proto/raw_image.h"
 #include "proto/shm_fetch.h"
 #include "server/executor/thread_pool_executor.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::fetch {
 namespace {
+
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 // Samples from number 39 on are too large for the first.
 constexpr pipeline::WorkspaceLimits kSmallWorkspace = {
@@ -120,7 +125,7 @@ class RawSource final : public storage::ByteSource {
   std::vector<storage::ReadDone> held_;
 };
 
-class SampleReaderTest : public testing::Test {
+class SampleReaderTest {
  protected:
   SampleReaderTest() {
     for (int i = 0; i < executor_.workers(); ++i) {
@@ -128,7 +133,7 @@ class SampleReaderTest : public testing::Test {
           std::make_unique<pipeline::Workspace>(pipeline::WorkspaceLimits{}));
     }
   }
-  ~SampleReaderTest() override {
+  ~SampleReaderTest() {
     source_.LetGo();
     if (window_ != nullptr) munmap(window_, window_bytes_);
   }
@@ -156,7 +161,7 @@ class SampleReaderTest : public testing::Test {
   Fetched Fetch(SampleReader& reader,
                 const std::vector<std::uint64_t>& samples) {
     auto fetched = reader.Fetch(samples, {});
-    EXPECT_TRUE(fetched.ok()) << fetched.status();
+    CHECK_THAT(fetched, IsOk());
     if (fetched->window) {
       if (window_ != nullptr) munmap(window_, window_bytes_);
       window_bytes_ = fetched->window_bytes;
@@ -199,125 +204,150 @@ class SampleReaderTest : public testing::Test {
   std::uint64_t window_bytes_ = 0;
 };
 
-TEST_F(SampleReaderTest, GivesEachSampleItsFields) {
+TEST_CASE_METHOD(SampleReaderTest,
+                 "The sample reader gives each sample its fields",
+                 "[fetch][sample_reader]") {
   const auto reader = Open(true);
-  EXPECT_TRUE(Fetch(*reader, {4, 0, 4}).failed.empty());
+  CHECK(Fetch(*reader, {4, 0, 4}).failed.empty());
   proto::FetchHeader header;
   std::memcpy(&header, window_, sizeof(header));
-  EXPECT_EQ(header.magic, proto::kFetchMagic);
-  EXPECT_EQ(header.sample_count, 3);
-  EXPECT_EQ(header.field_count, 3);
+  CHECK(header.magic == proto::kFetchMagic);
+  CHECK(header.sample_count == 3);
+  CHECK(header.field_count == 3);
   for (const std::uint64_t at : {0, 2}) {
-    EXPECT_EQ(Field(at, 0).rank, 3);
-    EXPECT_EQ(Field(at, 0).shape[0], 1);
-    EXPECT_EQ(Field(at, 0).shape[1], 5);
-    EXPECT_EQ(Field(at, 0).shape[2], 3);
-    EXPECT_EQ(Bytes(at, 0), std::string(15, 'x'));
-    EXPECT_EQ(Field(at, 1).rank, 0);
+    CHECK(Field(at, 0).rank == 3);
+    CHECK(Field(at, 0).shape[0] == 1);
+    CHECK(Field(at, 0).shape[1] == 5);
+    CHECK(Field(at, 0).shape[2] == 3);
+    CHECK(Bytes(at, 0) == std::string(15, 'x'));
+    CHECK(Field(at, 1).rank == 0);
     std::int64_t label;
     std::memcpy(&label, Bytes(at, 1).data(), sizeof(label));
-    EXPECT_EQ(label, -20);
-    EXPECT_EQ(Bytes(at, 2), "a text");
+    CHECK(label == -20);
+    CHECK(Bytes(at, 2) == "a text");
   }
-  EXPECT_EQ(Bytes(1, 0), "xxx");
+  CHECK(Bytes(1, 0) == "xxx");
 }
 
-TEST_F(SampleReaderTest, GivesImagesAsTheyAreStored) {
+TEST_CASE_METHOD(
+    SampleReaderTest,
+    "The sample reader gives images as they are stored if it does not decode",
+    "[fetch][sample_reader]") {
   const auto reader = Open(false);
   Fetch(*reader, {2});
-  EXPECT_EQ(Field(0, 0).rank, 1);
-  EXPECT_EQ(Bytes(0, 0), RawImage(3, 'x'));
+  CHECK(Field(0, 0).rank == 1);
+  CHECK(Bytes(0, 0) == RawImage(3, 'x'));
 }
 
-TEST_F(SampleReaderTest, TheWindowGrowsWithWhatIsAskedFor) {
+TEST_CASE_METHOD(SampleReaderTest,
+                 "The sample reader's window grows with what is asked for",
+                 "[fetch][sample_reader]") {
   const auto reader = Open(true, 2'000'000);
-  EXPECT_TRUE(Fetch(*reader, {3}).window);
-  EXPECT_FALSE(Fetch(*reader, {5, 8}).window);
+  CHECK(Fetch(*reader, {3}).window);
+  CHECK_FALSE(Fetch(*reader, {5, 8}).window);
   const std::uint64_t before = window_bytes_;
-  EXPECT_TRUE(Fetch(*reader, {1'500'000}).window);
-  EXPECT_GT(window_bytes_, before);
-  EXPECT_EQ(Bytes(0, 0), std::string(4'500'003, 'x'));
-  EXPECT_FALSE(Fetch(*reader, {3}).window);
-  EXPECT_EQ(Bytes(0, 0), std::string(12, 'x'));
+  CHECK(Fetch(*reader, {1'500'000}).window);
+  CHECK(window_bytes_ > before);
+  CHECK(Bytes(0, 0) == std::string(4'500'003, 'x'));
+  CHECK_FALSE(Fetch(*reader, {3}).window);
+  CHECK(Bytes(0, 0) == std::string(12, 'x'));
 }
 
-TEST_F(SampleReaderTest, MemoryIsReservedAndGivenBack) {
+TEST_CASE_METHOD(SampleReaderTest,
+                 "The sample reader reserves its memory and gives it back",
+                 "[fetch][sample_reader]") {
   {
     const auto reader = Open(true, 2'000'000);
     Fetch(*reader, {3});
     const std::uint64_t used = budget_.used();
-    EXPECT_GE(used, window_bytes_);
+    CHECK(used >= window_bytes_);
     const std::vector<std::uint64_t> large(12, 1'200'000);
     const absl::Status status = reader->Fetch(large, {}).status();
-    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
     // It goes on with what fits.
-    EXPECT_TRUE(Fetch(*reader, {3}).failed.empty());
-    EXPECT_EQ(Bytes(0, 0), std::string(12, 'x'));
-    EXPECT_EQ(budget_.used(), used);
+    CHECK(Fetch(*reader, {3}).failed.empty());
+    CHECK(Bytes(0, 0) == std::string(12, 'x'));
+    CHECK(budget_.used() == used);
   }
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(budget_.used() == 0);
 }
 
-TEST_F(SampleReaderTest, OneThatFailsHarmsNoOther) {
+TEST_CASE_METHOD(SampleReaderTest,
+                 "A sample that fails harms no other sample of a fetch",
+                 "[fetch][sample_reader]") {
   const auto reader = Open(true);
   const Fetched fetched = Fetch(*reader, {3, 7, 6, 4});
-  ASSERT_EQ(fetched.failed.size(), 2);
-  EXPECT_EQ(fetched.failed[0].index, 1);
-  EXPECT_TRUE(absl::IsDataLoss(fetched.failed[0].status));
-  EXPECT_EQ(fetched.failed[0].status.message(),
-            "sample 7 of raw: 7: has only 9 of 24 bytes");
-  EXPECT_EQ(fetched.failed[1].index, 2);
-  EXPECT_EQ(fetched.failed[1].status.message(),
-            "sample 6 of raw: 6: no such file");
-  EXPECT_EQ(changes_, 1);
-  EXPECT_EQ(Field(1, 0).bytes, 0);
-  EXPECT_EQ(Field(2, 2).rank, 0);
-  EXPECT_EQ(Bytes(0, 0), std::string(12, 'x'));
-  EXPECT_EQ(Bytes(3, 0), std::string(15, 'x'));
+  REQUIRE(fetched.failed.size() == 2);
+  CHECK(fetched.failed[0].index == 1);
+  CHECK_THAT(fetched.failed[0].status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK(fetched.failed[0].status.message() ==
+        "sample 7 of raw: 7: has only 9 of 24 bytes");
+  CHECK(fetched.failed[1].index == 2);
+  CHECK(fetched.failed[1].status.message() ==
+        "sample 6 of raw: 6: no such file");
+  CHECK(changes_ == 1);
+  CHECK(Field(1, 0).bytes == 0);
+  CHECK(Field(2, 2).rank == 0);
+  CHECK(Bytes(0, 0) == std::string(12, 'x'));
+  CHECK(Bytes(3, 0) == std::string(15, 'x'));
 }
 
-TEST_F(SampleReaderTest, RefusesWhatIsNone) {
+TEST_CASE_METHOD(SampleReaderTest,
+                 "The sample reader refuses samples that do not exist and too "
+                 "many or none at once",
+                 "[fetch][sample_reader]") {
   const auto reader = Open(true);
-  EXPECT_EQ(reader->Fetch({{3, 100}}, {}).status().message(),
-            "sample 100 of raw, which has 100");
-  EXPECT_TRUE(absl::IsInvalidArgument(reader->Fetch({}, {}).status()));
+  CHECK(reader->Fetch({{3, 100}}, {}).status().message() ==
+        "sample 100 of raw, which has 100");
+  CHECK_THAT(reader->Fetch({}, {}),
+             HasCode(absl::StatusCode::kInvalidArgument));
   const std::vector<std::uint64_t> many(proto::kMaxFetch + 1);
-  EXPECT_TRUE(absl::IsInvalidArgument(reader->Fetch(many, {}).status()));
+  CHECK_THAT(reader->Fetch(many, {}),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(SampleReaderTest, ImagesTooLargeForAWorkerTakeTurns) {
+TEST_CASE_METHOD(
+    SampleReaderTest,
+    "The sample reader lets images too large for a worker take turns",
+    "[fetch][sample_reader]") {
   ShrinkWorkspaces();
   const auto reader = Open(true, 2'000);
   std::vector<std::uint64_t> samples;
   for (std::uint64_t i = 10; i < 100; i += 3) samples.push_back(i);
   samples.push_back(1'000);
   const Fetched fetched = Fetch(*reader, samples);
-  ASSERT_EQ(fetched.failed.size(), 1);
-  EXPECT_EQ(fetched.failed[0].index, samples.size() - 1);
+  REQUIRE(fetched.failed.size() == 1);
+  CHECK(fetched.failed[0].index == samples.size() - 1);
   const std::string message(fetched.failed[0].status.message());
-  EXPECT_NE(message.find("image.scratch_limit"), std::string::npos) << message;
+  CHECK_THAT(message, Contains("image.scratch_limit"));
   samples.pop_back();
-  EXPECT_TRUE(Fetch(*reader, samples).failed.empty());
+  CHECK(Fetch(*reader, samples).failed.empty());
   for (std::size_t i = 0; i < samples.size(); ++i)
-    EXPECT_EQ(Bytes(i, 0), std::string(3 * (samples[i] + 1), 'x'));
+    CHECK(Bytes(i, 0) == std::string(3 * (samples[i] + 1), 'x'));
 }
 
-TEST_F(SampleReaderTest, ReturnsThoughALargeImageWaitsForItsTurn) {
+TEST_CASE_METHOD(SampleReaderTest,
+                 "The sample reader returns when stopped though a large image "
+                 "waits for its turn",
+                 "[fetch][sample_reader]") {
   ShrinkWorkspaces();
   const auto reader = Open(true);
   Fetch(*reader, {90});
   auto loan = BorrowShared();
   std::stop_source stop;
-  std::thread stopper([&stop] { stop.request_stop(); });
-  EXPECT_TRUE(
-      absl::IsCancelled(reader->Fetch({{3, 90}}, stop.get_token()).status()));
+  std::jthread stopper([&stop] { stop.request_stop(); });
+  CHECK_THAT(reader->Fetch({{3, 90}}, stop.get_token()),
+             HasCode(absl::StatusCode::kCancelled));
   stopper.join();
   loan.reset();
-  EXPECT_TRUE(Fetch(*reader, {90, 3}).failed.empty());
-  EXPECT_EQ(Bytes(0, 0), std::string(273, 'x'));
+  CHECK(Fetch(*reader, {90, 3}).failed.empty());
+  CHECK(Bytes(0, 0) == std::string(273, 'x'));
 }
 
-TEST_F(SampleReaderTest, LargeImagesThatNobodyWaitsForAreNotMade) {
+TEST_CASE_METHOD(
+    SampleReaderTest,
+    "The sample reader does not make large images that nobody waits for",
+    "[fetch][sample_reader]") {
   ShrinkWorkspaces();
   std::vector<std::uint64_t> samples;
   for (std::uint64_t i = 60; i < 100; ++i) samples.push_back(i);
@@ -326,22 +356,24 @@ TEST_F(SampleReaderTest, LargeImagesThatNobodyWaitsForAreNotMade) {
   const auto reader = Open(true);
   Fetch(*reader, {90});
   auto loan = BorrowShared();
-  EXPECT_TRUE(absl::IsCancelled(
-      reader->Fetch(samples, stopping_.stop.get_token()).status()));
+  CHECK_THAT(reader->Fetch(samples, stopping_.stop.get_token()),
+             HasCode(absl::StatusCode::kCancelled));
   loan.reset();
   // Made after whatever was left of those.
-  EXPECT_TRUE(Fetch(*reader, {90}).failed.empty());
+  CHECK(Fetch(*reader, {90}).failed.empty());
   const auto behind = absl::MakeConstSpan(window_, window_bytes_)
                           .subspan(Field(0, 2).offset + 64);
-  EXPECT_EQ(std::count(behind.begin(), behind.end(), 'x'), 0);
+  CHECK(std::count(behind.begin(), behind.end(), 'x') == 0);
 }
 
-TEST_F(SampleReaderTest, ReturnsWhenItIsStopped) {
+TEST_CASE_METHOD(SampleReaderTest,
+                 "The sample reader returns when it is stopped",
+                 "[fetch][sample_reader]") {
   const auto reader = Open(true);
   std::stop_source stop;
-  std::thread stopper([&stop] { stop.request_stop(); });
-  EXPECT_TRUE(
-      absl::IsCancelled(reader->Fetch({{3, 9}}, stop.get_token()).status()));
+  std::jthread stopper([&stop] { stop.request_stop(); });
+  CHECK_THAT(reader->Fetch({{3, 9}}, stop.get_token()),
+             HasCode(absl::StatusCode::kCancelled));
   stopper.join();
 }
 

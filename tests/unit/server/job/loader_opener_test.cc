@@ -1,7 +1,5 @@
 #include "server/job/loader_opener.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +9,8 @@
 
 #include "proto/job.pb.h"
 #include "server/dataset/catalog.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -19,10 +19,14 @@
 namespace forebay::job {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::uint32_t kUid = 1000;
 constexpr int kSamples = 200;
 
-class LoaderOpenerTest : public testing::Test {
+class LoaderOpenerTest {
  protected:
   LoaderOpenerTest() {
     for (int i = 0; i < kSamples; ++i)
@@ -78,18 +82,22 @@ class LoaderOpenerTest : public testing::Test {
   std::stop_source stop_;
 };
 
-TEST_F(LoaderOpenerTest, TheJobHasWhatWasOpened) {
+TEST_CASE_METHOD(LoaderOpenerTest,
+                 "A job has the loaders that were opened for it",
+                 "[job][loader_opener]") {
   auto first = *Open(Spec());
   const auto second = *Open(Spec([](auto& spec) { spec.set_name("val"); }));
-  EXPECT_EQ(first->name(), "loader 1");
-  EXPECT_EQ(second->name(), "val");
-  EXPECT_EQ(first->samples_per_epoch(), kSamples);
-  EXPECT_EQ(job_.Loaders(), (std::vector{first, second}));
+  CHECK(first->name() == "loader 1");
+  CHECK(second->name() == "val");
+  CHECK(first->samples_per_epoch() == kSamples);
+  CHECK(job_.Loaders() == std::vector{first, second});
   first.reset();
-  EXPECT_EQ(job_.Loaders(), std::vector{second});
+  CHECK(job_.Loaders() == std::vector{second});
 }
 
-TEST_F(LoaderOpenerTest, ARefusedSpecAddsNothing) {
+TEST_CASE_METHOD(LoaderOpenerTest,
+                 "A refused loader spec adds nothing to the job",
+                 "[job][loader_opener]") {
   const std::vector<Change> faults = {
       [](auto& spec) { spec.mutable_batch()->set_batch_size(0); },
       [](auto& spec) { spec.mutable_pipeline()->add_ops(); },
@@ -97,22 +105,30 @@ TEST_F(LoaderOpenerTest, ARefusedSpecAddsNothing) {
       [](auto& spec) { spec.mutable_sampler()->set_rank(1); },
   };
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    EXPECT_TRUE(absl::IsInvalidArgument(Open(Spec(faults[i])).status())) << i;
+    CAPTURE(i);
+    CHECK_THAT(Open(Spec(faults[i])),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
-  EXPECT_TRUE(job_.Loaders().empty());
-  EXPECT_EQ(production_.budget().used(), 0);
-  EXPECT_EQ((*Open(Spec()))->name(), "loader 1");
+  CHECK(job_.Loaders().empty());
+  CHECK(production_.budget().used() == 0);
+  CHECK((*Open(Spec()))->name() == "loader 1");
 }
 
-TEST_F(LoaderOpenerTest, WhatNeedsNoDatasetIsCheckedBeforeTheScan) {
+TEST_CASE_METHOD(
+    LoaderOpenerTest,
+    "The loader opener checks what needs no dataset before the scan",
+    "[job][loader_opener]") {
   stop_.request_stop();
-  EXPECT_TRUE(absl::IsCancelled(Open(Spec()).status()));
+  CHECK_THAT(Open(Spec()), HasCode(absl::StatusCode::kCancelled));
   const auto no_op = [](auto& spec) { spec.mutable_pipeline()->add_ops(); };
-  EXPECT_TRUE(absl::IsInvalidArgument(Open(Spec(no_op)).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(OpenReader(Spec(no_op), true).status()));
+  CHECK_THAT(Open(Spec(no_op)), HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(OpenReader(Spec(no_op), true),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(LoaderOpenerTest, ATransformNeedsAnImage) {
+TEST_CASE_METHOD(LoaderOpenerTest,
+                 "A loader's transform needs a field that is an image",
+                 "[job][loader_opener]") {
   const std::vector<std::uint64_t> labels = {1, 2, 3};
   proto::LoaderSpec spec = Spec([](auto& s) {
     s.mutable_dataset()->set_uri("labels");
@@ -127,36 +143,38 @@ TEST_F(LoaderOpenerTest, ATransformNeedsAnImage) {
                               {.memory = base::SealedNumbers(labels)}, {});
   };
   const auto refused = open().status();
-  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
-  EXPECT_NE(refused.message().find("no field that is an image"),
-            std::string::npos)
-      << refused;
+  CHECK_THAT(refused, HasCode(absl::StatusCode::kInvalidArgument));
+  CAPTURE(refused);
+  CHECK_THAT(refused.message(), Contains("no field that is an image"));
   spec.clear_pipeline();
-  EXPECT_EQ((*open())->samples_per_epoch(), 3);
+  CHECK((*open())->samples_per_epoch() == 3);
 }
 
-TEST_F(LoaderOpenerTest, AReaderTransformsOnlyWhatItDecodes) {
-  EXPECT_TRUE(OpenReader(Spec(), /*decode=*/true).ok());
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(OpenReader(Spec(), /*decode=*/false).status()));
-  EXPECT_TRUE(OpenReader(Spec([](auto& spec) { spec.clear_pipeline(); }),
-                         /*decode=*/false)
-                  .ok());
-  EXPECT_TRUE(warnings_.empty());
+TEST_CASE_METHOD(LoaderOpenerTest,
+                 "A sample reader transforms only what it decodes",
+                 "[job][loader_opener]") {
+  CHECK_THAT(OpenReader(Spec(), /*decode=*/true), IsOk());
+  CHECK_THAT(OpenReader(Spec(), /*decode=*/false),
+             HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(OpenReader(Spec([](auto& spec) { spec.clear_pipeline(); }),
+                        /*decode=*/false),
+             IsOk());
+  CHECK(warnings_.empty());
   const auto random = Spec([](auto& spec) {
     spec.mutable_pipeline()->add_ops()->mutable_random_horizontal_flip()->set_p(
         0.5);
   });
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(OpenReader(random, /*decode=*/true).status()));
+  CHECK_THAT(OpenReader(random, /*decode=*/true),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(LoaderOpenerTest, EqualLoadersJoinOneStream) {
+TEST_CASE_METHOD(LoaderOpenerTest, "Equal loaders of one user join one stream",
+                 "[job][loader_opener]") {
   const auto first = *Open(Spec());
   Job other(/*id=*/2, kUid, "other");
-  EXPECT_EQ((*OpenFor(other, Spec()))->stream(), first->stream());
+  CHECK((*OpenFor(other, Spec()))->stream() == first->stream());
   Job stranger(/*id=*/3, kUid + 1, "key");
-  EXPECT_NE((*OpenFor(stranger, Spec()))->stream(), first->stream());
+  CHECK((*OpenFor(stranger, Spec()))->stream() != first->stream());
   const std::vector<Change> apart = {
       [](auto& spec) { spec.mutable_sampler()->set_seed(8); },
       [](auto& spec) { spec.set_sharing(proto::LoaderSpec::LOCKSTEP); },
@@ -165,25 +183,30 @@ TEST_F(LoaderOpenerTest, EqualLoadersJoinOneStream) {
         spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
       },
   };
-  for (std::size_t i = 0; i < apart.size(); ++i)
-    EXPECT_NE((*Open(Spec(apart[i])))->stream(), first->stream()) << i;
+  for (std::size_t i = 0; i < apart.size(); ++i) {
+    CAPTURE(i);
+    CHECK((*Open(Spec(apart[i])))->stream() != first->stream());
+  }
 }
 
-TEST_F(LoaderOpenerTest, OthersKeepTheirsWhenMemoryIsShort) {
+TEST_CASE_METHOD(
+    LoaderOpenerTest,
+    "Other loaders keep their streams when memory is short for a new one",
+    "[job][loader_opener]") {
   const auto first = *Open(Spec());
   base::MemoryReservation all = TakeAllMemory();
   const std::uint64_t used = production_.budget().used();
-  EXPECT_TRUE(absl::IsResourceExhausted(Open(Spec()).status()))
-      << "no slots for a member of the same stream";
+  UNSCOPED_INFO("no slots for a member of the same stream");
+  CHECK_THAT(Open(Spec()), HasCode(absl::StatusCode::kResourceExhausted));
   const auto alone = [](auto& spec) {
     spec.set_sharing(proto::LoaderSpec::OFF);
   };
-  EXPECT_TRUE(absl::IsResourceExhausted(Open(Spec(alone)).status()))
-      << "no reads for another stream";
-  EXPECT_EQ(production_.budget().used(), used);
-  EXPECT_EQ(job_.Loaders(), std::vector{first});
+  UNSCOPED_INFO("no reads for another stream");
+  CHECK_THAT(Open(Spec(alone)), HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(production_.budget().used() == used);
+  CHECK(job_.Loaders() == std::vector{first});
   all.Release();
-  EXPECT_EQ((*Open(Spec()))->stream(), first->stream());
+  CHECK((*Open(Spec()))->stream() == first->stream());
 }
 
 class CoordinatedTest : public LoaderOpenerTest {
@@ -199,43 +222,51 @@ class CoordinatedTest : public LoaderOpenerTest {
   }
 };
 
-TEST_F(CoordinatedTest, LoadersOfAUserDrawFromOneOrder) {
+TEST_CASE_METHOD(CoordinatedTest,
+                 "Coordinated loaders of a user draw from one order",
+                 "[job][loader_opener]") {
   const auto first = *Open(Spec(Coordinate));
   const auto second = *Open(Spec(Coordinate));
-  EXPECT_NE(first->stream(), second->stream());
-  ASSERT_TRUE(first->StartEpoch(0, 0).ok());
-  ASSERT_TRUE(second->StartEpoch(0, 0).ok());
-  ASSERT_FALSE(production_.asked().empty());
-  EXPECT_EQ(AskedTwice(), 0) << "one makes what another is making";
+  CHECK(first->stream() != second->stream());
+  REQUIRE_THAT(first->StartEpoch(0, 0), IsOk());
+  REQUIRE_THAT(second->StartEpoch(0, 0), IsOk());
+  REQUIRE_FALSE(production_.asked().empty());
+  UNSCOPED_INFO("one makes what another is making");
+  CHECK(AskedTwice() == 0);
   production_.RunAll();
 }
 
-TEST_F(CoordinatedTest, AnotherUserDrawsFromAnOrderOfTheirOwn) {
+TEST_CASE_METHOD(
+    CoordinatedTest,
+    "Coordinated loaders of another user draw from an order of their own",
+    "[job][loader_opener]") {
   const auto first = *Open(Spec(Coordinate));
   Job stranger(/*id=*/2, kUid + 1, "key");
   const auto second = *OpenFor(stranger, Spec(Coordinate));
-  ASSERT_TRUE(first->StartEpoch(0, 0).ok());
-  ASSERT_TRUE(second->StartEpoch(0, 0).ok());
-  EXPECT_EQ(AskedTwice(), production_.asked().size())
-      << "equal seeds draw equal samples";
+  REQUIRE_THAT(first->StartEpoch(0, 0), IsOk());
+  REQUIRE_THAT(second->StartEpoch(0, 0), IsOk());
+  UNSCOPED_INFO("equal seeds draw equal samples");
+  CHECK(AskedTwice() == production_.asked().size());
   production_.RunAll();
 }
 
-TEST_F(CoordinatedTest, AMemberTakesMemoryAsLongAsItIsThere) {
+TEST_CASE_METHOD(
+    CoordinatedTest,
+    "A coordinated loader takes memory for its order as long as it is there",
+    "[job][loader_opener]") {
   {
     const base::MemoryReservation all = TakeAllMemory();
     const absl::Status refused = Open(Spec(Coordinate)).status();
-    EXPECT_TRUE(absl::IsResourceExhausted(refused));
-    EXPECT_NE(refused.message().find("the coordinated order"),
-              std::string::npos)
-        << refused;
-    EXPECT_TRUE(job_.Loaders().empty());
+    CHECK_THAT(refused, HasCode(absl::StatusCode::kResourceExhausted));
+    CAPTURE(refused);
+    CHECK_THAT(refused.message(), Contains("the coordinated order"));
+    CHECK(job_.Loaders().empty());
   }
   auto loader = *Open(Spec(Coordinate));
-  EXPECT_GE(production_.budget().used(),
-            stream::Coordinator::BytesOfMember(kSamples));
+  CHECK(production_.budget().used() >=
+        stream::Coordinator::BytesOfMember(kSamples));
   loader.reset();
-  EXPECT_EQ(production_.budget().used(), 0);
+  CHECK(production_.budget().used() == 0);
 }
 
 }  // namespace

@@ -1,6 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +13,8 @@
 #include "server/dataset/catalog.h"
 #include "server/job/loader_opener.h"
 #include "server/storage/object_lister.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/faulty_source.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
@@ -25,9 +24,9 @@
 namespace forebay::job {
 namespace {
 
-using testing::Each;
-using testing::IsEmpty;
-using testing::Not;
+using tests::Each;
+using tests::IsEmpty;
+using tests::Not;
 
 constexpr std::uint32_t kUid = 1000;
 constexpr std::size_t kBytes = 1 << 17;  // whole blocks of any format
@@ -54,7 +53,7 @@ class FixedLister final : public storage::ObjectLister {
 
 // Opens datasets of files that are damaged: the reads that find that are those
 // of an opening.
-class OpeningReadsTest : public testing::Test {
+class OpeningReadsTest {
  protected:
   OpeningReadsTest() {
     for (const char* const name : {"a", "a.npy", "a.npz", "a.csv"})
@@ -106,7 +105,9 @@ class OpeningReadsTest : public testing::Test {
   LoaderOpener opener_{&catalog_, Deps()};
 };
 
-TEST_F(OpeningReadsTest, TheOpeningJobPaysForThem) {
+TEST_CASE_METHOD(OpeningReadsTest,
+                 "The opening job pays for the reads of an opening",
+                 "[job][opening_reads]") {
   using Format = proto::DatasetSpec;
   const std::vector<proto::LoaderSpec> specs = {
       Spec(Format::WEBDATASET, "a", {"jpg"}),
@@ -132,26 +133,31 @@ TEST_F(OpeningReadsTest, TheOpeningJobPaysForThem) {
       const auto payers = storage::PayersOf(noted.purpose);
       jobs.insert(jobs.end(), payers.begin(), payers.end());
     }
-    EXPECT_THAT(jobs, Not(IsEmpty())) << format << " " << status;
-    EXPECT_THAT(jobs, Each(3)) << format;
+    UNSCOPED_INFO(format << " " << status);
+    CHECK_THAT(jobs, Not(IsEmpty()));
+    CAPTURE(format);
+    CHECK_THAT(jobs, Each(3));
   }
 }
 
-TEST_F(OpeningReadsTest, AJobThatWaitsForAnotherOpeningPaysToo) {
+TEST_CASE_METHOD(
+    OpeningReadsTest,
+    "A job that waits for another's opening pays for its reads too",
+    "[job][opening_reads]") {
   const auto spec = Spec(proto::DatasetSpec::ZIP, "a");
   faulty_.Hold();
   absl::Status first, second;
-  std::thread opening([&] { first = Open(/*job=*/3, spec); });
+  std::jthread opening([&] { first = Open(/*job=*/3, spec); });
   while (noting_.noted().empty()) std::this_thread::yield();
-  std::thread waiting([&] { second = Open(/*job=*/4, spec); });
+  std::jthread waiting([&] { second = Open(/*job=*/4, spec); });
   while (noting_.sharers().empty()) std::this_thread::yield();
-  EXPECT_EQ(noting_.sharers(), std::vector<std::uint64_t>{4});
-  EXPECT_EQ(noting_.shared()[0], noting_.noted()[0].ticket);
+  CHECK(noting_.sharers() == std::vector<std::uint64_t>{4});
+  CHECK(noting_.shared()[0] == noting_.noted()[0].ticket);
   faulty_.Release();
   opening.join();
   waiting.join();
-  EXPECT_FALSE(first.ok());
-  EXPECT_EQ(first, second);
+  CHECK_FALSE(first.ok());
+  CHECK(first == second);
 }
 
 }  // namespace

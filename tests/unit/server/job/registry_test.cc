@@ -1,7 +1,5 @@
 #include "server/job/registry.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -13,10 +11,15 @@
 #include "proto/job.pb.h"
 #include "server/dataset/catalog.h"
 #include "server/schedule/job_shares.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::job {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // The values that were set last for a flow.
 struct Told {
@@ -38,7 +41,7 @@ class NotingShares final : public schedule::JobShares {
   std::map<schedule::Flow, Told> told;
 };
 
-class RegistryTest : public ::testing::Test {
+class RegistryTest {
  protected:
   std::unique_ptr<Attachment> Attach(const std::string& key,
                                      const std::string& name,
@@ -64,112 +67,130 @@ class RegistryTest : public ::testing::Test {
       &catalog_, {.on_changed = {}}, {.reads = &reads_, .cpus = &cpus_}};
 };
 
-TEST_F(RegistryTest, ChangesReachWhoSharesOut) {
+TEST_CASE_METHOD(
+    RegistryTest,
+    "The job registry passes changes on to those who share out CPUs and reads",
+    "[job][registry]") {
   const auto attachment = Attach("k1", "resnet");
-  ASSERT_EQ(reads_.told.size(), 1);
+  REQUIRE(reads_.told.size() == 1);
   const schedule::Flow flow = reads_.told.begin()->first;
-  EXPECT_EQ(reads_.told[flow].weight, 1);
+  CHECK(reads_.told[flow].weight == 1);
 
-  ASSERT_TRUE(registry_.Change("resnet", {.weight = 4, .max_read = 1e6}).ok());
-  EXPECT_EQ(reads_.told[flow].weight, 4);
-  EXPECT_EQ(cpus_.told[flow].weight, 4);
-  EXPECT_EQ(reads_.told[flow].cap, 1e6);
-  EXPECT_EQ(cpus_.told[flow].cap, 0) << "it was told none";
-  ASSERT_TRUE(registry_.Change("k1", {.max_cpus = 2}).ok());
-  EXPECT_EQ(cpus_.told[flow].cap, 2);
+  REQUIRE_THAT(registry_.Change("resnet", {.weight = 4, .max_read = 1e6}),
+               IsOk());
+  CHECK(reads_.told[flow].weight == 4);
+  CHECK(cpus_.told[flow].weight == 4);
+  CHECK(reads_.told[flow].cap == 1e6);
+  UNSCOPED_INFO("it was told none");
+  CHECK(cpus_.told[flow].cap == 0);
+  REQUIRE_THAT(registry_.Change("k1", {.max_cpus = 2}), IsOk());
+  CHECK(cpus_.told[flow].cap == 2);
 
   const JobSnapshot job = registry_.Snapshot().front();
-  EXPECT_EQ(job.weight, 4);
-  EXPECT_EQ(job.max_read, 1e6);
-  EXPECT_EQ(job.max_cpus, 2);
+  CHECK(job.weight == 4);
+  CHECK(job.max_read == 1e6);
+  CHECK(job.max_cpus == 2);
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  ASSERT_TRUE(registry_.Change("k1", {.max_read = kNone}).ok());
-  EXPECT_EQ(reads_.told[flow].cap, kNone);
-  EXPECT_EQ(registry_.Snapshot().front().max_read, kNone);
-  EXPECT_EQ(registry_.Snapshot().front().max_cpus, 2);
+  REQUIRE_THAT(registry_.Change("k1", {.max_read = kNone}), IsOk());
+  CHECK(reads_.told[flow].cap == kNone);
+  CHECK(registry_.Snapshot().front().max_read == kNone);
+  CHECK(registry_.Snapshot().front().max_cpus == 2);
 }
 
-TEST_F(RegistryTest, ABadValueChangesNothing) {
+TEST_CASE_METHOD(RegistryTest,
+                 "A bad value changes nothing in the job registry",
+                 "[job][registry]") {
   const auto attachment = Attach("k1", "resnet");
-  EXPECT_EQ(registry_.Change("resnet", {.weight = 4, .max_cpus = -1}).code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(WeightOf("k1"), 1);
+  CHECK_THAT(registry_.Change("resnet", {.weight = 4, .max_cpus = -1}),
+             HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK(WeightOf("k1") == 1);
 }
 
-TEST_F(RegistryTest, AKeyWinsOverANameThatIsTheSame) {
+TEST_CASE_METHOD(RegistryTest,
+                 "A job's key wins over another job's name that is the same",
+                 "[job][registry]") {
   const auto first = Attach("resnet", "first");
   const auto second = Attach("k2", "resnet");
-  ASSERT_TRUE(registry_.Change("resnet", {.weight = 4}).ok());
-  EXPECT_EQ(WeightOf("resnet"), 4);
-  EXPECT_EQ(WeightOf("k2"), 1);
+  REQUIRE_THAT(registry_.Change("resnet", {.weight = 4}), IsOk());
+  CHECK(WeightOf("resnet") == 4);
+  CHECK(WeightOf("k2") == 1);
 }
 
-TEST_F(RegistryTest, ANameThatSeveralHaveIsRefused) {
+TEST_CASE_METHOD(RegistryTest,
+                 "The job registry refuses a name that several jobs have",
+                 "[job][registry]") {
   const auto first = Attach("k1", "resnet");
   const auto second = Attach("k2", "resnet");
   const absl::Status status = registry_.Change("resnet", {.weight = 4});
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.message(),
-            "several jobs are called \"resnet\": name one by its key");
-  EXPECT_EQ(registry_.Peek("resnet", "").status(), status);
-  ASSERT_TRUE(registry_.Change("k2", {.weight = 4}).ok());
-  EXPECT_EQ(WeightOf("k1"), 1);
-  EXPECT_EQ(WeightOf("k2"), 4);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK(status.message() ==
+        "several jobs are called \"resnet\": name one by its key");
+  CHECK(registry_.Peek("resnet", "").status() == status);
+  REQUIRE_THAT(registry_.Change("k2", {.weight = 4}), IsOk());
+  CHECK(WeightOf("k1") == 1);
+  CHECK(WeightOf("k2") == 4);
 }
 
-TEST_F(RegistryTest, SaysWhichJobsThereAre) {
-  EXPECT_EQ(registry_.Change("bert", {.weight = 4}).message(),
-            "no job is called \"bert\": there is none");
+TEST_CASE_METHOD(RegistryTest, "The job registry says which jobs there are",
+                 "[job][registry]") {
+  CHECK(registry_.Change("bert", {.weight = 4}).message() ==
+        "no job is called \"bert\": there is none");
   const auto first = Attach("k1", "resnet");
   const auto second = Attach("k2", "gpt");
   const absl::Status status = registry_.Change("bert", {.weight = 4});
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(status.message(),
-            "no job is called \"bert\"; there is: gpt, resnet");
-  EXPECT_EQ(registry_.Peek("bert", "").status(), status);
-  EXPECT_EQ(registry_.Peek("gpt", "").status().message(),
-            "no loader of job gpt runs now: there is none");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kNotFound));
+  CHECK(status.message() == "no job is called \"bert\"; there is: gpt, resnet");
+  CHECK(registry_.Peek("bert", "").status() == status);
+  CHECK(registry_.Peek("gpt", "").status().message() ==
+        "no loader of job gpt runs now: there is none");
 }
 
-TEST_F(RegistryTest, WhatWasSetEndsWithTheJob) {
+TEST_CASE_METHOD(
+    RegistryTest,
+    "A job's settings end with the job and not with one attachment",
+    "[job][registry]") {
   auto attachment = Attach("k1", "resnet");
   const schedule::Flow flow = reads_.told.begin()->first;
-  ASSERT_TRUE(registry_.Change("k1", {.weight = 4, .max_read = 1e6}).ok());
+  REQUIRE_THAT(registry_.Change("k1", {.weight = 4, .max_read = 1e6}), IsOk());
   const auto another = Attach("k1", "resnet", /*pid=*/2);
-  EXPECT_EQ(WeightOf("k1"), 4);
+  CHECK(WeightOf("k1") == 4);
   attachment.reset();
-  EXPECT_FALSE(reads_.told[flow].forgotten);
+  CHECK_FALSE(reads_.told[flow].forgotten);
 }
 
-TEST_F(RegistryTest, AnEndedJobIsForgotten) {
+TEST_CASE_METHOD(RegistryTest, "The job registry forgets an ended job",
+                 "[job][registry]") {
   auto attachment = Attach("k1", "resnet");
   const schedule::Flow flow = reads_.told.begin()->first;
-  ASSERT_TRUE(registry_.Change("k1", {.weight = 4}).ok());
+  REQUIRE_THAT(registry_.Change("k1", {.weight = 4}), IsOk());
   attachment.reset();
-  EXPECT_TRUE(reads_.told[flow].forgotten);
-  EXPECT_TRUE(cpus_.told[flow].forgotten);
+  CHECK(reads_.told[flow].forgotten);
+  CHECK(cpus_.told[flow].forgotten);
   attachment = Attach("k1", "resnet");
-  EXPECT_EQ(WeightOf("k1"), 1);
+  CHECK(WeightOf("k1") == 1);
 }
 
 // A call for it may hang.
-TEST_F(RegistryTest, AJobEndsWhenItsProcessIsDetached) {
+TEST_CASE_METHOD(RegistryTest, "A job ends when its process is detached",
+                 "[job][registry]") {
   auto attachment = Attach("k1", "resnet");
   const schedule::Flow flow = reads_.told.begin()->first;
   attachment->Detach();
-  EXPECT_TRUE(registry_.Snapshot().empty());
-  EXPECT_TRUE(reads_.told[flow].forgotten);
+  CHECK(registry_.Snapshot().empty());
+  CHECK(reads_.told[flow].forgotten);
   // The call may have been charged to it since.
   reads_.told[flow].forgotten = false;
   const auto successor = Attach("k1", "resnet");
-  EXPECT_NE(successor->job(), flow);
+  CHECK(successor->job() != flow);
   attachment.reset();
-  EXPECT_TRUE(reads_.told[flow].forgotten);
-  EXPECT_FALSE(reads_.told[successor->job()].forgotten);
-  EXPECT_EQ(registry_.Snapshot().size(), 1);
+  CHECK(reads_.told[flow].forgotten);
+  CHECK_FALSE(reads_.told[successor->job()].forgotten);
+  CHECK(registry_.Snapshot().size() == 1);
 }
 
-TEST_F(RegistryTest, PendingRequestsAreShownUntilTheirNotesEnd) {
+TEST_CASE_METHOD(RegistryTest,
+                 "A job's pending requests are shown until their notes end",
+                 "[job][registry]") {
   const auto attachment = Attach("k1", "resnet");
   using Kind = PendingRequest::Kind;
   auto first = attachment->Note({.kind = Kind::kOpening, .uri = "/data"});
@@ -177,15 +198,15 @@ TEST_F(RegistryTest, PendingRequestsAreShownUntilTheirNotesEnd) {
       {.kind = Kind::kReading, .uri = "/file", .since_nanos = 3});
   first->Describe("http://host/data", "http://host");
   std::vector<PendingRequest> pending = registry_.Snapshot().at(0).pending;
-  ASSERT_EQ(pending.size(), 2);
-  EXPECT_EQ(pending[0].uri, "http://host/data");
-  EXPECT_EQ(pending[0].host, "http://host");
-  EXPECT_EQ(pending[1].uri, "/file");
-  EXPECT_EQ(pending[1].since_nanos, 3);
+  REQUIRE(pending.size() == 2);
+  CHECK(pending[0].uri == "http://host/data");
+  CHECK(pending[0].host == "http://host");
+  CHECK(pending[1].uri == "/file");
+  CHECK(pending[1].since_nanos == 3);
   first.reset();
   pending = registry_.Snapshot().at(0).pending;
-  ASSERT_EQ(pending.size(), 1);
-  EXPECT_EQ(pending[0].kind, Kind::kReading);
+  REQUIRE(pending.size() == 1);
+  CHECK(pending[0].kind == Kind::kReading);
 }
 
 }  // namespace

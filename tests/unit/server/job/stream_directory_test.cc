@@ -1,7 +1,5 @@
 #include "server/job/stream_directory.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,12 +7,17 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::job {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint32_t kUid = 1000;
 
@@ -80,31 +83,33 @@ std::optional<std::string> KeyOf(
   return StreamKey(kUid, spec, Data());
 }
 
-TEST(StreamKeyTest, EqualLoadersShare) {
+TEST_CASE("Equal loaders share one stream key", "[job][stream_directory]") {
   const auto key = StreamKey(kUid, Spec(), Data());
-  ASSERT_TRUE(key.has_value());
-  EXPECT_EQ(key, StreamKey(kUid, Spec(), NamedDataset({"disk 1"})));
+  REQUIRE(key.has_value());
+  CHECK(key == StreamKey(kUid, Spec(), NamedDataset({"disk 1"})));
   // These fields change no batch.
-  EXPECT_EQ(key, KeyOf([](auto& spec) { spec.set_name("other"); }));
-  EXPECT_EQ(key, KeyOf([](auto& spec) { spec.mutable_batch()->set_depth(3); }));
-  EXPECT_EQ(key, KeyOf([](auto& spec) {
-              spec.mutable_dataset()->set_uri("/link/to/data");
-            }));
+  CHECK(key == KeyOf([](auto& spec) { spec.set_name("other"); }));
+  CHECK(key == KeyOf([](auto& spec) { spec.mutable_batch()->set_depth(3); }));
+  CHECK(key == KeyOf([](auto& spec) {
+          spec.mutable_dataset()->set_uri("/link/to/data");
+        }));
 }
 
-TEST(StreamKeyTest, OneStreamServesAllGpus) {
+TEST_CASE("A single stream key serves all GPUs", "[job][stream_directory]") {
   const auto on = [](const std::string& uuid, bool finished) {
     return KeyOf([&](auto& spec) {
       spec.mutable_placement()->set_gpu_uuid(uuid);
       spec.mutable_placement()->set_finished(finished);
     });
   };
-  EXPECT_EQ(on("a", false), on("b", false));
-  EXPECT_NE(on("a", false), on("a", true));
-  EXPECT_NE(on("a", false), KeyOf([](auto&) {})) << "the host's are finished";
+  CHECK(on("a", false) == on("b", false));
+  CHECK(on("a", false) != on("a", true));
+  UNSCOPED_INFO("the host's are finished");
+  CHECK(on("a", false) != KeyOf([](auto&) {}));
 }
 
-TEST(StreamKeyTest, WhateverShapesABatchParts) {
+TEST_CASE("Whatever shapes a batch makes stream keys differ",
+          "[job][stream_directory]") {
   const auto key = StreamKey(kUid, Spec(), Data());
   const std::vector<std::function<void(proto::LoaderSpec&)>> changes = {
       [](auto& spec) { spec.mutable_sampler()->set_seed(8); },
@@ -126,47 +131,50 @@ TEST(StreamKeyTest, WhateverShapesABatchParts) {
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const auto other = KeyOf(changes[i]);
-    EXPECT_TRUE(other.has_value()) << i;
-    EXPECT_NE(key, other) << i;
+    CAPTURE(i);
+    CHECK(other.has_value());
+    CHECK(key != other);
   }
-  EXPECT_NE(key, StreamKey(kUid + 1, Spec(), Data()));
-  EXPECT_NE(key, StreamKey(kUid, Spec(), NamedDataset({"disk 2"})));
-  EXPECT_NE(key, StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 1)));
-  EXPECT_NE(key, StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 0, &key)))
-      << "of files that were replaced since";
+  CHECK(key != StreamKey(kUid + 1, Spec(), Data()));
+  CHECK(key != StreamKey(kUid, Spec(), NamedDataset({"disk 2"})));
+  CHECK(key != StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 1)));
+  UNSCOPED_INFO("of files that were replaced since");
+  CHECK(key != StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 0, &key)));
 }
 
 // Where one part of the key ends and the next begins cannot be mistaken.
-TEST(StreamKeyTest, PartsAreNotTakenForOneAnother) {
-  EXPECT_NE(StreamKey(1, Spec(), Data()), StreamKey(11, Spec(), Data()));
-  EXPECT_NE(StreamKey(kUid, Spec(), NamedDataset({"a", "b"})),
-            StreamKey(kUid, Spec(), NamedDataset({"ab", ""})));
-  EXPECT_NE(StreamKey(kUid, Spec(), NamedDataset({"a", "bc"})),
-            StreamKey(kUid, Spec(), NamedDataset({"ab", "c"})));
-  EXPECT_NE(StreamKey(kUid, Spec(), NamedDataset({"a", "b"})),
-            StreamKey(kUid, Spec(), NamedDataset({"a1:b", "c"})));
+TEST_CASE("Parts of a stream key are not taken for one another",
+          "[job][stream_directory]") {
+  CHECK(StreamKey(1, Spec(), Data()) != StreamKey(11, Spec(), Data()));
+  CHECK(StreamKey(kUid, Spec(), NamedDataset({"a", "b"})) !=
+        StreamKey(kUid, Spec(), NamedDataset({"ab", ""})));
+  CHECK(StreamKey(kUid, Spec(), NamedDataset({"a", "bc"})) !=
+        StreamKey(kUid, Spec(), NamedDataset({"ab", "c"})));
+  CHECK(StreamKey(kUid, Spec(), NamedDataset({"a", "b"})) !=
+        StreamKey(kUid, Spec(), NamedDataset({"a1:b", "c"})));
 }
 
-TEST(StreamKeyTest, SomeShareWithNobody) {
+TEST_CASE("Some loaders have no stream key and share with nobody",
+          "[job][stream_directory]") {
   const auto nobody = [](const std::optional<std::string>& key) {
     return !key.has_value();
   };
   for (const auto sharing :
        {proto::LoaderSpec::OFF, proto::LoaderSpec::SHARING_UNSPECIFIED})
-    EXPECT_TRUE(nobody(KeyOf([&](auto& spec) { spec.set_sharing(sharing); })));
-  EXPECT_TRUE(nobody(KeyOf([](auto& spec) {
+    CHECK(nobody(KeyOf([&](auto& spec) { spec.set_sharing(sharing); })));
+  CHECK(nobody(KeyOf([](auto& spec) {
     spec.set_sharing(static_cast<proto::LoaderSpec::Sharing>(99));
   })));
   for (const auto order :
        {proto::SamplerSpec::LISTED, proto::SamplerSpec::COORDINATED})
-    EXPECT_TRUE(nobody(
+    CHECK(nobody(
         KeyOf([&](auto& spec) { spec.mutable_sampler()->set_order(order); })));
   // No one can tell which files may be read through a root without a name.
-  EXPECT_TRUE(nobody(StreamKey(kUid, Spec(), NamedDataset({""}))));
-  EXPECT_TRUE(nobody(StreamKey(kUid, Spec(), NamedDataset({"a", ""}))));
+  CHECK(nobody(StreamKey(kUid, Spec(), NamedDataset({""}))));
+  CHECK(nobody(StreamKey(kUid, Spec(), NamedDataset({"a", ""}))));
 }
 
-class StreamDirectoryTest : public ::testing::Test {
+class StreamDirectoryTest {
  protected:
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key) {
     return directory_.Find(key, any_, [this] { return Make(); });
@@ -183,46 +191,55 @@ class StreamDirectoryTest : public ::testing::Test {
   int made_ = 0;
 };
 
-TEST_F(StreamDirectoryTest, AStreamIsThereAsLongAsSomebodyHoldsIt) {
+TEST_CASE_METHOD(StreamDirectoryTest,
+                 "A stream is in the directory as long as somebody holds it",
+                 "[job][stream_directory]") {
   auto first = *Find("a");
   auto second = *Find("a");
   const auto other = *Find("b");
-  EXPECT_EQ(first, second);
-  EXPECT_NE(first, other);
-  EXPECT_EQ(made_, 2);
+  CHECK(first == second);
+  CHECK(first != other);
+  CHECK(made_ == 2);
   first.reset();
-  EXPECT_EQ(*Find("a"), second);
-  EXPECT_EQ(made_, 2);
+  CHECK(*Find("a") == second);
+  CHECK(made_ == 2);
   second.reset();
-  EXPECT_TRUE(Find("a").ok());
-  EXPECT_EQ(made_, 3);
+  CHECK_THAT(Find("a"), IsOk());
+  CHECK(made_ == 3);
 }
 
-TEST_F(StreamDirectoryTest, WhatCannotBeMadeIsTriedAgain) {
+TEST_CASE_METHOD(
+    StreamDirectoryTest,
+    "The stream directory tries again to make what could not be made",
+    "[job][stream_directory]") {
   const auto failed = directory_.Find("a", any_, [] {
     return absl::ResourceExhaustedError("no memory for reads");
   });
-  EXPECT_TRUE(absl::IsResourceExhausted(failed.status()));
-  EXPECT_TRUE(Find("a").ok());
+  CHECK_THAT(failed, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(Find("a"), IsOk());
 }
 
-TEST_F(StreamDirectoryTest, AStreamThatDoesNotSuitIsReplaced) {
+TEST_CASE_METHOD(StreamDirectoryTest,
+                 "The stream directory replaces a stream that does not suit",
+                 "[job][stream_directory]") {
   const auto first = *Find("a");
   const auto other = *directory_.Find(
       "a", [](const auto&) { return false; }, [this] { return Make(); });
-  EXPECT_NE(first, other);
-  EXPECT_EQ(*Find("a"), other);
+  CHECK(first != other);
+  CHECK(*Find("a") == other);
 }
 
-TEST_F(StreamDirectoryTest, WhatIsMadeHoldsUpNobody) {
+TEST_CASE_METHOD(StreamDirectoryTest,
+                 "The stream directory holds up nobody while it makes a stream",
+                 "[job][stream_directory]") {
   std::shared_ptr<stream::Stream> quicker;
   const auto made = directory_.Find("a", any_, [&] {
-    EXPECT_TRUE(Find("b").ok());
+    CHECK_THAT(Find("b"), IsOk());
     quicker = *Find("a");
     return Make();
   });
-  EXPECT_EQ(*made, quicker);
-  EXPECT_EQ(*Find("a"), quicker);
+  CHECK(*made == quicker);
+  CHECK(*Find("a") == quicker);
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 #include "server/pipeline/array.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::pipeline {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // A .npy file with that dictionary and so many bytes of data: 0, 1, 2, ...
 std::vector<std::uint8_t> File(const std::string& dictionary,
@@ -31,7 +35,8 @@ std::string Dictionary(const std::string& type, const std::string& shape,
          ", 'shape': " + shape + ", }";
 }
 
-TEST(ArrayTest, ReadsNumbersOfEveryType) {
+TEST_CASE("The NumPy array reader reads numbers of every type",
+          "[pipeline][array]") {
   struct Case {
     const char* type;
     proto::DType dtype;
@@ -54,45 +59,48 @@ TEST(ArrayTest, ReadsNumbersOfEveryType) {
                          {"<f8", DType::kFloat64, 8, "float64"}}) {
     const auto file = File(Dictionary(c.type, "(2, 3)"), 6 * c.bytes);
     const auto array = ReadArray(file);
-    ASSERT_TRUE(array.ok()) << c.type << ": " << array.status();
-    EXPECT_EQ(array->type.dtype, c.dtype);
-    EXPECT_EQ(proto::SizeOf(array->type.dtype), c.bytes);
-    EXPECT_EQ(array->type.shape, (std::vector<std::uint64_t>{2, 3}));
-    EXPECT_EQ(array->type.bytes, 6 * c.bytes);
-    ASSERT_EQ(array->items.size(), 6 * c.bytes);
-    EXPECT_EQ(array->items.data(), file.data() + file.size() - 6 * c.bytes);
-    EXPECT_EQ(Describe(array->type), std::string(c.name) + " (2, 3)");
+    UNSCOPED_INFO(c.type << ": " << array.status());
+    REQUIRE_THAT(array, IsOk());
+    CHECK(array->type.dtype == c.dtype);
+    CHECK(proto::SizeOf(array->type.dtype) == c.bytes);
+    CHECK(array->type.shape == std::vector<std::uint64_t>{2, 3});
+    CHECK(array->type.bytes == 6 * c.bytes);
+    REQUIRE(array->items.size() == 6 * c.bytes);
+    CHECK(array->items.data() == file.data() + file.size() - 6 * c.bytes);
+    CHECK(Describe(array->type) == std::string(c.name) + " (2, 3)");
   }
 }
 
-TEST(ArrayTest, ShapesMayBeNoneOrEmpty) {
+TEST_CASE("A NumPy array's shape may have no axes or no elements",
+          "[pipeline][array]") {
   const auto item = ReadArray(File(Dictionary("<f4", "()"), 4));
-  ASSERT_TRUE(item.ok()) << item.status();
-  EXPECT_EQ(Describe(item->type), "float32 ()");
+  REQUIRE_THAT(item, IsOk());
+  CHECK(Describe(item->type) == "float32 ()");
   const auto none = ReadArray(File(Dictionary("<f4", "(0, 7)"), 0));
-  ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_EQ(none->type.bytes, 0u);
+  REQUIRE_THAT(none, IsOk());
+  CHECK(none->type.bytes == 0u);
   const auto row = ReadArray(File(Dictionary("<i8", "(1,)", true), 8));
-  ASSERT_TRUE(row.ok()) << row.status();
-  EXPECT_EQ(Describe(row->type), "int64 (1,)");
-  EXPECT_EQ(Describe(row->type, 0), "int64 (n,)");
-  EXPECT_EQ(Describe(none->type, 0), "float32 (n, 7)");
-  EXPECT_EQ(Describe(none->type, 1), "float32 (0, n)");
+  REQUIRE_THAT(row, IsOk());
+  CHECK(Describe(row->type) == "int64 (1,)");
+  CHECK(Describe(row->type, 0) == "int64 (n,)");
+  CHECK(Describe(none->type, 0) == "float32 (n, 7)");
+  CHECK(Describe(none->type, 1) == "float32 (0, n)");
 }
 
-TEST(ArrayTest, RefusesWhatABatchCannotHave) {
+TEST_CASE("The NumPy array reader refuses what a batch cannot have",
+          "[pipeline][array]") {
   for (const std::string& dictionary :
        {Dictionary("<c8", "(2,)"), Dictionary(">f4", "(2,)"),
         Dictionary("<f4", "(2, 2)", true),
         Dictionary("<f4", "(1, 1, 1, 1, 1, 1)")}) {
-    EXPECT_EQ(ReadArray(File(dictionary, 16)).status().code(),
-              absl::StatusCode::kUnimplemented)
-        << dictionary;
+    CAPTURE(dictionary);
+    CHECK_THAT(ReadArray(File(dictionary, 16)),
+               HasCode(absl::StatusCode::kUnimplemented));
   }
   const auto cut = ReadArray(File(Dictionary("<f4", "(5,)"), 16)).status();
-  EXPECT_EQ(cut.code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(cut.message(), "is truncated: it has 16 of 20 bytes of data");
-  EXPECT_EQ(ReadArray({}).status().code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(cut, HasCode(absl::StatusCode::kDataLoss));
+  CHECK(cut.message() == "is truncated: it has 16 of 20 bytes of data");
+  CHECK_THAT(ReadArray({}), HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

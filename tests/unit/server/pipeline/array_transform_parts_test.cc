@@ -1,7 +1,5 @@
 // A part that is taken behind ops of audio is made of a part of the array.
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -11,11 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "server/pipeline/array_transform.h"
 #include "server/pipeline/workspace.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/audio/golden.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline {
 namespace {
+
+using tests::IsOk;
 
 using audio::Clip;
 using audio::GoldenClip;
@@ -36,7 +38,7 @@ std::unique_ptr<const ArrayTransform> Made(const std::string& ops,
                                            const Array& array) {
   auto made =
       ArrayTransform::Create(Spec(ops).ops(), array.type, array.type.bytes);
-  EXPECT_TRUE(made.ok()) << made.status();
+  CHECK_THAT(made, IsOk());
   return *std::move(made);
 }
 
@@ -47,7 +49,7 @@ std::vector<float> TransformedPart(const std::string& ops, const Clip& clip,
                                    std::uint64_t* frames) {
   const auto made = Made(ops, clip.array);
   const auto part = made->PartFor(clip.array, key);
-  EXPECT_TRUE(part.ok()) << part.status();
+  CHECK_THAT(part, IsOk());
   if (!part.ok()) return {};
   *frames = part->length;
   const std::size_t each = clip.values.size() / clip.array.type.shape[0];
@@ -66,7 +68,7 @@ std::vector<float> TransformedPart(const std::string& ops, const Clip& clip,
   const auto bytes =
       made->Run(array, key, workspace,
                 {reinterpret_cast<std::uint8_t*>(out.data()), out.size() * 4});
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  CHECK_THAT(bytes, IsOk());
   out.resize(bytes.value_or(0) / sizeof(float));
   return out;
 }
@@ -88,9 +90,9 @@ std::vector<float> PartOfTransformed(const std::string& before,
 
 void ExpectEqual(const std::vector<float>& found,
                  const std::vector<float>& wanted) {
-  ASSERT_EQ(found.size(), wanted.size());
+  REQUIRE(found.size() == wanted.size());
   if (found.empty()) return;
-  ASSERT_EQ(std::memcmp(found.data(), wanted.data(), found.size() * 4), 0);
+  REQUIRE(std::memcmp(found.data(), wanted.data(), found.size() * 4) == 0);
 }
 
 struct Case {
@@ -112,23 +114,25 @@ std::vector<Case> Cases() {
            "ops { spectrogram { n_fft: 16 hop_length: 5 } } "}};
 }
 
-TEST(ArrayTransformPartsTest, WindowsAreThoseOfTheWhole) {
+TEST_CASE("Windows of a transformed part are those of the whole clip",
+          "[pipeline][array_transform_parts]") {
   const Clip clip = GoldenClip("stereo");
   const std::string window = "ops { random_window { length: 300 } } ";
   for (const Case& at : Cases()) {
-    SCOPED_TRACE(at.before + at.behind);
+    INFO(at.before + at.behind);
     for (std::uint64_t sample = 0; sample < 20; ++sample) {
       const SampleKey key{.seed = 5, .epoch = 1, .sample = sample};
       std::uint64_t frames = 0;
       ExpectEqual(
           TransformedPart(at.before + window + at.behind, clip, key, &frames),
           PartOfTransformed(at.before, window, at.behind, clip, key));
-      EXPECT_LT(frames, 1000u);  // of 300 at 441 Hz, and what filters look at
+      CHECK(frames < 1000u);  // of 300 at 441 Hz, and what filters look at
     }
   }
 }
 
-TEST(ArrayTransformPartsTest, SlicesAreThoseOfTheWhole) {
+TEST_CASE("Slices of a transformed part are those of the whole clip",
+          "[pipeline][array_transform_parts]") {
   const Clip clip = GoldenClip("stereo");
   const std::string slices[] = {
       "ops { slice { stop: 1 } } ",
@@ -140,7 +144,7 @@ TEST(ArrayTransformPartsTest, SlicesAreThoseOfTheWhole) {
   for (const Case& at : Cases()) {
     if (at.behind.find("spectrogram") != std::string::npos) continue;
     for (const std::string& slice : slices) {
-      SCOPED_TRACE(at.before + slice + at.behind);
+      INFO(at.before + slice + at.behind);
       std::uint64_t frames = 0;
       ExpectEqual(
           TransformedPart(at.before + slice + at.behind, clip, {}, &frames),
@@ -149,22 +153,24 @@ TEST(ArrayTransformPartsTest, SlicesAreThoseOfTheWhole) {
   }
 }
 
-TEST(ArrayTransformPartsTest, PaddedWindowsHaveAllOfTheClip) {
+TEST_CASE("Padded windows have all of the clip",
+          "[pipeline][array_transform_parts]") {
   const Clip clip({6, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   const std::string window =
       "ops { random_window { length: 40 pad_if_needed: true } } ";
   for (const Case& at : Cases()) {
     if (at.before.find("slice") != std::string::npos) continue;
-    SCOPED_TRACE(at.before + at.behind);
+    INFO(at.before + at.behind);
     std::uint64_t frames = 0;
     ExpectEqual(
         TransformedPart(at.before + window + at.behind, clip, {}, &frames),
         PartOfTransformed(at.before, window, at.behind, clip, {}));
-    EXPECT_EQ(frames, 6u);
+    CHECK(frames == 6u);
   }
 }
 
-TEST(ArrayTransformPartsTest, OtherOpsNeedAllThatComesBeforeThem) {
+TEST_CASE("Array ops that cannot work on parts need all that comes before them",
+          "[pipeline][array_transform_parts]") {
   const Clip clip = GoldenClip("stereo");
   const std::string slice = "ops { slice { start: 4 stop: 6 } } ";
   const std::string wholes[] = {
@@ -175,14 +181,14 @@ TEST(ArrayTransformPartsTest, OtherOpsNeedAllThatComesBeforeThem) {
       "ops { normalize { mean: [0, 1] std: [1, 2] axis: 1 } } " +
           std::string(kVol)};
   for (const std::string& whole : wholes) {
-    SCOPED_TRACE(whole);
+    CAPTURE(whole);
     std::uint64_t frames = 0;
     // A part that comes first is taken all the same.
     const std::string taken =
         absl::StrCat("ops { slice { stop: 2000 } } ", whole);
     ExpectEqual(TransformedPart(absl::StrCat(taken, slice), clip, {}, &frames),
                 PartOfTransformed(taken, slice, "", clip, {}));
-    EXPECT_EQ(frames, 2000u);
+    CHECK(frames == 2000u);
   }
 }
 

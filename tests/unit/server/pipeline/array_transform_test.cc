@@ -1,18 +1,21 @@
 #include "server/pipeline/array_transform.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "server/pipeline/workspace.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/audio/golden.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using audio::Clip;
 using audio::GoldenClip;
@@ -31,7 +34,7 @@ std::unique_ptr<const ArrayTransform> Made(
     std::optional<std::uint64_t> longest = std::nullopt,
     std::uint32_t rate = 0) {
   auto made = ArrayTransform::Create(Spec(ops).ops(), first, longest, rate);
-  EXPECT_TRUE(made.ok()) << made.status();
+  CHECK_THAT(made, IsOk());
   return made.ok() ? *std::move(made) : nullptr;
 }
 
@@ -54,33 +57,34 @@ std::string Refusal(const std::string& ops, const TensorType& first,
 constexpr char kSmallSpectrogram[] =
     "ops { spectrogram { n_fft: 8 hop_length: 3 } } ";
 
-TEST(ArrayTransformTest, WithoutAudioItIsAnArrayPipeline) {
+TEST_CASE("An array transform without audio ops is an array pipeline",
+          "[pipeline][array_transform]") {
   const auto made = Made("ops { slice { start: 1 } }", Floats({5}));
-  EXPECT_FALSE(made->uses_scratch());
-  EXPECT_EQ(made->output().tensor.shape, (Shape{4}));
-  EXPECT_EQ(
-      Transformed("ops { slice { start: 1 } }", Clip({3}, {1, 2, 3}).array),
-      (std::vector<float>{2, 3}));
+  CHECK_FALSE(made->uses_scratch());
+  CHECK(made->output().tensor.shape == Shape{4});
+  CHECK(Transformed("ops { slice { start: 1 } }", Clip({3}, {1, 2, 3}).array) ==
+        std::vector<float>{2, 3});
 }
 
-TEST(ArrayTransformTest, ShapesAreTimeFirst) {
-  EXPECT_EQ(Made(kSmallSpectrogram, Floats({30}))->output().tensor.shape,
-            (Shape{11, 5}));
-  EXPECT_EQ(Made(kSmallSpectrogram, Floats({30, 2}))->output().tensor.shape,
-            (Shape{11, 2, 5}));
-  EXPECT_EQ(Made(std::string(kSmallSpectrogram) +
-                     "ops { transpose { order: [1, 2, 0] } }",
-                 Floats({30, 2}))
-                ->output()
-                .tensor.shape,
-            (Shape{2, 5, 11}));
+TEST_CASE("An array transform puts time first in the shapes of spectrograms",
+          "[pipeline][array_transform]") {
+  CHECK(Made(kSmallSpectrogram, Floats({30}))->output().tensor.shape ==
+        Shape{11, 5});
+  CHECK(Made(kSmallSpectrogram, Floats({30, 2}))->output().tensor.shape ==
+        Shape{11, 2, 5});
+  CHECK(Made(std::string(kSmallSpectrogram) +
+                 "ops { transpose { order: [1, 2, 0] } }",
+             Floats({30, 2}))
+            ->output()
+            .tensor.shape == Shape{2, 5, 11});
   const auto ragged =
       Made("ops { to_mono {} } ops { mfcc {} }", Floats({30, 2}), 8000);
-  EXPECT_EQ(ragged->output().tensor.shape, (Shape{6, 40}));
-  EXPECT_EQ(ragged->output().ragged_axis, 0u);
+  CHECK(ragged->output().tensor.shape == Shape{6, 40});
+  CHECK(ragged->output().ragged_axis == 0u);
 }
 
-TEST(ArrayTransformTest, OtherOpsComeBetween) {
+TEST_CASE("Other array ops may come between audio ops",
+          "[pipeline][array_transform]") {
   const Clip clip = GoldenClip("stereo");
   const std::vector<float> whole = Transformed(
       std::string(kSmallSpectrogram) + "ops { vol { gain: 0.5 } }", clip.array);
@@ -93,25 +97,27 @@ TEST(ArrayTransformTest, OtherOpsComeBetween) {
           "ops { to_dtype { dtype: FLOAT32 } } "
           "ops { normalize { mean: 1 std: 2 } }",
       clip.array);
-  ASSERT_EQ(part.size(), 2u * 5 * 4);
+  REQUIRE(part.size() == 2u * 5 * 4);
   for (std::size_t channel = 0; channel < 2; ++channel) {
     for (std::size_t time = 0; time < 5; ++time) {
       for (std::size_t bin = 0; bin < 4; ++bin) {
         const float value = whole[((time + 2) * 2 + channel) * 5 + bin + 1];
-        ASSERT_EQ(part[(channel * 5 + time) * 4 + bin], (value - 1) / 2);
+        REQUIRE(part[(channel * 5 + time) * 4 + bin] == (value - 1) / 2);
       }
     }
   }
 }
 
-TEST(ArrayTransformTest, ResamplingToTheSameRateChangesNothing) {
+TEST_CASE("Resampling to the same rate changes nothing",
+          "[pipeline][array_transform]") {
   const Clip clip = GoldenClip("stereo");
   const std::string ops =
       "ops { resample { orig_freq: 16000 new_freq: 16000 } }";
-  EXPECT_EQ(Transformed(ops, clip.array), clip.values);
+  CHECK(Transformed(ops, clip.array) == clip.values);
 }
 
-TEST(ArrayTransformTest, LengthsAreAsPlanned) {
+TEST_CASE("Lengths that an array transform makes are as planned",
+          "[pipeline][array_transform]") {
   const std::string mel =
       "ops { mel_spectrogram { spectrogram { n_fft: 20 center: false } } } ";
   const std::string volume =
@@ -126,9 +132,9 @@ TEST(ArrayTransformTest, LengthsAreAsPlanned) {
       "ops { mfcc { mel { spectrogram { pad: 9 } n_mels: 4 } n_mfcc: 2 } }"};
   const Clip clip({2000}, std::vector<float>(2000, 0.5F));
   for (const std::string& ops : pipelines) {
-    SCOPED_TRACE(ops);
+    CAPTURE(ops);
     const auto made = Made(ops, clip.array.type, clip.array.type.bytes);
-    ASSERT_EQ(made->output().ragged_axis, 0u);
+    REQUIRE(made->output().ragged_axis == 0u);
     const TensorType& output = made->output().tensor;
     const std::uint64_t each = output.bytes / output.shape[0];
     Workspace workspace({});
@@ -137,23 +143,24 @@ TEST(ArrayTransformTest, LengthsAreAsPlanned) {
       part.type = Floats({frames});
       part.items = part.items.first(part.type.bytes);
       const std::uint64_t most = made->LongestFrom(frames);
-      ASSERT_LE(most, output.shape[0]);
+      REQUIRE(most <= output.shape[0]);
       std::vector<std::uint8_t> out(most * each);
       const auto bytes = made->Run(part, {}, workspace, absl::MakeSpan(out));
       if (bytes.ok()) {
-        ASSERT_LE(*bytes, out.size());
+        REQUIRE(*bytes <= out.size());
         if (ops.find("slice") == std::string::npos) {
-          ASSERT_EQ(*bytes, out.size());
+          REQUIRE(*bytes == out.size());
         }
       } else {
-        ASSERT_TRUE(absl::IsInvalidArgument(bytes.status())) << bytes.status();
-        ASSERT_EQ(most, 0u);
+        REQUIRE_THAT(bytes, HasCode(absl::StatusCode::kInvalidArgument));
+        REQUIRE(most == 0u);
       }
     }
   }
 }
 
-TEST(ArrayTransformTest, MasksAreDrawnOnceASample) {
+TEST_CASE("Spectrogram masks are drawn once a sample",
+          "[pipeline][array_transform]") {
   const Clip ones({50, 2, 30}, std::vector<float>(3000, 1));
   const std::string ops =
       "ops { time_masking { time_mask_param: 20 } } "
@@ -163,77 +170,80 @@ TEST(ArrayTransformTest, MasksAreDrawnOnceASample) {
   for (std::uint64_t sample = 0; sample < 300; ++sample) {
     const SampleKey key{.seed = 1, .epoch = 2, .sample = sample};
     const std::vector<float> made = Transformed(ops, ones.array, key);
-    ASSERT_EQ(made, Transformed(ops, ones.array, key));
+    REQUIRE(made == Transformed(ops, ones.array, key));
     // Channels have the same masks.
     std::size_t times = 0;
     std::size_t bins = 0;
     for (std::size_t time = 0; time < 50; ++time) {
       const auto row = made.begin() + static_cast<std::ptrdiff_t>(time * 60);
-      ASSERT_TRUE(std::equal(row, row + 30, row + 30));
+      REQUIRE(std::equal(row, row + 30, row + 30));
       times += std::count(row, row + 30, 0.0F) == 30 ? 1 : 0;
       bins = std::max<std::size_t>(
           bins, static_cast<std::size_t>(std::count(row, row + 30, 1.0F)));
     }
-    ASSERT_LT(times, 20u);
-    ASSERT_GE(bins, 30u - 9 - 9);
+    REQUIRE(times < 20u);
+    REQUIRE(bins >= 30u - 9 - 9);
     counts.push_back(times);
   }
   std::sort(counts.begin(), counts.end());
-  EXPECT_EQ(counts.front(), 0u);
-  EXPECT_EQ(counts.back(), 19u);
+  CHECK(counts.front() == 0u);
+  CHECK(counts.back() == 19u);
 }
 
-TEST(ArrayTransformTest, TwoMasksOfAnAxisAreDrawnApart) {
+TEST_CASE("Two masks of a spectrogram's axis are drawn independently",
+          "[pipeline][array_transform]") {
   const Clip ones({1, 4000}, std::vector<float>(4000, 1));
   const auto masked = [&](const std::string& ops) {
     const std::vector<float> made = Transformed(ops, ones.array, {.sample = 5});
     return std::count(made.begin(), made.end(), 0.0F);
   };
   const std::string mask = "ops { frequency_masking { freq_mask_param: 40 } } ";
-  EXPECT_GT(masked(mask + mask), masked(mask));
+  CHECK(masked(mask + mask) > masked(mask));
 }
 
-TEST(ArrayTransformTest, AClipsOwnRateCounts) {
+TEST_CASE("A clip's own sample rate counts for resampling",
+          "[pipeline][array_transform]") {
   const std::string ops = "ops { resample { new_freq: 8000 } } ";
   const Clip fast({100}, std::vector<float>(100, 1), 16000);
   const Clip slow({100}, std::vector<float>(100, 1), 4000);
   const auto made = Made(ops, fast.array.type, 400, 16000);
-  EXPECT_EQ(made->output().tensor.shape, (Shape{50}));
-  EXPECT_EQ(made->LongestFrom(11), 6u);
+  CHECK(made->output().tensor.shape == Shape{50});
+  CHECK(made->LongestFrom(11) == 6u);
   std::vector<std::uint8_t> out(200);
-  EXPECT_EQ(*RunOn(*made, fast, &out), 200u);
-  EXPECT_EQ(
-      RunOn(*made, slow, &out).status().message(),
-      "has a sample rate of 4000 Hz, less than the first one, and so becomes "
-      "too long: give Resample the least rate as lowest_freq");
+  CHECK(*RunOn(*made, fast, &out) == 200u);
+  CHECK(RunOn(*made, slow, &out).status().message() ==
+        "has a sample rate of 4000 Hz, less than the first one, and so becomes "
+        "too long: give Resample the least rate as lowest_freq");
   const auto any = Made("ops { resample { new_freq: 8000 lowest_freq: 4000 } }",
                         fast.array.type, 400, 16000);
-  EXPECT_EQ(any->output().tensor.shape, (Shape{200}));
-  EXPECT_EQ(any->LongestFrom(11), 22u);
+  CHECK(any->output().tensor.shape == Shape{200});
+  CHECK(any->LongestFrom(11) == 22u);
   out.resize(800);
-  EXPECT_EQ(*RunOn(*any, slow, &out), 800u);
-  EXPECT_EQ(*RunOn(*any, fast, &out), 200u);
+  CHECK(*RunOn(*any, slow, &out) == 800u);
+  CHECK(*RunOn(*any, fast, &out) == 200u);
   // A window has its length whatever the rate.
   const auto window = Made(ops + "ops { random_window { length: 30 } }",
                            fast.array.type, 400, 16000);
-  EXPECT_EQ(*RunOn(*window, slow, &out), 120u);
+  CHECK(*RunOn(*window, slow, &out) == 120u);
   const Clip unknown({100}, std::vector<float>(100, 1));
-  EXPECT_EQ(RunOn(*made, unknown, &out).status().message(),
-            "the array does not tell its sample rate: give orig_freq");
+  CHECK(RunOn(*made, unknown, &out).status().message() ==
+        "the array does not tell its sample rate: give orig_freq");
 }
 
-TEST(ArrayTransformTest, ManyRatesTakeTurns) {
+TEST_CASE("Clips of many sample rates may take turns in one resampling",
+          "[pipeline][array_transform]") {
   const std::string ops = "ops { resample { new_freq: 16001 } } ";
   const auto made = Made(ops, Floats({8}), 400, 16000);
   for (std::uint32_t rate = 16000; rate < 16024; ++rate) {
     const Clip clip({8}, std::vector<float>(8, 1), rate);
     std::vector<std::uint8_t> out(400);
-    EXPECT_EQ(*RunOn(*made, clip, &out),
-              rate <= 16001 ? 36u - 4 * (rate - 16000) : 32u);
+    CHECK(*RunOn(*made, clip, &out) ==
+          (rate <= 16001 ? 36u - 4 * (rate - 16000) : 32u));
   }
 }
 
-TEST(ArrayTransformTest, ToMonoTakesAnyChannelsOfAudio) {
+TEST_CASE("ToMono takes any number of channels of audio",
+          "[pipeline][array_transform]") {
   const std::string ops =
       "ops { slice { start: 1 } } ops { to_mono {} } ops { vol { gain: 0.5 } }";
   const Clip stereo({3, 2}, {0, 1, .25F, .75F, 1, 0}, 8000);
@@ -242,35 +252,37 @@ TEST(ArrayTransformTest, ToMonoTakesAnyChannelsOfAudio) {
   std::vector<std::uint8_t> out(made->output().tensor.bytes);
   const auto values = [&](const Clip& clip) {
     const auto bytes = RunOn(*made, clip, &out);
-    EXPECT_TRUE(bytes.ok()) << bytes.status();
+    CHECK_THAT(bytes, IsOk());
     std::vector<float> found(bytes.value_or(0) / sizeof(float));
     std::memcpy(found.data(), out.data(), found.size() * sizeof(float));
     return found;
   };
-  EXPECT_EQ(values(stereo), (std::vector<float>{.25F, .25F}));
-  EXPECT_EQ(values(wide), (std::vector<float>{.125F}));
+  CHECK(values(stereo) == std::vector<float>{.25F, .25F});
+  CHECK(values(wide) == std::vector<float>{.125F});
   const std::string said =
       "has 4 channels, but the first one has 2, as all must: make them one by "
       "ToMono";
   // Neither where channels count, nor for arrays that are no audio.
   const auto turned = Made("ops { slice { start: 1 axis: 1 } } " + ops,
                            stereo.array.type, 800, 8000);
-  EXPECT_EQ(RunOn(*turned, wide, &out).status().message(), said);
+  CHECK(RunOn(*turned, wide, &out).status().message() == said);
   const auto plain = Made(ops, stereo.array.type, 800);
-  EXPECT_EQ(RunOn(*plain, wide, &out).status().message(), said);
+  CHECK(RunOn(*plain, wide, &out).status().message() == said);
 }
 
-TEST(ArrayTransformTest, TooLittleScratchIsSaid) {
+TEST_CASE("An array transform says that it has too little scratch",
+          "[pipeline][array_transform]") {
   const Clip clip({5000, 2}, std::vector<float>(10000, 1));
   const auto made =
       Made("ops { resample { orig_freq: 2 new_freq: 1 } }", clip.array.type);
   std::vector<std::uint8_t> out(made->output().tensor.bytes);
-  EXPECT_TRUE(
-      absl::IsResourceExhausted(RunOn(*made, clip, &out, 1 << 14).status()));
-  EXPECT_TRUE(RunOn(*made, clip, &out).ok());
+  CHECK_THAT(RunOn(*made, clip, &out, 1 << 14),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(RunOn(*made, clip, &out), IsOk());
 }
 
-TEST(ArrayTransformTest, ArraysMayLieAnywhere) {
+TEST_CASE("An array transform takes arrays that lie anywhere in memory",
+          "[pipeline][array_transform]") {
   // Neither the array nor its place is aligned.
   const Clip clip = GoldenClip("mono");
   const std::vector<float> wanted = Transformed(kSmallSpectrogram, clip.array);
@@ -282,72 +294,73 @@ TEST(ArrayTransformTest, ArraysMayLieAnywhere) {
   const auto made = Made(kSmallSpectrogram, clip.array.type);
   std::vector<std::uint8_t> out(made->output().tensor.bytes + 1);
   Workspace workspace({});
-  ASSERT_TRUE(
-      made->Run(moved, {}, workspace, absl::MakeSpan(out).subspan(1)).ok());
-  EXPECT_EQ(std::memcmp(out.data() + 1, wanted.data(), out.size() - 1), 0);
+  REQUIRE_THAT(made->Run(moved, {}, workspace, absl::MakeSpan(out).subspan(1)),
+               IsOk());
+  CHECK(std::memcmp(out.data() + 1, wanted.data(), out.size() - 1) == 0);
 }
 
-TEST(ArrayTransformTest, ShortClipsAreSaid) {
+TEST_CASE("An array transform says that a clip is too short",
+          "[pipeline][array_transform]") {
   const auto made = Made("ops { spectrogram {} }", Floats({500}), 4000);
   std::vector<std::uint8_t> out(made->output().tensor.bytes);
   const Clip clip({200}, std::vector<float>(200, 1));
-  EXPECT_EQ(RunOn(*made, clip, &out).status().message(),
-            "has 200 frames, too few to reflect 200 at each end: pad it, or "
-            "take pad_mode \"constant\"");
+  CHECK(RunOn(*made, clip, &out).status().message() ==
+        "has 200 frames, too few to reflect 200 at each end: pad it, or "
+        "take pad_mode \"constant\"");
   const auto plain =
       Made("ops { spectrogram { center: false } }", Floats({500}), 4000);
-  EXPECT_EQ(RunOn(*plain, clip, &out).status().message(),
-            "has 200 frames, fewer than n_fft, which is 400");
+  CHECK(RunOn(*plain, clip, &out).status().message() ==
+        "has 200 frames, fewer than n_fft, which is 400");
 }
 
-TEST(ArrayTransformTest, ClipsThatTakeTooLongAreSaid) {
+TEST_CASE("An array transform says that a clip takes too long",
+          "[pipeline][array_transform]") {
   // Some may be longer than what a worker may do; those that are not go on.
   const auto made = Made("ops { spectrogram { n_fft: 65536 hop_length: 1 } }",
                          Floats({40000}), std::uint64_t{1} << 40);
   const Clip clip({70000}, std::vector<float>(70000, 1));
   std::vector<std::uint8_t> out(1024);
-  EXPECT_EQ(RunOn(*made, clip, &out).status().message(),
-            "has 70001 times, each of n_fft 65536 elements: take a larger "
-            "hop_length, or a part of the clip");
+  CHECK(RunOn(*made, clip, &out).status().message() ==
+        "has 70001 times, each of n_fft 65536 elements: take a larger "
+        "hop_length, or a part of the clip");
 }
 
-TEST(ArrayTransformTest, SaysWhichArraysAreWrong) {
+TEST_CASE("An array transform says which arrays are wrong for an op",
+          "[pipeline][array_transform]") {
   TensorType shorts{.dtype = proto::DType::kInt16, .shape = {9}, .bytes = 18};
-  EXPECT_EQ(Refusal("ops { to_mono {} }", shorts),
-            "transform 1 (ToMono): takes float32, not int16 (9,): put "
-            "ToDtype(\"float32\") before it");
-  EXPECT_EQ(Refusal("ops { vol { gain: 1 } }", Floats({})),
-            "transform 1 (Vol): takes arrays, not single numbers");
-  EXPECT_EQ(
-      Refusal("ops { vol { gain: 1 } } ops { mfcc {} }", Floats({900, 2, 2})),
+  CHECK(Refusal("ops { to_mono {} }", shorts) ==
+        "transform 1 (ToMono): takes float32, not int16 (9,): put "
+        "ToDtype(\"float32\") before it");
+  CHECK(Refusal("ops { vol { gain: 1 } }", Floats({})) ==
+        "transform 1 (Vol): takes arrays, not single numbers");
+  CHECK(
+      Refusal("ops { vol { gain: 1 } } ops { mfcc {} }", Floats({900, 2, 2})) ==
       "transform 2 (MFCC): takes clips of 1 or 2 axes, (frames) or "
       "(frames, channels), not arrays of 3");
-  EXPECT_EQ(Refusal("ops { to_mono {} }", Floats({9, 0})),
-            "transform 1 (ToMono): takes clips with channels, not with none");
-  EXPECT_EQ(
-      Refusal("ops { slice { stop: 4 } } ops { time_masking {} }", Floats({9})),
-      "transform 2 (TimeMasking): takes spectrograms, not arrays of one "
-      "axis");
-  EXPECT_EQ(
-      Refusal("ops { vol { gain: 1 } } ops { slice { axis: 3 } }", Floats({9})),
-      "transform 2 (Slice): axis is 3, but the array has 1 axes");
-  EXPECT_EQ(Refusal("ops { transpose { order: [1, 0] } } ops { to_mono {} } "
-                    "ops { random_window { length: 3 } }",
-                    Floats({2, 9}), 800),
-            "");
-  EXPECT_EQ(Refusal("ops { random_window { length: 2 axis: 1 } } "
-                    "ops { vol { gain: 1 } }",
-                    Floats({9, 4}), 800),
-            "");
+  CHECK(Refusal("ops { to_mono {} }", Floats({9, 0})) ==
+        "transform 1 (ToMono): takes clips with channels, not with none");
+  CHECK(Refusal("ops { slice { stop: 4 } } ops { time_masking {} }",
+                Floats({9})) ==
+        "transform 2 (TimeMasking): takes spectrograms, not arrays of one "
+        "axis");
+  CHECK(Refusal("ops { vol { gain: 1 } } ops { slice { axis: 3 } }",
+                Floats({9})) ==
+        "transform 2 (Slice): axis is 3, but the array has 1 axes");
+  CHECK(Refusal("ops { transpose { order: [1, 0] } } ops { to_mono {} } "
+                "ops { random_window { length: 3 } }",
+                Floats({2, 9}), 800) == "");
+  CHECK(Refusal("ops { random_window { length: 2 axis: 1 } } "
+                "ops { vol { gain: 1 } }",
+                Floats({9, 4}), 800) == "");
   std::string many;
   for (int i = 0; i < 65; ++i) many += "ops { vol { gain: 1 } } ";
-  EXPECT_EQ(Refusal(many, Floats({9})),
-            "the pipeline has 65 transforms, more than 64");
+  CHECK(Refusal(many, Floats({9})) ==
+        "the pipeline has 65 transforms, more than 64");
   many.clear();
   for (int i = 0; i < 5; ++i)
     many += "ops { resample { orig_freq: 1 new_freq: 1 } } ";
-  EXPECT_EQ(Refusal(many, Floats({9})),
-            "the pipeline has 5 times Resample, more than 4");
+  CHECK(Refusal(many, Floats({9})) ==
+        "the pipeline has 5 times Resample, more than 4");
 }
 
 }  // namespace

@@ -1,15 +1,17 @@
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "server/pipeline/pipeline.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/spec.h"
 #include "tests/unit/server/pipeline/transform/golden.h"
 
 namespace forebay::pipeline {
 namespace {
+
+using tests::IsOk;
 
 using transform::ReadGolden;
 
@@ -43,22 +45,23 @@ std::vector<std::string> Specs() {
   };
 }
 
-TEST(PipelineGoldenTest, EqualsPillowAndTorchvision) {
+TEST_CASE("A pipeline's result equals that of Pillow and torchvision",
+          "[pipeline][pipeline_golden]") {
   const std::vector<std::uint8_t> scene = ReadGolden("scene.png");
   Workspace workspace{WorkspaceLimits()};
   int number = 0;
   for (const std::string& text : Specs()) {
-    SCOPED_TRACE(text);
+    CAPTURE(text);
     const auto pipeline = Pipeline::Create(Spec(text));
-    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    REQUIRE_THAT(pipeline, IsOk());
     const auto expected =
         ReadGolden("pipeline_" + std::to_string(number++) + ".raw");
-    ASSERT_EQ((*pipeline)->output().bytes, expected.size());
+    REQUIRE((*pipeline)->output().bytes == expected.size());
     std::vector<std::uint8_t> out(expected.size());
     const absl::Status status =
         (*pipeline)->Run(scene, {}, workspace, absl::MakeSpan(out));
-    ASSERT_TRUE(status.ok()) << status;
-    EXPECT_EQ(out, expected);
+    REQUIRE_THAT(status, IsOk());
+    CHECK(out == expected);
   }
 }
 

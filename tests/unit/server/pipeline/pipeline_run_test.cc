@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -11,11 +9,17 @@
 #include "absl/strings/str_cat.h"
 #include "proto/raw_image.h"
 #include "server/pipeline/pipeline.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/spec.h"
 #include "tests/unit/server/pipeline/transform/golden.h"
 
 namespace forebay::pipeline {
 namespace {
+
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -30,7 +34,7 @@ constexpr char kAugment[] =
 
 std::unique_ptr<Pipeline> Make(const std::string& text) {
   auto pipeline = Pipeline::Create(Spec(text));
-  EXPECT_TRUE(pipeline.ok()) << pipeline.status();
+  CHECK_THAT(pipeline, IsOk());
   return *std::move(pipeline);
 }
 
@@ -41,11 +45,12 @@ Bytes TensorOf(const Pipeline& pipeline, const SampleKey& key,
   Bytes out(pipeline.output().bytes);
   const absl::Status status =
       pipeline.Run(Scene(), key, workspace, absl::MakeSpan(out));
-  EXPECT_TRUE(status.ok()) << status;
+  CHECK_THAT(status, IsOk());
   return out;
 }
 
-TEST(PipelineRunTest, DependsOnTheKeyAlone) {
+TEST_CASE("A pipeline's result depends on the sample's key alone",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(kAugment);
   Workspace one{WorkspaceLimits()}, other{WorkspaceLimits()};
   std::set<Bytes> seen;
@@ -53,17 +58,18 @@ TEST(PipelineRunTest, DependsOnTheKeyAlone) {
     const SampleKey key{3, 1, sample};
     seen.insert(TensorOf(*pipeline, key, one));
     TensorOf(*pipeline, {9, 9, sample}, other);
-    EXPECT_EQ(TensorOf(*pipeline, key, one), TensorOf(*pipeline, key, other))
-        << sample;
+    CAPTURE(sample);
+    CHECK(TensorOf(*pipeline, key, one) == TensorOf(*pipeline, key, other));
   }
-  EXPECT_GT(seen.size(), 18u);
-  EXPECT_NE(TensorOf(*pipeline, {3, 1, 0}, one),
-            TensorOf(*pipeline, {3, 2, 0}, one));
-  EXPECT_NE(TensorOf(*pipeline, {3, 1, 0}, one),
-            TensorOf(*pipeline, {4, 1, 0}, one));
+  CHECK(seen.size() > 18u);
+  CHECK(TensorOf(*pipeline, {3, 1, 0}, one) !=
+        TensorOf(*pipeline, {3, 2, 0}, one));
+  CHECK(TensorOf(*pipeline, {3, 1, 0}, one) !=
+        TensorOf(*pipeline, {4, 1, 0}, one));
 }
 
-TEST(PipelineRunTest, LateCropsFillWithFloats) {
+TEST_CASE("Crops that follow the conversion fill with floats",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(
       "ops { center_crop { height: 4 width: 4 } } "
       "ops { to_dtype { dtype: FLOAT32 scale: true } } "
@@ -79,13 +85,14 @@ TEST(PipelineRunTest, LateCropsFillWithFloats) {
     if (value == 3.0F) {  // (7 - 1) / 2
       ++filled;
     } else {
-      EXPECT_LE(value, 0);
+      CHECK(value <= 0);
     }
   }
-  EXPECT_EQ(filled, 3 * (64 - 16));
+  CHECK(filled == 3 * (64 - 16));
 }
 
-TEST(PipelineRunTest, EnforcesTheLimitOfScratch) {
+TEST_CASE("A pipeline enforces the limit of scratch",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(
       "ops { color_jitter { hue { min: 0.1 max: 0.1 } } "
       "} ops { center_crop { height: 8 width: 8 } }");
@@ -93,8 +100,8 @@ TEST(PipelineRunTest, EnforcesTheLimitOfScratch) {
   Bytes out(pipeline->output().bytes);
   const absl::Status status =
       pipeline->Run(Scene(), {}, workspace, absl::MakeSpan(out));
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_NE(std::string(status.message()).find("bytes"), std::string::npos);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(), Contains("bytes"));
 }
 
 // A raw image of noise.
@@ -116,79 +123,84 @@ constexpr char kColors[] =
     "ops { grayscale { num_output_channels: 3 } } ";
 constexpr char kMiddle[] = "ops { center_crop { height: 8 width: 8 } } ";
 
-TEST(PipelineRunTest, ColorBeforeAResizeNeedsTheImageOnce) {
+TEST_CASE("Color ops before a resize need scratch for the image only once",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(kColors + std::string(kMiddle));
   const Bytes file = RawImage(1000, 800);
   Workspace workspace{{.scratch_bytes = file.size() + (64 << 10)}};
   Bytes out(pipeline->output().bytes);
   const absl::Status status =
       pipeline->Run(file, {}, workspace, absl::MakeSpan(out));
-  EXPECT_TRUE(status.ok()) << status;
+  CHECK_THAT(status, IsOk());
 }
 
-TEST(PipelineRunTest, SaysWhenALargerWorkspaceMayDo) {
+TEST_CASE("A workspace says when a larger one may do",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(kColors + std::string(kMiddle));
   const Bytes file = RawImage(1000, 800);
   Workspace enough{WorkspaceLimits()};
   Bytes expected(pipeline->output().bytes);
-  ASSERT_TRUE(pipeline->Run(file, {}, enough, absl::MakeSpan(expected)).ok());
-  EXPECT_FALSE(enough.WantsLarger());
+  REQUIRE_THAT(pipeline->Run(file, {}, enough, absl::MakeSpan(expected)),
+               IsOk());
+  CHECK_FALSE(enough.WantsLarger());
   // To decode needs more than the first workspace has.
   for (const std::uint64_t scratch : {1'000, 1'000'000}) {
     Bytes out(expected.size());
     Workspace alone{{.scratch_bytes = scratch}};
-    EXPECT_EQ(pipeline->Run(file, {}, alone, absl::MakeSpan(out)).code(),
-              absl::StatusCode::kResourceExhausted);
-    EXPECT_FALSE(alone.WantsLarger());
+    CHECK_THAT(pipeline->Run(file, {}, alone, absl::MakeSpan(out)),
+               HasCode(absl::StatusCode::kResourceExhausted));
+    CHECK_FALSE(alone.WantsLarger());
     Workspace small{
         {.scratch_bytes = scratch, .larger_scratch_bytes = 3 << 20}};
-    EXPECT_EQ(pipeline->Run(file, {}, small, absl::MakeSpan(out)).code(),
-              absl::StatusCode::kResourceExhausted);
-    EXPECT_TRUE(small.WantsLarger());
+    CHECK_THAT(pipeline->Run(file, {}, small, absl::MakeSpan(out)),
+               HasCode(absl::StatusCode::kResourceExhausted));
+    CHECK(small.WantsLarger());
     // Another image's failure does not count.
-    EXPECT_EQ(pipeline->Run({}, {}, small, absl::MakeSpan(out)).code(),
-              absl::StatusCode::kDataLoss);
-    EXPECT_FALSE(small.WantsLarger());
+    CHECK_THAT(pipeline->Run({}, {}, small, absl::MakeSpan(out)),
+               HasCode(absl::StatusCode::kDataLoss));
+    CHECK_FALSE(small.WantsLarger());
     Workspace larger{{.scratch_bytes = 3 << 20}};
-    ASSERT_TRUE(pipeline->Run(file, {}, larger, absl::MakeSpan(out)).ok());
-    EXPECT_EQ(out, expected);
+    REQUIRE_THAT(pipeline->Run(file, {}, larger, absl::MakeSpan(out)), IsOk());
+    CHECK(out == expected);
   }
 }
 
-TEST(PipelineRunTest, AnImageMayLieInTheWorkspace) {
+TEST_CASE("A pipeline's image may lie in the workspace",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(kColors + std::string(kMiddle));
   const Bytes file = RawImage(1000, 800);
   Workspace workspace{{.scratch_bytes = 2 * file.size() + (64 << 10)}};
   Bytes expected(pipeline->output().bytes);
-  ASSERT_TRUE(
-      pipeline->Run(file, {}, workspace, absl::MakeSpan(expected)).ok());
+  REQUIRE_THAT(pipeline->Run(file, {}, workspace, absl::MakeSpan(expected)),
+               IsOk());
   for (int round = 0; round < 2; ++round) {
     const auto room = workspace.RoomToUnpack(file.size());
-    ASSERT_TRUE(room.ok()) << room.status();
+    REQUIRE_THAT(room, IsOk());
     std::copy(file.begin(), file.end(), room->begin());
     Bytes out(expected.size());
     for (int again = 0; again < 2; ++again) {
       const absl::Status status =
           pipeline->Run(*room, {}, workspace, absl::MakeSpan(out));
-      ASSERT_TRUE(status.ok()) << status;
-      EXPECT_EQ(out, expected);
+      REQUIRE_THAT(status, IsOk());
+      CHECK(out == expected);
     }
   }
   // It is a part of what one image may need.
   Workspace small{{.scratch_bytes = file.size() + (64 << 10),
                    .larger_scratch_bytes = 8 << 20}};
   const auto room = small.RoomToUnpack(file.size());
-  ASSERT_TRUE(room.ok()) << room.status();
+  REQUIRE_THAT(room, IsOk());
   std::copy(file.begin(), file.end(), room->begin());
-  EXPECT_EQ(pipeline->Run(*room, {}, small, absl::MakeSpan(expected)).code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(small.WantsLarger());
-  EXPECT_EQ(small.RoomToUnpack(7 << 20).status().code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(small.WantsLarger());
+  CHECK_THAT(pipeline->Run(*room, {}, small, absl::MakeSpan(expected)),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(small.WantsLarger());
+  CHECK_THAT(small.RoomToUnpack(7 << 20),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(small.WantsLarger());
 }
 
-TEST(PipelineRunTest, TheErrorOfALargeImageNamesTheSetting) {
+TEST_CASE("The error of a large image names the setting of the limit",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(kColors + std::string(kMiddle));
   const Bytes file = RawImage(1000, 800);
   Bytes out(pipeline->output().bytes);
@@ -196,13 +208,13 @@ TEST(PipelineRunTest, TheErrorOfALargeImageNamesTheSetting) {
     Workspace workspace{{.scratch_bytes = scratch}};
     const absl::Status status =
         pipeline->Run(file, {}, workspace, absl::MakeSpan(out));
-    EXPECT_NE(std::string(status.message()).find("image.scratch_limit"),
-              std::string::npos)
-        << status;
+    CAPTURE(status);
+    CHECK_THAT(status.message(), Contains("image.scratch_limit"));
   }
 }
 
-TEST(PipelineRunTest, ColorSeesWindowsAndFlipsAsTheyAre) {
+TEST_CASE("Color ops see the windows and flips before them as they are",
+          "[pipeline][pipeline_run]") {
   const std::string windows[] = {
       "", "ops { center_crop { height: 45 width: 38 } } ",
       "ops { random_crop { height: 45 width: 38 } } ",
@@ -222,56 +234,59 @@ TEST(PipelineRunTest, ColorSeesWindowsAndFlipsAsTheyAre) {
       const auto twice = Make(absl::StrCat(window, same, flip, same, end));
       const SampleKey key{3, 1, 4};
       const Bytes expected = TensorOf(*plain, key, workspace);
-      EXPECT_EQ(TensorOf(*settled, key, workspace), expected) << window << flip;
-      EXPECT_EQ(TensorOf(*twice, key, workspace), expected) << window << flip;
+      UNSCOPED_INFO(window << flip);
+      CHECK(TensorOf(*settled, key, workspace) == expected);
+      UNSCOPED_INFO(window << flip);
+      CHECK(TensorOf(*twice, key, workspace) == expected);
     }
   }
 }
 
-TEST(PipelineRunTest, EnforcesTheLimitOfPixels) {
+TEST_CASE("A pipeline enforces the limit of pixels",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make("ops { center_crop { height: 8 width: 8 } }");
   Workspace workspace{{90 * 70 - 1, 1 << 20}};
   Bytes out(pipeline->output().bytes);
-  EXPECT_EQ(pipeline->Run(Scene(), {}, workspace, absl::MakeSpan(out)).code(),
-            absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(pipeline->Run(Scene(), {}, workspace, absl::MakeSpan(out)),
+             HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(PipelineRunTest, CorruptBytesHarmNothing) {
+TEST_CASE("Corrupt bytes of an image harm nothing in a pipeline",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make(kAugment);
   Workspace workspace{WorkspaceLimits()};
   Bytes out(pipeline->output().bytes);
   Bytes scene = Scene();
   const Bytes before = TensorOf(*pipeline, {}, workspace);
   for (std::size_t length = 0; length < scene.size() - 12; length += 37) {
-    EXPECT_EQ(
-        pipeline
-            ->Run({scene.data(), length}, {}, workspace, absl::MakeSpan(out))
-            .code(),
-        absl::StatusCode::kDataLoss)
-        << length;
+    CAPTURE(length);
+    CHECK_THAT(pipeline->Run({scene.data(), length}, {}, workspace,
+                             absl::MakeSpan(out)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_EQ(TensorOf(*pipeline, {}, workspace), before);
+  CHECK(TensorOf(*pipeline, {}, workspace) == before);
 }
 
-TEST(PipelineRunTest, ACropLargerThanItsImageIsAnError) {
+TEST_CASE("A crop larger than its image is an error",
+          "[pipeline][pipeline_run]") {
   const auto pipeline = Make("ops { random_crop { height: 80 width: 80 } }");
   Workspace workspace{WorkspaceLimits()};
   Bytes out(pipeline->output().bytes);
   const absl::Status status =
       pipeline->Run(Scene(), {}, workspace, absl::MakeSpan(out));
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(std::string(status.message()),
-            "RandomCrop(80, 80) is larger than the 90 x 70 image: set "
-            "pad_if_needed");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK(std::string(status.message()) ==
+        "RandomCrop(80, 80) is larger than the 90 x 70 image: set "
+        "pad_if_needed");
 }
 
-TEST(PipelineRunTest, ACropMayShowNothingButPadding) {
+TEST_CASE("A crop may show nothing but padding", "[pipeline][pipeline_run]") {
   const auto pipeline = Make(
       "ops { center_crop { height: 4 width: 4 } } "
       "ops { pad { padding { left: 60000 top: 60000 fill: 5 } } } "
       "ops { random_crop { height: 6 width: 6 } }");
   Workspace workspace{WorkspaceLimits()};
-  EXPECT_EQ(TensorOf(*pipeline, {}, workspace), Bytes(108, 5));
+  CHECK(TensorOf(*pipeline, {}, workspace) == Bytes(108, 5));
 }
 
 }  // namespace

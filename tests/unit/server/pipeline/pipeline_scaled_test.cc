@@ -1,7 +1,5 @@
 // Pipelines that decode at a smaller scale: coordinates, draws, and when.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,11 +11,16 @@
 #include "absl/strings/str_cat.h"
 #include "server/pipeline/decode/any_image_decoder.h"
 #include "server/pipeline/pipeline.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline {
 namespace {
+
+using Catch::WithinAbs;
+using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -33,12 +36,12 @@ constexpr char kCrop[] =
 Bytes Made(const std::string& text, const Bytes& file,
            const SampleKey& key = {}) {
   const auto pipeline = Pipeline::Create(Spec(text + kLast));
-  EXPECT_TRUE(pipeline.ok()) << pipeline.status();
+  CHECK_THAT(pipeline, IsOk());
   Workspace workspace{WorkspaceLimits()};
   Bytes out((*pipeline)->output().bytes);
   const absl::Status status =
       (*pipeline)->Run(file, key, workspace, absl::MakeSpan(out));
-  EXPECT_TRUE(status.ok()) << status;
+  CHECK_THAT(status, IsOk());
   return out;
 }
 
@@ -55,12 +58,12 @@ class Reference {
     decode::AnyImageDecoder decoder{decode::DecodeLimits{}};
     const decode::ImageInfo info = decoder.Open(file).value();
     const decode::Reduction reduction = decoder.Reduce(factor);
-    EXPECT_EQ(reduction.factor, factor);
+    CHECK(reduction.factor == factor);
     width_ = reduction.Reduced(info.width);
     height_ = reduction.Reduced(info.height);
     const decode::Region all = {0, 0, width_, height_};
     decode::PixelSink sink(all);
-    EXPECT_TRUE(decoder.Decode(all, sink).ok());
+    CHECK_THAT(decoder.Decode(all, sink), IsOk());
     pixels_ = sink.pixels();
   }
 
@@ -101,7 +104,8 @@ class Reference {
 };
 
 // 420.jpg has 203 x 149 pixels.
-TEST(PipelineScaledTest, ScalesCoordinatesExactly) {
+TEST_CASE("A scaled pipeline scales coordinates exactly",
+          "[pipeline][pipeline_scaled]") {
   const Bytes file = decode::GoldenFile("420.jpg");
   for (const std::uint32_t factor : {2, 4, 8}) {
     const Reference reference(file, factor);
@@ -125,10 +129,11 @@ TEST(PipelineScaledTest, ScalesCoordinatesExactly) {
             const double expected =
                 reference.At({11 / unit, 181 / unit}, {5 / unit, 139 / unit},
                              columns, rows, x, y, c);
-            ASSERT_NEAR(plain[at], expected, 1.6)
-                << "1/" << factor << " x " << x << " y " << y;
-            ASSERT_NEAR(flipped[mirrored], expected, 1.6)
-                << "1/" << factor << " x " << x << " y " << y << ", flipped";
+            UNSCOPED_INFO("1/" << factor << " x " << x << " y " << y);
+            REQUIRE_THAT(plain[at], WithinAbs(expected, 1.6));
+            UNSCOPED_INFO("1/" << factor << " x " << x << " y " << y
+                               << ", flipped");
+            REQUIRE_THAT(flipped[mirrored], WithinAbs(expected, 1.6));
           }
         }
       }
@@ -136,7 +141,8 @@ TEST(PipelineScaledTest, ScalesCoordinatesExactly) {
   }
 }
 
-TEST(PipelineScaledTest, DrawsTheSame) {
+TEST_CASE("A scaled pipeline draws the same as an exact one",
+          "[pipeline][pipeline_scaled]") {
   const Bytes file = decode::GoldenFile("420.jpg");
   for (std::uint64_t sample = 0; sample < 20; ++sample) {
     const SampleKey key = {1, 2, sample};
@@ -144,15 +150,17 @@ TEST(PipelineScaledTest, DrawsTheSame) {
         kCrop + std::string("ops { random_horizontal_flip { p: 0.5 } } ");
     const Bytes exact = Made(ops, file, key);
     const Bytes scaled = Made(kScaled + ops, file, key);
-    EXPECT_NE(exact, scaled);
+    CHECK(exact != scaled);
     double difference = 0;
     for (std::size_t i = 0; i < exact.size(); ++i)
       difference += std::abs(exact[i] - scaled[i]);
-    EXPECT_LT(difference / static_cast<double>(exact.size()), 8) << sample;
+    CAPTURE(sample);
+    CHECK(difference / static_cast<double>(exact.size()) < 8);
   }
 }
 
-TEST(PipelineScaledTest, ScalesTurnedImages) {
+TEST_CASE("A scaled pipeline scales turned images",
+          "[pipeline][pipeline_scaled]") {
   constexpr char kTurn[] = "ops { exif_transpose {} } ";
   for (int orientation = 1; orientation <= 8; ++orientation) {
     const Bytes file =
@@ -160,18 +168,20 @@ TEST(PipelineScaledTest, ScalesTurnedImages) {
     const std::string resize = "ops { resize { height: 6 width: 6 } } ";
     const Bytes exact = Made(kTurn + resize, file);
     const Bytes scaled = Made(kScaled + std::string(kTurn) + resize, file);
-    EXPECT_NE(exact, scaled);
+    CHECK(exact != scaled);
     double difference = 0;
     for (std::size_t i = 0; i < exact.size(); ++i)
       difference += std::abs(exact[i] - scaled[i]);
-    EXPECT_LT(difference / static_cast<double>(exact.size()), 5) << orientation;
+    CAPTURE(orientation);
+    CHECK(difference / static_cast<double>(exact.size()) < 5);
   }
 }
 
-TEST(PipelineScaledTest, IsExactWhereItCannotBeScaled) {
+TEST_CASE("A scaled pipeline is exact where an image cannot be scaled",
+          "[pipeline][pipeline_scaled]") {
   const Bytes jpeg = decode::GoldenFile("420.jpg");
   const std::string eighth = "ops { resize { height: 18 width: 25 } } ";
-  EXPECT_NE(Made(kScaled + eighth, jpeg), Made(eighth, jpeg));
+  CHECK(Made(kScaled + eighth, jpeg) != Made(eighth, jpeg));
   const auto filtered = [](const char* filter) {
     return absl::StrCat(
         "ops { resize { height: 18 width: 25 interpolation: ", filter, " } } ");
@@ -185,14 +195,14 @@ TEST(PipelineScaledTest, IsExactWhereItCannotBeScaled) {
       "ops { grayscale { num_output_channels: 3 } } " + eighth,
       "ops { resize { height: 149 width: 203 } } " + eighth,
   };
-  for (const std::string& op : ops)
-    EXPECT_EQ(Made(kScaled + op, jpeg), Made(op, jpeg)) << op;
+  for (const std::string& op : ops) {
+    CAPTURE(op);
+    CHECK(Made(kScaled + op, jpeg) == Made(op, jpeg));
+  }
   for (const char* name : {"filtered.png", "lossy.webp", "rgb_lzw.tif"}) {
     const Bytes file = decode::GoldenFile(name);
-    EXPECT_EQ(
-        Made(kScaled + std::string("ops { resize { height: 5 width: 7 } }"),
-             file),
-        Made("ops { resize { height: 5 width: 7 } }", file));
+    CHECK(Made(kScaled + std::string("ops { resize { height: 5 width: 7 } }"),
+               file) == Made("ops { resize { height: 5 width: 7 } }", file));
   }
 }
 

@@ -1,8 +1,6 @@
 // A sample is the same, bit for bit, whether made from the encoded image or
 // from its variant.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -11,11 +9,15 @@
 #include <vector>
 
 #include "server/pipeline/pipeline.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline {
 namespace {
+
+using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -37,7 +39,7 @@ constexpr char kColor[] =
 
 std::unique_ptr<Pipeline> Make(const std::string& text) {
   auto pipeline = Pipeline::Create(Spec(text));
-  EXPECT_TRUE(pipeline.ok()) << pipeline.status();
+  CHECK_THAT(pipeline, IsOk());
   return *std::move(pipeline);
 }
 
@@ -90,7 +92,8 @@ std::vector<std::string> Specs() {
   };
 }
 
-TEST(PipelineVariantTest, MakesTheSameFromEveryKindOfImage) {
+TEST_CASE("A pipeline makes the same from the variant of every kind of image",
+          "[pipeline][pipeline_variant]") {
   Workspace workspace{WorkspaceLimits()};
   const auto images = decode::GoldenImages();
   for (const std::string& text : Specs()) {
@@ -99,58 +102,56 @@ TEST(PipelineVariantTest, MakesTheSameFromEveryKindOfImage) {
     Bytes kept(plain.size());
     Bytes from_variant(plain.size());
     for (const decode::GoldenImage& image : images) {
-      SCOPED_TRACE(image.name + " " + text);
+      INFO(image.name + " " + text);
       const Bytes file = decode::GoldenFile(image.name);
       Target target;
       const SampleKey maker = {1, 2, 3};
-      ASSERT_TRUE(
-          pipeline->Run(file, maker, workspace, absl::MakeSpan(plain)).ok());
-      ASSERT_TRUE(
-          pipeline
-              ->RunAndKeep(file, maker, workspace, absl::MakeSpan(kept), target)
-              .ok());
-      ASSERT_EQ(plain, kept);
-      ASSERT_TRUE(target.filled());
+      REQUIRE_THAT(pipeline->Run(file, maker, workspace, absl::MakeSpan(plain)),
+                   IsOk());
+      REQUIRE_THAT(pipeline->RunAndKeep(file, maker, workspace,
+                                        absl::MakeSpan(kept), target),
+                   IsOk());
+      REQUIRE(plain == kept);
+      REQUIRE(target.filled());
       for (std::uint64_t sample = 0; sample < 3; ++sample) {
         const SampleKey key = {7, sample, 5 * sample};
-        ASSERT_TRUE(
-            pipeline->Run(file, key, workspace, absl::MakeSpan(plain)).ok());
-        ASSERT_TRUE(pipeline
-                        ->RunFromVariant(target.variant(), key, workspace,
-                                         absl::MakeSpan(from_variant))
-                        .ok());
-        ASSERT_EQ(plain, from_variant);
+        REQUIRE_THAT(pipeline->Run(file, key, workspace, absl::MakeSpan(plain)),
+                     IsOk());
+        REQUIRE_THAT(pipeline->RunFromVariant(target.variant(), key, workspace,
+                                              absl::MakeSpan(from_variant)),
+                     IsOk());
+        REQUIRE(plain == from_variant);
       }
     }
   }
 }
 
-TEST(PipelineVariantTest, ServesEveryPipelineThatBeginsSo) {
+TEST_CASE("A variant serves every pipeline that begins in the same way",
+          "[pipeline][pipeline_variant]") {
   const auto variant = [](const std::string& text) {
     return Make(text)->variant();
   };
   const std::uint64_t decoded = variant(kCrop);
-  EXPECT_NE(decoded, 0u);
-  EXPECT_EQ(decoded, variant(kCrop + std::string(kImageNet)));
-  EXPECT_EQ(decoded, variant(kColor + std::string(kMiddle)));
+  CHECK(decoded != 0u);
+  CHECK(decoded == variant(kCrop + std::string(kImageNet)));
+  CHECK(decoded == variant(kColor + std::string(kMiddle)));
   // The middle alone is no smaller, and serves fewer.
-  EXPECT_EQ(decoded, variant(kMiddle));
+  CHECK(decoded == variant(kMiddle));
   const std::uint64_t resized = variant(kResize + std::string(kRandomMiddle));
-  EXPECT_NE(resized, decoded);
-  EXPECT_EQ(resized, variant(kResize + std::string(kColor) + kMiddle));
+  CHECK(resized != decoded);
+  CHECK(resized == variant(kResize + std::string(kColor) + kMiddle));
   const std::uint64_t middle = variant(kResize + std::string(kMiddle));
-  EXPECT_NE(middle, resized);
-  EXPECT_EQ(middle,
-            variant(kResize + std::string(kMiddle) + kFlips + kImageNet));
-  EXPECT_NE(
-      variant("ops { resize { height: 33 } } " + std::string(kRandomMiddle)),
-      resized);
-  EXPECT_NE(variant("ops { resize { height: 32 interpolation: BICUBIC } } " +
-                    std::string(kRandomMiddle)),
-            resized);
+  CHECK(middle != resized);
+  CHECK(middle == variant(kResize + std::string(kMiddle) + kFlips + kImageNet));
+  CHECK(variant("ops { resize { height: 33 } } " +
+                std::string(kRandomMiddle)) != resized);
+  CHECK(variant("ops { resize { height: 32 interpolation: BICUBIC } } " +
+                std::string(kRandomMiddle)) != resized);
 }
 
-TEST(PipelineVariantTest, IsOfItsOwnWhereImagesAreDecodedOtherwise) {
+TEST_CASE(
+    "A pipeline has a variant of its own where it decodes images otherwise",
+    "[pipeline][pipeline_variant]") {
   const auto variant = [](const std::string& text) {
     return Make(text)->variant();
   };
@@ -163,26 +164,29 @@ TEST(PipelineVariantTest, IsOfItsOwnWhereImagesAreDecodedOtherwise) {
                                             variant(kScaled + resized),
                                             variant(kScaled + turn + resized),
                                             kNoVariant};
-  EXPECT_EQ(variants.size(), 7u);
-  EXPECT_EQ(variant(kCrop), variant("ops { decode {} } " + std::string(kCrop)));
+  CHECK(variants.size() == 7u);
+  CHECK(variant(kCrop) == variant("ops { decode {} } " + std::string(kCrop)));
 }
 
-TEST(PipelineVariantTest, ThereIsNoneWhereEachDrawHasAScaleOfItsOwn) {
+TEST_CASE("A pipeline has no variant where each draw has a scale of its own",
+          "[pipeline][pipeline_variant]") {
   const auto pipeline = Make(kScaled + std::string(kCrop));
-  EXPECT_EQ(pipeline->variant(), kNoVariant);
+  CHECK(pipeline->variant() == kNoVariant);
   Workspace workspace{WorkspaceLimits()};
   const Bytes file = decode::GoldenFile("420.jpg");
   Bytes plain(pipeline->output().bytes), kept(plain.size());
   Target target;
-  ASSERT_TRUE(pipeline->Run(file, {}, workspace, absl::MakeSpan(plain)).ok());
-  ASSERT_TRUE(
-      pipeline->RunAndKeep(file, {}, workspace, absl::MakeSpan(kept), target)
-          .ok());
-  EXPECT_EQ(plain, kept);
-  EXPECT_FALSE(target.asked());
+  REQUIRE_THAT(pipeline->Run(file, {}, workspace, absl::MakeSpan(plain)),
+               IsOk());
+  REQUIRE_THAT(
+      pipeline->RunAndKeep(file, {}, workspace, absl::MakeSpan(kept), target),
+      IsOk());
+  CHECK(plain == kept);
+  CHECK_FALSE(target.asked());
 }
 
-TEST(PipelineVariantTest, GoesOnAsEverWhereThereIsNoRoom) {
+TEST_CASE("A pipeline goes on as ever where its variant has no room",
+          "[pipeline][pipeline_variant]") {
   Workspace workspace{WorkspaceLimits()};
   const Bytes file = decode::GoldenFile("420.jpg");
   for (const std::string& text : Specs()) {
@@ -190,19 +194,20 @@ TEST(PipelineVariantTest, GoesOnAsEverWhereThereIsNoRoom) {
     Bytes plain(pipeline->output().bytes);
     Bytes kept(plain.size());
     Target target(/*has_room=*/false);
-    ASSERT_TRUE(
-        pipeline->Run(file, {4, 5, 6}, workspace, absl::MakeSpan(plain)).ok());
-    ASSERT_TRUE(pipeline
-                    ->RunAndKeep(file, {4, 5, 6}, workspace,
-                                 absl::MakeSpan(kept), target)
-                    .ok());
-    EXPECT_TRUE(target.asked());
-    EXPECT_FALSE(target.filled());
-    EXPECT_EQ(plain, kept);
+    REQUIRE_THAT(
+        pipeline->Run(file, {4, 5, 6}, workspace, absl::MakeSpan(plain)),
+        IsOk());
+    REQUIRE_THAT(pipeline->RunAndKeep(file, {4, 5, 6}, workspace,
+                                      absl::MakeSpan(kept), target),
+                 IsOk());
+    CHECK(target.asked());
+    CHECK_FALSE(target.filled());
+    CHECK(plain == kept);
   }
 }
 
-TEST(PipelineVariantTest, DamageThatASampleDoesNotShowIsNoErrorOfIt) {
+TEST_CASE("Damage that a sample does not show is not an error of that sample",
+          "[pipeline][pipeline_variant]") {
   // Its last rows are cut out, where the crop does not come.
   Bytes file = decode::GoldenFile("filtered.png");
   const std::size_t end = file.size() - 12;
@@ -217,15 +222,15 @@ TEST(PipelineVariantTest, DamageThatASampleDoesNotShowIsNoErrorOfIt) {
     Target target;
     const absl::Status status =
         pipeline->Run(file, key, workspace, absl::MakeSpan(plain));
-    EXPECT_EQ(status, pipeline->RunAndKeep(file, key, workspace,
-                                           absl::MakeSpan(kept), target));
-    EXPECT_FALSE(target.filled());
+    CHECK(status == pipeline->RunAndKeep(file, key, workspace,
+                                         absl::MakeSpan(kept), target));
+    CHECK_FALSE(target.filled());
     if (!status.ok()) continue;
     ++fine;
-    EXPECT_EQ(plain, kept);
+    CHECK(plain == kept);
   }
-  EXPECT_GT(fine, 0);
-  EXPECT_LT(fine, 60);
+  CHECK(fine > 0);
+  CHECK(fine < 60);
 }
 
 }  // namespace

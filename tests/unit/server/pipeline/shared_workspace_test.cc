@@ -1,31 +1,36 @@
 #include "server/pipeline/shared_workspace.h"
 
-#include <gtest/gtest.h>
-
+#include <atomic>
 #include <thread>
 #include <vector>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::pipeline {
 namespace {
 
-TEST(SharedWorkspaceTest, HasOneBorrowerAtATime) {
+TEST_CASE("A shared workspace has one borrower at a time",
+          "[pipeline][shared_workspace]") {
   SharedWorkspace shared{{.scratch_bytes = 1 << 20}};
   int told = 0;
-  auto first = shared.Borrow([] { ADD_FAILURE() << "was not refused"; });
-  ASSERT_NE(first, nullptr);
-  EXPECT_EQ(first->limits().scratch_bytes, 1 << 20);
-  EXPECT_EQ(shared.Borrow([&] { ++told; }), nullptr);
-  EXPECT_EQ(shared.Borrow([&] { ++told; }), nullptr);
-  EXPECT_EQ(told, 0);
+  auto first = shared.Borrow([] { FAIL_CHECK("was not refused"); });
+  REQUIRE(first != nullptr);
+  CHECK(first->limits().scratch_bytes == 1 << 20);
+  CHECK(shared.Borrow([&] { ++told; }) == nullptr);
+  CHECK(shared.Borrow([&] { ++told; }) == nullptr);
+  CHECK(told == 0);
   first.reset();
-  EXPECT_EQ(told, 2);
+  CHECK(told == 2);
   auto second = shared.Borrow([] {});
-  ASSERT_NE(second, nullptr);
+  REQUIRE(second != nullptr);
   second.reset();
-  EXPECT_EQ(told, 2);
+  CHECK(told == 2);
 }
 
-TEST(SharedWorkspaceTest, MayBeBorrowedAgainByWhoIsTold) {
+TEST_CASE(
+    "A shared workspace may be borrowed again by whoever is told that it is "
+    "free",
+    "[pipeline][shared_workspace]") {
   SharedWorkspace shared{{.scratch_bytes = 1 << 20}};
   SharedWorkspace::Loan again;
   bool refused = false;
@@ -33,25 +38,28 @@ TEST(SharedWorkspaceTest, MayBeBorrowedAgainByWhoIsTold) {
   shared.Borrow([&] { again = shared.Borrow([] {}); });
   shared.Borrow([&] { refused = shared.Borrow([] {}) == nullptr; });
   loan.reset();
-  EXPECT_NE(again, nullptr);
-  EXPECT_TRUE(refused);
+  CHECK(again != nullptr);
+  CHECK(refused);
 }
 
-TEST(SharedWorkspaceTest, IsLentToOneOfManyThreads) {
+TEST_CASE("A shared workspace is lent to one of many threads at a time",
+          "[pipeline][shared_workspace]") {
   SharedWorkspace shared{{.scratch_bytes = 1 << 20}};
   int borrowers = 0;  // guarded by the loan
-  std::vector<std::thread> threads;
+  std::atomic<int> most = 0;
+  std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int turn = 0; turn < 1000; ++turn) {
         const auto loan = shared.Borrow([] {});
         if (loan == nullptr) continue;
-        EXPECT_EQ(++borrowers, 1);
+        if (++borrowers > most) most = borrowers;
         --borrowers;
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
+  CHECK(most == 1);
 }
 
 }  // namespace

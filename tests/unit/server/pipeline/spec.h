@@ -2,19 +2,19 @@
 #define FOREBAY_TESTS_UNIT_SERVER_PIPELINE_SPEC_H_
 
 #include <google/protobuf/text_format.h>
-#include <gtest/gtest.h>
 
 #include <string>
 
 #include "proto/job.pb.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::pipeline {
 
 // A PipelineSpec from protobuf's text format.
 inline proto::PipelineSpec Spec(const std::string& text) {
   proto::PipelineSpec spec;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec))
-      << text;
+  CAPTURE(text);
+  CHECK(google::protobuf::TextFormat::ParseFromString(text, &spec));
   return spec;
 }
 

@@ -1,8 +1,6 @@
 // A pipeline's two parts, one after the other, make what the whole makes.
 #include "server/pipeline/tail.h"
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,11 +9,15 @@
 #include <vector>
 
 #include "server/pipeline/pipeline.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline {
 namespace {
+
+using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -30,7 +32,7 @@ constexpr char kPaddedCrop[] =
 
 std::unique_ptr<Pipeline> Make(const std::string& text, Part part) {
   auto pipeline = Pipeline::Create(Spec(text), part);
-  EXPECT_TRUE(pipeline.ok()) << pipeline.status();
+  CHECK_THAT(pipeline, IsOk());
   return *std::move(pipeline);
 }
 
@@ -38,7 +40,7 @@ Bytes MakeFrom(const Pipeline& pipeline, const Bytes& file,
                const SampleKey& key) {
   Workspace workspace{WorkspaceLimits()};
   Bytes out(pipeline.output().bytes);
-  EXPECT_TRUE(pipeline.Run(file, key, workspace, absl::MakeSpan(out)).ok());
+  CHECK_THAT(pipeline.Run(file, key, workspace, absl::MakeSpan(out)), IsOk());
   return out;
 }
 
@@ -84,45 +86,51 @@ std::vector<std::string> Specs() {
   return specs;
 }
 
-TEST(TailTest, TwoPartsMakeWhatTheWholeMakes) {
+TEST_CASE("Two parts of a pipeline make what the whole makes",
+          "[pipeline][tail]") {
   for (const std::string& text : Specs()) {
     const auto whole = Make(text, Part::kWhole);
     const auto part = Make(text, Part::kBeforeTail);
-    EXPECT_EQ(whole->tail(), nullptr);
-    ASSERT_NE(part->tail(), nullptr) << text;
-    EXPECT_EQ(part->output().dtype, proto::DType::kUint8);
-    EXPECT_EQ(part->tail()->table.dtype, whole->output().dtype);
+    CHECK(whole->tail() == nullptr);
+    CAPTURE(text);
+    REQUIRE(part->tail() != nullptr);
+    CHECK(part->output().dtype == proto::DType::kUint8);
+    CHECK(part->tail()->table.dtype == whole->output().dtype);
     for (const decode::GoldenImage& image : decode::GoldenImages()) {
-      SCOPED_TRACE(image.name + " " + text);
+      INFO(image.name + " " + text);
       const Bytes file = decode::GoldenFile(image.name);
       for (std::uint64_t sample = 0; sample < 3; ++sample) {
         const SampleKey key = {3, 1, sample};
-        ASSERT_EQ(Finish(*part->tail(), MakeFrom(*part, file, key)),
-                  MakeFrom(*whole, file, key));
+        REQUIRE(Finish(*part->tail(), MakeFrom(*part, file, key)) ==
+                MakeFrom(*whole, file, key));
       }
     }
   }
 }
 
-TEST(TailTest, PartsShareTheVariantOfTheWhole) {
+TEST_CASE("A pipeline without its tail shares the variant of the whole",
+          "[pipeline][tail]") {
   for (const std::string& text : Specs()) {
-    EXPECT_EQ(Make(text, Part::kBeforeTail)->variant(),
-              Make(text, Part::kWhole)->variant())
-        << text;
+    CAPTURE(text);
+    CHECK(Make(text, Part::kBeforeTail)->variant() ==
+          Make(text, Part::kWhole)->variant());
   }
 }
 
-TEST(TailTest, APaddingThatNoPixelBecomesIsMadeHere) {
+TEST_CASE(
+    "A pipeline keeps its tail where its padding has a value that no pixel "
+    "becomes",
+    "[pipeline][tail]") {
   for (const std::string& text :
        {kImageNet + std::string(kPaddedCrop),
         "ops { resize { height: 40 width: 30 } } " + std::string(kImageNet) +
             "ops { center_crop { height: 60 width: 20 } } "}) {
     const auto whole = Make(text, Part::kWhole);
     const auto part = Make(text, Part::kBeforeTail);
-    EXPECT_EQ(part->tail(), nullptr);
-    EXPECT_EQ(part->output().dtype, proto::DType::kFloat32);
+    CHECK(part->tail() == nullptr);
+    CHECK(part->output().dtype == proto::DType::kFloat32);
     const Bytes file = decode::GoldenFile(decode::GoldenImages()[0].name);
-    EXPECT_EQ(MakeFrom(*part, file, {}), MakeFrom(*whole, file, {}));
+    CHECK(MakeFrom(*part, file, {}) == MakeFrom(*whole, file, {}));
   }
 }
 

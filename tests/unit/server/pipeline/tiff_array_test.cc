@@ -1,7 +1,5 @@
 #include "server/pipeline/tiff_array.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -14,18 +12,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/pipeline/array.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::pipeline {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using Bytes = std::vector<std::uint8_t>;
-using testing::HasSubstr;
 
 constexpr char kFolder[] = "tests/golden/tiff_arrays/";
 
 Bytes File(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -45,13 +49,14 @@ std::vector<Golden> Goldens() {
     std::string dtype;
     std::string shape;
     words >> golden.name >> dtype >> shape >> std::hex >> golden.crc;
-    EXPECT_TRUE(words) << line;
+    CAPTURE(line);
+    CHECK(words);
     for (std::size_t at = 0; (at = shape.find(',', at)) != shape.npos; at += 2)
       shape.replace(at, 1, ", ");
     golden.description = absl::StrCat(dtype, " (", shape, ")");
     goldens.push_back(golden);
   }
-  EXPECT_GT(goldens.size(), 25u);
+  CHECK(goldens.size() > 25u);
   return goldens;
 }
 
@@ -65,7 +70,7 @@ absl::Status StatusOf(const Bytes& file, const WorkspaceLimits& limits = {}) {
   const absl::Status typed = TypeOfTiff(file, limits).status();
   absl::Status read = ReadTiff(file, workspace).status();
   if (!typed.ok()) {
-    EXPECT_EQ(read, typed);
+    CHECK(read == typed);
   }
   return read;
 }
@@ -92,118 +97,127 @@ void SetTag(Bytes* file, std::uint16_t tag, std::uint32_t value) {
       (*file)[at + 8 + k] = static_cast<std::uint8_t>(value >> (8 * k));
     return;
   }
-  FAIL() << "no tag " << tag;
+  FAIL("no tag " << tag);
 }
 
-TEST(TiffArrayTest, SamplesAreTifffiles) {
+TEST_CASE("Samples of a TIFF array are the same as tifffile's",
+          "[pipeline][tiff_array]") {
   Workspace workspace({});
   for (const Golden& golden : Goldens()) {
-    SCOPED_TRACE(golden.name);
+    INFO(golden.name);
     const Bytes file = File(golden.name);
-    EXPECT_TRUE(IsTiff(file));
+    CHECK(IsTiff(file));
     const auto type = TypeOfTiff(file, {});
-    ASSERT_TRUE(type.ok()) << type.status();
-    EXPECT_EQ(Describe(*type), golden.description);
+    REQUIRE_THAT(type, IsOk());
+    CHECK(Describe(*type) == golden.description);
     const auto array = ReadTiff(file, workspace);
-    ASSERT_TRUE(array.ok()) << array.status();
-    EXPECT_EQ(array->type.shape, type->shape);
-    ASSERT_EQ(array->items.size(), type->bytes);
-    EXPECT_EQ(CrcOf(array->items), golden.crc);
+    REQUIRE_THAT(array, IsOk());
+    CHECK(array->type.shape == type->shape);
+    REQUIRE(array->items.size() == type->bytes);
+    CHECK(CrcOf(array->items) == golden.crc);
     Bytes out(type->bytes);
-    ASSERT_TRUE(ReadTiff(file, workspace, absl::MakeSpan(out)).ok());
-    EXPECT_EQ(CrcOf(out), golden.crc);
+    REQUIRE_THAT(ReadTiff(file, workspace, absl::MakeSpan(out)), IsOk());
+    CHECK(CrcOf(out) == golden.crc);
   }
 }
 
-TEST(TiffArrayTest, AFileMayLieWhereTheWorkspaceUnpacks) {
+TEST_CASE("A TIFF file may lie where the workspace unpacks",
+          "[pipeline][tiff_array]") {
   Workspace workspace({});
   const Bytes file = File("uint16_tiles.tif");
   const auto room = workspace.RoomToUnpack(file.size());
-  ASSERT_TRUE(room.ok());
+  REQUIRE_THAT(room, IsOk());
   std::copy(file.begin(), file.end(), room->begin());
   Bytes out(37 * 23 * 2);
-  ASSERT_TRUE(ReadTiff(*room, workspace, absl::MakeSpan(out)).ok());
-  EXPECT_EQ(CrcOf(out), 0xf9caacf3);
+  REQUIRE_THAT(ReadTiff(*room, workspace, absl::MakeSpan(out)), IsOk());
+  CHECK(CrcOf(out) == 0xf9caacf3);
 }
 
-TEST(TiffArrayTest, WhatIsNotReadIsNamed) {
-  EXPECT_EQ(Refusal(File("unread_bool.tif")),
-            "is a TIFF image with samples of 1 bits and format 1, which are "
-            "not read as an array");
-  EXPECT_THAT(Refusal(File("unread_complex.tif")),
-              HasSubstr("samples of 64 bits and format 6"));
-  EXPECT_THAT(Refusal(File("unread_zstd.tif")),
-              HasSubstr("samples compressed by method 50000"));
-  EXPECT_THAT(Refusal(File("unread_jpeg.tif")),
-              HasSubstr("samples compressed by method 7"));
-  EXPECT_TRUE(absl::IsUnimplemented(StatusOf(File("unread_bool.tif"))));
+TEST_CASE("The TIFF array reader names what it does not read",
+          "[pipeline][tiff_array]") {
+  CHECK(Refusal(File("unread_bool.tif")) ==
+        "is a TIFF image with samples of 1 bits and format 1, which are "
+        "not read as an array");
+  CHECK_THAT(Refusal(File("unread_complex.tif")),
+             Contains("samples of 64 bits and format 6"));
+  CHECK_THAT(Refusal(File("unread_zstd.tif")),
+             Contains("samples compressed by method 50000"));
+  CHECK_THAT(Refusal(File("unread_jpeg.tif")),
+             Contains("samples compressed by method 7"));
+  CHECK_THAT(StatusOf(File("unread_bool.tif")),
+             HasCode(absl::StatusCode::kUnimplemented));
   Bytes file = File("uint16_rgb.tif");
   SetTag(&file, 262, 6);
-  EXPECT_THAT(Refusal(file), HasSubstr("with YCbCr colors"));
+  CHECK_THAT(Refusal(file), Contains("with YCbCr colors"));
 }
 
-TEST(TiffArrayTest, TruncatedFilesAreDamaged) {
+TEST_CASE("The TIFF array reader takes truncated files for damaged",
+          "[pipeline][tiff_array]") {
   for (const Golden& golden : Goldens()) {
     const Bytes whole = File(golden.name);
     for (std::size_t length = 0; length + 1 < whole.size();
          length += 1 + length / 16) {
-      SCOPED_TRACE(golden.name + " " + std::to_string(length));
+      INFO(golden.name + " " + std::to_string(length));
       const Bytes cut(whole.begin(),
                       whole.begin() + static_cast<std::ptrdiff_t>(length));
       Workspace workspace({});
       const auto read = ReadTiff(cut, workspace);
       // Tags behind the pixels may be missing: not all of them are needed.
       if (read.ok()) {
-        EXPECT_EQ(CrcOf(read->items), golden.crc);
+        CHECK(CrcOf(read->items) == golden.crc);
       } else {
-        EXPECT_TRUE(absl::IsDataLoss(read.status())) << read.status();
+        CHECK_THAT(read, HasCode(absl::StatusCode::kDataLoss));
       }
     }
   }
 }
 
-TEST(TiffArrayTest, HugeSizesTakeNoMemory) {
+TEST_CASE("Huge sizes in a TIFF array's file take no memory",
+          "[pipeline][tiff_array]") {
   constexpr std::uint16_t kWidth = 256;
   constexpr std::uint16_t kHeight = 257;
   const Bytes file = File("uint16_lzw.tif");
   for (const std::uint32_t size : {0U, 1U << 14, 1U << 20, ~0U}) {
     for (const std::uint32_t other : {23U, 1U << 13, ~0U}) {
-      SCOPED_TRACE(testing::Message() << size << " " << other);
+      INFO(size << " " << other);
       Bytes hostile = file;
       SetTag(&hostile, kWidth, other);
       SetTag(&hostile, kHeight, size);
       const absl::Status status = StatusOf(hostile);
-      EXPECT_TRUE(absl::IsDataLoss(status) || absl::IsResourceExhausted(status))
-          << status;
+      CAPTURE(status);
+      CHECK((absl::IsDataLoss(status) || absl::IsResourceExhausted(status)));
     }
   }
   Bytes tiles = File("uint16_tiles.tif");
   SetTag(&tiles, 322, 1 << 30);
   SetTag(&tiles, 323, 1 << 30);
-  EXPECT_FALSE(StatusOf(tiles).ok());
+  CHECK_FALSE(StatusOf(tiles).ok());
   // One of many samples a pixel.
   Bytes wide = File("uint16.tif");
   SetTag(&wide, 277, 65535);
-  EXPECT_FALSE(StatusOf(wide).ok());
+  CHECK_FALSE(StatusOf(wide).ok());
 }
 
-TEST(TiffArrayTest, LimitsAreThoseOfTheWorkspace) {
+TEST_CASE("The limits of a TIFF array are those of the workspace",
+          "[pipeline][tiff_array]") {
   const Bytes file = File("uint16.tif");
-  EXPECT_TRUE(
-      absl::IsResourceExhausted(StatusOf(file, {.max_pixels = 37 * 23 - 1})));
-  EXPECT_TRUE(StatusOf(file, {.max_pixels = 37 * 23}).ok());
-  EXPECT_TRUE(
-      absl::IsResourceExhausted(StatusOf(file, {.scratch_bytes = 1 << 16})));
+  CHECK_THAT(StatusOf(file, {.max_pixels = 37 * 23 - 1}),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(StatusOf(file, {.max_pixels = 37 * 23}), IsOk());
+  CHECK_THAT(StatusOf(file, {.scratch_bytes = 1 << 16}),
+             HasCode(absl::StatusCode::kResourceExhausted));
   Workspace workspace({});
   Bytes out(10);
-  EXPECT_TRUE(absl::IsDataLoss(ReadTiff(file, workspace, absl::MakeSpan(out))));
+  CHECK_THAT(ReadTiff(file, workspace, absl::MakeSpan(out)),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(TiffArrayTest, OtherFilesAreNone) {
-  EXPECT_FALSE(IsTiff({}));
+TEST_CASE("The TIFF array reader does not take other files for TIFF",
+          "[pipeline][tiff_array]") {
+  CHECK_FALSE(IsTiff({}));
   const Bytes npy = {0x93, 'N', 'U', 'M', 'P', 'Y'};
-  EXPECT_FALSE(IsTiff(npy));
-  EXPECT_TRUE(absl::IsDataLoss(StatusOf(npy)));
+  CHECK_FALSE(IsTiff(npy));
+  CHECK_THAT(StatusOf(npy), HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "server/pipeline/vector_target.h"
 
-#include <gtest/gtest.h>
 #include <hwy/targets.h>
 
 #include <cstdint>
@@ -8,52 +7,70 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::pipeline {
 namespace {
 
-class VectorTargetTest : public testing::Test {
+using tests::HasCode;
+using tests::IsOk;
+
+class VectorTargetTest {
  protected:
-  ~VectorTargetTest() override { LimitVectorTarget("auto").IgnoreError(); }
+  ~VectorTargetTest() { LimitVectorTarget("auto").IgnoreError(); }
 };
 
-TEST_F(VectorTargetTest, EveryLimitThatTheCpuReachesIsUsed) {
+TEST_CASE_METHOD(
+    VectorTargetTest,
+    "Every limit of vector instructions that the CPU reaches is used",
+    "[pipeline][vector_target]") {
   const std::vector<std::int64_t> supported =
       hwy::SupportedAndGeneratedTargets();
-  ASSERT_GE(supported.size(), 2u) << "no vector instructions to test with";
+  UNSCOPED_INFO("no vector instructions to test with");
+  REQUIRE(supported.size() >= 2u);
   for (const std::int64_t target : supported) {
     std::string name = absl::AsciiStrToLower(hwy::TargetName(target));
     if ((target & (HWY_SCALAR | HWY_EMU128)) != 0) name = "none";
-    ASSERT_TRUE(LimitVectorTarget(name).ok()) << name;
-    EXPECT_EQ(VectorTarget(), hwy::TargetName(target));
+    CAPTURE(name);
+    REQUIRE_THAT(LimitVectorTarget(name), IsOk());
+    CHECK(VectorTarget() == hwy::TargetName(target));
   }
 }
 
-TEST_F(VectorTargetTest, ALimitAboveTheCpuIsNone) {
+TEST_CASE_METHOD(
+    VectorTargetTest,
+    "A limit of vector instructions above the CPU's own has no effect",
+    "[pipeline][vector_target]") {
   const std::string widest(VectorTarget());
   // The CPU has all targets from its widest on.
   for (const std::string& name : VectorTargetNames()) {
-    ASSERT_TRUE(LimitVectorTarget(name).ok()) << name;
-    EXPECT_EQ(VectorTarget(), widest) << name;
+    CAPTURE(name);
+    REQUIRE_THAT(LimitVectorTarget(name), IsOk());
+    CHECK(VectorTarget() == widest);
     if (absl::AsciiStrToUpper(name) == widest) break;
   }
 }
 
-TEST_F(VectorTargetTest, AutoLiftsTheLimit) {
+TEST_CASE_METHOD(VectorTargetTest,
+                 "The name auto lifts the limit of vector instructions",
+                 "[pipeline][vector_target]") {
   const std::string widest(VectorTarget());
-  ASSERT_TRUE(LimitVectorTarget("none").ok());
-  EXPECT_NE(VectorTarget(), widest);
-  ASSERT_TRUE(LimitVectorTarget("auto").ok());
-  EXPECT_EQ(VectorTarget(), widest);
+  REQUIRE_THAT(LimitVectorTarget("none"), IsOk());
+  CHECK(VectorTarget() != widest);
+  REQUIRE_THAT(LimitVectorTarget("auto"), IsOk());
+  CHECK(VectorTarget() == widest);
 }
 
-TEST_F(VectorTargetTest, AnUnknownNameChangesNothing) {
-  ASSERT_TRUE(LimitVectorTarget("none").ok());
+TEST_CASE_METHOD(VectorTargetTest,
+                 "An unknown name of vector instructions changes nothing",
+                 "[pipeline][vector_target]") {
+  REQUIRE_THAT(LimitVectorTarget("none"), IsOk());
   const std::string before(VectorTarget());
   const absl::Status status = LimitVectorTarget("AVX");
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "no vector instructions are called \"AVX\"");
-  EXPECT_EQ(VectorTarget(), before);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK(status.message() == "no vector instructions are called \"AVX\"");
+  CHECK(VectorTarget() == before);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "server/producer/answer_waiter.h"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,10 +14,15 @@
 
 #include "server/base/clock.h"
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/child.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/producer/fake_host.h"
 
 namespace forebay::producer {
 namespace {
+
+using tests::HasCode;
 
 struct Waited {
   base::Fd theirs;
@@ -35,26 +39,29 @@ Waited WaitFor(AnswerWaiter& waiter) {
   return {std::move(pair.theirs), promise->get_future()};
 }
 
-TEST(AnswerWaiterTest, CallsWithTheAnswerOfEach) {
+TEST_CASE("The answer waiter calls with the answer of each process",
+          "[producer][answer_waiter]") {
   AnswerWaiter waiter;
   std::vector<Waited> waited;
   for (int i = 0; i < 20; ++i) waited.push_back(WaitFor(waiter));
   for (int i = 19; i >= 0; --i) {
     const std::string said = AnswerOf("number " + std::to_string(i));
-    ASSERT_GT(send(waited[i].theirs.get(), said.data(), said.size(), 0), 0);
-    EXPECT_EQ(waited[i].answer.get()->failures[0].text,
-              "number " + std::to_string(i));
+    REQUIRE(send(waited[i].theirs.get(), said.data(), said.size(), 0) > 0);
+    CHECK(waited[i].answer.get()->failures[0].text ==
+          "number " + std::to_string(i));
   }
 }
 
-TEST(AnswerWaiterTest, CallsWhenTheProcessIsGone) {
+TEST_CASE("The answer waiter calls when the process is gone",
+          "[producer][answer_waiter]") {
   AnswerWaiter waiter;
   Waited waited = WaitFor(waiter);
   waited.theirs.Close();
-  EXPECT_TRUE(absl::IsUnavailable(waited.answer.get().status()));
+  CHECK_THAT(waited.answer.get(), HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST(AnswerWaiterTest, KeepsNothingOfWhatItHasCalled) {
+TEST_CASE("The answer waiter keeps nothing of what it has called",
+          "[producer][answer_waiter]") {
   AnswerWaiter waiter;
   auto kept = std::make_shared<int>(1);
   const std::weak_ptr<int> counted = kept;
@@ -91,14 +98,18 @@ void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
   std::exit(0);
 }
 
-TEST(AnswerWaiterDeathTest, NeedsNoDescriptorsToWait) {
-  EXPECT_EXIT(WaitWithoutDescriptors(), testing::ExitedWithCode(0), "");
+TEST_CASE("The answer waiter needs no descriptors to wait",
+          "[producer][answer_waiter]") {
+  const tests::ChildEnd child = tests::RunInChild(&WaitWithoutDescriptors);
+  INFO(child.err);
+  CHECK(child.status == 0);
 }
 
-TEST(AnswerWaiterTest, WatchesUntilItIsTold) {
+TEST_CASE("The answer waiter watches a descriptor until it is told to stop",
+          "[producer][answer_waiter]") {
   AnswerWaiter waiter;
   int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
+  REQUIRE(pipe(ends) == 0);
   const auto from = std::make_shared<base::Fd>(ends[0]);
   base::Fd to(ends[1]);
   std::promise<int> seen;
@@ -111,12 +122,13 @@ TEST(AnswerWaiterTest, WatchesUntilItIsTold) {
     seen.set_value(count);
     return true;
   });
-  ASSERT_EQ(write(to.get(), "ab", 2), 2);
+  REQUIRE(write(to.get(), "ab", 2) == 2);
   to.Close();
-  EXPECT_EQ(seen.get_future().get(), 2);
+  CHECK(seen.get_future().get() == 2);
 }
 
-TEST(AnswerWaiterTest, DoesWorkInOrderWhileOthersWait) {
+TEST_CASE("The answer waiter does work in order while others wait",
+          "[producer][answer_waiter]") {
   AnswerWaiter waiter;
   const Waited waited = WaitFor(waiter);
   std::vector<int> done;
@@ -124,10 +136,11 @@ TEST(AnswerWaiterTest, DoesWorkInOrderWhileOthersWait) {
   for (int i = 0; i < 10; ++i) waiter.Post([&done, i] { done.push_back(i); });
   waiter.Post([&] { last.set_value(); });
   last.get_future().wait();
-  EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  CHECK(done == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
-TEST(AnswerWaiterTest, DoesWorkLater) {
+TEST_CASE("The answer waiter does work later when its time comes",
+          "[producer][answer_waiter]") {
   base::FakeClock clock;
   AnswerWaiter waiter(&clock);
   std::vector<int> order;
@@ -141,20 +154,21 @@ TEST(AnswerWaiterTest, DoesWorkLater) {
   std::promise<void> looked;
   waiter.Post([&] { looked.set_value(); });
   looked.get_future().wait();
-  EXPECT_TRUE(order.empty());
+  CHECK(order.empty());
   clock.Advance(2000);
   last.get_future().wait();
-  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  CHECK(order == std::vector<int>{1, 2});
 }
 
-TEST(AnswerWaiterTest, DropsTheRestAtItsEnd) {
+TEST_CASE("The answer waiter drops the rest of its callbacks at its end",
+          "[producer][answer_waiter]") {
   std::vector<Waited> waited;
   {
     AnswerWaiter waiter;
     waited.push_back(WaitFor(waiter));
   }
-  EXPECT_THROW(waited[0].answer.get().status().IgnoreError(),
-               std::future_error);
+  CHECK_THROWS_AS(waited[0].answer.get().status().IgnoreError(),
+                  std::future_error);
   AnswerWaiter unused;
 }
 

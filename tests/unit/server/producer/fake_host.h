@@ -33,7 +33,7 @@ inline std::string AnswerOf(const std::string& text = {}) {
 class FakeHost {
  public:
   explicit FakeHost(base::Fd socket) : socket_(std::move(socket)) {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = std::jthread([this] { Run(); });
   }
   ~FakeHost() {
     Continue();
@@ -122,7 +122,7 @@ class FakeHost {
   }
 
   const base::Fd socket_;
-  std::thread thread_;
+  std::jthread thread_;
   mutable base::Mutex mutex_;
   base::CondVar continued_;
   bool stopped_ = false;

@@ -1,6 +1,5 @@
 #include "server/producer/host.h"
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -13,16 +12,21 @@
 #include <vector>
 
 #include "server/base/clock.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/producer/fake_host.h"
 
 namespace forebay::producer {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 using proto::ProducerCommand;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class HostTest : public testing::Test {
+class HostTest {
  protected:
   HostTest() {
     TaskSocket::Pair pair = *TaskSocket::Create();
@@ -56,7 +60,7 @@ class HostTest : public testing::Test {
   }
   void Answer(const std::string& failure = {}) {
     const std::string said = AnswerOf(failure);
-    ASSERT_GT(send(theirs_.get(), said.data(), said.size(), 0), 0);
+    REQUIRE(send(theirs_.get(), said.data(), said.size(), 0) > 0);
   }
   // Lets the host's thread do what it has begun.
   void Settle() {
@@ -72,96 +76,110 @@ class HostTest : public testing::Test {
   std::shared_ptr<Host> host_;
 };
 
-TEST_F(HostTest, OneOrderIsInFlightAtATime) {
+TEST_CASE_METHOD(HostTest, "A host has one order in flight at a time",
+                 "[producer][host]") {
   auto first = Send(ProducerCommand::kMapSlot, 1);
   auto second = Send(ProducerCommand::kFork, 0);
-  EXPECT_EQ(Take()->command, ProducerCommand::kMapSlot);
-  EXPECT_EQ(Take(), std::nullopt);
+  CHECK(Take()->command == ProducerCommand::kMapSlot);
+  CHECK(Take() == std::nullopt);
   Answer();
-  EXPECT_TRUE(first.get().ok());
-  EXPECT_EQ(Take()->command, ProducerCommand::kFork);
+  CHECK_THAT(first.get(), IsOk());
+  CHECK(Take()->command == ProducerCommand::kFork);
   Answer();
   const auto forked = second.get();
-  ASSERT_TRUE(forked.ok());
-  EXPECT_EQ(forked->mapped.size(), 1);
-  EXPECT_EQ(forked->answer.cpu_nanos, 7);
+  REQUIRE_THAT(forked, IsOk());
+  CHECK(forked->mapped.size() == 1);
+  CHECK(forked->answer.cpu_nanos == 7);
 }
 
-TEST_F(HostTest, AStoppedProcessIsNoError) {
+TEST_CASE_METHOD(HostTest,
+                 "A host's stopped process is not an error of its orders",
+                 "[producer][host]") {
   auto order = Send(ProducerCommand::kMapSlot, 1);
   clock_.Advance(3600 * kSecond);
   Settle();
-  EXPECT_EQ(order.wait_for(std::chrono::seconds(0)),
-            std::future_status::timeout);
+  CHECK(order.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
   Answer();
-  EXPECT_TRUE(order.get().ok());
+  CHECK_THAT(order.get(), IsOk());
 }
 
-TEST_F(HostTest, TellsHowLongItIsSilent) {
-  EXPECT_EQ(host_->SilentNanos(), 0);
+TEST_CASE_METHOD(HostTest, "A host tells how long it is silent",
+                 "[producer][host]") {
+  CHECK(host_->SilentNanos() == 0);
   auto order = Send(ProducerCommand::kMapSlot, 1);
   clock_.Advance(5 * kSecond);
-  EXPECT_EQ(host_->SilentNanos(), 3 * kSecond) << "nobody can see it yet";
+  UNSCOPED_INFO("nobody can see it yet");
+  CHECK(host_->SilentNanos() == 3 * kSecond);
   Answer();
   order.get().status().IgnoreError();
-  EXPECT_EQ(host_->SilentNanos(), 0);
-  EXPECT_EQ(host_->answered_at_nanos(), clock_.NowNanos());
+  CHECK(host_->SilentNanos() == 0);
+  CHECK(host_->answered_at_nanos() == clock_.NowNanos());
   Send(ProducerCommand::kMapSlot, 2).wait_for(std::chrono::seconds(0));
   clock_.Advance(5 * kSecond);
-  EXPECT_EQ(host_->SilentNanos(), 5 * kSecond);
+  CHECK(host_->SilentNanos() == 5 * kSecond);
   // The process is this one, which works.
   host_->Look();
-  EXPECT_EQ(host_->SilentNanos(), 0);
+  CHECK(host_->SilentNanos() == 0);
 }
 
-TEST_F(HostTest, AsksWhetherItAnswersWhereNoOrderTells) {
+TEST_CASE_METHOD(HostTest,
+                 "A host is asked whether it answers where no order tells",
+                 "[producer][host]") {
   host_->Ping();
   host_->Ping();
-  EXPECT_EQ(Take()->command, ProducerCommand::kPing);
-  EXPECT_EQ(Take(), std::nullopt);
+  CHECK(Take()->command == ProducerCommand::kPing);
+  CHECK(Take() == std::nullopt);
   Answer();
   while (host_->answered_at_nanos() == INT64_MIN) std::this_thread::yield();
   host_->Ping();
-  EXPECT_EQ(Take()->command, ProducerCommand::kPing);
+  CHECK(Take()->command == ProducerCommand::kPing);
 }
 
-TEST_F(HostTest, WhatItCannotDoIsAnErrorOfThatOrder) {
+TEST_CASE_METHOD(HostTest,
+                 "What a host cannot do is an error of that order alone",
+                 "[producer][host]") {
   auto first = Send(ProducerCommand::kMapSlot, 1);
   auto second = Send(ProducerCommand::kFork, 0);
   Answer("no memory for it");
-  EXPECT_TRUE(absl::IsResourceExhausted(first.get().status()));
+  CHECK_THAT(first.get(), HasCode(absl::StatusCode::kResourceExhausted));
   Answer();
-  EXPECT_TRUE(second.get()->mapped.empty());
+  CHECK(second.get()->mapped.empty());
 }
 
-TEST_F(HostTest, AProcessThatIsGoneFailsAllOrders) {
+TEST_CASE_METHOD(HostTest, "A host whose process is gone fails all orders",
+                 "[producer][host]") {
   auto first = Send(ProducerCommand::kMapSlot, 1);
   auto second = Send(ProducerCommand::kFork, 0);
   theirs_.Close();
   gone_.get_future().wait();
-  EXPECT_TRUE(absl::IsUnavailable(first.get().status()));
-  EXPECT_TRUE(absl::IsUnavailable(second.get().status()));
-  EXPECT_TRUE(
-      absl::IsUnavailable(Send(ProducerCommand::kFork, 0).get().status()));
+  CHECK_THAT(first.get(), HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(second.get(), HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(Send(ProducerCommand::kFork, 0).get(),
+             HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(HostTest, ItsEndFailsAllOrdersAtOnce) {
+TEST_CASE_METHOD(HostTest, "A host's end fails all orders at once",
+                 "[producer][host]") {
   auto order = Send(ProducerCommand::kMapSlot, 1);
   host_->End();
-  EXPECT_TRUE(absl::IsUnavailable(order.get().status()));
-  EXPECT_TRUE(Take().has_value());
+  CHECK_THAT(order.get(), HasCode(absl::StatusCode::kUnavailable));
+  CHECK(Take().has_value());
   char byte;
-  EXPECT_EQ(recv(theirs_.get(), &byte, 1, MSG_DONTWAIT), 0) << "it may end";
+  UNSCOPED_INFO("it may end");
+  CHECK(recv(theirs_.get(), &byte, 1, MSG_DONTWAIT) == 0);
 }
 
-TEST_F(HostTest, WhoAnswersUnaskedIsLeft) {
+TEST_CASE_METHOD(HostTest, "A host that answers unasked is given up",
+                 "[producer][host]") {
   Answer();
   gone_.get_future().wait();
-  EXPECT_TRUE(
-      absl::IsUnavailable(Send(ProducerCommand::kFork, 0).get().status()));
+  CHECK_THAT(Send(ProducerCommand::kFork, 0).get(),
+             HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(HostTest, WhatItHasMappedCountsUntilItHasUnmappedThat) {
+TEST_CASE_METHOD(HostTest,
+                 "What a host has mapped counts until the host has unmapped it",
+                 "[producer][host]") {
   auto mapping = std::make_shared<Mapping>();
   const std::weak_ptr<Mapping> counted = mapping;
   auto map =
@@ -170,14 +188,16 @@ TEST_F(HostTest, WhatItHasMappedCountsUntilItHasUnmappedThat) {
   map.get().status().IgnoreError();
   auto unmap = Send(ProducerCommand::kUnmapSlot, 1);
   Settle();
-  EXPECT_FALSE(counted.expired());
+  CHECK_FALSE(counted.expired());
   Answer();
   unmap.get().status().IgnoreError();
   Settle();
-  EXPECT_TRUE(counted.expired());
+  CHECK(counted.expired());
 }
 
-TEST_F(HostTest, WhatItHasMappedCountsUntilItIsGone) {
+TEST_CASE_METHOD(HostTest,
+                 "What a host has mapped counts until the host is gone",
+                 "[producer][host]") {
   auto known = std::make_shared<Mapping>();
   auto unsure = std::make_shared<Mapping>();
   const std::weak_ptr<Mapping> counted = known;
@@ -191,8 +211,9 @@ TEST_F(HostTest, WhatItHasMappedCountsUntilItIsGone) {
   late.get().status().IgnoreError();
   host_ = nullptr;
   Settle();
-  EXPECT_FALSE(counted.expired());
-  EXPECT_FALSE(also_counted.expired()) << "it may have mapped that";
+  CHECK_FALSE(counted.expired());
+  UNSCOPED_INFO("it may have mapped that");
+  CHECK_FALSE(also_counted.expired());
   theirs_.Close();
   while (!counted.expired() || !also_counted.expired())
     std::this_thread::yield();

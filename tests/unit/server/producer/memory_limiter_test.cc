@@ -1,7 +1,5 @@
 #include "server/producer/memory_limiter.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "server/base/clock.h"
 #include "server/producer/memory_watch.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/producer/fake_process.h"
 
 namespace forebay::producer {
@@ -19,7 +18,7 @@ constexpr std::uint64_t kLimit = 1000 * kMib;
 constexpr std::int64_t kMilli = 1'000'000;
 constexpr std::int64_t kSecond = 1000 * kMilli;
 
-class MemoryLimiterTest : public testing::Test {
+class MemoryLimiterTest {
  protected:
   struct Known {
     std::shared_ptr<FakeState> state;
@@ -39,154 +38,190 @@ class MemoryLimiterTest : public testing::Test {
   std::shared_ptr<MemoryGroup> group_ = std::make_shared<MemoryGroup>("a");
 };
 
-TEST_F(MemoryLimiterTest, LooksAtNothingWithoutProducers) {
-  EXPECT_EQ(limiter_.Check(), std::nullopt);
-  EXPECT_EQ(limiter_.snapshot().limit, kLimit);
+TEST_CASE_METHOD(MemoryLimiterTest,
+                 "The memory limiter looks at nothing without producers",
+                 "[producer][memory_limiter]") {
+  CHECK(limiter_.Check() == std::nullopt);
+  CHECK(limiter_.snapshot().limit == kLimit);
   const Known one = Fork();
-  EXPECT_NE(limiter_.Check(), std::nullopt);
+  CHECK(limiter_.Check() != std::nullopt);
   one.state->Leave();
-  EXPECT_EQ(limiter_.Check(), std::nullopt);
+  CHECK(limiter_.Check() == std::nullopt);
 }
 
-TEST_F(MemoryLimiterTest, EndsTheLargestWhereAllTogetherHaveTooMuch) {
+TEST_CASE_METHOD(MemoryLimiterTest,
+                 "The memory limiter ends the largest producer where all "
+                 "together have too much",
+                 "[producer][memory_limiter]") {
   const Known small = Fork();
   const Known large = Fork();
   small.state->Set(450 * kMib);
   large.state->Set(550 * kMib);
   limiter_.Check();
-  EXPECT_EQ(limiter_.snapshot().used, kLimit);
-  EXPECT_EQ(limiter_.snapshot().ended, 0);
+  CHECK(limiter_.snapshot().used == kLimit);
+  CHECK(limiter_.snapshot().ended == 0);
   small.state->Set(451 * kMib);
   limiter_.Check();
-  EXPECT_TRUE(large.state->is_killed());
-  EXPECT_FALSE(small.state->is_killed());
+  CHECK(large.state->is_killed());
+  CHECK_FALSE(small.state->is_killed());
   const auto overrun = large.producer->overrun();
-  ASSERT_TRUE(overrun.has_value());
-  EXPECT_EQ(overrun->bytes, 550 * kMib);
-  EXPECT_EQ(overrun->together, 1001 * kMib);
-  EXPECT_EQ(overrun->limit, kLimit);
-  EXPECT_FALSE(overrun->alone());
-  EXPECT_FALSE(small.producer->overrun().has_value());
-  EXPECT_EQ(limiter_.snapshot().ended, 1);
+  REQUIRE(overrun.has_value());
+  CHECK(overrun->bytes == 550 * kMib);
+  CHECK(overrun->together == 1001 * kMib);
+  CHECK(overrun->limit == kLimit);
+  CHECK_FALSE(overrun->alone());
+  CHECK_FALSE(small.producer->overrun().has_value());
+  CHECK(limiter_.snapshot().ended == 1);
 }
 
-TEST_F(MemoryLimiterTest, WaitsUntilTheOneThatItEndedIsGone) {
+TEST_CASE_METHOD(
+    MemoryLimiterTest,
+    "The memory limiter waits until the producer that it ended is gone",
+    "[producer][memory_limiter]") {
   const Known small = Fork();
   const Known large = Fork();
   small.state->Set(600 * kMib);
   large.state->Set(700 * kMib);
   limiter_.Check();
-  EXPECT_TRUE(large.state->is_killed());
-  EXPECT_EQ(limiter_.Check(), 10 * kMilli) << "it looks often";
-  EXPECT_FALSE(small.state->is_killed());
-  EXPECT_EQ(limiter_.snapshot().used, 1300 * kMib);
+  CHECK(large.state->is_killed());
+  UNSCOPED_INFO("it looks often");
+  CHECK(limiter_.Check() == 10 * kMilli);
+  CHECK_FALSE(small.state->is_killed());
+  CHECK(limiter_.snapshot().used == 1300 * kMib);
   large.state->Leave();
   limiter_.Check();
-  EXPECT_EQ(limiter_.snapshot().used, 600 * kMib);
-  EXPECT_EQ(limiter_.snapshot().producers, 1);
+  CHECK(limiter_.snapshot().used == 600 * kMib);
+  CHECK(limiter_.snapshot().producers == 1);
 }
 
-TEST_F(MemoryLimiterTest, SaysWhetherOneAloneHadTooMuch) {
+TEST_CASE_METHOD(
+    MemoryLimiterTest,
+    "The memory limiter says whether one producer alone had too much",
+    "[producer][memory_limiter]") {
   const Known one = Fork();
   one.state->Set(kLimit + 1);
   limiter_.Check();
-  ASSERT_TRUE(one.producer->overrun().has_value());
-  EXPECT_TRUE(one.producer->overrun()->alone());
+  REQUIRE(one.producer->overrun().has_value());
+  CHECK(one.producer->overrun()->alone());
 }
 
-TEST_F(MemoryLimiterTest, CountsNothingThatProducersShareWithTheTrainer) {
+TEST_CASE_METHOD(
+    MemoryLimiterTest,
+    "The memory limiter counts nothing that producers share with the trainer",
+    "[producer][memory_limiter]") {
   std::vector<Known> all;
   for (int i = 0; i < 8; ++i) all.push_back(Fork(3 * kLimit));
   for (int i = 0; i < 100; ++i) {
     limiter_.Check();
     clock_.Advance(kSecond);
   }
-  EXPECT_EQ(limiter_.snapshot().used, 0);
+  CHECK(limiter_.snapshot().used == 0);
   all[0].state->Set(100 * kMib);
   limiter_.Check();
-  EXPECT_EQ(limiter_.snapshot().used, 100 * kMib);
-  EXPECT_EQ(limiter_.snapshot().ended, 0);
+  CHECK(limiter_.snapshot().used == 100 * kMib);
+  CHECK(limiter_.snapshot().ended == 0);
 }
 
-TEST_F(MemoryLimiterTest, SeesWhatIsNoLongerShared) {
+TEST_CASE_METHOD(MemoryLimiterTest,
+                 "The memory limiter sees what a producer no longer shares",
+                 "[producer][memory_limiter]") {
   const Known one = Fork(3 * kLimit);
   one.state->CopyOnWrite(2 * kLimit);
   limiter_.Check();
-  EXPECT_FALSE(one.state->is_killed()) << "it was forked just now";
+  UNSCOPED_INFO("it was forked just now");
+  CHECK_FALSE(one.state->is_killed());
   clock_.Advance(kSecond);
   limiter_.Check();
-  EXPECT_TRUE(one.state->is_killed());
+  CHECK(one.state->is_killed());
 }
 
-TEST_F(MemoryLimiterTest, ReadsNoPageTablesWhileThereIsLittle) {
+TEST_CASE_METHOD(MemoryLimiterTest,
+                 "The memory limiter reads no page tables while producers have "
+                 "little memory",
+                 "[producer][memory_limiter]") {
   const Known one = Fork(400 * kMib);
   const Known other = Fork(400 * kMib);
   for (int i = 0; i < 10; ++i) {
     clock_.Advance(kSecond);
     limiter_.Check();
   }
-  EXPECT_EQ(one.state->measured + other.state->measured, 0);
+  CHECK(one.state->measured + other.state->measured == 0);
 }
 
-TEST_F(MemoryLimiterTest, ReadsPageTablesForAHundredthOfTheTime) {
+TEST_CASE_METHOD(
+    MemoryLimiterTest,
+    "The memory limiter reads page tables for at most a hundredth of the time",
+    "[producer][memory_limiter]") {
   const Known one = Fork(3 * kLimit, /*measuring_nanos=*/100 * kMilli);
   const std::int64_t began = clock_.NowNanos();
   while (clock_.NowNanos() - began < 100 * kSecond) {
     limiter_.Check();
     clock_.Advance(10 * kMilli);
   }
-  EXPECT_GE(one.state->measured, 8);
-  EXPECT_LE(one.state->measured, 10);
+  CHECK(one.state->measured >= 8);
+  CHECK(one.state->measured <= 10);
   const Known quick = Fork(4 * kLimit);
   for (int i = 0; i < 1000; ++i) {
     limiter_.Check();
     clock_.Advance(10 * kMilli);
   }
-  EXPECT_GE(quick.state->measured, 8);
-  EXPECT_LE(quick.state->measured, 10) << "at most once a second";
+  CHECK(quick.state->measured >= 8);
+  UNSCOPED_INFO("at most once a second");
+  CHECK(quick.state->measured <= 10);
 }
 
-TEST_F(MemoryLimiterTest, LooksTheSoonerTheLessIsLeft) {
+TEST_CASE_METHOD(MemoryLimiterTest,
+                 "The memory limiter looks the sooner the less memory is left",
+                 "[producer][memory_limiter]") {
   const Known one = Fork();
   const auto wait_with = [&](std::uint64_t bytes) {
     one.state->Set(bytes);
     return *limiter_.Check();
   };
   const std::int64_t early = wait_with(0);
-  EXPECT_GT(early, 200 * kMilli);
-  EXPECT_LE(early, kSecond);
-  EXPECT_LT(wait_with(kLimit / 2), early);
-  EXPECT_EQ(wait_with(kLimit - kMib), 10 * kMilli);
+  CHECK(early > 200 * kMilli);
+  CHECK(early <= kSecond);
+  CHECK(wait_with(kLimit / 2) < early);
+  CHECK(wait_with(kLimit - kMib) == 10 * kMilli);
   const Known other = Fork();
-  EXPECT_LT(wait_with(0), early) << "two take it faster";
+  UNSCOPED_INFO("two take it faster");
+  CHECK(wait_with(0) < early);
 }
 
-TEST_F(MemoryLimiterTest, FewerAreAtWorkForAWhileWhereOneWasEnded) {
+TEST_CASE_METHOD(MemoryLimiterTest,
+                 "Fewer producers are at work for a while where one was ended "
+                 "for its memory",
+                 "[producer][memory_limiter]") {
   std::vector<Known> all;
   for (int i = 0; i < 4; ++i) all.push_back(Fork());
-  EXPECT_EQ(group_->most(), proto::kMaxProducers);
+  CHECK(group_->most() == proto::kMaxProducers);
   for (const Known& one : all) one.state->Set(400 * kMib);
   limiter_.Check();
-  EXPECT_EQ(limiter_.snapshot().ended, 2);
-  EXPECT_EQ(group_->most(), 2);
+  CHECK(limiter_.snapshot().ended == 2);
+  CHECK(group_->most() == 2);
   clock_.Advance(9 * kSecond);
   limiter_.Check();
-  EXPECT_EQ(group_->most(), 2);
+  CHECK(group_->most() == 2);
   clock_.Advance(kSecond);
   limiter_.Check();
-  EXPECT_EQ(group_->most(), 3);
+  CHECK(group_->most() == 3);
   limiter_.Check();
-  EXPECT_EQ(group_->most(), 3);
+  CHECK(group_->most() == 3);
 }
 
-TEST_F(MemoryLimiterTest, OneIsAlwaysAtWork) {
+TEST_CASE_METHOD(MemoryLimiterTest,
+                 "The memory limiter always leaves one producer at work",
+                 "[producer][memory_limiter]") {
   const Known one = Fork();
   one.state->Set(2 * kLimit);
   limiter_.Check();
-  EXPECT_EQ(group_->most(), 1);
+  CHECK(group_->most() == 1);
 }
 
-TEST_F(MemoryLimiterTest, OtherGroupsKeepTheirs) {
+TEST_CASE_METHOD(
+    MemoryLimiterTest,
+    "Other groups keep their producers when the memory limiter ends one",
+    "[producer][memory_limiter]") {
   const auto other = std::make_shared<MemoryGroup>("b");
   const auto state = std::make_shared<FakeState>();
   const auto kept = limiter_.Add(other, std::make_unique<FakeProcess>(state));
@@ -194,22 +229,23 @@ TEST_F(MemoryLimiterTest, OtherGroupsKeepTheirs) {
   one.state->Set(900 * kMib);
   state->Set(200 * kMib);
   limiter_.Check();
-  EXPECT_TRUE(one.state->is_killed());
-  EXPECT_FALSE(kept->overrun().has_value());
-  EXPECT_EQ(other->most(), proto::kMaxProducers);
+  CHECK(one.state->is_killed());
+  CHECK_FALSE(kept->overrun().has_value());
+  CHECK(other->most() == proto::kMaxProducers);
 }
 
-TEST(MemoryWatchTest, LooksByItself) {
+TEST_CASE("The memory watch looks by itself", "[producer][memory_limiter]") {
   MemoryWatch watch(kLimit);
   const auto group = std::make_shared<MemoryGroup>("a");
   const auto state = std::make_shared<FakeState>();
   const auto producer = watch.Add(group, std::make_unique<FakeProcess>(state));
   state->Set(2 * kLimit);
   state->AwaitKill();
-  EXPECT_TRUE(producer->overrun().has_value());
+  CHECK(producer->overrun().has_value());
 }
 
-TEST(MemoryWatchTest, EndsWithProducersAndWithout) {
+TEST_CASE("The memory watch ends with producers and without",
+          "[producer][memory_limiter]") {
   MemoryWatch unused(kLimit);
   MemoryWatch watch(kLimit);
   watch.Add(std::make_shared<MemoryGroup>("a"),

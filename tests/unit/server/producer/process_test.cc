@@ -1,6 +1,5 @@
 #include "server/producer/process.h"
 
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,9 +14,13 @@
 
 #include "server/base/fd.h"
 #include "server/base/process.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/skip.h"
 
 namespace forebay::producer {
 namespace {
+
+using Catch::WithinAbs;
 
 constexpr std::size_t kMib = std::size_t{1} << 20;
 
@@ -34,12 +37,12 @@ char* Take(std::size_t bytes) {
 }
 
 // A child that takes a step of its life at each byte that it is sent.
-class ProcessTest : public testing::Test {
+class ProcessTest {
  protected:
   ProcessTest() : shared_(Take(64 * kMib)) {
     int there[2];
     int back[2];
-    EXPECT_EQ(pipe(there) | pipe(back), 0);
+    CHECK((pipe(there) | pipe(back)) == 0);
     pid_ = fork();
     if (pid_ == 0) Live(there[0], back[1]);
     to_ = base::Fd(there[1]);
@@ -48,7 +51,7 @@ class ProcessTest : public testing::Test {
     close(back[1]);
     process_ = OpenProcess(PidfdOf(pid_), getpid());
   }
-  ~ProcessTest() override {
+  ~ProcessTest() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
     munmap(shared_, 64 * kMib);
@@ -56,8 +59,8 @@ class ProcessTest : public testing::Test {
 
   void Step() {
     char byte = 0;
-    ASSERT_EQ(write(to_.get(), &byte, 1), 1);
-    ASSERT_EQ(read(from_.get(), &byte, 1), 1);
+    REQUIRE(write(to_.get(), &byte, 1) == 1);
+    REQUIRE(read(from_.get(), &byte, 1) == 1);
   }
 
   pid_t pid_;
@@ -79,22 +82,26 @@ class ProcessTest : public testing::Test {
   base::Fd from_;
 };
 
-TEST_F(ProcessTest, TellsItsMemory) {
+TEST_CASE_METHOD(ProcessTest, "A process tells how much memory it has",
+                 "[producer][process]") {
 #ifdef _GLIBCXX_TSAN
-  GTEST_SKIP() << "TSan's shadow memory is the process's own, too";
+  SKIP("TSan's shadow memory is the process's own, too");
 #endif
-  ASSERT_NE(process_, nullptr);
-  EXPECT_EQ(process_->pid(), pid_);
+  REQUIRE(process_ != nullptr);
+  CHECK(process_->pid() == pid_);
   const std::uint64_t anonymous = *process_->AnonymousBytes();
   const std::uint64_t own = *process_->PrivateBytes();
-  EXPECT_GE(anonymous, 64 * kMib) << "its parent's, too";
-  EXPECT_LT(own, 16 * kMib);
+  UNSCOPED_INFO("its parent's, too");
+  CHECK(anonymous >= 64 * kMib);
+  CHECK(own < 16 * kMib);
   Step();
-  EXPECT_NEAR(*process_->AnonymousBytes() - anonymous, 32 * kMib, kMib);
-  EXPECT_NEAR(*process_->PrivateBytes() - own, 32 * kMib, kMib);
+  CHECK_THAT(*process_->AnonymousBytes() - anonymous,
+             WithinAbs(32 * kMib, kMib));
+  CHECK_THAT(*process_->PrivateBytes() - own, WithinAbs(32 * kMib, kMib));
   Step();
-  EXPECT_NEAR(*process_->AnonymousBytes() - anonymous, 32 * kMib, kMib);
-  EXPECT_NEAR(*process_->PrivateBytes() - own, 48 * kMib, kMib);
+  CHECK_THAT(*process_->AnonymousBytes() - anonymous,
+             WithinAbs(32 * kMib, kMib));
+  CHECK_THAT(*process_->PrivateBytes() - own, WithinAbs(48 * kMib, kMib));
 }
 
 // A child that computes, on a CPU that all such children have in common.
@@ -113,7 +120,8 @@ pid_t ForkBusy() {
   }
 }
 
-TEST_F(ProcessTest, TellsHowLongItWaitsForACore) {
+TEST_CASE_METHOD(ProcessTest, "A process tells how long it waits for a core",
+                 "[producer][process]") {
   const pid_t pids[] = {ForkBusy(), ForkBusy()};
   const auto busy = OpenProcess(PidfdOf(pids[0]), getpid());
   while (base::IsProcessRunnable(pid_)) {  // waits for a byte soon
@@ -122,41 +130,48 @@ TEST_F(ProcessTest, TellsHowLongItWaitsForACore) {
   const std::int64_t before = *busy->RunQueueNanos();
   while (*busy->RunQueueNanos() < before + 10'000'000) {
   }
-  EXPECT_EQ(*process_->RunQueueNanos(), asleep);
+  CHECK(*process_->RunQueueNanos() == asleep);
   for (const pid_t pid : pids) {
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
   }
-  EXPECT_FALSE(busy->RunQueueNanos().has_value()) << "it is gone";
+  UNSCOPED_INFO("it is gone");
+  CHECK_FALSE(busy->RunQueueNanos().has_value());
 }
 
-TEST_F(ProcessTest, IsKilled) {
+TEST_CASE_METHOD(ProcessTest, "A process that is killed has no memory left",
+                 "[producer][process]") {
   process_->Kill();
   siginfo_t info = {};
-  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT),
-            0);
-  EXPECT_EQ(info.si_status, SIGKILL);
-  EXPECT_FALSE(process_->AnonymousBytes().has_value()) << "it has none";
-  ASSERT_EQ(waitpid(pid_, nullptr, 0), pid_);
-  EXPECT_FALSE(process_->AnonymousBytes().has_value()) << "it is gone";
-  EXPECT_FALSE(process_->PrivateBytes().has_value());
+  REQUIRE(waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) ==
+          0);
+  CHECK(info.si_status == SIGKILL);
+  UNSCOPED_INFO("it has none");
+  CHECK_FALSE(process_->AnonymousBytes().has_value());
+  REQUIRE(waitpid(pid_, nullptr, 0) == pid_);
+  UNSCOPED_INFO("it is gone");
+  CHECK_FALSE(process_->AnonymousBytes().has_value());
+  CHECK_FALSE(process_->PrivateBytes().has_value());
   process_->Kill();
 }
 
-TEST_F(ProcessTest, IsAChildOfTheHost) {
-  EXPECT_EQ(OpenProcess(PidfdOf(pid_), getppid()), nullptr);
-  EXPECT_EQ(OpenProcess(PidfdOf(pid_), 0), nullptr);
-  EXPECT_EQ(OpenProcess(PidfdOf(getpid()), getpid()), nullptr);
-  EXPECT_EQ(OpenProcess(base::Fd(), getpid()), nullptr);
-  EXPECT_EQ(OpenProcess(base::Fd(dup(STDERR_FILENO)), getpid()), nullptr);
+TEST_CASE_METHOD(ProcessTest,
+                 "A producer's process must be a child of the host",
+                 "[producer][process]") {
+  CHECK(OpenProcess(PidfdOf(pid_), getppid()) == nullptr);
+  CHECK(OpenProcess(PidfdOf(pid_), 0) == nullptr);
+  CHECK(OpenProcess(PidfdOf(getpid()), getpid()) == nullptr);
+  CHECK(OpenProcess(base::Fd(), getpid()) == nullptr);
+  CHECK(OpenProcess(base::Fd(dup(STDERR_FILENO)), getpid()) == nullptr);
 }
 
-TEST_F(ProcessTest, IsTheOneThatSaysSo) {
-  EXPECT_EQ(OpenOwnProcess(PidfdOf(pid_), pid_)->pid(), pid_);
-  EXPECT_EQ(OpenOwnProcess(PidfdOf(pid_), getpid()), nullptr);
-  EXPECT_EQ(OpenOwnProcess(PidfdOf(pid_), 0), nullptr);
-  EXPECT_EQ(OpenOwnProcess(base::Fd(), pid_), nullptr);
-  EXPECT_EQ(OpenOwnProcess(base::Fd(dup(STDERR_FILENO)), pid_), nullptr);
+TEST_CASE_METHOD(ProcessTest, "A process must be the one that says so",
+                 "[producer][process]") {
+  CHECK(OpenOwnProcess(PidfdOf(pid_), pid_)->pid() == pid_);
+  CHECK(OpenOwnProcess(PidfdOf(pid_), getpid()) == nullptr);
+  CHECK(OpenOwnProcess(PidfdOf(pid_), 0) == nullptr);
+  CHECK(OpenOwnProcess(base::Fd(), pid_) == nullptr);
+  CHECK(OpenOwnProcess(base::Fd(dup(STDERR_FILENO)), pid_) == nullptr);
 }
 
 }  // namespace

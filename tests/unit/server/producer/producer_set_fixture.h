@@ -1,8 +1,6 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_PRODUCER_PRODUCER_SET_FIXTURE_H_
 #define FOREBAY_TESTS_UNIT_SERVER_PRODUCER_PRODUCER_SET_FIXTURE_H_
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -21,9 +19,9 @@ namespace forebay::producer {
 inline constexpr std::int64_t kLongNanos = 3'000'000'000;
 
 // A set without producers, and a host on a thread.
-class ProducerSetTest : public testing::Test {
+class ProducerSetTest {
  protected:
-  ~ProducerSetTest() override {
+  ~ProducerSetTest() {
     // Callbacks may hold it.
     set_->End();
     Settle();

@@ -1,6 +1,5 @@
 #include "server/producer/producer_set.h"
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <memory>
@@ -10,153 +9,186 @@
 #include <vector>
 
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/producer/producer_set_fixture.h"
 
 namespace forebay::producer {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 using proto::ProducerCommand;
 
-TEST_F(ProducerSetTest, NeedsAHost) {
-  EXPECT_EQ(set_->most(), 0);
-  EXPECT_TRUE(absl::IsFailedPrecondition(set_->CheckHost()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(Share().status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(Take().status()));
+TEST_CASE_METHOD(ProducerSetTest, "A producer set needs a host",
+                 "[producer][producer_set]") {
+  CHECK(set_->most() == 0);
+  CHECK_THAT(set_->CheckHost(), HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK_THAT(Share(), HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK_THAT(Take(), HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(ProducerSetTest, HasOneHost) {
+TEST_CASE_METHOD(ProducerSetTest, "A producer set has one host",
+                 "[producer][producer_set]") {
   Start();
-  EXPECT_TRUE(set_->CheckHost().ok());
-  EXPECT_EQ(set_->most(), 2);
-  EXPECT_EQ(set_->Start(2, "job b").status(),
-            absl::FailedPreconditionError(
-                "job a has started the workers that make these samples"));
+  CHECK_THAT(set_->CheckHost(), IsOk());
+  CHECK(set_->most() == 2);
+  CHECK(set_->Start(2, "job b").status() ==
+        absl::FailedPreconditionError(
+            "job a has started the workers that make these samples"));
 }
 
-TEST_F(ProducerSetTest, NobodyWaitsForAHostThatIsStopped) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A producer set blocks nobody while its host is stopped",
+                 "[producer][producer_set]") {
   Start();
   host_->Stop();
   const Later<SharedSlot> shared;
   set_->Share(Region(), shared.callback());
   const Later<ProducerPtr> taken;
-  EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
-  EXPECT_TRUE(absl::IsFailedPrecondition(set_->Start(2, "job b").status()));
+  CHECK(*set_->Take(std::nullopt, taken.callback()) == nullptr);
+  CHECK_THAT(set_->Start(2, "job b"),
+             HasCode(absl::StatusCode::kFailedPrecondition));
   clock_.Advance(std::int64_t{3600} * 1'000'000'000);
   set_->Look({.is_awaited = true});
-  EXPECT_FALSE(set_->ended());
+  CHECK_FALSE(set_->ended());
   host_->Continue();
-  EXPECT_TRUE(shared.Get().ok());
-  EXPECT_TRUE(taken.Get().ok());
+  CHECK_THAT(shared.Get(), IsOk());
+  CHECK_THAT(taken.Get(), IsOk());
 }
 
-TEST_F(ProducerSetTest, ItsEndReachesThoseWhoWait) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A producer set's end reaches all who wait for its host",
+                 "[producer][producer_set]") {
   Start();
   host_->Stop();
   const Later<SharedSlot> shared;
   set_->Share(Region(), shared.callback());
   const Later<ProducerPtr> taken;
-  EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
+  CHECK(*set_->Take(std::nullopt, taken.callback()) == nullptr);
   set_->End();
-  EXPECT_TRUE(absl::IsUnavailable(shared.Get().status()));
-  EXPECT_TRUE(absl::IsUnavailable(taken.Get().status()));
+  CHECK_THAT(shared.Get(), HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(taken.Get(), HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(ProducerSetTest, ForksOnDemandAndTakesIdleOnesFirst) {
+TEST_CASE_METHOD(
+    ProducerSetTest,
+    "A producer set forks on demand and takes idle producers first",
+    "[producer][producer_set]") {
   Start();
   auto first = *Take();
   auto second = *Take();
-  EXPECT_EQ(first->number(), 0);
-  EXPECT_EQ(second->number(), 1);
+  CHECK(first->number() == 0);
+  CHECK(second->number() == 1);
   Producer* const known = first.get();
   set_->GiveBack(std::exchange(first, nullptr), true);
-  EXPECT_EQ((*Take()).get(), known);
-  EXPECT_EQ(host_->tasks().size(), 2);
+  CHECK((*Take()).get() == known);
+  CHECK(host_->tasks().size() == 2);
 }
 
 // Otherwise one quick producer would make what several are wanted for.
-TEST_F(ProducerSetTest, OneThatIsGivenBackLeavesWhoWaitsItsFork) {
+TEST_CASE_METHOD(
+    ProducerSetTest,
+    "A producer that is given back leaves its fork to a caller that waits",
+    "[producer][producer_set]") {
   Start();
   auto first = *Take();
   host_->Stop();
   const Later<ProducerPtr> taken;
-  EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
+  CHECK(*set_->Take(std::nullopt, taken.callback()) == nullptr);
   Producer* const known = first.get();
   set_->GiveBack(std::exchange(first, nullptr), true);
-  EXPECT_EQ(Take()->get(), known);
+  CHECK(Take()->get() == known);
   host_->Continue();
-  EXPECT_EQ((*taken.Get())->number(), 1);
+  CHECK((*taken.Get())->number() == 1);
 }
 
-TEST_F(ProducerSetTest, OneThatIsGivenBackMakesTheBatchesPartThatWaits) {
+TEST_CASE_METHOD(
+    ProducerSetTest,
+    "A producer that is given back makes the part of a batch that waits",
+    "[producer][producer_set]") {
   const auto set = ProducerSet::Create(
       {64}, "data",
       {.waiter = &waiter_, .clock = &clock_, .makes_parts = true});
   FakeHost host(*set->Start(2, "job a"));
   const Later<ProducerPtr> first;
-  EXPECT_EQ(*set->Take(std::nullopt, first.callback()), nullptr);
+  CHECK(*set->Take(std::nullopt, first.callback()) == nullptr);
   auto quick = *first.Get();
   host.Stop();
   const Later<ProducerPtr> taken;
-  EXPECT_EQ(*set->Take(std::nullopt, taken.callback()), nullptr);
+  CHECK(*set->Take(std::nullopt, taken.callback()) == nullptr);
   Producer* const known = quick.get();
   set->GiveBack(std::exchange(quick, nullptr), true);
-  EXPECT_EQ(taken.Get()->get(), known);
+  CHECK(taken.Get()->get() == known);
   host.Continue();
   set->End();
   Settle();
 }
 
-TEST_F(ProducerSetTest, EachWhoWaitsForANumberIsToldThatNoneIsForked) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "Each caller that waits for a producer's number is told that "
+                 "none is forked",
+                 "[producer][producer_set]") {
   Start();
   host_->Stop();
   const Later<ProducerPtr> first;
   const Later<ProducerPtr> second;
-  EXPECT_EQ(*set_->Take(1, first.callback()), nullptr);
-  EXPECT_EQ(*set_->Take(1, second.callback()), nullptr);
+  CHECK(*set_->Take(1, first.callback()) == nullptr);
+  CHECK(*set_->Take(1, second.callback()) == nullptr);
   host_->Refuse("no process left");
   host_->Continue();
-  EXPECT_TRUE(absl::IsResourceExhausted(first.Get().status()));
-  EXPECT_TRUE(absl::IsResourceExhausted(second.Get().status()));
+  CHECK_THAT(first.Get(), HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(second.Get(), HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST_F(ProducerSetTest, ADeadOneIsReplacedForWhoWaits) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A dead producer is replaced for a caller that waits",
+                 "[producer][producer_set]") {
   Start();
   auto first = *Take();
   const Later<ProducerPtr> taken;
   host_->Refuse("no process left");
-  EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
-  EXPECT_TRUE(absl::IsResourceExhausted(taken.Get().status()));
+  CHECK(*set_->Take(std::nullopt, taken.callback()) == nullptr);
+  CHECK_THAT(taken.Get(), HasCode(absl::StatusCode::kResourceExhausted));
   host_->Refuse("");
   set_->GiveBack(std::exchange(first, nullptr), false);
-  EXPECT_EQ((*Take())->number(), 0);
+  CHECK((*Take())->number() == 0);
 }
 
-TEST_F(ProducerSetTest, TakesTheOneOfANumber) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A producer set takes the producer of a given number",
+                 "[producer][producer_set]") {
   Start();
   auto second = *Take(1);
-  EXPECT_EQ(second->number(), 1);
+  CHECK(second->number() == 1);
   Producer* const known = second.get();
   auto first = *Take(0);
-  EXPECT_EQ(first->number(), 0);
+  CHECK(first->number() == 0);
   set_->GiveBack(std::exchange(second, nullptr), true);
   set_->GiveBack(std::exchange(first, nullptr), true);
   second = *Take(1);
-  EXPECT_EQ(second.get(), known);
+  CHECK(second.get() == known);
   set_->GiveBack(std::exchange(second, nullptr), false);
   second = *Take(1);
-  EXPECT_EQ(second->number(), 1);
-  EXPECT_EQ(host_->tasks().size(), 3) << "it was dead";
+  CHECK(second->number() == 1);
+  UNSCOPED_INFO("it was dead");
+  CHECK(host_->tasks().size() == 3);
 }
 
-TEST_F(ProducerSetTest, ADeadOneIsReplacedUnderItsNumber) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A dead producer is replaced under its number",
+                 "[producer][producer_set]") {
   Start();
   set_->GiveBack(*Take(), false);
   const auto next = *Take();
-  EXPECT_EQ(next->number(), 0);
-  EXPECT_EQ(host_->tasks().size(), 2);
+  CHECK(next->number() == 0);
+  CHECK(host_->tasks().size() == 2);
 }
 
-TEST_F(ProducerSetTest, IdleOnesThatHaveEndedAreNotTaken) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "Idle producers that have ended are not taken",
+                 "[producer][producer_set]") {
   Start();
   std::vector<ProducerPtr> taken;
   std::vector<base::Fd> theirs;
@@ -167,55 +199,67 @@ TEST_F(ProducerSetTest, IdleOnesThatHaveEndedAreNotTaken) {
   for (ProducerPtr& one : taken)
     set_->GiveBack(std::exchange(one, nullptr), true);
   for (int i = 1; i < 4; ++i) theirs[i].Close();
-  EXPECT_EQ((*Take())->number(), 0);
-  EXPECT_EQ((*Take())->number(), 1);
-  EXPECT_EQ(host_->tasks().size(), 5) << "one was forked";
+  CHECK((*Take())->number() == 0);
+  CHECK((*Take())->number() == 1);
+  UNSCOPED_INFO("one was forked");
+  CHECK(host_->tasks().size() == 5);
 }
 
-TEST_F(ProducerSetTest, WhatAHostCannotDoIsAnErrorAndItGoesOn) {
+TEST_CASE_METHOD(
+    ProducerSetTest,
+    "A producer set reports what its host cannot do as an error and goes on",
+    "[producer][producer_set]") {
   Start();
   host_->Refuse("no memory for it");
-  EXPECT_TRUE(absl::IsResourceExhausted(Share().status()));
+  CHECK_THAT(Share(), HasCode(absl::StatusCode::kResourceExhausted));
   host_->Refuse("");
-  EXPECT_TRUE(Share().ok());
+  CHECK_THAT(Share(), IsOk());
 }
 
-TEST_F(ProducerSetTest, AHostThatIsGoneIsGoneForGood) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A producer set's host that is gone is gone for good",
+                 "[producer][producer_set]") {
   Start();
   host_.reset();
-  EXPECT_TRUE(absl::IsUnavailable(Take().status()));
-  EXPECT_TRUE(absl::IsUnavailable(Share().status()));
+  CHECK_THAT(Take(), HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(Share(), HasCode(absl::StatusCode::kUnavailable));
   while (!set_->ended()) std::this_thread::yield();
-  EXPECT_TRUE(absl::IsUnavailable(set_->CheckHost()));
+  CHECK_THAT(set_->CheckHost(), HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(ProducerSetTest, AHostIsAskedWhetherItAnswersWhileATaskIsNotDone) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A host is asked whether it answers while a task is not done",
+                 "[producer][producer_set]") {
   Start();
   auto producer = *Take();
   producer->Begin(clock_.NowNanos(), false);
   set_->Look({});
-  EXPECT_EQ(host_->tasks().size(), 1) << "the task may be done soon";
+  UNSCOPED_INFO("the task may be done soon");
+  CHECK(host_->tasks().size() == 1);
   host_->Stop();
   clock_.Advance(1'000'000'000);
   set_->Look({});
   clock_.Advance(10'000'000'000);
-  EXPECT_EQ(set_->SilentNanos(), 10'000'000'000);
+  CHECK(set_->SilentNanos() == 10'000'000'000);
   host_->Continue();
   while (host_->tasks().size() < 2) std::this_thread::yield();
-  EXPECT_EQ(host_->tasks()[1].command, ProducerCommand::kPing);
+  CHECK(host_->tasks()[1].command == ProducerCommand::kPing);
   while (set_->SilentNanos() > 0) std::this_thread::yield();
 }
 
-TEST_F(ProducerSetTest, EndReachesAll) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A producer set's end reaches its producers and its host",
+                 "[producer][producer_set]") {
   Start();
   auto taken = *Take();
   const base::Fd theirs = host_->TakeFd();
   set_->End();
   char byte;
-  EXPECT_EQ(recv(theirs.get(), &byte, 1, 0), 0);
-  EXPECT_TRUE(absl::IsUnavailable(taken->socket.Await(1000).status()));
+  CHECK(recv(theirs.get(), &byte, 1, 0) == 0);
+  CHECK_THAT(taken->socket.Await(1000),
+             HasCode(absl::StatusCode::kUnavailable));
   set_->GiveBack(std::exchange(taken, nullptr), true);
-  EXPECT_TRUE(absl::IsUnavailable(Take().status()));
+  CHECK_THAT(Take(), HasCode(absl::StatusCode::kUnavailable));
   while (!host_->ended()) std::this_thread::yield();
 }
 

@@ -1,7 +1,6 @@
 // Memory that producers can write.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -12,30 +11,39 @@
 
 #include "server/base/fd.h"
 #include "server/producer/producer_set.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/producer/producer_set_fixture.h"
 
 namespace forebay::producer {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 using proto::ProducerCommand;
 
-TEST_F(ProducerSetTest, SlotsHaveNumbersWhileTheyAreShared) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "Slots of a producer set have numbers while they are shared",
+                 "[producer][producer_slots]") {
   Start();
-  EXPECT_EQ(set_->SlotAt(memory_.data()), std::nullopt);
+  CHECK(set_->SlotAt(memory_.data()) == std::nullopt);
   SharedSlot shared = *Share();
-  EXPECT_EQ(set_->SlotAt(memory_.data()), 1);
+  CHECK(set_->SlotAt(memory_.data()) == 1);
   shared.reset();
-  EXPECT_EQ(set_->SlotAt(memory_.data()), std::nullopt);
+  CHECK(set_->SlotAt(memory_.data()) == std::nullopt);
   while (host_->tasks().size() < 2) std::this_thread::yield();
   const auto tasks = host_->tasks();
-  EXPECT_EQ(tasks[0].command, ProducerCommand::kMapSlot);
-  EXPECT_EQ(tasks[0].bytes, 4096);
-  EXPECT_EQ(tasks[0].count, 2);
-  EXPECT_EQ(tasks[1].command, ProducerCommand::kUnmapSlot);
-  EXPECT_EQ(tasks[1].slot, 1);
+  CHECK(tasks[0].command == ProducerCommand::kMapSlot);
+  CHECK(tasks[0].bytes == 4096);
+  CHECK(tasks[0].count == 2);
+  CHECK(tasks[1].command == ProducerCommand::kUnmapSlot);
+  CHECK(tasks[1].slot == 1);
 }
 
-TEST_F(ProducerSetTest, MemoryIsKeptWhileAnyProcessMayHaveItMapped) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A slot's memory is kept while any process may have it mapped",
+                 "[producer][producer_slots]") {
   Start();
   auto kept = std::make_shared<int>(1);
   const std::weak_ptr<int> counted = kept;
@@ -46,16 +54,20 @@ TEST_F(ProducerSetTest, MemoryIsKeptWhileAnyProcessMayHaveItMapped) {
   shared.reset();
   set_->GiveBack(std::exchange(producer, nullptr), true);
   Settle();
-  EXPECT_FALSE(counted.expired()) << "the host has it mapped";
+  UNSCOPED_INFO("the host has it mapped");
+  CHECK_FALSE(counted.expired());
   host_->Continue();
   while (host_->tasks().size() < 3) std::this_thread::yield();
   Settle();
-  EXPECT_FALSE(counted.expired()) << "the producer has it mapped";
+  UNSCOPED_INFO("the producer has it mapped");
+  CHECK_FALSE(counted.expired());
   shutdown(theirs.get(), SHUT_RDWR);
   while (!counted.expired()) std::this_thread::yield();
 }
 
-TEST_F(ProducerSetTest, MemoryIsKeptUntilAHostThatWasEndedIsGone) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A slot's memory is kept until a host that was ended is gone",
+                 "[producer][producer_slots]") {
   Start();
   auto kept = std::make_shared<int>(1);
   const std::weak_ptr<int> counted = kept;
@@ -64,12 +76,14 @@ TEST_F(ProducerSetTest, MemoryIsKeptUntilAHostThatWasEndedIsGone) {
   set_->End();
   shared.reset();
   Settle();
-  EXPECT_FALSE(counted.expired());
+  CHECK_FALSE(counted.expired());
   host_.reset();
   while (!counted.expired()) std::this_thread::yield();
 }
 
-TEST_F(ProducerSetTest, MemoryOfAnOrderInFlightIsKeptUntilTheHostIsGone) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "Memory of an order in flight is kept until the host is gone",
+                 "[producer][producer_slots]") {
   Start();
   host_->Stop();
   auto kept = std::make_shared<int>(1);
@@ -77,41 +91,49 @@ TEST_F(ProducerSetTest, MemoryOfAnOrderInFlightIsKeptUntilTheHostIsGone) {
   const Later<SharedSlot> shared;
   set_->Share(Region(std::exchange(kept, nullptr)), shared.callback());
   set_->End();
-  EXPECT_TRUE(absl::IsUnavailable(shared.Get().status()));
+  CHECK_THAT(shared.Get(), HasCode(absl::StatusCode::kUnavailable));
   Settle();
-  EXPECT_FALSE(counted.expired()) << "the host may have it mapped";
+  UNSCOPED_INFO("the host may have it mapped");
+  CHECK_FALSE(counted.expired());
   host_.reset();
   while (!counted.expired()) std::this_thread::yield();
 }
 
-TEST_F(ProducerSetTest, ThoseThatLackASlotAreReplaced) {
+TEST_CASE_METHOD(ProducerSetTest, "Producers that lack a slot are replaced",
+                 "[producer][producer_slots]") {
   Start();
   auto early = *Take();
   auto late = *Take();
   set_->GiveBack(std::exchange(early, nullptr), true);
   const SharedSlot shared = *Share();
   const auto fresh = *Take();
-  EXPECT_NE(fresh->generation(), late->generation());
+  CHECK(fresh->generation() != late->generation());
   set_->GiveBack(std::exchange(late, nullptr), true);
-  EXPECT_EQ((*Take())->generation(), fresh->generation());
-  EXPECT_EQ(host_->tasks().size(), 5);
+  CHECK((*Take())->generation() == fresh->generation());
+  CHECK(host_->tasks().size() == 5);
 }
 
-TEST_F(ProducerSetTest, OneThatIsForkedAmongUnmappedSlotsServesOnce) {
+TEST_CASE_METHOD(
+    ProducerSetTest,
+    "A producer that is forked among slots to unmap serves only once",
+    "[producer][producer_slots]") {
   Start();
   SharedSlot shared = *Share();
   host_->Stop();
   const Later<ProducerPtr> taken;
-  EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
+  CHECK(*set_->Take(std::nullopt, taken.callback()) == nullptr);
   shared.reset();  // after it, the order to unmap
   host_->Continue();
   auto producer = *taken.Get();
   set_->GiveBack(std::exchange(producer, nullptr), true);
-  EXPECT_TRUE(Take().ok());
-  EXPECT_EQ(host_->tasks().size(), 4) << "the first had a slot that is gone";
+  CHECK_THAT(Take(), IsOk());
+  UNSCOPED_INFO("the first had a slot that is gone");
+  CHECK(host_->tasks().size() == 4);
 }
 
-TEST_F(ProducerSetTest, OneThatIsForkedLateKeepsNoSlotThatIsGone) {
+TEST_CASE_METHOD(ProducerSetTest,
+                 "A producer that is forked late keeps no slot that is gone",
+                 "[producer][producer_slots]") {
   Start();
   auto kept = std::make_shared<int>(1);
   const std::weak_ptr<int> counted = kept;
@@ -119,7 +141,7 @@ TEST_F(ProducerSetTest, OneThatIsForkedLateKeepsNoSlotThatIsGone) {
   auto first = *Take();
   host_->Stop();
   const Later<ProducerPtr> taken;
-  EXPECT_EQ(*set_->Take(std::nullopt, taken.callback()), nullptr);
+  CHECK(*set_->Take(std::nullopt, taken.callback()) == nullptr);
   clock_.Advance(kLongNanos);
   set_->GiveBack(std::exchange(first, nullptr), true);
   auto second = *taken.Get();
@@ -131,31 +153,35 @@ TEST_F(ProducerSetTest, OneThatIsForkedLateKeepsNoSlotThatIsGone) {
   while (!counted.expired()) host_->EndDismissed();
 }
 
-TEST_F(ProducerSetTest, IdleOnesKeepNoSlotThatIsGone) {
+TEST_CASE_METHOD(ProducerSetTest, "Idle producers keep no slot that is gone",
+                 "[producer][producer_slots]") {
   Start();
   SharedSlot shared = *Share();
   set_->GiveBack(*Take(), true);
   const base::Fd theirs = host_->TakeFd();
   char byte;
-  EXPECT_EQ(recv(theirs.get(), &byte, 1, MSG_DONTWAIT), -1);
+  CHECK(recv(theirs.get(), &byte, 1, MSG_DONTWAIT) == -1);
   shared.reset();
-  EXPECT_EQ(recv(theirs.get(), &byte, 1, MSG_DONTWAIT), 0) << "told to end";
-  EXPECT_EQ((*Take())->number(), 0);
+  UNSCOPED_INFO("told to end");
+  CHECK(recv(theirs.get(), &byte, 1, MSG_DONTWAIT) == 0);
+  CHECK((*Take())->number() == 0);
 }
 
-TEST_F(ProducerSetTest, OnlyWhoMappedASlotBeforeItsSealCanWriteIt) {
+TEST_CASE_METHOD(
+    ProducerSetTest,
+    "Only a process that mapped a slot before its seal can write to it",
+    "[producer][producer_slots]") {
   Start();
   const SharedSlot shared = *Share();
   const base::Fd theirs = host_->TakeFd();
   void* const early =
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, theirs.get(), 0);
-  ASSERT_NE(early, MAP_FAILED);
-  ASSERT_TRUE(memory_.Seal(arena::ClientAccess::kRead).ok());
-  EXPECT_EQ(
-      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, theirs.get(), 0),
-      MAP_FAILED);
+  REQUIRE(early != MAP_FAILED);
+  REQUIRE_THAT(memory_.Seal(arena::ClientAccess::kRead), IsOk());
+  CHECK(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, theirs.get(),
+             0) == MAP_FAILED);
   *static_cast<char*>(early) = 'x';
-  EXPECT_EQ(*memory_.data(), 'x');
+  CHECK(*memory_.data() == 'x');
   munmap(early, 4096);
 }
 

@@ -1,13 +1,13 @@
 #include "server/producer/stall_policy.h"
 
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
 
 namespace forebay::producer {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class StallPolicyTest : public testing::Test {
+class StallPolicyTest {
  protected:
   BusyProducer producer_ = {.asked_at_nanos = 100 * kSecond};
   StallContext context_ = {.now_nanos = 103 * kSecond,
@@ -16,64 +16,77 @@ class StallPolicyTest : public testing::Test {
                            .producer_answered_at_nanos = 103 * kSecond};
 };
 
-TEST_F(StallPolicyTest, AStoppedOneLosesItsTask) {
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt);
+TEST_CASE_METHOD(StallPolicyTest, "A stopped producer loses its task",
+                 "[producer][stall_policy]") {
+  CHECK(FindStall(producer_, context_) == std::nullopt);
   producer_.stopped_since_nanos = 102 * kSecond;
-  EXPECT_EQ(FindStall(producer_, context_), Stall::kStopped);
+  CHECK(FindStall(producer_, context_) == Stall::kStopped);
 }
 
-TEST_F(StallPolicyTest, AShortStopIsNothing) {
+TEST_CASE_METHOD(StallPolicyTest, "A short stop of a producer is not a stall",
+                 "[producer][stall_policy]") {
   producer_.stopped_since_nanos = 102 * kSecond + 1;
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt);
+  CHECK(FindStall(producer_, context_) == std::nullopt);
 }
 
-TEST_F(StallPolicyTest, APausedJobStaysAsItIs) {
+TEST_CASE_METHOD(StallPolicyTest,
+                 "A paused job keeps its stopped producers as they are",
+                 "[producer][stall_policy]") {
   producer_.stopped_since_nanos = 102 * kSecond;
   context_.now_nanos = 10'000 * kSecond;
   context_.host_answered_at_nanos = 101 * kSecond;
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt)
-      << "its host does not answer either";
+  UNSCOPED_INFO("its host does not answer either");
+  CHECK(FindStall(producer_, context_) == std::nullopt);
 }
 
-TEST_F(StallPolicyTest, NothingIsDoneForNobody) {
+TEST_CASE_METHOD(
+    StallPolicyTest,
+    "Nothing is done about a stopped producer that nobody waits for",
+    "[producer][stall_policy]") {
   producer_.stopped_since_nanos = 102 * kSecond;
   context_.is_awaited = false;
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt);
+  CHECK(FindStall(producer_, context_) == std::nullopt);
 }
 
-TEST_F(StallPolicyTest, ASleeperLosesItsTaskOnce) {
+TEST_CASE_METHOD(StallPolicyTest, "A sleeping producer loses its task once",
+                 "[producer][stall_policy]") {
   context_.now_nanos = 160 * kSecond - 1;
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt);
+  CHECK(FindStall(producer_, context_) == std::nullopt);
   ++context_.now_nanos;
-  EXPECT_EQ(FindStall(producer_, context_), Stall::kAsleep);
+  CHECK(FindStall(producer_, context_) == Stall::kAsleep);
   producer_.has_retried = true;
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt);
+  CHECK(FindStall(producer_, context_) == std::nullopt);
 }
 
-TEST_F(StallPolicyTest, WhoComputesDoesNotSleep) {
+TEST_CASE_METHOD(StallPolicyTest,
+                 "A producer that computes does not count as asleep",
+                 "[producer][stall_policy]") {
   context_.now_nanos = 200 * kSecond;
   producer_.still_since_nanos = 141 * kSecond;
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt);
+  CHECK(FindStall(producer_, context_) == std::nullopt);
   producer_.still_since_nanos = 140 * kSecond;
-  EXPECT_EQ(FindStall(producer_, context_), Stall::kAsleep);
+  CHECK(FindStall(producer_, context_) == Stall::kAsleep);
 }
 
-TEST_F(StallPolicyTest, SlowTasksMaySleepForLong) {
+TEST_CASE_METHOD(StallPolicyTest, "A producer of slow tasks may sleep for long",
+                 "[producer][stall_policy]") {
   context_.now_nanos = 200 * kSecond;
   context_.task_nanos = 6 * kSecond;
-  EXPECT_EQ(FindStall(producer_, context_), std::nullopt);
+  CHECK(FindStall(producer_, context_) == std::nullopt);
   context_.task_nanos = 5 * kSecond;
-  EXPECT_EQ(FindStall(producer_, context_), Stall::kAsleep);
+  CHECK(FindStall(producer_, context_) == Stall::kAsleep);
 }
 
-TEST_F(StallPolicyTest, ASleeperIsWaitedForWhileNobodyElseWorks) {
+TEST_CASE_METHOD(StallPolicyTest,
+                 "A sleeping producer is waited for while nobody else works",
+                 "[producer][stall_policy]") {
   context_.now_nanos = 200 * kSecond;
   StallContext others = context_;
   others.producer_answered_at_nanos = INT64_MIN;
-  EXPECT_EQ(FindStall(producer_, others), std::nullopt);
+  CHECK(FindStall(producer_, others) == std::nullopt);
   others = context_;
   others.host_answered_at_nanos = INT64_MIN;
-  EXPECT_EQ(FindStall(producer_, others), std::nullopt);
+  CHECK(FindStall(producer_, others) == std::nullopt);
 }
 
 }  // namespace

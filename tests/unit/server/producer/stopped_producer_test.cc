@@ -1,6 +1,5 @@
 // Producers that are processes, which signals stop.
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -27,10 +26,15 @@
 #include "server/producer/answer_waiter.h"
 #include "server/producer/memory_watch.h"
 #include "server/producer/producer_set.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/producer/fake_host.h"
 
 namespace forebay::producer {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -122,10 +126,10 @@ class ForkingHost {
   pid_t pid_;
 };
 
-class StoppedProducerTest : public testing::Test {
+class StoppedProducerTest {
  protected:
   StoppedProducerTest() : host_(*set_->Start(2, "job a")) {}
-  ~StoppedProducerTest() override { set_->End(); }
+  ~StoppedProducerTest() { set_->End(); }
 
   ProducerPtr Take() { return TakeLater().get(); }
   // Null: the host was gone before.
@@ -140,7 +144,7 @@ class StoppedProducerTest : public testing::Test {
   }
   void StopHost() {
     kill(host_.pid(), SIGSTOP);
-    ASSERT_EQ(waitpid(host_.pid(), nullptr, WUNTRACED), host_.pid());
+    REQUIRE(waitpid(host_.pid(), nullptr, WUNTRACED) == host_.pid());
   }
   // Lets producers write memory, and waits until the host has it mapped.
   SharedSlot Share(const arena::SharedMemory& memory) {
@@ -153,9 +157,9 @@ class StoppedProducerTest : public testing::Test {
   // Gives it a task.
   void Begin(Producer& producer) {
     producer.Begin(clock_.NowNanos(), false);
-    EXPECT_TRUE(
-        producer.socket.Ask({.command = proto::ProducerCommand::kMake}, {}, -1)
-            .ok());
+    CHECK_THAT(
+        producer.socket.Ask({.command = proto::ProducerCommand::kMake}, {}, -1),
+        IsOk());
   }
   // Looks for some seconds, as long as the host answers what it is asked.
   void LookFor(int seconds) {
@@ -179,14 +183,17 @@ class StoppedProducerTest : public testing::Test {
   ForkingHost host_;
 };
 
-TEST_F(StoppedProducerTest, IsKilledSoThatAnotherMayDoItsTask) {
+TEST_CASE_METHOD(StoppedProducerTest,
+                 "A stopped producer is killed so that another may do its task",
+                 "[producer][stopped_producer]") {
   const ProducerPtr producer = Take();
-  ASSERT_NE(producer->process(), nullptr);
+  REQUIRE(producer->process() != nullptr);
   Begin(*producer);
   Stop(*producer);
   LookFor(4);
-  EXPECT_EQ(producer->stall(), Stall::kStopped);
-  EXPECT_TRUE(absl::IsUnavailable(producer->socket.Await(-1).status()));
+  CHECK(producer->stall() == Stall::kStopped);
+  CHECK_THAT(producer->socket.Await(-1),
+             HasCode(absl::StatusCode::kUnavailable));
   std::promise<void> gone;
   waiter_.Watch(producer->process()->fd(), [&] {
     gone.set_value();
@@ -194,10 +201,13 @@ TEST_F(StoppedProducerTest, IsKilledSoThatAnotherMayDoItsTask) {
   });
   gone.get_future().wait();
   set_->GiveBack(producer, false);
-  EXPECT_EQ(Take()->number(), 0);
+  CHECK(Take()->number() == 0);
 }
 
-TEST_F(StoppedProducerTest, IsLeftAloneWhereItsHostIsStoppedToo) {
+TEST_CASE_METHOD(
+    StoppedProducerTest,
+    "A stopped producer is left alone where its host is stopped too",
+    "[producer][stopped_producer]") {
   const ProducerPtr producer = Take();
   Begin(*producer);
   Stop(*producer);
@@ -206,27 +216,32 @@ TEST_F(StoppedProducerTest, IsLeftAloneWhereItsHostIsStoppedToo) {
     clock_.Advance(kSecond);
     set_->Look({.is_awaited = true});
   }
-  EXPECT_EQ(producer->stall(), std::nullopt);
-  EXPECT_GT(set_->SilentNanos(), 90 * kSecond);
-  EXPECT_FALSE(set_->ended());
+  CHECK(producer->stall() == std::nullopt);
+  CHECK(set_->SilentNanos() > 90 * kSecond);
+  CHECK_FALSE(set_->ended());
   kill(producer->process()->pid(), SIGCONT);
   kill(host_.pid(), SIGCONT);
   while (set_->SilentNanos() > 0) std::this_thread::yield();
 }
 
-TEST_F(StoppedProducerTest, IdleOnesGoToWhoWaitsForAHostThatIsStopped) {
+TEST_CASE_METHOD(
+    StoppedProducerTest,
+    "Idle producers go to callers that wait for a host that is stopped",
+    "[producer][stopped_producer]") {
   ProducerPtr first = Take();
   StopHost();
   std::future<ProducerPtr> second = TakeLater();
   set_->GiveBack(std::exchange(first, nullptr), true);
-  EXPECT_EQ(second.wait_for(std::chrono::seconds(0)),
-            std::future_status::timeout);
+  CHECK(second.wait_for(std::chrono::seconds(0)) ==
+        std::future_status::timeout);
   clock_.Advance(kSecond);
   set_->Look({});
-  EXPECT_EQ(second.get()->number(), 0);
+  CHECK(second.get()->number() == 0);
 }
 
-TEST_F(StoppedProducerTest, AHostThatOnlyWakesNowAndThenIsSilent) {
+TEST_CASE_METHOD(StoppedProducerTest,
+                 "A host that only wakes now and then counts as silent",
+                 "[producer][stopped_producer]") {
   const ProducerPtr first = Take();
   const std::future<ProducerPtr> second = TakeLater(kNaps);
   for (int i = 0; i < 5; ++i) {
@@ -236,24 +251,27 @@ TEST_F(StoppedProducerTest, AHostThatOnlyWakesNowAndThenIsSilent) {
     while (base::ProcessCpuNanos(host_.pid()) == before)
       std::this_thread::yield();
   }
-  EXPECT_GE(set_->SilentNanos(), 3 * kSecond);
+  CHECK(set_->SilentNanos() >= 3 * kSecond);
   kill(host_.pid(), SIGKILL);
   first->socket.End();
 }
 
-TEST_F(StoppedProducerTest, ASleeperIsKilledOnceOthersWork) {
+TEST_CASE_METHOD(StoppedProducerTest,
+                 "A sleeping producer is killed once others work",
+                 "[producer][stopped_producer]") {
   const ProducerPtr sleeper = Take();
   const ProducerPtr other = Take();
   Begin(*sleeper);
   LookFor(70);
-  EXPECT_EQ(sleeper->stall(), std::nullopt);
+  CHECK(sleeper->stall() == std::nullopt);
   set_->GiveBack(other, true);
   // It may take its task late.
   while (!sleeper->stall().has_value()) LookFor(1);
-  EXPECT_EQ(sleeper->stall(), Stall::kAsleep);
+  CHECK(sleeper->stall() == Stall::kAsleep);
 }
 
-TEST_F(StoppedProducerTest, AHostThatDoesNotEndIsKilled) {
+TEST_CASE_METHOD(StoppedProducerTest, "A host that does not end is killed",
+                 "[producer][stopped_producer]") {
   const arena::SharedMemory memory =
       *arena::SharedMemory::CreateUnsealed("forebay-test", 4096);
   const SharedSlot shared = Share(memory);
@@ -261,14 +279,15 @@ TEST_F(StoppedProducerTest, AHostThatDoesNotEndIsKilled) {
   set_->End();
   clock_.Advance(11 * kSecond);
   siginfo_t end = {};
-  ASSERT_EQ(
-      waitid(P_PID, static_cast<id_t>(host_.pid()), &end, WEXITED | WNOWAIT),
-      0);
-  EXPECT_EQ(end.si_code, CLD_KILLED);
-  EXPECT_EQ(end.si_status, SIGKILL);
+  REQUIRE(waitid(P_PID, static_cast<id_t>(host_.pid()), &end,
+                 WEXITED | WNOWAIT) == 0);
+  CHECK(end.si_code == CLD_KILLED);
+  CHECK(end.si_status == SIGKILL);
 }
 
-TEST_F(StoppedProducerTest, AnIdleOneThatDoesNotEndIsKilled) {
+TEST_CASE_METHOD(StoppedProducerTest,
+                 "An idle producer that does not end is killed",
+                 "[producer][stopped_producer]") {
   ProducerPtr producer = Take();
   Stop(*producer);
   // With it, memory goes that it may have mapped.
@@ -277,7 +296,7 @@ TEST_F(StoppedProducerTest, AnIdleOneThatDoesNotEndIsKilled) {
       *arena::SharedMemory::CreateUnsealed("forebay-test", 4096);
   const SharedSlot shared = Share(memory);
   set_->GiveBack(std::exchange(producer, nullptr), true);
-  EXPECT_FALSE(counted.expired());
+  CHECK_FALSE(counted.expired());
   // Nobody needs to look: the stream may have left.
   set_->End();
   clock_.Advance(11 * kSecond);

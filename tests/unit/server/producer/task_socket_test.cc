@@ -1,6 +1,5 @@
 #include "server/producer/task_socket.h"
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,42 +12,52 @@
 #include <vector>
 
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/producer/fake_host.h"
 
 namespace forebay::producer {
 namespace {
 
-class TaskSocketTest : public testing::Test {
+using tests::HasCode;
+using tests::IsOk;
+
+class TaskSocketTest {
  protected:
   TaskSocketTest() : pair_(*TaskSocket::Create()) {}
 
   absl::StatusOr<Answer> AwaitAfter(const std::string& said) {
-    EXPECT_EQ(send(pair_.theirs.get(), said.data(), said.size(), 0),
-              static_cast<ssize_t>(said.size()));
+    CHECK(send(pair_.theirs.get(), said.data(), said.size(), 0) ==
+          static_cast<ssize_t>(said.size()));
     return pair_.ours.Await(1000);
   }
 
   TaskSocket::Pair pair_;
 };
 
-TEST_F(TaskSocketTest, ReadsAnswers) {
+TEST_CASE_METHOD(TaskSocketTest, "A task socket reads answers",
+                 "[producer][task_socket]") {
   const auto plain = AwaitAfter(AnswerOf());
-  ASSERT_TRUE(plain.ok());
-  EXPECT_EQ(plain->cpu_nanos, 7);
-  EXPECT_TRUE(plain->failures.empty());
+  REQUIRE_THAT(plain, IsOk());
+  CHECK(plain->cpu_nanos == 7);
+  CHECK(plain->failures.empty());
   const auto failed = AwaitAfter(AnswerOf("why"));
-  ASSERT_TRUE(failed.ok());
-  ASSERT_EQ(failed->failures.size(), 1);
-  EXPECT_EQ(failed->failures[0].text, "why");
+  REQUIRE_THAT(failed, IsOk());
+  REQUIRE(failed->failures.size() == 1);
+  CHECK(failed->failures[0].text == "why");
 }
 
-TEST_F(TaskSocketTest, KnowsTheProcessThatAnswers) {
-  EXPECT_EQ(pair_.ours.CpuNanos(), -1);
-  ASSERT_TRUE(AwaitAfter(AnswerOf()).ok());
-  EXPECT_GT(pair_.ours.CpuNanos(), 0);
+TEST_CASE_METHOD(TaskSocketTest, "A task socket knows the process that answers",
+                 "[producer][task_socket]") {
+  CHECK(pair_.ours.CpuNanos() == -1);
+  REQUIRE_THAT(AwaitAfter(AnswerOf()), IsOk());
+  CHECK(pair_.ours.CpuNanos() > 0);
 }
 
-TEST_F(TaskSocketTest, KeepsOneOfTheDescriptorsThatComeWithAnAnswer) {
+TEST_CASE_METHOD(
+    TaskSocketTest,
+    "A task socket keeps one of the descriptors that come with an answer",
+    "[producer][task_socket]") {
   const auto await_with = [this](const std::vector<int>& fds) {
     std::string said = AnswerOf();
     struct iovec data = {.iov_base = said.data(), .iov_len = said.size()};
@@ -63,88 +72,110 @@ TEST_F(TaskSocketTest, KeepsOneOfTheDescriptorsThatComeWithAnAnswer) {
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
     std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
-    EXPECT_GT(sendmsg(pair_.theirs.get(), &message, 0), 0);
+    CHECK(sendmsg(pair_.theirs.get(), &message, 0) > 0);
     return pair_.ours.Await(1000);
   };
-  EXPECT_FALSE(AwaitAfter(AnswerOf())->fd);
+  CHECK_FALSE(AwaitAfter(AnswerOf())->fd);
   const auto lowest_free = [] { return base::Fd(dup(STDERR_FILENO)).get(); };
   const int before = lowest_free();
   for (const std::size_t count : {1, 2, 4}) {
     const auto answer = await_with(std::vector<int>(count, STDERR_FILENO));
-    ASSERT_TRUE(answer.ok()) << answer.status();
-    EXPECT_TRUE(answer->fd);
-    EXPECT_EQ(answer->sender, getpid());
-    EXPECT_EQ(answer->fd.get(), before);
-    EXPECT_EQ(lowest_free(), before + 1) << "all others are closed";
+    REQUIRE_THAT(answer, IsOk());
+    CHECK(answer->fd);
+    CHECK(answer->sender == getpid());
+    CHECK(answer->fd.get() == before);
+    UNSCOPED_INFO("all others are closed");
+    CHECK(lowest_free() == before + 1);
   }
-  EXPECT_EQ(lowest_free(), before);
+  CHECK(lowest_free() == before);
 }
 
-TEST_F(TaskSocketTest, WaitsNoLongerThanItIsTold) {
-  EXPECT_TRUE(absl::IsDeadlineExceeded(pair_.ours.Await(1).status()));
+TEST_CASE_METHOD(TaskSocketTest,
+                 "A task socket waits no longer than it is told",
+                 "[producer][task_socket]") {
+  CHECK_THAT(pair_.ours.Await(1), HasCode(absl::StatusCode::kDeadlineExceeded));
 }
 
-TEST_F(TaskSocketTest, SaysThatTheProcessIsGone) {
+TEST_CASE_METHOD(TaskSocketTest, "A task socket says that the process is gone",
+                 "[producer][task_socket]") {
   pair_.theirs.Close();
-  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Await(1000).status()));
-  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
+  CHECK_THAT(pair_.ours.Await(1000), HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(pair_.ours.Ask({}, {}, -1),
+             HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(TaskSocketTest, KnowsWhetherItsTaskMayHaveBegun) {
-  ASSERT_TRUE(pair_.ours.Ask({}, {}, -1).ok());
-  EXPECT_FALSE(pair_.ours.IsReadable());
+TEST_CASE_METHOD(TaskSocketTest,
+                 "A task socket knows whether its task may have begun",
+                 "[producer][task_socket]") {
+  REQUIRE_THAT(pair_.ours.Ask({}, {}, -1), IsOk());
+  CHECK_FALSE(pair_.ours.IsReadable());
   proto::ProducerTask task;
-  ASSERT_GT(recv(pair_.theirs.get(), &task, sizeof(task), 0), 0);
+  REQUIRE(recv(pair_.theirs.get(), &task, sizeof(task), 0) > 0);
   pair_.theirs.Close();
-  EXPECT_TRUE(pair_.ours.IsReadable());
-  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Await(1000).status()));
-  EXPECT_TRUE(pair_.ours.may_have_begun()) << "the process took it";
-  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
-  EXPECT_FALSE(pair_.ours.may_have_begun()) << "it could not be sent";
+  CHECK(pair_.ours.IsReadable());
+  CHECK_THAT(pair_.ours.Await(1000), HasCode(absl::StatusCode::kUnavailable));
+  UNSCOPED_INFO("the process took it");
+  CHECK(pair_.ours.may_have_begun());
+  CHECK_THAT(pair_.ours.Ask({}, {}, -1),
+             HasCode(absl::StatusCode::kUnavailable));
+  UNSCOPED_INFO("it could not be sent");
+  CHECK_FALSE(pair_.ours.may_have_begun());
 
   TaskSocket::Pair other = *TaskSocket::Create();
-  ASSERT_TRUE(other.ours.Ask({}, {}, -1).ok());
+  REQUIRE_THAT(other.ours.Ask({}, {}, -1), IsOk());
   other.theirs.Close();
-  EXPECT_TRUE(absl::IsUnavailable(other.ours.Await(1000).status()));
-  EXPECT_FALSE(other.ours.may_have_begun()) << "the process did not take it";
+  CHECK_THAT(other.ours.Await(1000), HasCode(absl::StatusCode::kUnavailable));
+  UNSCOPED_INFO("the process did not take it");
+  CHECK_FALSE(other.ours.may_have_begun());
 }
 
-TEST_F(TaskSocketTest, EndsAProcessThatCannotBeAsked) {
+TEST_CASE_METHOD(TaskSocketTest,
+                 "A task socket ends a process that cannot be asked",
+                 "[producer][task_socket]") {
   while (pair_.ours.Ask({}, {}, -1).ok()) {
   }
-  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Await(0).status()));
+  CHECK_THAT(pair_.ours.Await(0), HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(TaskSocketTest, TakesNoAnswerForThatToTheNextTask) {
+TEST_CASE_METHOD(
+    TaskSocketTest,
+    "A task socket takes no early answer for that to the next task",
+    "[producer][task_socket]") {
   const std::string said = AnswerOf();
-  ASSERT_TRUE(AwaitAfter(said).ok());
-  ASSERT_GT(send(pair_.theirs.get(), said.data(), said.size(), 0), 0);
-  EXPECT_TRUE(absl::IsUnavailable(pair_.ours.Ask({}, {}, -1)));
+  REQUIRE_THAT(AwaitAfter(said), IsOk());
+  REQUIRE(send(pair_.theirs.get(), said.data(), said.size(), 0) > 0);
+  CHECK_THAT(pair_.ours.Ask({}, {}, -1),
+             HasCode(absl::StatusCode::kUnavailable));
   char byte;
-  EXPECT_EQ(recv(pair_.theirs.get(), &byte, 1, 0), 0) << "told to end";
+  UNSCOPED_INFO("told to end");
+  CHECK(recv(pair_.theirs.get(), &byte, 1, 0) == 0);
 }
 
-TEST_F(TaskSocketTest, RefusesWhatIsNoAnswer) {
+TEST_CASE_METHOD(TaskSocketTest, "A task socket refuses what is not an answer",
+                 "[producer][task_socket]") {
   const std::string whole = AnswerOf("because");
   for (std::size_t length = 1; length < whole.size(); ++length) {
-    EXPECT_TRUE(
-        absl::IsInvalidArgument(AwaitAfter(whole.substr(0, length)).status()))
-        << length;
+    CAPTURE(length);
+    CHECK_THAT(AwaitAfter(whole.substr(0, length)),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(AwaitAfter(whole + "x").status()));
+  CHECK_THAT(AwaitAfter(whole + "x"),
+             HasCode(absl::StatusCode::kInvalidArgument));
   std::string endless = AnswerOf();
   const std::uint64_t nanos = UINT64_MAX;
   std::memcpy(endless.data(), &nanos, sizeof(nanos));
-  EXPECT_TRUE(absl::IsInvalidArgument(AwaitAfter(endless).status()));
+  CHECK_THAT(AwaitAfter(endless), HasCode(absl::StatusCode::kInvalidArgument));
   std::string many = AnswerOf();
   const std::uint32_t absurd = UINT32_MAX;
   std::memcpy(many.data() + 8, &absurd, sizeof(absurd));
-  EXPECT_TRUE(absl::IsInvalidArgument(AwaitAfter(many).status()));
+  CHECK_THAT(AwaitAfter(many), HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(TaskSocketTest, SurvivesGarbage) {
+TEST_CASE_METHOD(TaskSocketTest,
+                 "A task socket survives garbage from a process",
+                 "[producer][task_socket]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937 random(seed);
   for (int i = 0; i < 2000; ++i) {
     std::string said = AnswerOf("because");

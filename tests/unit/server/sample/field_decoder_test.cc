@@ -1,7 +1,5 @@
 #include "server/sample/field_decoder.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -11,12 +9,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/sample/table_dataset.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::sample {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using dataset::Field;
 using dataset::FieldRange;
@@ -83,7 +86,8 @@ absl::Status Decode(Field field, std::string_view read) {
       notes);
 }
 
-TEST(FieldDecoderTest, DecodesEachKind) {
+TEST_CASE("The field decoder decodes each kind of field",
+          "[sample][field_decoder]") {
   std::string npy = "\x93NUMPY\x01";
   npy += '\0';
   const std::string dictionary =
@@ -108,49 +112,56 @@ TEST(FieldDecoderTest, DecodesEachKind) {
        FieldRange{small.size(), npy.size()}});
   Notes notes;
   dataset::MadeValues made;
-  EXPECT_TRUE(DecodeFields(table, 5,
-                           {reinterpret_cast<const std::uint8_t*>(read.data()),
-                            read.size()},
-                           made, notes)
-                  .ok());
+  CHECK_THAT(DecodeFields(table, 5,
+                          {reinterpret_cast<const std::uint8_t*>(read.data()),
+                           read.size()},
+                          made, notes),
+             IsOk());
   // To decode an image takes the room that others may lie in.
-  EXPECT_EQ(notes.taken,
-            (std::vector<std::string>{
-                "1 number 12", "2 bytes cafe", "3 bytes {}", "4 bytes \x80",
-                "5 elements xy", "6 array uint8 (3,) abc", "0 image 7 1000"}));
+  CHECK(notes.taken ==
+        std::vector<std::string>{"1 number 12", "2 bytes cafe", "3 bytes {}",
+                                 "4 bytes \x80", "5 elements xy",
+                                 "6 array uint8 (3,) abc", "0 image 7 1000"});
 }
 
-TEST(FieldDecoderTest, WhatTheIndexKnowsNeedsNoBytes) {
+TEST_CASE("A field that the index knows needs no bytes",
+          "[sample][field_decoder]") {
   const TableDataset table(
       {{"label", FieldKind::kLabel}, {"text", FieldKind::kText}},
       {std::int64_t{-3}, std::string_view("a cat")});
   Notes notes;
   dataset::MadeValues made;
-  EXPECT_TRUE(DecodeFields(table, 5, {}, made, notes).ok());
-  EXPECT_EQ(notes.taken,
-            (std::vector<std::string>{"0 number -3", "1 bytes a cat"}));
+  CHECK_THAT(DecodeFields(table, 5, {}, made, notes), IsOk());
+  CHECK(notes.taken ==
+        std::vector<std::string>{"0 number -3", "1 bytes a cat"});
 }
 
-TEST(FieldDecoderTest, ErrorsNameSampleObjectAndField) {
+TEST_CASE(
+    "Errors of the field decoder name the sample and the object and the field",
+    "[sample][field_decoder]") {
   const absl::Status label = Decode({"label", FieldKind::kLabel}, "cat");
-  EXPECT_TRUE(absl::IsDataLoss(label));
-  EXPECT_TRUE(
-      absl::StartsWith(label.message(), "sample 5 of table: photo: label: "))
-      << label;
-  EXPECT_TRUE(absl::IsDataLoss(Decode({"text", FieldKind::kText}, "\x80")));
-  EXPECT_TRUE(absl::IsDataLoss(Decode({"json", FieldKind::kJson}, "\x80")));
-  EXPECT_TRUE(absl::IsDataLoss(Decode({"array", FieldKind::kArray}, "none")));
-  EXPECT_TRUE(Decode({"bytes", FieldKind::kBytes}, "\x80").ok());
+  CHECK_THAT(label, HasCode(absl::StatusCode::kDataLoss));
+  CAPTURE(label);
+  CHECK(absl::StartsWith(label.message(), "sample 5 of table: photo: label: "));
+  CHECK_THAT(Decode({"text", FieldKind::kText}, "\x80"),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(Decode({"json", FieldKind::kJson}, "\x80"),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(Decode({"array", FieldKind::kArray}, "none"),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(Decode({"bytes", FieldKind::kBytes}, "\x80"), IsOk());
 
   const TableDataset text({{"text", FieldKind::kText}},
                           {std::string_view("\x80")});
   Notes notes;
   dataset::MadeValues made;
-  EXPECT_TRUE(absl::IsDataLoss(DecodeFields(text, 5, {}, made, notes)));
-  EXPECT_TRUE(notes.taken.empty());
+  CHECK_THAT(DecodeFields(text, 5, {}, made, notes),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK(notes.taken.empty());
 }
 
-TEST(FieldDecoderTest, BytesThatWereNotReadAreAnError) {
+TEST_CASE("Bytes of a field that were not read are an error",
+          "[sample][field_decoder]") {
   const std::vector<std::uint8_t> read(9);
   for (const FieldRange& range :
        {FieldRange{0, 10}, FieldRange{8, 2}, FieldRange{10, 0}}) {
@@ -158,15 +169,16 @@ TEST(FieldDecoderTest, BytesThatWereNotReadAreAnError) {
     Notes notes;
     dataset::MadeValues made;
     const absl::Status status = DecodeFields(table, 5, read, made, notes);
-    EXPECT_TRUE(absl::IsDataLoss(status));
-    EXPECT_EQ(status.message(),
-              "sample 5 of table: photo: bytes: has only 9 of 10 bytes");
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK(status.message() ==
+          "sample 5 of table: photo: bytes: has only 9 of 10 bytes");
   }
-  EXPECT_EQ(BytesOf(read, {9, 0})->size(), 0);
-  EXPECT_EQ(BytesOf(read, {2, 7})->data(), read.data() + 2);
+  CHECK(BytesOf(read, {9, 0})->size() == 0);
+  CHECK(BytesOf(read, {2, 7})->data() == read.data() + 2);
 }
 
-TEST(FieldDecoderTest, StopsAtTheTargetsError) {
+TEST_CASE("The field decoder stops at the target's error",
+          "[sample][field_decoder]") {
   const TableDataset table(
       {{"label", FieldKind::kLabel},
        {"image", FieldKind::kImage},
@@ -176,10 +188,9 @@ TEST(FieldDecoderTest, StopsAtTheTargetsError) {
   dataset::MadeValues made;
   notes.image_status = absl::UnimplementedError("is no JPEG");
   const absl::Status status = DecodeFields(table, 5, {}, made, notes);
-  EXPECT_TRUE(absl::IsUnimplemented(status));
-  EXPECT_EQ(status.message(), "sample 5 of table: photo: is no JPEG");
-  EXPECT_EQ(notes.taken,
-            (std::vector<std::string>{"0 number 1", "1 image 0 0"}));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
+  CHECK(status.message() == "sample 5 of table: photo: is no JPEG");
+  CHECK(notes.taken == std::vector<std::string>{"0 number 1", "1 image 0 0"});
 }
 
 // Its image is packed: what it has stands there backwards, behind a mark. An
@@ -207,7 +218,8 @@ class PackedTable final : public dataset::FakeDataset {
   }
 };
 
-TEST(FieldDecoderTest, AnImageIsReadOrMadeOrUnpacked) {
+TEST_CASE("An image's bytes are read or made or unpacked",
+          "[sample][field_decoder]") {
   const PackedTable table(FieldKind::kImage);
   const auto bytes_of = [&](std::string_view read, const FieldValue& image) {
     std::vector<std::uint8_t> unpacked(3);
@@ -220,20 +232,21 @@ TEST(FieldDecoderTest, AnImageIsReadOrMadeOrUnpacked) {
     return bytes.ok() ? TextOf(*bytes) : std::string(bytes.status().message());
   };
   const std::vector<std::uint8_t> made = {'a', 'b'};
-  EXPECT_EQ(bytes_of("kitten", FieldRange{1, 3}), "itt");
-  EXPECT_EQ(bytes_of("kitten", dataset::MadeBytes{made}), "ab");
-  EXPECT_EQ(bytes_of("k!tten", dataset::PackedRange{{1, 4}}), "ett");
-  EXPECT_EQ(bytes_of("kitten", dataset::PackedRange{{1, 4}}), "itte");
-  EXPECT_EQ(bytes_of("k!tt", dataset::PackedRange{{1, 4}}),
-            "has only 4 of 5 bytes");
-  EXPECT_EQ(bytes_of("kitten", std::int64_t{5}),
-            "is a field that no dataset has");
+  CHECK(bytes_of("kitten", FieldRange{1, 3}) == "itt");
+  CHECK(bytes_of("kitten", dataset::MadeBytes{made}) == "ab");
+  CHECK(bytes_of("k!tten", dataset::PackedRange{{1, 4}}) == "ett");
+  CHECK(bytes_of("kitten", dataset::PackedRange{{1, 4}}) == "itte");
+  CHECK(bytes_of("k!tt", dataset::PackedRange{{1, 4}}) ==
+        "has only 4 of 5 bytes");
+  CHECK(bytes_of("kitten", std::int64_t{5}) ==
+        "is a field that no dataset has");
 }
 
-TEST(MadeValuesTest, UnpackedSamplesLieInItsRoom) {
+TEST_CASE("Unpacked samples lie in the room that is given for them",
+          "[sample][field_decoder]") {
   dataset::MadeValues own;
-  ASSERT_TRUE(own.AddUnpacked(5).ok());
-  EXPECT_EQ(own.bytes(), 5);
+  REQUIRE_THAT(own.AddUnpacked(5), IsOk());
+  CHECK(own.bytes() == 5);
   std::vector<std::uint8_t> bytes(7);
   const auto give =
       [&](std::uint64_t size) -> absl::StatusOr<absl::Span<std::uint8_t>> {
@@ -242,29 +255,29 @@ TEST(MadeValuesTest, UnpackedSamplesLieInItsRoom) {
   };
   const dataset::UnpackRoom room = give;
   dataset::MadeValues other(&room);
-  EXPECT_EQ(other.AddUnpacked(5)->data(), bytes.data());
-  EXPECT_EQ(other.AddUnpacked(8).status().message(), "is full");
-  EXPECT_EQ(other.bytes(), 0);
-  EXPECT_NE(other.Add(3).data(), bytes.data());
-  EXPECT_EQ(other.bytes(), 3);
+  CHECK(other.AddUnpacked(5)->data() == bytes.data());
+  CHECK(other.AddUnpacked(8).status().message() == "is full");
+  CHECK(other.bytes() == 0);
+  CHECK(other.Add(3).data() != bytes.data());
+  CHECK(other.bytes() == 3);
 }
 
-TEST(FieldDecoderTest, TheTargetUnpacksAnImageAndClipsAloneAreUnpackedForIt) {
+TEST_CASE("The target unpacks an image and clips alone are unpacked for it",
+          "[sample][field_decoder]") {
   Notes notes;
   dataset::MadeValues made;
-  EXPECT_TRUE(
-      DecodeFields(PackedTable(FieldKind::kImage), 0, {}, made, notes).ok());
-  EXPECT_EQ(notes.taken, (std::vector<std::string>{"0 other image"}));
-  EXPECT_EQ(
-      DecodeFields(PackedTable(FieldKind::kBytes), 0, {}, made, notes).code(),
-      absl::StatusCode::kInternal);
+  CHECK_THAT(DecodeFields(PackedTable(FieldKind::kImage), 0, {}, made, notes),
+             IsOk());
+  CHECK(notes.taken == std::vector<std::string>{"0 other image"});
+  CHECK_THAT(DecodeFields(PackedTable(FieldKind::kBytes), 0, {}, made, notes),
+             HasCode(absl::StatusCode::kInternal));
   const std::string read = "kitten";
   const absl::Status unpacked = DecodeFields(
       PackedTable(FieldKind::kAudio), 0,
       {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, made,
       notes);
-  EXPECT_TRUE(unpacked.ok()) << unpacked;
-  EXPECT_EQ(notes.taken.back().substr(0, 7), "0 audio");
+  CHECK_THAT(unpacked, IsOk());
+  CHECK(notes.taken.back().substr(0, 7) == "0 audio");
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 #include <set>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::sampler {
 namespace {
+
+using Catch::WithinAbs;
 
 constexpr std::uint64_t kSeed = 20261121;
 constexpr std::uint64_t kGroup = BlockOrder::kGroup;
@@ -21,7 +23,8 @@ std::mt19937_64 PrintedGenerator() {
   return std::mt19937_64(kSeed);
 }
 
-TEST(BlockOrderTest, AnySizesArePermutationsAndInvertible) {
+TEST_CASE("A block order of any size is an invertible permutation",
+          "[sampler][block_order]") {
   std::mt19937_64 random = PrintedGenerator();
   for (int repeat = 0; repeat < 1500; ++repeat) {
     const std::uint64_t size = 1 + random() % 700;
@@ -31,15 +34,19 @@ TEST(BlockOrderTest, AnySizesArePermutationsAndInvertible) {
     std::vector<bool> seen(size);
     for (std::uint64_t i = 0; i < size; ++i) {
       const std::uint64_t id = order.At(i);
-      ASSERT_LT(id, size) << size << " " << block;
-      ASSERT_FALSE(seen[id]) << size << " " << block;
+      UNSCOPED_INFO(size << " " << block);
+      REQUIRE(id < size);
+      UNSCOPED_INFO(size << " " << block);
+      REQUIRE_FALSE(seen[id]);
       seen[id] = true;
-      ASSERT_EQ(order.PositionOf(id), i) << size << " " << block;
+      UNSCOPED_INFO(size << " " << block);
+      REQUIRE(order.PositionOf(id) == i);
     }
   }
 }
 
-TEST(BlockOrderTest, HugeSizesAreInvertible) {
+TEST_CASE("A block order of a huge size is invertible",
+          "[sampler][block_order]") {
   std::mt19937_64 random = PrintedGenerator();
   for (int repeat = 0; repeat < 2000; ++repeat) {
     const std::uint64_t size = kMaxSize - random() % 1000;
@@ -47,13 +54,14 @@ TEST(BlockOrderTest, HugeSizesAreInvertible) {
     const BlockOrder order(size, block, random(), random());
     const std::uint64_t position = random() % size;
     const std::uint64_t id = order.At(position);
-    ASSERT_LT(id, size);
-    ASSERT_EQ(order.PositionOf(id), position);
+    REQUIRE(id < size);
+    REQUIRE(order.PositionOf(id) == position);
   }
 }
 
 // The purpose of the order: few blocks are begun at any time.
-TEST(BlockOrderTest, OneGroupOfBlocksIsReadAtATime) {
+TEST_CASE("A block order reads one group of blocks at a time",
+          "[sampler][block_order]") {
   constexpr std::uint64_t kSize = 100'003;
   constexpr std::uint64_t kBlock = 50;
   const BlockOrder order(kSize, kBlock, kSeed, 3);
@@ -66,20 +74,21 @@ TEST(BlockOrderTest, OneGroupOfBlocksIsReadAtATime) {
     while (begin + length < kSize) {
       const std::uint64_t block = order.At(begin + length) / kBlock;
       if (group.size() == kGroup && !group.contains(block)) break;
-      ASSERT_FALSE(done.contains(block));
+      REQUIRE_FALSE(done.contains(block));
       group.insert(block);
       ++length;
     }
-    EXPECT_LE(length, kGroup * kBlock);
+    CHECK(length <= kGroup * kBlock);
     done.insert(group.begin(), group.end());
     begin += length;
   }
-  EXPECT_EQ(done.size(), blocks);
+  CHECK(done.size() == blocks);
 }
 
 // A reader that goes through the order step by step is told of each block once,
 // a group ahead, but for those of the first group.
-TEST(BlockOrderTest, EachBlockIsDueOnceAGroupAhead) {
+TEST_CASE("Each block of a block order is due once and a group ahead",
+          "[sampler][block_order]") {
   std::mt19937_64 random = PrintedGenerator();
   for (int repeat = 0; repeat < 60; ++repeat) {
     const std::uint64_t size = 1 + random() % 20'000;
@@ -87,9 +96,9 @@ TEST(BlockOrderTest, EachBlockIsDueOnceAGroupAhead) {
     const BlockOrder order(size, block, random(), random());
     std::set<std::uint64_t> known;
     const auto meet = [&](const Block& met) {
-      ASSERT_EQ(met.begin % block, 0);
-      ASSERT_EQ(met.end, std::min(met.begin + block, size));
-      ASSERT_TRUE(known.insert(met.begin).second);
+      REQUIRE(met.begin % block == 0);
+      REQUIRE(met.end == std::min(met.begin + block, size));
+      REQUIRE(known.insert(met.begin).second);
     };
     const std::uint64_t blocks = (size + block - 1) / block;
     // The first group is never due; the short block may be in it.
@@ -100,17 +109,19 @@ TEST(BlockOrderTest, EachBlockIsDueOnceAGroupAhead) {
     std::optional<std::uint64_t> previous;
     for (std::uint64_t i = 0; i < size; ++i) {
       const Block own = order.BlockOf(order.At(i));
-      ASSERT_LE(own.begin, order.At(i));
-      ASSERT_GT(own.end, order.At(i));
-      ASSERT_TRUE(known.contains(own.begin)) << size << " " << block;
+      REQUIRE(own.begin <= order.At(i));
+      REQUIRE(own.end > order.At(i));
+      UNSCOPED_INFO(size << " " << block);
+      REQUIRE(known.contains(own.begin));
       if (const auto due = order.DueAt(i, previous)) meet(*due);
       previous = i;
     }
-    EXPECT_EQ(known.size(), blocks);
+    CHECK(known.size() == blocks);
   }
 }
 
-TEST(BlockOrderTest, BlocksAndTheirSamplesAreShuffled) {
+TEST_CASE("A block order shuffles the blocks and their samples",
+          "[sampler][block_order]") {
   constexpr std::uint64_t kSize = 64'000;
   constexpr std::uint64_t kBlock = 100;
   const BlockOrder order(kSize, kBlock, kSeed, 0);
@@ -121,12 +132,13 @@ TEST(BlockOrderTest, BlocksAndTheirSamplesAreShuffled) {
     if (order.At(i) == i) ++at_home;
     if (i > 0 && order.At(i) > order.At(i - 1)) ++rising;
   }
-  EXPECT_LT(at_home, 20u);
+  CHECK(at_home < 20u);
   // Expected is half of all, with a deviation of some 75.
-  EXPECT_NEAR(static_cast<double>(rising), kSize / 2.0, 600);
+  CHECK_THAT(static_cast<double>(rising), WithinAbs(kSize / 2.0, 600));
 }
 
-TEST(BlockOrderTest, SeedsAndEpochsDiffer) {
+TEST_CASE("Block orders differ between seeds and between epochs",
+          "[sampler][block_order]") {
   constexpr std::uint64_t kSize = 5000;
   const auto order = [](std::uint64_t seed, std::uint64_t epoch) {
     const BlockOrder made(kSize, 10, seed, epoch);
@@ -134,9 +146,9 @@ TEST(BlockOrderTest, SeedsAndEpochsDiffer) {
     for (std::uint64_t i = 0; i < kSize; ++i) ids[i] = made.At(i);
     return ids;
   };
-  EXPECT_EQ(order(1, 2), order(1, 2));
-  EXPECT_NE(order(1, 2), order(2, 1));
-  EXPECT_NE(order(1, 2), order(1, 3));
+  CHECK(order(1, 2) == order(1, 2));
+  CHECK(order(1, 2) != order(2, 1));
+  CHECK(order(1, 2) != order(1, 3));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/sampler/coordinated_order.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -9,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/catch/catch.h"
 #include "tests/unit/server/sampler/order_simulation.h"
 
 namespace forebay::sampler {
@@ -44,7 +43,7 @@ void ExpectPermutation(const SampleList& order, std::uint64_t size) {
   std::sort(sorted.begin(), sorted.end());
   SampleList all(size);
   std::iota(all.begin(), all.end(), 0);
-  EXPECT_EQ(sorted, all);
+  CHECK(sorted == all);
 }
 
 std::vector<Simulation::Pace> FourReaders(std::uint64_t size,
@@ -63,11 +62,12 @@ void ExpectShares(const Simulation& simulation, std::uint64_t seed,
   std::printf("seed %llu: %.3f decodes a sample, Spearman at most %.2f\n",
               static_cast<unsigned long long>(seed),
               simulation.decodes_per_sample(), spearman);
-  EXPECT_LE(simulation.decodes_per_sample(), most_decodes);
-  EXPECT_LE(spearman, 0.5);
+  CHECK(simulation.decodes_per_sample() <= most_decodes);
+  CHECK(spearman <= 0.5);
 }
 
-TEST(CoordinatedOrderTest, FourReadersDecodeMostSamplesOnce) {
+TEST_CASE("Four readers of a coordinated order decode most samples once",
+          "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 6'000;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Simulation simulation(kSize, kSize / 10, seed,
@@ -75,7 +75,7 @@ TEST(CoordinatedOrderTest, FourReadersDecodeMostSamplesOnce) {
     simulation.Run();
     ExpectShares(simulation, seed, 0.30);
     for (const auto& epochs : simulation.orders()) {
-      ASSERT_EQ(epochs.size(), 4u);
+      REQUIRE(epochs.size() == 4u);
       for (const SampleList& order : epochs) ExpectPermutation(order, kSize);
     }
   }
@@ -83,7 +83,10 @@ TEST(CoordinatedOrderTest, FourReadersDecodeMostSamplesOnce) {
 
 // A reader that decodes is slower meanwhile, and the others get ahead. Unless
 // all decode for all, they end far apart, and the last one decodes alone.
-TEST(CoordinatedOrderTest, AsFastAsTheyCanFourReadersShareAsMuch) {
+TEST_CASE(
+    "Four readers of a coordinated order share as much when they run at full "
+    "speed",
+    "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 6'000;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     // The first alone takes all CPU time: a sample 0.7 s.
@@ -99,7 +102,8 @@ TEST(CoordinatedOrderTest, AsFastAsTheyCanFourReadersShareAsMuch) {
   }
 }
 
-TEST(CoordinatedOrderTest, WhoStandsStillHoldsNobodyUp) {
+TEST_CASE("A reader that stands still holds nobody up in a coordinated order",
+          "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 2'000;
   CoordinatedOrder order(kSize, kSize / 10, 3);
   order.Join();  // has most left, for good
@@ -123,12 +127,14 @@ TEST(CoordinatedOrderTest, WhoStandsStillHoldsNobodyUp) {
       }
     }
   }
-  EXPECT_LE(decodes, 0.65 * 6 * kSize);
-  EXPECT_LE(Spearman(epochs[0], epochs[1]), 0.5);
-  EXPECT_LE(Spearman(epochs[1], epochs[2]), 0.5);
+  CHECK(decodes <= 0.65 * 6 * kSize);
+  CHECK(Spearman(epochs[0], epochs[1]) <= 0.5);
+  CHECK(Spearman(epochs[1], epochs[2]) <= 0.5);
 }
 
-TEST(CoordinatedOrderTest, WhatSomebodyMakesIsLeftToBeTakenWhenItIsThere) {
+TEST_CASE(
+    "A coordinated order leaves a sample that a reader makes until it is there",
+    "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 60;
   CoordinatedOrder order(kSize, kSize, 1);
   const auto first = order.Join();
@@ -136,24 +142,25 @@ TEST(CoordinatedOrderTest, WhatSomebodyMakesIsLeftToBeTakenWhenItIsThere) {
   std::set<std::uint64_t> making;
   for (int i = 0; i < 20; ++i) making.insert(order.Next(first));
   for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(making.insert(order.Next(second)).second);
+    CHECK(making.insert(order.Next(second)).second);
   }
-  EXPECT_EQ(making.size(), 40u);
+  CHECK(making.size() == 40u);
   for (const std::uint64_t sample : making) {
-    EXPECT_TRUE(order.IsInFlight(sample));
+    CHECK(order.IsInFlight(sample));
     order.Done(sample);
-    EXPECT_FALSE(order.IsInFlight(sample));
+    CHECK_FALSE(order.IsInFlight(sample));
   }
 }
 
-TEST(CoordinatedOrderTest, ReadersOfUnequalSpeedsShareLess) {
+TEST_CASE("Readers of unequal speeds share less of a coordinated order",
+          "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 6'000;
   Simulation simulation(kSize, kSize / 10, 1,
                         FourReaders(kSize, {1, 0.8, 0.5, 0.3}));
   simulation.Run();
   std::printf("%.3f decodes a sample, Spearman at most %.2f\n",
               simulation.decodes_per_sample(), HighestSpearman(simulation));
-  EXPECT_LE(simulation.decodes_per_sample(), 0.6);
+  CHECK(simulation.decodes_per_sample() <= 0.6);
 }
 
 // Chi-square of where a sample stands, over many runs.
@@ -165,7 +172,9 @@ double ChiSquare(const std::vector<int>& counts) {
   return sum;
 }
 
-TEST(CoordinatedOrderTest, EachEpochIsUniformlyRandomForEachReader) {
+TEST_CASE(
+    "Each epoch of a coordinated order is uniformly random for each reader",
+    "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 12;
   constexpr int kRuns = 4'000;
   // Of three members' three epochs: how often sample 5 stands at each position,
@@ -187,25 +196,27 @@ TEST(CoordinatedOrderTest, EachEpochIsUniformlyRandomForEachReader) {
     }
   }
   for (std::size_t epoch = 0; epoch < places.size(); ++epoch) {
-    SCOPED_TRACE(epoch);
+    CAPTURE(epoch);
     // 11 degrees of freedom: once in 100,000 runs above.
-    EXPECT_LT(ChiSquare(places[epoch]), 42.2);
+    CHECK(ChiSquare(places[epoch]) < 42.2);
     behind[epoch].erase(behind[epoch].begin() + 5);
-    EXPECT_LT(ChiSquare(behind[epoch]), 42.2);
+    CHECK(ChiSquare(behind[epoch]) < 42.2);
   }
 }
 
-TEST(CoordinatedOrderTest, EqualCallsGiveEqualSamples) {
+TEST_CASE("Equal calls of a coordinated order give equal samples",
+          "[sampler][coordinated_order]") {
   const auto orders = [](std::uint64_t seed) {
     Simulation simulation(500, 50, seed, FourReaders(500, {1, 0.9, 0.5, 1.2}));
     simulation.Run();
     return simulation.orders();
   };
-  EXPECT_EQ(orders(7), orders(7));
-  EXPECT_NE(orders(7), orders(8));
+  CHECK(orders(7) == orders(7));
+  CHECK(orders(7) != orders(8));
 }
 
-TEST(CoordinatedOrderTest, GoesOnWithWhatWasSeen) {
+TEST_CASE("A coordinated order goes on from what a reader has seen",
+          "[sampler][coordinated_order]") {
   CoordinatedOrder order(11, 4, 1);
   const auto member = order.Join();
   std::set<std::uint64_t> seen;
@@ -220,11 +231,11 @@ TEST(CoordinatedOrderTest, GoesOnWithWhatWasSeen) {
   const auto resumed = later.Join();
   for (std::uint64_t i = 0; i < 11; ++i) later.Put(i);
   later.StartEpoch(resumed, state);
-  EXPECT_EQ(later.Left(resumed), 7u);
+  CHECK(later.Left(resumed) == 7u);
   while (later.Left(resumed) > 0) {
-    EXPECT_TRUE(seen.insert(later.Next(resumed)).second);
+    CHECK(seen.insert(later.Next(resumed)).second);
   }
-  EXPECT_EQ(seen.size(), 11u);
+  CHECK(seen.size() == 11u);
 }
 
 // The samples that one member must still see, kept in the simplest way.
@@ -233,10 +244,11 @@ struct Witness {
   std::set<std::uint64_t> unseen;
 };
 
-TEST(CoordinatedOrderTest, EverySampleComesOnceWhateverHappens) {
+TEST_CASE("Every sample of a coordinated order comes once whatever happens",
+          "[sampler][coordinated_order]") {
   constexpr std::uint32_t kSchedules = 2'000;
   for (std::uint32_t schedule = 0; schedule < kSchedules; ++schedule) {
-    SCOPED_TRACE(::testing::Message() << "seed " << schedule);
+    INFO("seed " << schedule);
     std::mt19937 random(schedule);
     const std::uint64_t size = 1 + random() % 150;
     CoordinatedOrder order(size, random() % 20, schedule);
@@ -270,25 +282,25 @@ TEST(CoordinatedOrderTest, EverySampleComesOnceWhateverHappens) {
       } else if (what < 14) {
         const std::size_t capacity = random() % 20;
         order.SetCapacity(capacity);
-        ASSERT_LE(order.decoded(), capacity);
+        REQUIRE(order.decoded() <= capacity);
       } else if (order.Left(member.number) == 0) {
-        ASSERT_TRUE(member.unseen.empty());
+        REQUIRE(member.unseen.empty());
         order.StartEpoch(member.number, SampleSet(order.size()));
         member.unseen = all;
       } else {
         const std::uint64_t sample = order.Next(member.number);
-        ASSERT_EQ(member.unseen.erase(sample), 1u);
+        REQUIRE(member.unseen.erase(sample) == 1u);
         if (random() % 3 != 0) order.Put(sample);
         if (random() % 8 != 0) order.Done(sample);
       }
       if (members.empty()) continue;
-      ASSERT_EQ(order.Left(members[0].number), members[0].unseen.size());
+      REQUIRE(order.Left(members[0].number) == members[0].unseen.size());
       // It counts the decoded samples that the member has not seen.
       std::size_t decoded = 0;
       for (const std::uint64_t sample : members[0].unseen) {
         decoded += order.IsDecoded(sample);
       }
-      ASSERT_EQ(order.DecodedFor(members[0].number), decoded);
+      REQUIRE(order.DecodedFor(members[0].number) == decoded);
     }
   }
 }

@@ -10,10 +10,11 @@
 #include <random>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/sampler/length_plan.h"
 #include "server/sampler/partition.h"
 #include "server/sampler/permutation.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/suite.h"
 
 namespace forebay::sampler {
 namespace {
@@ -102,18 +103,23 @@ std::vector<std::uint64_t> EndsOf(const LengthOrder& order,
   return ends;
 }
 
-class LengthOrderTest : public testing::TestWithParam<int> {
- protected:
-  LengthOrderTest() : random_(static_cast<std::uint64_t>(GetParam())) {
+class LengthOrderTest {
+ public:
+  using Subject = unsigned;
+
+  explicit LengthOrderTest(Subject seed) : random_(seed) {
     case_ = RandomCase(random_);
   }
 
+ protected:
   std::mt19937_64 random_;
   Case case_;
 };
 
 // As the order without lengths: with each sample as often, over all ranks.
-TEST_P(LengthOrderTest, HasTheSamplesOfTheOrderWithoutLengths) {
+SUITE_CASE(LengthOrderTest,
+           "A length order has the samples of the order without lengths",
+           "[sampler][length_order]") {
   std::map<std::uint64_t, int> got;
   std::map<std::uint64_t, int> wanted;
   std::optional<Permutation> shuffle;
@@ -127,10 +133,13 @@ TEST_P(LengthOrderTest, HasTheSamplesOfTheOrderWithoutLengths) {
       ++wanted[shuffle.has_value() ? shuffle->At(place) : place];
     }
   }
-  EXPECT_EQ(got, wanted);
+  CHECK(got == wanted);
 }
 
-TEST_P(LengthOrderTest, HasTheSameSamplesInWhateverSequenceTheyAreAskedFor) {
+SUITE_CASE(LengthOrderTest,
+           "A length order has the same samples in whatever sequence they are "
+           "asked for",
+           "[sampler][length_order]") {
   const std::uint64_t count = case_.CountOf(0);
   const std::vector<std::uint64_t> samples = SamplesOf(case_.For(0), count);
   std::vector<std::uint64_t> positions(count);
@@ -138,20 +147,21 @@ TEST_P(LengthOrderTest, HasTheSameSamplesInWhateverSequenceTheyAreAskedFor) {
   std::shuffle(positions.begin(), positions.end(), random_);
   const LengthOrder order = case_.For(0);
   for (const std::uint64_t position : positions)
-    EXPECT_EQ(order.SampleAt(position), samples[position]);
+    CHECK(order.SampleAt(position) == samples[position]);
 }
 
-TEST_P(LengthOrderTest, KeepsItsBatchesWithinTheLimit) {
+SUITE_CASE(LengthOrderTest, "A length order keeps its batches within the limit",
+           "[sampler][length_order]") {
   const std::uint64_t count = case_.CountOf(0);
   const LengthOrder order = case_.For(0);
   std::uint64_t begin = 0;
   for (const std::uint64_t end : EndsOf(order, count)) {
-    ASSERT_GT(end, begin);
-    ASSERT_LE(end, count);
+    REQUIRE(end > begin);
+    REQUIRE(end <= count);
     const std::uint64_t samples = end - begin;
-    EXPECT_LE(samples, case_.plan.batch);
+    CHECK(samples <= case_.plan.batch);
     if (!case_.plan.limit.has_value()) {
-      EXPECT_TRUE(samples == case_.plan.batch || end == count);
+      CHECK((samples == case_.plan.batch || end == count));
     } else if (samples > 1) {
       std::uint64_t sum = 0;
       std::uint64_t longest = 0;
@@ -161,14 +171,16 @@ TEST_P(LengthOrderTest, KeepsItsBatchesWithinTheLimit) {
         sum += length;
         longest = std::max(longest, length);
       }
-      EXPECT_LE(case_.plan.limit->padded ? longest * samples : sum,
-                case_.plan.limit->most);
+      CHECK((case_.plan.limit->padded ? longest * samples : sum) <=
+            case_.plan.limit->most);
     }
     begin = end;
   }
 }
 
-TEST_P(LengthOrderTest, GivesAllRanksBatchesOfEqualSize) {
+SUITE_CASE(LengthOrderTest,
+           "A length order gives all ranks batches of equal size",
+           "[sampler][length_order]") {
   const std::vector<std::uint64_t> first =
       EndsOf(case_.For(0), case_.CountOf(0));
   for (std::uint32_t rank = 1; rank < case_.world_size; ++rank) {
@@ -177,30 +189,34 @@ TEST_P(LengthOrderTest, GivesAllRanksBatchesOfEqualSize) {
     // Without padding, a rank may lack one sample.
     if (count < case_.CountOf(0)) {
       if (ends.size() == first.size()) {
-        EXPECT_EQ(ends.back() + 1, first.back());
+        CHECK(ends.back() + 1 == first.back());
         ends.back() = first.back();
       } else {
         ends.push_back(first.back());
       }
     }
-    EXPECT_EQ(ends, first);
+    CHECK(ends == first);
   }
 }
 
-TEST_P(LengthOrderTest, FindsSamplesOfWindowsAtHandExactly) {
+SUITE_CASE(LengthOrderTest,
+           "A length order finds samples of windows at hand exactly",
+           "[sampler][length_order]") {
   const std::uint64_t count = case_.CountOf(0);
   const LengthOrder order = case_.For(0);
   for (std::uint64_t position = 0; position < count; ++position) {
     const auto found = order.PositionOf(order.SampleAt(position));
-    ASSERT_TRUE(found.has_value());
+    REQUIRE(found.has_value());
     // Padding repeats a sample, whose first position may be far.
     if (case_.pad != Pad::kWrap || case_.size % case_.world_size == 0) {
-      EXPECT_EQ(*found, position);
+      CHECK(*found == position);
     }
   }
 }
 
-TEST_P(LengthOrderTest, CountsBatchesWithinThreeWindows) {
+SUITE_CASE(LengthOrderTest,
+           "A length order counts batches within three windows exactly",
+           "[sampler][length_order]") {
   const std::uint64_t count = case_.CountOf(0);
   const LengthOrder order = case_.For(0);
   std::uint64_t steps =
@@ -214,21 +230,23 @@ TEST_P(LengthOrderTest, CountsBatchesWithinThreeWindows) {
   for (std::size_t i = 0; i < begins.size(); ++i) {
     for (std::size_t k = i; k < std::min(i + 5, begins.size()); ++k) {
       const auto batches = order.BatchesBetween(begins[i], begins[k]);
-      ASSERT_TRUE(batches.has_value());
+      REQUIRE(batches.has_value());
       // Farther away, it is a guess.
       if (begins[k] / steps - begins[i] / steps <= 2) {
-        EXPECT_EQ(*batches, k - i);
+        CHECK(*batches == k - i);
       }
-      EXPECT_EQ(*batches == 0, k == i);
+      CHECK((*batches == 0) == (k == i));
     }
     if (i + 1 < begins.size() && begins[i] + 1 < begins[i + 1]) {
-      EXPECT_EQ(order.BatchesBetween(begins[i], begins[i] + 1), std::nullopt);
+      CHECK(order.BatchesBetween(begins[i], begins[i] + 1) == std::nullopt);
     }
   }
 }
 
 // So a state of some ranks is one of others.
-TEST_P(LengthOrderTest, HasOneOrderForAllNumbersOfRanks) {
+SUITE_CASE(LengthOrderTest,
+           "A length order has one order for all numbers of ranks",
+           "[sampler][length_order]") {
   case_.plan.limit.reset();  // batches then depend on the number of ranks
   Case alone = case_;
   alone.world_size = 1;
@@ -243,37 +261,42 @@ TEST_P(LengthOrderTest, HasOneOrderForAllNumbersOfRanks) {
     for (std::uint64_t i = 0; i < case_.CountOf(rank); ++i) {
       const std::uint64_t place = i * case_.world_size + rank;
       if (place < case_.size) {
-        EXPECT_EQ(order.SampleAt(i), wanted[place]);
+        CHECK(order.SampleAt(i) == wanted[place]);
       }
     }
   }
 }
 
 // Room is made for one that comes twice.
-TEST_P(LengthOrderTest, RepeatsOneSampleOfABatchAtMost) {
+SUITE_CASE(LengthOrderTest,
+           "A length order repeats one sample of a batch at most",
+           "[sampler][length_order]") {
   for (std::uint32_t rank = 0; rank < case_.world_size; ++rank) {
     const LengthOrder order = case_.For(rank);
     std::uint64_t begin = 0;
     for (const std::uint64_t end : EndsOf(order, case_.CountOf(rank))) {
       std::map<std::uint64_t, int> times;
       for (std::uint64_t i = begin; i < end; ++i) ++times[order.SampleAt(i)];
-      EXPECT_LE(end - begin, times.size() + 1);
+      CHECK(end - begin <= times.size() + 1);
       begin = end;
     }
   }
 }
 
-TEST_P(LengthOrderTest, DiffersFromEpochToEpochIfItShuffles) {
+SUITE_CASE(LengthOrderTest,
+           "A length order differs from epoch to epoch if it shuffles",
+           "[sampler][length_order]") {
   case_.size += 100;  // fewer might be in the same order by chance
   const std::uint64_t count = case_.CountOf(0);
   const bool equal =
       SamplesOf(case_.For(0, 3), count) == SamplesOf(case_.For(0, 4), count);
-  EXPECT_EQ(equal, !case_.shuffles);
+  CHECK(equal == !case_.shuffles);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, LengthOrderTest, testing::Range(0, 60));
+const tests::RunsOn<LengthOrderTest> kSeeds(tests::Seeds(60));
 
-TEST(LengthOrderTest, BringsLikeLengthsTogether) {
+TEST_CASE("A length order brings like lengths together",
+          "[sampler][length_order]") {
   Case big{.size = 20'000, .plan = {}};
   big.plan = {.window = 2'000,
               .sorts = true,
@@ -296,11 +319,12 @@ TEST(LengthOrderTest, BringsLikeLengthsTogether) {
     sum += batch;
   }
   // Unsorted, nearly every second place is padding.
-  EXPECT_LT(padding, sum / 50);
+  CHECK(padding < sum / 50);
 }
 
 // A loader that drops a last, smaller batch shows each of them in some epoch.
-TEST(LengthOrderTest, HasNoSampleInTheLastBatchOfEachEpoch) {
+TEST_CASE("A length order has no sample in the last batch of every epoch",
+          "[sampler][length_order]") {
   Case few{.size = 100, .plan = {}};
   few.plan = {.window = 1'000,
               .sorts = true,
@@ -312,10 +336,14 @@ TEST(LengthOrderTest, HasNoSampleInTheLastBatchOfEachEpoch) {
     const LengthOrder order = few.For(0, epoch);
     for (std::uint64_t i = 96; i < 100; ++i) ++dropped[order.SampleAt(i)];
   }
-  for (const auto& [sample, times] : dropped) EXPECT_LT(times, 15) << sample;
+  for (const auto& [sample, times] : dropped) {
+    CAPTURE(sample);
+    CHECK(times < 15);
+  }
 }
 
-TEST(LengthOrderTest, ShufflesTheBatchesOfAWindow) {
+TEST_CASE("A length order shuffles the batches of a window",
+          "[sampler][length_order]") {
   Case big{.size = 2'000, .plan = {}};
   big.plan = {.window = 2'000,
               .sorts = true,
@@ -328,28 +356,31 @@ TEST(LengthOrderTest, ShufflesTheBatchesOfAWindow) {
     shorter += big.plan.lengths->LengthOf(order.SampleAt(begin)) <
                big.plan.lengths->LengthOf(order.SampleAt(begin - 10));
   }
-  EXPECT_GT(shorter, 60);
-  EXPECT_LT(shorter, 140);
+  CHECK(shorter > 60);
+  CHECK(shorter < 140);
 }
 
-TEST(StepsOfBatchTest, TakesALongSampleAlone) {
+TEST_CASE("A batch takes a sample longer than the limit alone",
+          "[sampler][length_order]") {
   const LengthPlan plan{.batch = 8, .limit = LengthLimit{.most = 10}};
   const std::vector<std::uint64_t> lengths = {25, 3, 3, 3, 3};
-  EXPECT_EQ(StepsOfBatch(lengths, 1, plan), 1);
-  EXPECT_EQ(StepsOfBatch(absl::MakeConstSpan(lengths).subspan(1), 1, plan), 3);
+  CHECK(StepsOfBatch(lengths, 1, plan) == 1);
+  CHECK(StepsOfBatch(absl::MakeConstSpan(lengths).subspan(1), 1, plan) == 3);
 }
 
-TEST(StepsOfBatchTest, CountsEachRankForItself) {
+TEST_CASE("The steps of a batch count each rank for itself",
+          "[sampler][length_order]") {
   const LengthPlan plan{.batch = 8, .limit = LengthLimit{.most = 10}};
   const std::vector<std::uint64_t> lengths = {9, 1, 1, 9, 1, 1};
-  EXPECT_EQ(StepsOfBatch(lengths, 2, plan), 2);
+  CHECK(StepsOfBatch(lengths, 2, plan) == 2);
 }
 
-TEST(StepsOfBatchTest, CountsPaddingToTheLongest) {
+TEST_CASE("The steps of a batch count padding to the longest sample",
+          "[sampler][length_order]") {
   const LengthPlan plan{.batch = 8,
                         .limit = LengthLimit{.most = 10, .padded = true}};
   const std::vector<std::uint64_t> lengths = {1, 1, 3, 3, 1};
-  EXPECT_EQ(StepsOfBatch(lengths, 1, plan), 3);
+  CHECK(StepsOfBatch(lengths, 1, plan) == 3);
 }
 
 }  // namespace

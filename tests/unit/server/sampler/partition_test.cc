@@ -5,8 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "gtest/gtest.h"
-
 namespace forebay::sampler {
 namespace {
 
@@ -19,6 +17,7 @@ struct GoldenCase {
 };
 
 const GoldenCase kGolden[] = {
+#include "tests/catch/catch.h"
 #include "tests/unit/server/sampler/distributed_sampler_golden.inc"
 };
 
@@ -30,18 +29,19 @@ std::vector<std::uint64_t> Places(const Partition& partition) {
   return places;
 }
 
-TEST(PartitionTest, IsDistributedSampler) {
+TEST_CASE("A partition visits the same places as torch's DistributedSampler",
+          "[sampler][partition]") {
   for (const GoldenCase& golden : kGolden) {
-    SCOPED_TRACE(testing::Message()
-                 << "size " << golden.size << " world " << golden.world_size
-                 << " rank " << golden.rank << " drop " << golden.drop_last);
-    EXPECT_EQ(Places(Partition(golden.size, golden.rank, golden.world_size,
-                               golden.drop_last ? Pad::kDrop : Pad::kWrap)),
-              golden.indices);
+    INFO("size " << golden.size << " world " << golden.world_size << " rank "
+                 << golden.rank << " drop " << golden.drop_last);
+    CHECK(Places(Partition(golden.size, golden.rank, golden.world_size,
+                           golden.drop_last ? Pad::kDrop : Pad::kWrap)) ==
+          golden.indices);
   }
 }
 
-TEST(PartitionTest, NoneVisitsEachPlaceExactlyOnce) {
+TEST_CASE("Partitions without padding visit each place exactly once",
+          "[sampler][partition]") {
   for (std::uint64_t size = 1; size <= 40; ++size) {
     for (std::uint32_t world = 1; world <= 50; ++world) {
       std::vector<int> seen(size);
@@ -53,13 +53,14 @@ TEST(PartitionTest, NoneVisitsEachPlaceExactlyOnce) {
         least = std::min(least, partition.count());
         most = std::max(most, partition.count());
       }
-      EXPECT_EQ(seen, std::vector<int>(size, 1));
-      EXPECT_LE(most - least, 1);
+      CHECK(seen == std::vector<int>(size, 1));
+      CHECK(most - least <= 1);
     }
   }
 }
 
-TEST(PartitionTest, PositionOfIsTheFirst) {
+TEST_CASE("A partition gives the first position of a place",
+          "[sampler][partition]") {
   for (const Pad pad : {Pad::kWrap, Pad::kDrop, Pad::kNone}) {
     for (std::uint64_t size = 1; size <= 20; ++size) {
       for (std::uint32_t world = 1; world <= 45; ++world) {
@@ -70,7 +71,7 @@ TEST(PartitionTest, PositionOfIsTheFirst) {
             first[partition.PlaceAt(i)] = i;
           }
           for (std::uint64_t place = 0; place < size; ++place) {
-            EXPECT_EQ(partition.PositionOf(place), first[place]);
+            CHECK(partition.PositionOf(place) == first[place]);
           }
         }
       }
@@ -78,15 +79,16 @@ TEST(PartitionTest, PositionOfIsTheFirst) {
   }
 }
 
-TEST(PartitionTest, LargestSizesDoNotOverflow) {
+TEST_CASE("The largest sizes of a partition do not overflow",
+          "[sampler][partition]") {
   const std::uint64_t size = std::uint64_t{1} << 62;
   const std::uint32_t world = (1 << 20) - 1;
   const Partition partition(size - 1, world - 1, world, Pad::kWrap);
   const std::uint64_t last = partition.count() - 1;
   const std::uint64_t place = partition.PlaceAt(last);
-  EXPECT_EQ(place, (world - 1 + last * world) % (size - 1));
-  EXPECT_EQ(partition.PlaceAt(last - 1) + world, world - 1 + last * world);
-  EXPECT_TRUE(partition.PositionOf(partition.PlaceAt(last - 1)).has_value());
+  CHECK(place == (world - 1 + last * world) % (size - 1));
+  CHECK(partition.PlaceAt(last - 1) + world == world - 1 + last * world);
+  CHECK(partition.PositionOf(partition.PlaceAt(last - 1)).has_value());
 }
 
 }  // namespace

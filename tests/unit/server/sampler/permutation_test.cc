@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::sampler {
 namespace {
@@ -34,7 +34,8 @@ double ChiSquareDeviation(const std::vector<std::uint64_t>& counts) {
   return (statistic - freedom) / std::sqrt(2 * freedom);
 }
 
-TEST(PermutationTest, SmallSizesArePermutationsAndInvertible) {
+TEST_CASE("A permutation of a small size is complete and invertible",
+          "[sampler][permutation]") {
   std::mt19937_64 random = PrintedGenerator();
   for (std::uint64_t size = 1; size <= 200; ++size) {
     for (int repeat = 0; repeat < 10; ++repeat) {
@@ -42,16 +43,17 @@ TEST(PermutationTest, SmallSizesArePermutationsAndInvertible) {
       std::vector<bool> seen(size);
       for (std::uint64_t i = 0; i < size; ++i) {
         const std::uint64_t id = permutation.At(i);
-        ASSERT_LT(id, size);
-        ASSERT_FALSE(seen[id]);
+        REQUIRE(id < size);
+        REQUIRE_FALSE(seen[id]);
         seen[id] = true;
-        ASSERT_EQ(permutation.PositionOf(id), i);
+        REQUIRE(permutation.PositionOf(id) == i);
       }
     }
   }
 }
 
-TEST(PermutationTest, MiddlingSizesArePermutations) {
+TEST_CASE("A permutation of a middling size is complete",
+          "[sampler][permutation]") {
   std::mt19937_64 random = PrintedGenerator();
   for (int repeat = 0; repeat < 20; ++repeat) {
     const std::uint64_t size = 1 + random() % 200000;
@@ -59,14 +61,16 @@ TEST(PermutationTest, MiddlingSizesArePermutations) {
     std::vector<bool> seen(size);
     for (std::uint64_t i = 0; i < size; ++i) {
       const std::uint64_t id = permutation.At(i);
-      ASSERT_LT(id, size);
-      ASSERT_FALSE(seen[id]) << "size " << size;
+      REQUIRE(id < size);
+      UNSCOPED_INFO("size " << size);
+      REQUIRE_FALSE(seen[id]);
       seen[id] = true;
     }
   }
 }
 
-TEST(PermutationTest, LargeSizesAreInvertible) {
+TEST_CASE("A permutation of a large size is invertible",
+          "[sampler][permutation]") {
   std::mt19937_64 random = PrintedGenerator();
   for (int repeat = 0; repeat < 2000; ++repeat) {
     std::uint64_t size = (random() >> (1 + random() % 63)) % kMaxSize + 1;
@@ -77,14 +81,16 @@ TEST(PermutationTest, LargeSizesAreInvertible) {
     for (int i = 0; i < 20; ++i) {
       const std::uint64_t position = random() % size;
       const std::uint64_t id = permutation.At(position);
-      ASSERT_LT(id, size);
-      ASSERT_EQ(permutation.PositionOf(id), position) << "size " << size;
+      REQUIRE(id < size);
+      UNSCOPED_INFO("size " << size);
+      REQUIRE(permutation.PositionOf(id) == position);
     }
-    EXPECT_EQ(permutation.PositionOf(permutation.At(size - 1)), size - 1);
+    CHECK(permutation.PositionOf(permutation.At(size - 1)) == size - 1);
   }
 }
 
-TEST(PermutationTest, PositionsAreUniform) {
+TEST_CASE("A permutation's positions are uniform over epochs",
+          "[sampler][permutation]") {
   std::mt19937_64 random = PrintedGenerator();
   for (const std::uint64_t size : {2, 3, 5, 9, 16, 49, 100}) {
     for (const std::uint64_t position : {std::uint64_t{0}, size / 2}) {
@@ -93,12 +99,14 @@ TEST(PermutationTest, PositionsAreUniform) {
       for (std::uint64_t epoch = 0; epoch < 500 * size; ++epoch) {
         ++counts[Permutation(size, seed, epoch).At(position)];
       }
-      EXPECT_LT(ChiSquareDeviation(counts), 5) << size << " " << position;
+      UNSCOPED_INFO(size << " " << position);
+      CHECK(ChiSquareDeviation(counts) < 5);
     }
   }
 }
 
-TEST(PermutationTest, NeighboursAreUniformOverSeeds) {
+TEST_CASE("A permutation's neighbours are uniform over seeds",
+          "[sampler][permutation]") {
   PrintedGenerator();
   for (const std::uint64_t size : {4, 7, 12, 20}) {
     // The pair that stands at positions 0 and 1.
@@ -109,12 +117,14 @@ TEST(PermutationTest, NeighboursAreUniformOverSeeds) {
       ++pairs[{permutation.At(0), permutation.At(1)}];
     }
     for (const auto& [pair, count] : pairs) counts.push_back(count);
-    EXPECT_EQ(counts.size(), size * (size - 1));
-    EXPECT_LT(ChiSquareDeviation(counts), 5) << size;
+    CHECK(counts.size() == size * (size - 1));
+    CAPTURE(size);
+    CHECK(ChiSquareDeviation(counts) < 5);
   }
 }
 
-TEST(PermutationTest, WhichOfTwoComesFirstIsUniform) {
+TEST_CASE("A permutation puts either of two samples first equally often",
+          "[sampler][permutation]") {
   std::mt19937_64 random = PrintedGenerator();
   for (const std::uint64_t size : {2, 9, 64, 1000, 1 << 20}) {
     for (int repeat = 0; repeat < 10; ++repeat) {
@@ -126,12 +136,14 @@ TEST(PermutationTest, WhichOfTwoComesFirstIsUniform) {
         const Permutation permutation(size, seed, epoch);
         ++counts[permutation.PositionOf(a) < permutation.PositionOf(b)];
       }
-      EXPECT_LT(ChiSquareDeviation(counts), 12) << size << " " << a << " " << b;
+      UNSCOPED_INFO(size << " " << a << " " << b);
+      CHECK(ChiSquareDeviation(counts) < 12);
     }
   }
 }
 
-TEST(PermutationTest, AllOrdersOfAFewAreEquallyLikely) {
+TEST_CASE("All orders of a few samples are equally likely in a permutation",
+          "[sampler][permutation]") {
   PrintedGenerator();
   for (const std::uint64_t size : {3, 4, 5, 6, 7}) {
     std::vector<std::uint64_t> identity(size);
@@ -148,13 +160,15 @@ TEST(PermutationTest, AllOrdersOfAFewAreEquallyLikely) {
     }
     std::vector<std::uint64_t> counts;
     for (const auto& [order, count] : orders) counts.push_back(count);
-    EXPECT_LT(ChiSquareDeviation(counts), 5) << size;
+    CAPTURE(size);
+    CHECK(ChiSquareDeviation(counts) < 5);
   }
 }
 
 // Within one epoch, positions far apart and near must fill a grid of (position,
 // id) cells evenly.
-TEST(PermutationTest, OneEpochHasNoStripes) {
+TEST_CASE("A permutation has no stripes in one epoch",
+          "[sampler][permutation]") {
   std::mt19937_64 random = PrintedGenerator();
   for (const std::uint64_t size : {1000000, 1 << 20, 999999}) {
     const Permutation permutation(size, random(), random());
@@ -167,12 +181,14 @@ TEST(PermutationTest, OneEpochHasNoStripes) {
       ++steps[(id + size - before) % size * 1000 / size];
       before = id;
     }
-    EXPECT_LT(ChiSquareDeviation(cells), 5) << size;
-    EXPECT_LT(ChiSquareDeviation(steps), 5) << size;
+    CAPTURE(size);
+    CHECK(ChiSquareDeviation(cells) < 5);
+    CHECK(ChiSquareDeviation(steps) < 5);
   }
 }
 
-TEST(PermutationTest, SeedsAndEpochsDiffer) {
+TEST_CASE("Permutations differ between seeds and between epochs",
+          "[sampler][permutation]") {
   const std::uint64_t size = 100000;
   std::map<std::vector<std::uint64_t>, int> orders;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -183,7 +199,7 @@ TEST(PermutationTest, SeedsAndEpochsDiffer) {
       ++orders[head];
     }
   }
-  EXPECT_EQ(orders.size(), 40 * 40);
+  CHECK(orders.size() == 40 * 40);
 }
 
 }  // namespace

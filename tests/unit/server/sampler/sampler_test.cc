@@ -9,12 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "proto/job.pb.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 
 namespace forebay::sampler {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 proto::SamplerSpec Spec(proto::SamplerSpec::Order order,
                         proto::SamplerSpec::Pad pad, std::uint64_t seed,
@@ -31,23 +35,24 @@ proto::SamplerSpec Spec(proto::SamplerSpec::Order order,
 
 std::string Refusal(const proto::SamplerSpec& spec, std::uint64_t size) {
   const auto sampler = Sampler::Create(spec, size);
-  EXPECT_EQ(sampler.status().code(), absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(sampler, HasCode(absl::StatusCode::kInvalidArgument));
   return std::string(sampler.status().message());
 }
 
-TEST(SamplerTest, UnsetSpecIsSequentialAndAlone) {
+TEST_CASE("A sampler with an unset spec is sequential and alone", "[sampler]") {
   const auto sampler = Sampler::Create({}, 5);
-  ASSERT_TRUE(sampler.ok()) << sampler.status();
-  ASSERT_EQ(sampler->samples_per_epoch(), 5);
+  REQUIRE_THAT(sampler, IsOk());
+  REQUIRE(sampler->samples_per_epoch() == 5);
   for (std::uint64_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(sampler->Epoch(7).SampleAt(i), i);
-    EXPECT_EQ(sampler->Epoch(7).PositionOf(i), i);
+    CHECK(sampler->Epoch(7).SampleAt(i) == i);
+    CHECK(sampler->Epoch(7).PositionOf(i) == i);
   }
 }
 
 // Checks that all ranks together see what the pad promises, and that each finds
 // its samples.
-TEST(SamplerTest, RanksTogetherCover) {
+TEST_CASE("All ranks of a sampler together cover what their padding promises",
+          "[sampler]") {
   const std::uint64_t generator_seed = 7;
   std::cout << "seed " << generator_seed << "\n";
   std::mt19937_64 random(generator_seed);
@@ -63,40 +68,40 @@ TEST(SamplerTest, RanksTogetherCover) {
     for (std::uint32_t rank = 0; rank < world; ++rank) {
       const auto sampler =
           Sampler::Create(Spec(order, pad, seed, rank, world), size);
-      ASSERT_TRUE(sampler.ok()) << sampler.status();
+      REQUIRE_THAT(sampler, IsOk());
       const EpochOrder epoch_order = sampler->Epoch(epoch);
       std::set<std::uint64_t> mine;
       for (std::uint64_t i = 0; i < sampler->samples_per_epoch(); ++i) {
         const std::uint64_t sample = sampler->Epoch(epoch).SampleAt(i);
-        ASSERT_LT(sample, size);
-        EXPECT_EQ(epoch_order.SampleAt(i), sample);
+        REQUIRE(sample < size);
+        CHECK(epoch_order.SampleAt(i) == sample);
         if (mine.insert(sample).second) {
-          EXPECT_EQ(sampler->Epoch(epoch).PositionOf(sample), i);
+          CHECK(sampler->Epoch(epoch).PositionOf(sample) == i);
         }
         ++seen[sample];
         ++total;
       }
       for (std::uint64_t sample = 0; sample < size; ++sample) {
-        EXPECT_EQ(sampler->Epoch(epoch).PositionOf(sample).has_value(),
-                  mine.count(sample) == 1);
+        CHECK(sampler->Epoch(epoch).PositionOf(sample).has_value() ==
+              (mine.count(sample) == 1));
       }
     }
     const auto [least, most] = std::minmax_element(seen.begin(), seen.end());
     if (pad == proto::SamplerSpec::NONE) {
-      EXPECT_EQ(*least, 1);
-      EXPECT_EQ(*most, 1);
+      CHECK(*least == 1);
+      CHECK(*most == 1);
     } else if (pad == proto::SamplerSpec::DROP) {
-      EXPECT_LE(*most, 1);
-      EXPECT_EQ(total, size / world * world);
+      CHECK(*most <= 1);
+      CHECK(total == size / world * world);
     } else {
-      EXPECT_GE(*least, 1);
-      EXPECT_LE(*most - *least, 1);
-      EXPECT_EQ(total, (size + world - 1) / world * world);
+      CHECK(*least >= 1);
+      CHECK(*most - *least <= 1);
+      CHECK(total == (size + world - 1) / world * world);
     }
   }
 }
 
-TEST(SamplerTest, ShuffleIsTheSameForAllRanks) {
+TEST_CASE("A sampler's shuffle is the same for all ranks", "[sampler]") {
   const auto alone = Sampler::Create(
       Spec(proto::SamplerSpec::SHUFFLE, proto::SamplerSpec::WRAP, 9, 0, 1),
       1001);
@@ -105,74 +110,69 @@ TEST(SamplerTest, ShuffleIsTheSameForAllRanks) {
         Spec(proto::SamplerSpec::SHUFFLE, proto::SamplerSpec::WRAP, 9, rank, 4),
         1001);
     for (std::uint64_t i = 0; i < 250; ++i) {
-      EXPECT_EQ(one->Epoch(2).SampleAt(i),
-                alone->Epoch(2).SampleAt(4 * i + rank));
+      CHECK(one->Epoch(2).SampleAt(i) ==
+            alone->Epoch(2).SampleAt(4 * i + rank));
     }
   }
 }
 
-TEST(SamplerTest, AnEpochIsWhatItsListSays) {
+TEST_CASE("A listed sampler's epoch is what its list says", "[sampler]") {
   base::MemoryBudget budget(1 << 20);
   // All settings but the order and the seed have no effect.
   const auto sampler = *Sampler::Create(
       Spec(proto::SamplerSpec::LISTED, proto::SamplerSpec::DROP, 1, 2, 3), 10);
-  EXPECT_EQ(sampler.samples_per_epoch(), 0);
-  EXPECT_EQ(sampler.Epoch(0).samples(), 0);
+  CHECK(sampler.samples_per_epoch() == 0);
+  CHECK(sampler.Epoch(0).samples() == 0);
   const EpochOrder order =
       sampler.Epoch(4, base::MakeList({9, 2, 9, 0, 9}, 10, &budget));
-  EXPECT_EQ(order.epoch(), 4);
-  ASSERT_EQ(order.samples(), 5);
-  EXPECT_EQ(order.SampleAt(2), 9);
-  EXPECT_EQ(order.PositionOf(9), 0);
-  EXPECT_EQ(order.PositionOf(9, 1), 2);
-  EXPECT_EQ(order.PositionOf(9, 5), std::nullopt);
-  EXPECT_EQ(order.PositionOf(7), std::nullopt);
-  EXPECT_EQ(order.RepeatsBefore(4), 2);
-  EXPECT_EQ(order.RepeatsBefore(1), 0);
+  CHECK(order.epoch() == 4);
+  REQUIRE(order.samples() == 5);
+  CHECK(order.SampleAt(2) == 9);
+  CHECK(order.PositionOf(9) == 0);
+  CHECK(order.PositionOf(9, 1) == 2);
+  CHECK(order.PositionOf(9, 5) == std::nullopt);
+  CHECK(order.PositionOf(7) == std::nullopt);
+  CHECK(order.RepeatsBefore(4) == 2);
+  CHECK(order.RepeatsBefore(1) == 0);
   // The next list is not known: half an epoch away, on average.
   const EpochOrder next = sampler.After(order);
-  EXPECT_EQ(next.epoch(), 5);
-  EXPECT_EQ(next.samples(), 5);
-  EXPECT_EQ(next.PositionOf(7), 2);
+  CHECK(next.epoch() == 5);
+  CHECK(next.samples() == 5);
+  CHECK(next.PositionOf(7) == 2);
 }
 
-TEST(SamplerTest, OneThatNeedsAListTakesNothingElse) {
+TEST_CASE("A sampler that needs a list takes nothing else", "[sampler]") {
   base::MemoryBudget budget(1 << 20);
   const auto list = base::MakeList({1}, 10, &budget);
   const auto listed = *Sampler::Create(
       Spec(proto::SamplerSpec::LISTED, proto::SamplerSpec::WRAP, 0, 0, 1), 10);
   const auto shuffled = *Sampler::Create(
       Spec(proto::SamplerSpec::SHUFFLE, proto::SamplerSpec::WRAP, 0, 0, 1), 10);
-  EXPECT_TRUE(listed.CheckList(list.get()).ok());
-  EXPECT_TRUE(shuffled.CheckList(nullptr).ok());
-  EXPECT_EQ(listed.CheckList(nullptr).message(),
-            "sampler: the order is listed, but no list came");
-  EXPECT_EQ(shuffled.CheckList(list.get()).message(),
-            "sampler: a list came, but the order is not listed");
+  CHECK_THAT(listed.CheckList(list.get()), IsOk());
+  CHECK_THAT(shuffled.CheckList(nullptr), IsOk());
+  CHECK(listed.CheckList(nullptr).message() ==
+        "sampler: the order is listed, but no list came");
+  CHECK(shuffled.CheckList(list.get()).message() ==
+        "sampler: a list came, but the order is not listed");
 }
 
-TEST(SamplerTest, RefusesWhatMakesNoSense) {
+TEST_CASE("A sampler refuses a spec that makes no sense", "[sampler]") {
   const auto order = proto::SamplerSpec::SHUFFLE;
   const auto pad = proto::SamplerSpec::NONE;
-  EXPECT_EQ(Refusal(Spec(order, pad, 0, 4, 4), 10),
-            "sampler: rank 4 is not below world_size 4");
-  EXPECT_EQ(Refusal(Spec(order, pad, 0, 1, 0), 10),
-            "sampler: rank 1 is not below world_size 1");
-  EXPECT_EQ(Refusal(Spec(order, pad, 0, 0, (1 << 20) + 1), 10),
-            "sampler: world_size 1048577 is above 1048576");
-  EXPECT_EQ(Refusal(Spec(order, pad, 0, 0, 1), 0),
-            "sampler: the dataset has no samples");
-  EXPECT_NE(Refusal(Spec(order, pad, 0, 0, 1),
-                    std::numeric_limits<std::uint64_t>::max()),
-            "");
-  EXPECT_EQ(
-      Refusal(Spec(static_cast<proto::SamplerSpec::Order>(77), pad, 0, 0, 1),
-              10),
-      "sampler: order 77 is not known");
-  EXPECT_EQ(
-      Refusal(Spec(order, static_cast<proto::SamplerSpec::Pad>(-1), 0, 0, 1),
-              10),
-      "sampler: pad -1 is not known");
+  CHECK(Refusal(Spec(order, pad, 0, 4, 4), 10) ==
+        "sampler: rank 4 is not below world_size 4");
+  CHECK(Refusal(Spec(order, pad, 0, 1, 0), 10) ==
+        "sampler: rank 1 is not below world_size 1");
+  CHECK(Refusal(Spec(order, pad, 0, 0, (1 << 20) + 1), 10) ==
+        "sampler: world_size 1048577 is above 1048576");
+  CHECK(Refusal(Spec(order, pad, 0, 0, 1), 0) ==
+        "sampler: the dataset has no samples");
+  CHECK(Refusal(Spec(order, pad, 0, 0, 1),
+                std::numeric_limits<std::uint64_t>::max()) != "");
+  CHECK(Refusal(Spec(static_cast<proto::SamplerSpec::Order>(77), pad, 0, 0, 1),
+                10) == "sampler: order 77 is not known");
+  CHECK(Refusal(Spec(order, static_cast<proto::SamplerSpec::Pad>(-1), 0, 0, 1),
+                10) == "sampler: pad -1 is not known");
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include "server/schedule/concurrency_tuner.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -13,6 +11,9 @@
 #include <random>
 #include <string>
 #include <utility>
+
+#include "tests/catch/catch.h"
+#include "tests/catch/suite.h"
 
 namespace forebay::schedule {
 namespace {
@@ -93,46 +94,57 @@ class Link {
   int highest_ = 0;
 };
 
-// The seed of a property, printed with what goes wrong.
-class TunerTest : public ::testing::TestWithParam<unsigned> {
- protected:
-  std::string Trace() const { return "seed " + std::to_string(GetParam()); }
+class TunerTest {
+ public:
+  using Subject = unsigned;
 
+  explicit TunerTest(Subject seed) : seed_(seed) {}
+
+ protected:
   // After 10 s it gets nearly all of what is there, for as long as one looks.
   void ExpectFound(Curve curve, double latency, double noise) {
-    SCOPED_TRACE(Trace());
-    Link link(std::move(curve), latency, noise, GetParam());
+    Link link(std::move(curve), latency, noise, seed_);
     ConcurrencyTuner tuner;
     link.Run(&tuner, 10);
-    EXPECT_GE(link.Run(&tuner, 10), 0.9 * link.Best());
-    EXPECT_GE(link.Run(&tuner, 60), 0.9 * link.Best());
-    EXPECT_LE(link.highest(), 256);
+    CHECK(link.Run(&tuner, 10) >= 0.9 * link.Best());
+    CHECK(link.Run(&tuner, 60) >= 0.9 * link.Best());
+    CHECK(link.highest() <= 256);
   }
+
+  const unsigned seed_;
 };
 
-TEST_P(TunerTest, ALatencyBoundLinkIsFilled) {
+SUITE_CASE(TunerTest, "The concurrency tuner fills a latency-bound link",
+           "[schedule][concurrency_tuner]") {
   for (const double capacity : {30e6, 120e6, 400e6, 800e6})
     ExpectFound(LatencyBound(0.03, 100e3, 200e6, capacity), 0.03, 0.05);
 }
 
-TEST_P(TunerTest, ALinkThatMoreRequestsAlwaysFillFasterGetsTheMost) {
+SUITE_CASE(
+    TunerTest,
+    "A link that more requests always fill faster gets the most requests",
+    "[schedule][concurrency_tuner]") {
   ExpectFound(LatencyBound(0.03, 100e3, 200e6, 1e12), 0.03, 0.05);
 }
 
-TEST_P(TunerTest, FarServersTakeNoLonger) {
+SUITE_CASE(TunerTest, "The concurrency tuner takes no longer for far servers",
+           "[schedule][concurrency_tuner]") {
   ExpectFound(LatencyBound(0.2, 1e6, 50e6, 300e6), 0.2, 0.05);
 }
 
-TEST_P(TunerTest, NoiseDoesNoHarm) {
+SUITE_CASE(TunerTest, "Noise does no harm to the concurrency tuner",
+           "[schedule][concurrency_tuner]") {
   for (const double noise : {0.1, 0.3})
     ExpectFound(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, noise);
 }
 
-TEST_P(TunerTest, ADisturbanceWhileTheLimitDoublesIsNotTheLinksEnd) {
-  SCOPED_TRACE(Trace());
+SUITE_CASE(
+    TunerTest,
+    "A disturbance while the limit doubles is not taken for the link's end",
+    "[schedule][concurrency_tuner]") {
   const Curve curve = LatencyBound(0.06, 100e3, 200e6, 190e6);
   for (const int disturbed : {32, 64, 128}) {
-    Link link(curve, 0.06, 0.05, GetParam());
+    Link link(curve, 0.06, 0.05, seed_);
     ConcurrencyTuner tuner;
     while (tuner.allowed() < disturbed) link.Run(&tuner, kTick);
     // It settles for 0.12 s, and is measured for 0.3 s.
@@ -140,11 +152,14 @@ TEST_P(TunerTest, ADisturbanceWhileTheLimitDoublesIsNotTheLinksEnd) {
     link.Run(&tuner, 0.44);
     link.SetCurve(curve);
     link.Run(&tuner, 3);
-    EXPECT_GE(link.Run(&tuner, 2), 0.9 * link.Best()) << disturbed;
+    CAPTURE(disturbed);
+    CHECK(link.Run(&tuner, 2) >= 0.9 * link.Best());
   }
 }
 
-TEST_P(TunerTest, AServerThatSlowsDownUnderLoadIsSpared) {
+SUITE_CASE(TunerTest,
+           "The concurrency tuner spares a server that slows down under load",
+           "[schedule][concurrency_tuner]") {
   const auto curve = [](int requests) {
     return 1e6 *
            (requests <= 24 ? requests : 24 * std::pow(24.0 / requests, 0.7));
@@ -152,49 +167,53 @@ TEST_P(TunerTest, AServerThatSlowsDownUnderLoadIsSpared) {
   ExpectFound(curve, 0.03, 0.03);
 }
 
-TEST_P(TunerTest, ALinkThatBendsSoftlyIsUsedWell) {
+SUITE_CASE(TunerTest,
+           "The concurrency tuner uses a link well that saturates gradually",
+           "[schedule][concurrency_tuner]") {
   ExpectFound([](int requests) { return 200e6 * requests / (requests + 8.0); },
               0.03, 0.02);
 }
 
-TEST_P(TunerTest, AFullLinkGetsNoMoreRequestsThanItNeeds) {
-  SCOPED_TRACE(Trace());
+SUITE_CASE(TunerTest, "A full link gets no more requests than it needs",
+           "[schedule][concurrency_tuner]") {
   // 40 requests fill it.
   Link link([](int requests) { return 1e6 * std::min(requests, 40); }, 0.03,
-            0.02, GetParam());
+            0.02, seed_);
   ConcurrencyTuner tuner;
   link.Run(&tuner, 60);
-  EXPECT_LE(tuner.limit(), 100);
+  CHECK(tuner.limit() <= 100);
 }
 
-TEST_P(TunerTest, AnotherLinkIsFoundToo) {
-  SCOPED_TRACE(Trace());
-  Link link(LatencyBound(0.03, 100e3, 200e6, 50e6), 0.03, 0.05, GetParam());
+SUITE_CASE(TunerTest,
+           "The concurrency tuner finds the limit of another link too",
+           "[schedule][concurrency_tuner]") {
+  Link link(LatencyBound(0.03, 100e3, 200e6, 50e6), 0.03, 0.05, seed_);
   ConcurrencyTuner tuner;
   link.Run(&tuner, 60);
   for (const double capacity : {300e6, 60e6}) {
     link.SetCurve(LatencyBound(0.03, 100e3, 200e6, capacity));
     link.Run(&tuner, 20);
-    EXPECT_GE(link.Run(&tuner, 10), 0.9 * link.Best());
+    CHECK(link.Run(&tuner, 10) >= 0.9 * link.Best());
   }
 }
 
-TEST_P(TunerTest, RefusalsMakeRoom) {
-  SCOPED_TRACE(Trace());
+SUITE_CASE(TunerTest, "Refusals make the concurrency tuner send fewer requests",
+           "[schedule][concurrency_tuner]") {
   Link link([](int requests) { return 1e6 * std::min(requests, 60); }, 0.03,
-            0.02, GetParam());
+            0.02, seed_);
   link.RefuseFrom(50);
   ConcurrencyTuner tuner;
   link.Run(&tuner, 10);
-  EXPECT_LE(tuner.limit(), 63);
-  EXPECT_GE(link.Run(&tuner, 60), 0.6 * 50e6);
+  CHECK(tuner.limit() <= 63);
+  CHECK(link.Run(&tuner, 60) >= 0.6 * 50e6);
   link.RefuseFrom(1);  // refuses everything
   link.Run(&tuner, 10);
-  EXPECT_EQ(tuner.limit(), ConcurrencyTunerOptions().min);
+  CHECK(tuner.limit() == ConcurrencyTunerOptions().min);
 }
 
-TEST_P(TunerTest, AFewRefusalsAreNoReason) {
-  SCOPED_TRACE(Trace());
+SUITE_CASE(TunerTest,
+           "A few refusals are not a reason to change a concurrency limit",
+           "[schedule][concurrency_tuner]") {
   ConcurrencyTuner tuner({8, 8, 8});
   ConcurrencySample sample;
   for (int i = 0; i < 1000; ++i) {
@@ -203,36 +222,38 @@ TEST_P(TunerTest, AFewRefusalsAreNoReason) {
     sample.busy += 2;
     sample.in_flight = 8;
     tuner.OnSample(sample);
-    EXPECT_EQ(tuner.limit(), 8);
+    CHECK(tuner.limit() == 8);
   }
 }
 
-TEST_P(TunerTest, WhatNobodyUsesIsNotJudged) {
-  SCOPED_TRACE(Trace());
-  Link link(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, 0.05, GetParam());
+SUITE_CASE(TunerTest,
+           "The concurrency tuner does not judge a link that nobody uses",
+           "[schedule][concurrency_tuner]") {
+  Link link(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, 0.05, seed_);
   ConcurrencyTuner tuner;
   link.SetStarved(true);
   link.Run(&tuner, 10);
-  EXPECT_EQ(tuner.limit(), ConcurrencyTunerOptions().initial);
+  CHECK(tuner.limit() == ConcurrencyTunerOptions().initial);
   link.SetStarved(false);
   link.Run(&tuner, 10);
-  EXPECT_GE(link.Run(&tuner, 10), 0.9 * link.Best());
+  CHECK(link.Run(&tuner, 10) >= 0.9 * link.Best());
 }
 
-TEST_P(TunerTest, ALimitIsApproachedByOneAtEveryOtherAnswer) {
-  SCOPED_TRACE(Trace());
-  Link link(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, 0.05, GetParam());
+SUITE_CASE(TunerTest,
+           "A concurrency limit is approached by one at every other answer",
+           "[schedule][concurrency_tuner]") {
+  Link link(LatencyBound(0.03, 100e3, 200e6, 150e6), 0.03, 0.05, seed_);
   ConcurrencyTuner tuner;
   int before = tuner.allowed();
   for (int i = 0; i < 1000; ++i) {
     link.Run(&tuner, kTick);
     const int limit = tuner.limit();
-    EXPECT_LE(std::abs(tuner.allowed() - before), kAnswers / 2);
+    CHECK(std::abs(tuner.allowed() - before) <= kAnswers / 2);
     before = tuner.allowed();
     tuner.OnAnswer();
     tuner.OnAnswer();
-    EXPECT_EQ(tuner.limit(), limit);
-    EXPECT_EQ(tuner.allowed(), before + (limit > before) - (limit < before));
+    CHECK(tuner.limit() == limit);
+    CHECK(tuner.allowed() == before + (limit > before) - (limit < before));
     before = tuner.allowed();
   }
 }
@@ -253,53 +274,53 @@ class CountedAnswers {
 };
 
 // No request ends, because all are long or because nobody asks.
-TEST_P(TunerTest, ALimitIsMeasuredOnceItIsReached) {
-  SCOPED_TRACE(Trace());
+SUITE_CASE(TunerTest, "A concurrency limit is measured once it is reached",
+           "[schedule][concurrency_tuner]") {
   ConcurrencyTuner tuner;
   CountedAnswers link;
   link.Run(&tuner, 0.6, 0);
-  EXPECT_EQ(tuner.limit(), 32);
-  EXPECT_EQ(tuner.allowed(), 16);
+  CHECK(tuner.limit() == 32);
+  CHECK(tuner.allowed() == 16);
   link.Run(&tuner, 2.5, 0);
-  EXPECT_EQ(tuner.limit(), 32);
+  CHECK(tuner.limit() == 32);
   link.Run(&tuner, 0.5, 0);  // none came in 3 s
-  EXPECT_EQ(tuner.limit(), 32);
-  EXPECT_EQ(tuner.allowed(), 32);
+  CHECK(tuner.limit() == 32);
+  CHECK(tuner.allowed() == 32);
   link.Run(&tuner, 0.5, 0);
-  EXPECT_EQ(tuner.limit(), 64);
+  CHECK(tuner.limit() == 64);
 }
 
-TEST_P(TunerTest, RefusalsCountWhileALimitIsApproached) {
-  SCOPED_TRACE(Trace());
+SUITE_CASE(TunerTest, "Refusals count while a concurrency limit is approached",
+           "[schedule][concurrency_tuner]") {
   ConcurrencyTuner tuner;
   CountedAnswers link;
   while (tuner.limit() < 128) link.Run(&tuner, kTick, 4);
   link.Run(&tuner, 0.1, 4);
   const int before = tuner.allowed();
-  EXPECT_LT(before, 100);
+  CHECK(before < 100);
   link.sample.answers += 50;
   link.sample.busy += 10;
   link.Run(&tuner, kTick, 0);
   // Of those that there were, not of those that were to come.
-  EXPECT_LE(tuner.limit(), 0.7 * before);
-  EXPECT_EQ(tuner.allowed(), tuner.limit());
+  CHECK(tuner.limit() <= 0.7 * before);
+  CHECK(tuner.allowed() == tuner.limit());
 }
 
-TEST_P(TunerTest, ALimitStaysWithinItsBounds) {
-  SCOPED_TRACE(Trace());
-  Link link([](int) { return 1e6; }, 0.03, 0.5, GetParam());
+SUITE_CASE(TunerTest, "A concurrency limit stays within its bounds",
+           "[schedule][concurrency_tuner]") {
+  Link link([](int) { return 1e6; }, 0.03, 0.5, seed_);
   for (const ConcurrencyTunerOptions& options :
        {ConcurrencyTunerOptions{1, 1, 1}, ConcurrencyTunerOptions{3, 5, 7}}) {
     ConcurrencyTuner tuner(options);
     for (int i = 0; i < 3000; ++i) {
       link.Run(&tuner, kTick);
-      EXPECT_GE(tuner.limit(), options.min);
-      EXPECT_LE(tuner.limit(), options.max);
+      CHECK(tuner.limit() >= options.min);
+      CHECK(tuner.limit() <= options.max);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, TunerTest, ::testing::Range(0u, 20u));
+const tests::RunsOn<TunerTest> kSeeds(tests::Seeds(20));
 
 }  // namespace
 }  // namespace forebay::schedule

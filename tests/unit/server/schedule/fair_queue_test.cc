@@ -1,7 +1,5 @@
 #include "server/schedule/fair_queue.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -12,8 +10,12 @@
 #include <random>
 #include <vector>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::schedule {
 namespace {
+
+using Catch::WithinAbs;
 
 using Queue = FairQueue<int>;
 
@@ -24,26 +26,30 @@ int Next(Queue& queue) {
   return popped->item;
 }
 
-TEST(FairQueueTest, AnEmptyQueueGivesNothing) {
+TEST_CASE("An empty fair queue gives nothing", "[schedule][fair_queue]") {
   Queue queue;
-  EXPECT_TRUE(queue.empty());
-  EXPECT_FALSE(queue.Pop().has_value());
+  CHECK(queue.empty());
+  CHECK_FALSE(queue.Pop().has_value());
 }
 
-TEST(FairQueueTest, WithinAFlowTheMostUrgentThenTheOldestGoesFirst) {
+TEST_CASE(
+    "Within a flow a fair queue gives the most urgent and then the oldest item "
+    "first",
+    "[schedule][fair_queue]") {
   Queue queue;
   queue.Push(1, 10, 2, 20);
   queue.Push(1, 10, 1, 10);
   queue.Push(1, 10, 2, 21);
   queue.Push(1, 10, 0, 0);
   queue.Push(1, 10, 1, 11);
-  EXPECT_EQ(queue.size(1), 5);
+  CHECK(queue.size(1) == 5);
   std::vector<int> order;
   while (!queue.empty()) order.push_back(Next(queue));
-  EXPECT_EQ(order, (std::vector<int>{0, 10, 11, 20, 21}));
+  CHECK(order == std::vector<int>{0, 10, 11, 20, 21});
 }
 
-TEST(FairQueueTest, UrgencyOfOneFlowDoesNotBeatAnotherFlow) {
+TEST_CASE("The urgency of one flow does not beat another flow in a fair queue",
+          "[schedule][fair_queue]") {
   Queue queue;
   for (int i = 0; i < 10; ++i) {
     queue.Push(1, 10, 0, 1);
@@ -51,21 +57,22 @@ TEST(FairQueueTest, UrgencyOfOneFlowDoesNotBeatAnotherFlow) {
   }
   int counts[3] = {};
   for (int i = 0; i < 10; ++i) ++counts[Next(queue)];
-  EXPECT_EQ(counts[1], 5);
-  EXPECT_EQ(counts[2], 5);
+  CHECK(counts[1] == 5);
+  CHECK(counts[2] == 5);
 }
 
-TEST(FairQueueTest, TakesItemsThatOnlyMove) {
+TEST_CASE("A fair queue takes items that only move", "[schedule][fair_queue]") {
   FairQueue<std::unique_ptr<int>> queue;
   queue.Push(1, 1, 0, std::make_unique<int>(7));
-  EXPECT_EQ(*queue.Pop()->item, 7);
+  CHECK(*queue.Pop()->item == 7);
 }
 
 // Any weights, costs and depth: what two busy flows got, over their weights,
 // differs by no more than the bound that the header gives.
-TEST(FairQueueTest, SharesFollowWeights) {
+TEST_CASE("Shares of a fair queue follow the weights of flows",
+          "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 50; ++round) {
     Queue queue;
@@ -95,16 +102,18 @@ TEST(FairQueueTest, SharesFollowWeights) {
       service[flow] += flying.back().cost;
       push(flow);
       for (int other = 0; other < flows; ++other)
-        ASSERT_LE(service[flow] / weight[flow] - service[other] / weight[other],
-                  largest[flow] / weight[flow] +
-                      largest[other] / weight[other] + 1e-6);
+        REQUIRE(service[flow] / weight[flow] - service[other] / weight[other] <=
+                largest[flow] / weight[flow] + largest[other] / weight[other] +
+                    1e-6);
     }
   }
 }
 
-TEST(FairQueueTest, CorrectionMakesSharesTrueWhereEstimatesLie) {
+TEST_CASE(
+    "Correction makes a fair queue's shares true where estimates of costs lie",
+    "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   Queue queue;
   // Flow 1 says a tenth of what it costs, flow 2 ten times as much.
@@ -124,23 +133,25 @@ TEST(FairQueueTest, CorrectionMakesSharesTrueWhereEstimatesLie) {
     flying.push_back(*queue.Pop());
     queue.Push(flying.back().flow, 100, 0, flying.back().item);
   }
-  EXPECT_NEAR(service[1] / service[2], 1.0, 0.1);
+  CHECK_THAT(service[1] / service[2], WithinAbs(1.0, 0.1));
 }
 
-TEST(FairQueueTest, AWeightChangesLive) {
+TEST_CASE("A flow's weight in a fair queue changes live",
+          "[schedule][fair_queue]") {
   Queue queue;
   for (int i = 0; i < 1000; ++i)
     for (int flow : {1, 2}) queue.Push(flow, 10, 0, flow);
   int counts[3] = {};
   for (int i = 0; i < 400; ++i) ++counts[Next(queue)];
-  EXPECT_NEAR(counts[1], 200, 2);
+  CHECK_THAT(counts[1], WithinAbs(200, 2));
   queue.SetWeight(1, 3);
   counts[1] = counts[2] = 0;
   for (int i = 0; i < 400; ++i) ++counts[Next(queue)];
-  EXPECT_NEAR(counts[1], 300, 3);
+  CHECK_THAT(counts[1], WithinAbs(300, 3));
 }
 
-TEST(FairQueueTest, AnIdleFlowSavesNothingUp) {
+TEST_CASE("An idle flow saves nothing up in a fair queue",
+          "[schedule][fair_queue]") {
   Queue queue;
   queue.Push(2, 10, 0, 2);
   Next(queue);
@@ -149,10 +160,11 @@ TEST(FairQueueTest, AnIdleFlowSavesNothingUp) {
   for (int i = 0; i < 500; ++i) queue.Push(2, 10, 0, 2);
   int counts[3] = {};
   for (int i = 0; i < 100; ++i) ++counts[Next(queue)];
-  EXPECT_NEAR(counts[2], 50, 1);
+  CHECK_THAT(counts[2], WithinAbs(50, 1));
 }
 
-TEST(FairQueueTest, AFlowThatWasAloneOwesNothing) {
+TEST_CASE("A flow that was alone in a fair queue owes nothing",
+          "[schedule][fair_queue]") {
   Queue queue;
   for (int i = 0; i < 500; ++i) queue.Push(1, 10, 0, 1);
   for (int i = 0; i < 500; ++i) Next(queue);
@@ -160,11 +172,11 @@ TEST(FairQueueTest, AFlowThatWasAloneOwesNothing) {
     for (int flow : {1, 2}) queue.Push(flow, 10, 0, flow);
   int counts[3] = {};
   for (int i = 0; i < 100; ++i) ++counts[Next(queue)];
-  EXPECT_NEAR(counts[1], 50, 1);
+  CHECK_THAT(counts[1], WithinAbs(50, 1));
 }
 
 // However heavy and numerous the others, a light flow is served.
-TEST(FairQueueTest, NobodyStarves) {
+TEST_CASE("No flow starves in a fair queue", "[schedule][fair_queue]") {
   Queue queue;
   queue.SetWeight(0, 0.01);
   for (int flow = 1; flow <= 20; ++flow) {
@@ -182,30 +194,31 @@ TEST(FairQueueTest, NobodyStarves) {
     else
       queue.Push(flow, 1, 0, flow);
   }
-  EXPECT_EQ(served, 2);
+  CHECK(served == 2);
 }
 
-TEST(FairQueueTest, ForgottenFlowsGoWhenTheyAreDone) {
+TEST_CASE("Forgotten flows leave a fair queue when they are done",
+          "[schedule][fair_queue]") {
   Queue queue;
   queue.SetWeight(1, 5);
   queue.Push(1, 1, 0, 0);
   queue.Push(1, 1, 0, 1);
   const auto flying = queue.Pop();
   queue.Forget(1);
-  EXPECT_EQ(queue.flows(), 1);
-  EXPECT_EQ(Next(queue), 1);
-  EXPECT_EQ(queue.flows(), 1);
+  CHECK(queue.flows() == 1);
+  CHECK(Next(queue) == 1);
+  CHECK(queue.flows() == 1);
   queue.Complete(1, flying->cost, 1);
-  EXPECT_EQ(queue.flows(), 0);
+  CHECK(queue.flows() == 0);
   queue.Forget(1);
-  EXPECT_EQ(queue.in_flight(), 0);
+  CHECK(queue.in_flight() == 0);
 }
 
 // Random operations against plain bookkeeping: nothing is lost, made up or
 // given twice, and Pop gives an item whenever there is one.
-TEST(FairQueueTest, KeepsEveryItem) {
+TEST_CASE("A fair queue keeps every item", "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   Queue queue;
   std::map<int, Flow> waiting;
@@ -223,11 +236,11 @@ TEST(FairQueueTest, KeepsEveryItem) {
       case 3:
       case 4:
         if (auto popped = queue.Pop()) {
-          ASSERT_EQ(waiting.at(popped->item), popped->flow);
+          REQUIRE(waiting.at(popped->item) == popped->flow);
           waiting.erase(popped->item);
           flying.push_back(*popped);
         } else {
-          ASSERT_TRUE(waiting.empty());
+          REQUIRE(waiting.empty());
         }
         break;
       case 5:
@@ -246,8 +259,8 @@ TEST(FairQueueTest, KeepsEveryItem) {
           queue.Forget(flow);
         break;
     }
-    ASSERT_EQ(queue.size(), waiting.size());
-    ASSERT_EQ(queue.in_flight(), flying.size());
+    REQUIRE(queue.size() == waiting.size());
+    REQUIRE(queue.in_flight() == flying.size());
   }
 }
 
@@ -263,21 +276,23 @@ int NextShort(Queue& queue, Turn turn) {
   });
   if (!front.has_value()) return -1;
   const auto popped = queue.Pop(front->flow);
-  EXPECT_EQ(popped.flow, front->flow);
+  CHECK(popped.flow == front->flow);
   queue.Complete(popped.flow, popped.cost, popped.cost);
   return popped.item;
 }
 
-TEST(FairQueueTest, AServerPassesOverItemsOfAnotherThatIsFree) {
+TEST_CASE("A server passes over items of another server that is free",
+          "[schedule][fair_queue]") {
   Queue queue;
   queue.Push(1, 100, 0, kLongItem);
   for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(NextShort(queue, Turn::kPass), i);
-  EXPECT_EQ(NextShort(queue, Turn::kPass), -1);
-  EXPECT_EQ(Next(queue), kLongItem);
+  for (int i = 0; i < 50; ++i) CHECK(NextShort(queue, Turn::kPass) == i);
+  CHECK(NextShort(queue, Turn::kPass) == -1);
+  CHECK(Next(queue) == kLongItem);
 }
 
-TEST(FairQueueTest, ItemsOvertakeOneThatAwaitsItsServerByItsCost) {
+TEST_CASE("Items overtake an item that awaits its server by at most its cost",
+          "[schedule][fair_queue]") {
   for (const double weight : {1, 2}) {
     Queue queue;
     queue.SetWeight(1, weight);
@@ -285,30 +300,34 @@ TEST(FairQueueTest, ItemsOvertakeOneThatAwaitsItsServerByItsCost) {
     queue.Push(1, 1, 1, -7);  // its own flow's do not
     for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
     const int most = static_cast<int>(10 / weight);
-    for (int i = 0; i < most; ++i) EXPECT_EQ(NextShort(queue, Turn::kAwait), i);
-    EXPECT_EQ(NextShort(queue, Turn::kAwait), -1);
-    EXPECT_EQ(Next(queue), kLongItem);
+    for (int i = 0; i < most; ++i) CHECK(NextShort(queue, Turn::kAwait) == i);
+    CHECK(NextShort(queue, Turn::kAwait) == -1);
+    CHECK(Next(queue) == kLongItem);
   }
 }
 
-TEST(FairQueueTest, OrByThatOfTheLongestInFlight) {
+TEST_CASE(
+    "Items overtake an item that awaits its server by at most the largest cost "
+    "in flight",
+    "[schedule][fair_queue]") {
   Queue queue;
   queue.Push(3, 200, 0, kLongItem);
   const auto running = queue.Pop(3);
   queue.Push(1, 20, 0, kLongItem);
   for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(NextShort(queue, Turn::kAwait), i);
-  EXPECT_EQ(NextShort(queue, Turn::kAwait), -1);
+  for (int i = 0; i < 20; ++i) CHECK(NextShort(queue, Turn::kAwait) == i);
+  CHECK(NextShort(queue, Turn::kAwait) == -1);
   queue.Complete(3, running.cost, 200);
-  EXPECT_EQ(Next(queue), kLongItem);
+  CHECK(Next(queue) == kLongItem);
 }
 
 // One server of long items, and one of short ones, to which most of the
 // capacity goes. Two flows that always have
 // more, one of long and one of short items, are served by weight all the same.
-TEST(FairQueueTest, WithServersOfTwoKindsSharesFollowWeights) {
+TEST_CASE("With servers of two kinds the shares of a fair queue follow weights",
+          "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (const double weight : {0.25, 1.0, 3.0}) {
     Queue queue;
@@ -340,8 +359,8 @@ TEST(FairQueueTest, WithServersOfTwoKindsSharesFollowWeights) {
         queue.Complete(running->flow, running->cost, running->cost);
         running.reset();
       }
-      EXPECT_LE(std::abs(service[1] / weight - service[2]),
-                3 * 100 / weight + 10);
+      CHECK(std::abs(service[1] / weight - service[2]) <=
+            3 * 100 / weight + 10);
     }
   }
 }

@@ -1,12 +1,14 @@
 #include "server/schedule/request_cost.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <random>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::schedule {
 namespace {
+
+using Catch::WithinAbs;
 
 // A resource that takes so long, in nanoseconds, for what it is asked.
 struct Disk {
@@ -22,9 +24,10 @@ struct Disk {
   }
 };
 
-TEST(RequestCostTest, FindsTheConstant) {
+TEST_CASE("The request cost finds the constant of its source",
+          "[schedule][request_cost]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> noise(0.95, 1.05);
   for (const double constant : {20e3, 100e3, 1e6}) {
@@ -32,52 +35,57 @@ TEST(RequestCostTest, FindsTheConstant) {
     RequestCost cost;
     for (int i = 0; i < 500; ++i)
       disk.Serve(100, 4096 + random() % 400'000, noise(random), &cost);
-    EXPECT_NEAR(static_cast<double>(cost.bytes()), constant, 0.15 * constant);
+    CHECK_THAT(static_cast<double>(cost.bytes()),
+               WithinAbs(constant, 0.15 * constant));
   }
 }
 
-TEST(RequestCostTest, FollowsAChange) {
+TEST_CASE("The request cost follows a change of its source",
+          "[schedule][request_cost]") {
   RequestCost cost;
   const Disk before = {.per_request = 10e3, .per_byte = 1};
   const Disk after = {.per_request = 300e3, .per_byte = 1};
   for (int i = 0; i < 300; ++i)
     before.Serve(100, 10'000 + i % 9 * 5000, 1, &cost);
-  EXPECT_NEAR(static_cast<double>(cost.bytes()), 10e3, 100);
+  CHECK_THAT(static_cast<double>(cost.bytes()), WithinAbs(10e3, 100));
   for (int i = 0; i < 600; ++i)
     after.Serve(100, 10'000 + i % 9 * 5000, 1, &cost);
-  EXPECT_NEAR(static_cast<double>(cost.bytes()), 300e3, 3e3);
+  CHECK_THAT(static_cast<double>(cost.bytes()), WithinAbs(300e3, 3e3));
 }
 
-TEST(RequestCostTest, KeepsItsValueWhereAllRequestsAreAlike) {
+TEST_CASE("The request cost keeps its value where all requests are alike",
+          "[schedule][request_cost]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> noise(0.7, 1.3);
   RequestCost cost(77'000);
   const Disk disk = {.per_request = 1e6, .per_byte = 1};
   for (int i = 0; i < 500; ++i)
     disk.Serve(100, 50'000 + random() % 500, noise(random), &cost);
-  EXPECT_EQ(cost.bytes(), 77'000);
+  CHECK(cost.bytes() == 77'000);
 }
 
-TEST(RequestCostTest, StaysWithinItsBounds) {
+TEST_CASE("The request cost stays within its bounds",
+          "[schedule][request_cost]") {
   RequestCost cost;
   for (int i = 0; i < 50; ++i)
     Disk{.per_request = 0, .per_byte = 1}.Serve(64, 1000 << i % 8, 1, &cost);
-  EXPECT_EQ(cost.bytes(), RequestCost::kMin);
+  CHECK(cost.bytes() == RequestCost::kMin);
   RequestCost other;
   for (int i = 0; i < 50; ++i)
     Disk{.per_request = 1e9, .per_byte = 0}.Serve(64, 1000 << i % 8, 1, &other);
-  EXPECT_EQ(other.bytes(), RequestCost::kMax);
+  CHECK(other.bytes() == RequestCost::kMax);
 }
 
-TEST(RequestCostTest, LearnsNothingFromNothing) {
+TEST_CASE("The request cost learns nothing from an empty observation",
+          "[schedule][request_cost]") {
   RequestCost cost(50'000);
   cost.Observe(0, 0, 0);
   cost.Observe(10, 0, 1000);
   cost.Observe(10, 1000, 0);
   cost.Observe(-1, -1, -1);
-  EXPECT_EQ(cost.bytes(), 50'000);
+  CHECK(cost.bytes() == 50'000);
 }
 
 }  // namespace

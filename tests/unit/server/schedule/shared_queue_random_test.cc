@@ -1,7 +1,5 @@
 // Tests of the properties that a shared queue keeps under random use.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -13,9 +11,12 @@
 #include <vector>
 
 #include "server/schedule/shared_queue.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::schedule {
 namespace {
+
+using Catch::WithinAbs;
 
 using Queue = SharedQueue<int>;
 
@@ -27,9 +28,10 @@ Load Same(std::int64_t amount) { return {.cost = amount, .units = amount}; }
 // Over any stretch of time, no flow gets more than its rate and one burst, or
 // one item where that is larger; and the host no more than the limit. And as
 // long as any flow may be served, one is.
-TEST(SharedQueueTest, NoWindowExceedsACap) {
+TEST_CASE("No window of time exceeds a cap of a shared queue",
+          "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 20; ++round) {
     Queue queue;
@@ -63,7 +65,7 @@ TEST(SharedQueueTest, NoWindowExceedsACap) {
     for (int step = 0; step < 1500; ++step) {
       const auto popped = queue.Pop(now);
       if (!popped.has_value()) {
-        ASSERT_GT(queue.NextAt(), now);
+        REQUIRE(queue.NextAt() > now);
         // Sometimes late.
         now = queue.NextAt() + (random() % 8 == 0 ? random() % kSecond : 0);
         continue;
@@ -85,8 +87,8 @@ TEST(SharedQueueTest, NoWindowExceedsACap) {
           const double seconds =
               static_cast<double>(taken[book][to].at - taken[book][from].at) *
               1e-9;
-          ASSERT_LE(sum, (rate[book] * seconds + burst) * (1 + 1e-6) + 1)
-              << "flow " << book;
+          UNSCOPED_INFO("flow " << book);
+          REQUIRE(sum <= (rate[book] * seconds + burst) * (1 + 1e-6) + 1);
         }
       }
     }
@@ -97,9 +99,10 @@ TEST(SharedQueueTest, NoWindowExceedsACap) {
 // flow an equal part of the real cost of its items. All flows wait all the
 // time, so their payments over their weights stay within the fair queue's bound
 // if the queue books the same. Each item comes out once.
-TEST(SharedQueueTest, AllPayEqualParts) {
+TEST_CASE("All flows of a shared queue pay equal parts of a shared item",
+          "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 20; ++round) {
     Queue queue;
@@ -157,28 +160,29 @@ TEST(SharedQueueTest, AllPayEqualParts) {
         items.erase(id);
       }
       flying.push_back(queue.Pop(0)->id);
-      ASSERT_EQ(items.count(flying.back()), 1);
-      ASSERT_EQ(queue.in_flight(), flying.size());
-      ASSERT_EQ(queue.size(), items.size() - flying.size());
+      REQUIRE(items.count(flying.back()) == 1);
+      REQUIRE(queue.in_flight() == flying.size());
+      REQUIRE(queue.size() == items.size() - flying.size());
     }
     double sum = 0;
     for (int flow = 0; flow < flows; ++flow) {
       sum += paid[flow];
       // Items in flight and items on credit bound the difference.
       for (int other = 0; other < flows; ++other)
-        ASSERT_LE(paid[flow] / weight[flow] - paid[other] / weight[other],
-                  3.0 * (depth + 2) * kLargest *
-                      (1 / weight[flow] + 1 / weight[other]));
+        REQUIRE(paid[flow] / weight[flow] - paid[other] / weight[other] <=
+                3.0 * (depth + 2) * kLargest *
+                    (1 / weight[flow] + 1 / weight[other]));
     }
-    EXPECT_NEAR(sum, total, 1e-6 * total);
+    CHECK_THAT(sum, WithinAbs(total, 1e-6 * total));
   }
 }
 
 // Random operations against plain bookkeeping: nothing is lost, made up or
 // given twice, and in the end, without caps, all that waits comes out.
-TEST(SharedQueueTest, KeepsEveryItem) {
+TEST_CASE("A shared queue keeps every item",
+          "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   Queue queue;
   std::map<Queue::Id, int> waiting;
@@ -188,7 +192,7 @@ TEST(SharedQueueTest, KeepsEveryItem) {
   const auto pop = [&] {
     const auto popped = queue.Pop(now);
     if (!popped.has_value()) return false;
-    EXPECT_EQ(waiting.at(popped->id), popped->item);
+    CHECK(waiting.at(popped->id) == popped->item);
     waiting.erase(popped->id);
     flying.push_back(popped->id);
     return true;
@@ -208,7 +212,7 @@ TEST(SharedQueueTest, KeepsEveryItem) {
       case 4:
       case 5:
         if (!pop() && queue.NextAt() == INT64_MAX) {
-          ASSERT_TRUE(waiting.empty());
+          REQUIRE(waiting.empty());
         }
         break;
       case 6:
@@ -240,14 +244,14 @@ TEST(SharedQueueTest, KeepsEveryItem) {
           queue.Forget(flow);
         break;
     }
-    ASSERT_EQ(queue.size(), waiting.size());
-    ASSERT_EQ(queue.in_flight(), flying.size());
+    REQUIRE(queue.size() == waiting.size());
+    REQUIRE(queue.in_flight() == flying.size());
   }
   queue.LiftCaps();
   while (pop()) {
   }
-  EXPECT_TRUE(waiting.empty());
-  EXPECT_FALSE(queue.HasNext());
+  CHECK(waiting.empty());
+  CHECK_FALSE(queue.HasNext());
 }
 
 }  // namespace

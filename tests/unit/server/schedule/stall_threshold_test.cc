@@ -1,8 +1,8 @@
 #include "server/schedule/stall_threshold.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::schedule {
 namespace {
@@ -14,45 +14,50 @@ void Observe(StallThreshold& threshold, int count, std::int64_t nanos) {
   for (int i = 0; i < count; ++i) threshold.Observe(nanos);
 }
 
-TEST(StallThresholdTest, IsASecondWhileLittleIsKnown) {
+TEST_CASE("The stall threshold is a second while little is known",
+          "[schedule][stall_threshold]") {
   StallThreshold threshold;
-  EXPECT_EQ(threshold.nanos(), StallThreshold::kUnknownNanos);
+  CHECK(threshold.nanos() == StallThreshold::kUnknownNanos);
   Observe(threshold, 15, kMilli);
-  EXPECT_EQ(threshold.nanos(), StallThreshold::kUnknownNanos);
+  CHECK(threshold.nanos() == StallThreshold::kUnknownNanos);
   Observe(threshold, 1, kMilli);
-  EXPECT_EQ(threshold.nanos(), StallThreshold::kMinNanos);
+  CHECK(threshold.nanos() == StallThreshold::kMinNanos);
 }
 
-TEST(StallThresholdTest, IsTenTimesWhatRequestsUsuallyTakeAtMost) {
+TEST_CASE("The stall threshold is ten times what requests usually take at most",
+          "[schedule][stall_threshold]") {
   StallThreshold threshold;
   Observe(threshold, 100, 30 * kMilli);
-  EXPECT_GE(threshold.nanos(), 300 * kMilli);
-  EXPECT_LE(threshold.nanos(), 340 * kMilli);
+  CHECK(threshold.nanos() >= 300 * kMilli);
+  CHECK(threshold.nanos() <= 340 * kMilli);
 }
 
-TEST(StallThresholdTest, IsNotRaisedByStallsBeyondAHundredMedians) {
+TEST_CASE(
+    "The stall threshold is not raised by stalls beyond a hundred medians",
+    "[schedule][stall_threshold]") {
   StallThreshold threshold;
   for (int i = 0; i < 50; ++i) {
     Observe(threshold, 19, 5 * kMilli);
     threshold.Observe(60'000 * kMilli);
   }
-  EXPECT_LE(threshold.nanos(), 570 * kMilli);
+  CHECK(threshold.nanos() <= 570 * kMilli);
 }
 
-TEST(StallThresholdTest, FollowsASourceThatHasBecomeSlow) {
+TEST_CASE("The stall threshold follows a source that has become slow",
+          "[schedule][stall_threshold]") {
   StallThreshold threshold;
   Observe(threshold, 1000, kMilli);
   Observe(threshold, 3000, 800 * kMilli);
-  EXPECT_GE(threshold.nanos(), 8'000 * kMilli);
+  CHECK(threshold.nanos() >= 8'000 * kMilli);
 }
 
 // A fault that lasts for 600 s must not hide the next one for hours.
-TEST(StallThresholdTest, GrowsBySteps) {
+TEST_CASE("The stall threshold grows by steps", "[schedule][stall_threshold]") {
   StallThreshold threshold;
   Observe(threshold, 16, 600'000 * kMilli);
-  EXPECT_LE(threshold.nanos(), 4'000 * kMilli);
+  CHECK(threshold.nanos() <= 4'000 * kMilli);
   Observe(threshold, 16, 600'000 * kMilli);
-  EXPECT_LE(threshold.nanos(), 16'000 * kMilli);
+  CHECK(threshold.nanos() <= 16'000 * kMilli);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "server/session/awaited_place.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::session {
 namespace {
@@ -15,44 +15,50 @@ base::Fd Open(const char* path) {
   return base::Fd(open(path, O_RDONLY | O_CLOEXEC));
 }
 
-TEST(AwaitedPlaceTest, AUrlWaitsForItsHost) {
-  EXPECT_EQ(HostOf("http://10.0.0.7:8080/a/b"), "http://10.0.0.7:8080");
-  EXPECT_EQ(HostOf("HTTPS://Example.ORG?x=/"), "https://example.org");
-  EXPECT_EQ(HostOf("https://me:p@ss@example.org/x"), "https://example.org");
-  EXPECT_EQ(HostOf("s3://bucket/a"), "s3://bucket");
-  EXPECT_EQ(HostOf("hdfs:///a"), "hdfs://");
-  EXPECT_EQ(HostOf("http://"), "http://");
-  EXPECT_EQ(HostOf("nonsense"), "nonsense");
-  EXPECT_EQ(HostOf(""), "");
+TEST_CASE("A request for a URL waits for the URL's host",
+          "[session][awaited_place]") {
+  CHECK(HostOf("http://10.0.0.7:8080/a/b") == "http://10.0.0.7:8080");
+  CHECK(HostOf("HTTPS://Example.ORG?x=/") == "https://example.org");
+  CHECK(HostOf("https://me:p@ss@example.org/x") == "https://example.org");
+  CHECK(HostOf("s3://bucket/a") == "s3://bucket");
+  CHECK(HostOf("hdfs:///a") == "hdfs://");
+  CHECK(HostOf("http://") == "http://");
+  CHECK(HostOf("nonsense") == "nonsense");
+  CHECK(HostOf("") == "");
 }
 
-TEST(AwaitedPlaceTest, TextsAreBounded) {
+TEST_CASE("The texts of an awaited place are bounded",
+          "[session][awaited_place]") {
   const std::string first = "http://" + std::string(60'000, 'a');
   const AwaitedPlace place = PlaceOf(first, -1);
-  EXPECT_LT(place.uri.size(), 600);
-  EXPECT_LT(place.host.size(), 600);
-  EXPECT_NE(place.group, PlaceOf(first + "b", -1).group);
+  CHECK(place.uri.size() < 600);
+  CHECK(place.host.size() < 600);
+  CHECK(place.group != PlaceOf(first + "b", -1).group);
 }
 
-TEST(AwaitedPlaceTest, AFolderWaitsForItsMount) {
+TEST_CASE("A request for a folder waits for the folder's mount",
+          "[session][awaited_place]") {
   const base::Fd proc = Open("/proc");
   const base::Fd tmp = Open("/tmp");
   const base::Fd below = Open("/proc/self");
   const AwaitedPlace place = PlaceOf("file:///data/train", proc.get());
-  EXPECT_EQ(place.uri, "/data/train");
-  EXPECT_EQ(place.host, "");
-  EXPECT_EQ(place.group, PlaceOf("/other", below.get()).group);
-  EXPECT_NE(place.group, PlaceOf("/data/train", tmp.get()).group);
-  EXPECT_EQ(PlaceOf("/data/train", -1).group, "/data/train");
+  CHECK(place.uri == "/data/train");
+  CHECK(place.host == "");
+  CHECK(place.group == PlaceOf("/other", below.get()).group);
+  CHECK(place.group != PlaceOf("/data/train", tmp.get()).group);
+  CHECK(PlaceOf("/data/train", -1).group == "/data/train");
 }
 
 // A folder may have any name.
-TEST(AwaitedPlaceTest, ADescriptorMakesItAFolder) {
+TEST_CASE(
+    "A descriptor makes an awaited place a folder even with the URI of a host",
+    "[session][awaited_place]") {
   const base::Fd tmp = Open("/tmp");
-  EXPECT_EQ(PlaceOf("http://x/y", tmp.get()).host, "");
+  CHECK(PlaceOf("http://x/y", tmp.get()).host == "");
 }
 
-TEST(AwaitedPlaceTest, ADatasetOfPartsWaitsForTheFirst) {
+TEST_CASE("A dataset of parts waits for the first part that has a place",
+          "[session][awaited_place]") {
   proto::DatasetSpec spec;
   spec.set_format(proto::DatasetSpec::CONCATENATION);
   proto::DatasetSpec& arrays = *spec.add_parts();
@@ -70,32 +76,34 @@ TEST(AwaitedPlaceTest, ADatasetOfPartsWaitsForTheFirst) {
   fds.push_back(Open("/proc"));
   fds.push_back(Open("/dev/null"));
   const auto place = PlaceOf(spec, fds);
-  ASSERT_TRUE(place.has_value());
-  EXPECT_EQ(place->uri, "/data");
-  EXPECT_EQ(place->group, PlaceOf("/data", fds[1].get()).group);
+  REQUIRE(place.has_value());
+  CHECK(place->uri == "/data");
+  CHECK(place->group == PlaceOf("/data", fds[1].get()).group);
   // As many as it says, or fewer, may have come.
   fds.clear();
-  EXPECT_EQ(PlaceOf(spec, fds)->group, "/data");
+  CHECK(PlaceOf(spec, fds)->group == "/data");
 }
 
-TEST(AwaitedPlaceTest, AManifestInMemoryIsNoFolder) {
+TEST_CASE("A manifest in memory is not taken for a folder",
+          "[session][awaited_place]") {
   proto::DatasetSpec spec;
   spec.set_format(proto::DatasetSpec::MANIFEST);
   spec.set_uri("http://images/train");
   std::vector<base::Fd> fds;
   fds.push_back(Open("/dev/null"));
-  EXPECT_EQ(PlaceOf(spec, fds)->host, "http://images");
+  CHECK(PlaceOf(spec, fds)->host == "http://images");
   spec.set_uri("/data");
   fds.insert(fds.begin(), Open("/proc"));
-  EXPECT_EQ(PlaceOf(spec, fds)->group, PlaceOf("/data", fds[0].get()).group);
+  CHECK(PlaceOf(spec, fds)->group == PlaceOf("/data", fds[0].get()).group);
 }
 
-TEST(AwaitedPlaceTest, WhatLiesInMemoryWaitsForNothing) {
+TEST_CASE("A dataset that lies in memory waits for nothing",
+          "[session][awaited_place]") {
   proto::DatasetSpec spec;
   spec.set_format(proto::DatasetSpec::ARRAYS);
-  EXPECT_FALSE(PlaceOf(spec, {}).has_value());
+  CHECK_FALSE(PlaceOf(spec, {}).has_value());
   spec.set_format(proto::DatasetSpec::PRODUCED);
-  EXPECT_FALSE(PlaceOf(spec, {}).has_value());
+  CHECK_FALSE(PlaceOf(spec, {}).has_value());
 }
 
 }  // namespace

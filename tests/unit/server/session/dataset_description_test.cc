@@ -1,9 +1,9 @@
 #include "server/session/dataset_description.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::session {
 namespace {
@@ -14,20 +14,23 @@ proto::ReaderOpened WithWarnings(const std::vector<std::string>& warnings) {
   return opened;
 }
 
-TEST(DatasetDescriptionTest, WarningsKeepTheirOrder) {
+TEST_CASE("The warnings of a dataset description keep their order",
+          "[session][dataset_description]") {
   const proto::ReaderOpened opened = WithWarnings({"one", "", "caf\xe9"});
-  ASSERT_EQ(opened.warnings_size(), 3);
-  EXPECT_EQ(opened.warnings(0), "one");
-  EXPECT_EQ(opened.warnings(1), "");
-  EXPECT_EQ(opened.warnings(2), "caf\xe9");
+  REQUIRE(opened.warnings_size() == 3);
+  CHECK(opened.warnings(0) == "one");
+  CHECK(opened.warnings(1) == "");
+  CHECK(opened.warnings(2) == "caf\xe9");
 }
 
-TEST(DatasetDescriptionTest, AMessageHasRoomForSomeWarnings) {
-  EXPECT_EQ(WithWarnings(std::vector<std::string>(9, "x")).warnings_size(), 8);
+TEST_CASE(
+    "A dataset description has only as many warnings as a message has room for",
+    "[session][dataset_description]") {
+  CHECK(WithWarnings(std::vector<std::string>(9, "x")).warnings_size() == 8);
   const std::string large(2000, 'x');
-  EXPECT_EQ(WithWarnings({large, large, large, "x"}).warnings_size(), 2);
-  EXPECT_EQ(WithWarnings({std::string(4097, 'x')}).warnings_size(), 0);
-  EXPECT_EQ(WithWarnings({std::string(4096, 'x'), "x"}).warnings_size(), 1);
+  CHECK(WithWarnings({large, large, large, "x"}).warnings_size() == 2);
+  CHECK(WithWarnings({std::string(4097, 'x')}).warnings_size() == 0);
+  CHECK(WithWarnings({std::string(4096, 'x'), "x"}).warnings_size() == 1);
 }
 
 }  // namespace

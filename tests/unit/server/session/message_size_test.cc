@@ -3,15 +3,17 @@
 #include <cstdint>
 #include <string>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "proto/job.pb.h"
 #include "proto/session.pb.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::session {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 absl::StatusOr<std::uint64_t> SizeOfSpec(const std::string& wire) {
   return ParsedSize(wire, proto::LoaderSpec::descriptor());
@@ -19,11 +21,13 @@ absl::StatusOr<std::uint64_t> SizeOfSpec(const std::string& wire) {
 
 std::uint64_t SizeOnceParsed(const std::string& wire) {
   proto::LoaderSpec spec;
-  EXPECT_TRUE(spec.ParseFromString(wire));
+  CHECK(spec.ParseFromString(wire));
   return spec.SpaceUsedLong();
 }
 
-TEST(MessageSizeTest, IsAtLeastWhatTheMessageTakes) {
+TEST_CASE(
+    "The computed size of a message is at least what the parsed message takes",
+    "[session][message_size]") {
   proto::LoaderSpec nothing;
   proto::LoaderSpec parts;
   proto::LoaderSpec texts;
@@ -39,30 +43,33 @@ TEST(MessageSizeTest, IsAtLeastWhatTheMessageTakes) {
   for (const proto::LoaderSpec& spec : {nothing, parts, texts, numbers}) {
     const std::string wire = spec.SerializeAsString();
     const auto size = SizeOfSpec(wire);
-    ASSERT_TRUE(size.ok()) << size.status();
-    EXPECT_GE(*size, SizeOnceParsed(wire));
-    EXPECT_LE(*size, 10 * SizeOnceParsed(wire) + 1000);
+    REQUIRE_THAT(size, IsOk());
+    CHECK(*size >= SizeOnceParsed(wire));
+    CHECK(*size <= 10 * SizeOnceParsed(wire) + 1000);
   }
 }
 
-TEST(MessageSizeTest, UnknownFieldsCount) {
+TEST_CASE("Unknown fields count in the computed size of a message",
+          "[session][message_size]") {
   const std::string unknown("\xfa\x7f\x04some", 7);
   std::string wire;
   for (int i = 0; i < 1000; ++i) wire += unknown;
-  EXPECT_GE(*SizeOfSpec(wire), SizeOnceParsed(wire));
+  CHECK(*SizeOfSpec(wire) >= SizeOnceParsed(wire));
 }
 
-TEST(MessageSizeTest, ManyMessagesAreRefused) {
+TEST_CASE("A message that holds too many messages is refused",
+          "[session][message_size]") {
   std::string wire;
   for (int i = 0; i < 30'000; ++i) wire += std::string("\x4a\x00", 2);
   const std::string spec =
       std::string("\x0a\xe0\xd4\x03", 4) + wire;  // 60,000 bytes of dataset
   const absl::Status status = SizeOfSpec(spec).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("parts"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(status.message(), Contains("parts"));
 }
 
-TEST(MessageSizeTest, DeepAndMalformedOnesAreRefused) {
+TEST_CASE("Deep and malformed messages are refused",
+          "[session][message_size]") {
   proto::DatasetSpec deep;
   for (int i = 0; i < 120; ++i) {
     proto::DatasetSpec around;
@@ -71,23 +78,24 @@ TEST(MessageSizeTest, DeepAndMalformedOnesAreRefused) {
   }
   proto::LoaderSpec spec;
   *spec.mutable_dataset() = deep;
-  EXPECT_EQ(SizeOfSpec(spec.SerializeAsString()).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(SizeOfSpec(spec.SerializeAsString()),
+             HasCode(absl::StatusCode::kInvalidArgument));
   for (const std::string& wire :
        {std::string("\x0a"), std::string("\x0a\x05"), std::string("\x0b"),
         std::string(100, '\xff'), std::string("\x0a\x02\x4a\x05", 4)}) {
     const auto size = SizeOfSpec(wire);
     proto::LoaderSpec parsed;
-    EXPECT_TRUE(!size.ok() || !parsed.ParseFromString(wire));
+    CHECK((!size.ok() || !parsed.ParseFromString(wire)));
   }
 }
 
-TEST(MessageSizeTest, RequestsAreOfThoseToo) {
+TEST_CASE("The computed size of a client's request counts all of its samples",
+          "[session][message_size]") {
   proto::ClientMessage message;
   for (int i = 0; i < 1000; ++i) message.mutable_fetch()->add_samples(i);
   const std::string wire = message.SerializeAsString();
-  EXPECT_GE(*ParsedSize(wire, proto::ClientMessage::descriptor()),
-            1000 * sizeof(std::uint64_t));
+  CHECK(*ParsedSize(wire, proto::ClientMessage::descriptor()) >=
+        1000 * sizeof(std::uint64_t));
 }
 
 }  // namespace

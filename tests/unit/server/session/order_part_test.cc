@@ -1,13 +1,17 @@
 #include "server/session/order_part.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <set>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::session {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 proto::DrawOrder Request(std::uint64_t first, std::uint32_t count) {
   proto::DrawOrder request;
@@ -25,39 +29,45 @@ proto::DrawOrder Request(std::uint64_t first, std::uint32_t count) {
 
 std::vector<std::uint64_t> Drawn(const proto::DrawOrder& request) {
   proto::OrderDrawn drawn;
-  EXPECT_TRUE(DrawPart(request, drawn).ok());
+  CHECK_THAT(DrawPart(request, drawn), IsOk());
   return {drawn.samples().begin(), drawn.samples().end()};
 }
 
-TEST(OrderPartTest, PartsMakeARanksOrder) {
+TEST_CASE("The parts of an order make up a rank's whole order",
+          "[session][order_part]") {
   const std::vector<std::uint64_t> all = Drawn(Request(0, 6000));
-  EXPECT_EQ(all.size(), 5) << "the other rank has six";
-  EXPECT_EQ(std::set<std::uint64_t>(all.begin(), all.end()).size(), 5);
+  UNSCOPED_INFO("the other rank has six");
+  CHECK(all.size() == 5);
+  CHECK(std::set<std::uint64_t>(all.begin(), all.end()).size() == 5);
   std::vector<std::uint64_t> parts;
   for (const std::uint64_t first : {0, 2, 4}) {
     const std::vector<std::uint64_t> part = Drawn(Request(first, 2));
     parts.insert(parts.end(), part.begin(), part.end());
   }
-  EXPECT_EQ(parts, all);
-  EXPECT_TRUE(Drawn(Request(5, 1)).empty());
-  EXPECT_TRUE(Drawn(Request(UINT64_MAX, 6000)).empty());
+  CHECK(parts == all);
+  CHECK(Drawn(Request(5, 1)).empty());
+  CHECK(Drawn(Request(UINT64_MAX, 6000)).empty());
 }
 
-TEST(OrderPartTest, ThereAreAsManyAsAMessageTakes) {
+TEST_CASE("A part of an order has as many samples as a message takes",
+          "[session][order_part]") {
   proto::DrawOrder request = Request(0, 6000);
   request.mutable_sampler()->set_world_size(1);
   request.mutable_sampler()->set_rank(0);
   request.set_dataset_size(std::uint64_t{1} << 61);
   proto::OrderDrawn drawn;
-  ASSERT_TRUE(DrawPart(request, drawn).ok());
-  EXPECT_EQ(drawn.samples_size(), 6000);
-  EXPECT_LT(drawn.ByteSizeLong(), 64 * 1024 - 64);
+  REQUIRE_THAT(DrawPart(request, drawn), IsOk());
+  CHECK(drawn.samples_size() == 6000);
+  CHECK(drawn.ByteSizeLong() < 64 * 1024 - 64);
 }
 
-TEST(OrderPartTest, RefusesWhatIsNoOrder) {
+TEST_CASE("A request to draw a part of what is not an order is refused",
+          "[session][order_part]") {
   proto::OrderDrawn drawn;
-  EXPECT_TRUE(absl::IsInvalidArgument(DrawPart(Request(0, 0), drawn)));
-  EXPECT_TRUE(absl::IsInvalidArgument(DrawPart(Request(0, 6001), drawn)));
+  CHECK_THAT(DrawPart(Request(0, 0), drawn),
+             HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(DrawPart(Request(0, 6001), drawn),
+             HasCode(absl::StatusCode::kInvalidArgument));
   for (const auto order :
        {proto::SamplerSpec::LISTED, proto::SamplerSpec::BLOCK_SHUFFLE,
         proto::SamplerSpec::COORDINATED}) {
@@ -65,17 +75,21 @@ TEST(OrderPartTest, RefusesWhatIsNoOrder) {
     request.mutable_sampler()->set_order(order);
     request.mutable_sampler()->set_world_size(1);
     request.mutable_sampler()->set_rank(0);
-    EXPECT_TRUE(absl::IsInvalidArgument(DrawPart(request, drawn)));
+    CHECK_THAT(DrawPart(request, drawn),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
   proto::DrawOrder request = Request(0, 1);
   request.set_epoch(UINT64_MAX);
-  EXPECT_TRUE(absl::IsInvalidArgument(DrawPart(request, drawn)));
+  CHECK_THAT(DrawPart(request, drawn),
+             HasCode(absl::StatusCode::kInvalidArgument));
   request = Request(0, 1);
   request.set_dataset_size(UINT64_MAX);
-  EXPECT_TRUE(absl::IsInvalidArgument(DrawPart(request, drawn)));
+  CHECK_THAT(DrawPart(request, drawn),
+             HasCode(absl::StatusCode::kInvalidArgument));
   request = Request(0, 1);
   request.mutable_sampler()->set_rank(2);
-  EXPECT_TRUE(absl::IsInvalidArgument(DrawPart(request, drawn)));
+  CHECK_THAT(DrawPart(request, drawn),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "tests/unit/server/session/raw_client.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -13,12 +12,16 @@
 
 #include "proto/shm_layout.h"
 #include "server/session/socket.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::session {
 
+using tests::IsOk;
+
 RawClient::RawClient()
     : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-  EXPECT_TRUE(socket_);
+  CHECK(socket_);
 }
 
 RawClient::RawClient(const std::string& path) : RawClient() {
@@ -30,14 +33,13 @@ void RawClient::Connect(const std::string& path) {
   struct sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-  EXPECT_EQ(connect(socket_.get(), reinterpret_cast<struct sockaddr*>(&address),
-                    sizeof(address)),
-            0);
+  CHECK(connect(socket_.get(), reinterpret_cast<struct sockaddr*>(&address),
+                sizeof(address)) == 0);
 }
 
 void RawClient::Greet(int pipe) {
   SendGreeting(pipe);
-  EXPECT_TRUE(Answer().has_welcome());
+  CHECK(Answer().has_welcome());
 }
 
 void RawClient::SendGreeting(int pipe) {
@@ -50,13 +52,13 @@ void RawClient::SendGreeting(int pipe) {
   Send(std::move(message), fds);
 }
 
-void RawClient::HangUp() { EXPECT_EQ(shutdown(socket_.get(), SHUT_RDWR), 0); }
+void RawClient::HangUp() { CHECK(shutdown(socket_.get(), SHUT_RDWR) == 0); }
 
 void RawClient::Send(proto::ClientMessage message, absl::Span<const int> fds) {
   message.set_request_id(++last_id_);
   const absl::Status sent =
       session::Send(socket_.get(), message.SerializeAsString(), fds);
-  EXPECT_TRUE(sent.ok()) << sent;
+  CHECK_THAT(sent, IsOk());
 }
 
 void RawClient::SendOpen(const std::string& folder) {
@@ -91,10 +93,10 @@ std::optional<proto::DaemonMessage> RawClient::Receive() {
   }
   auto datagram = session::Receive(socket_.get());
   if (absl::IsOutOfRange(datagram.status())) return std::nullopt;
-  EXPECT_TRUE(datagram.ok()) << datagram.status();
+  CHECK_THAT(datagram, IsOk());
   if (!datagram.ok()) return std::nullopt;
   proto::DaemonMessage message;
-  EXPECT_TRUE(message.ParseFromString(datagram->bytes));
+  CHECK(message.ParseFromString(datagram->bytes));
   fds_ = std::move(datagram->fds);
   return message;
 }
@@ -108,7 +110,8 @@ proto::DaemonMessage RawClient::Ask(const proto::ClientMessage& message,
 proto::LoaderOpened RawClient::Open(const std::string& folder) {
   SendOpen(folder);
   const proto::DaemonMessage answer = Answer();
-  EXPECT_TRUE(answer.has_loader_opened()) << answer.ShortDebugString();
+  CAPTURE(answer.ShortDebugString());
+  CHECK(answer.has_loader_opened());
   return answer.loader_opened();
 }
 
@@ -119,7 +122,8 @@ proto::DaemonMessage RawClient::Start(std::uint64_t loader) {
 
 proto::DaemonMessage RawClient::Answer() {
   auto answer = Receive();
-  EXPECT_TRUE(answer.has_value()) << "the daemon has hung up";
+  UNSCOPED_INFO("the daemon has hung up");
+  CHECK(answer.has_value());
   return answer.value_or(proto::DaemonMessage());
 }
 

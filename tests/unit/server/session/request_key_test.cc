@@ -1,9 +1,9 @@
 #include "server/session/request_key.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::session {
 namespace {
@@ -17,24 +17,26 @@ proto::ClientMessage OpeningOn(const std::string& uuid) {
   return request;
 }
 
-TEST(RequestKeyTest, EachGpuHasAGroupOfItsOwn) {
+TEST_CASE("Each GPU has a group of its own in the keys of requests",
+          "[session][request_key]") {
   const RequestSubject subject = {
       .job = "job 7", .place = std::nullopt, .loader = nullptr};
   const RequestKey first = KeyOf(OpeningOn("a"), subject);
   const RequestKey second = KeyOf(OpeningOn("b"), subject);
-  EXPECT_EQ(first.groups, (std::vector<std::string>{"job 7", "GPU a"}));
-  EXPECT_EQ(second.groups, (std::vector<std::string>{"job 7", "GPU b"}));
-  EXPECT_NE(first.name, second.name);
+  CHECK(first.groups == std::vector<std::string>{"job 7", "GPU a"});
+  CHECK(second.groups == std::vector<std::string>{"job 7", "GPU b"});
+  CHECK(first.name != second.name);
   const RequestKey end = KeyOfEnd("job 7", {"a", "b"});
-  EXPECT_EQ(end.groups, (std::vector<std::string>{"GPU a", "GPU b"}));
-  EXPECT_NE(end.name, KeyOfEnd("job 7").name);
+  CHECK(end.groups == std::vector<std::string>{"GPU a", "GPU b"});
+  CHECK(end.name != KeyOfEnd("job 7").name);
 }
 
-TEST(RequestKeyTest, ALongUuidIsCut) {
+TEST_CASE("A long GPU UUID is cut in the key of a request",
+          "[session][request_key]") {
   const RequestKey key =
       KeyOf(OpeningOn(std::string(1 << 20, 'x')),
             {.job = "job 7", .place = std::nullopt, .loader = nullptr});
-  EXPECT_LT(key.name.size(), 100);
+  CHECK(key.name.size() < 100);
 }
 
 }  // namespace

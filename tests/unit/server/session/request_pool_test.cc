@@ -1,6 +1,5 @@
 #include "server/session/request_pool.h"
 
-#include <gtest/gtest.h>
 #include <sched.h>
 
 #include <atomic>
@@ -13,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::session {
 namespace {
@@ -51,7 +51,8 @@ class Hang {
   int held_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-TEST(RequestPoolTest, RunsRequestsOfOneKeySideBySide) {
+TEST_CASE("The request pool runs requests of one key side by side",
+          "[session][request_pool]") {
   RequestPool pool;
   // Each waits for the others: one thread alone would never end this.
   std::latch together(3);
@@ -65,19 +66,23 @@ TEST(RequestPoolTest, RunsRequestsOfOneKeySideBySide) {
   done.wait();
 }
 
-TEST(RequestPoolTest, HasNoThreadWithoutRequests) {
+TEST_CASE("The request pool has no thread without requests",
+          "[session][request_pool]") {
   RequestPool pool({.max_threads = 4, .idle = std::chrono::nanoseconds(0)});
-  EXPECT_EQ(pool.threads(), 0);
+  CHECK(pool.threads() == 0);
   std::latch done(1);
+  std::size_t threads = 0;
   pool.Run({"key"}, [&] {
-    EXPECT_EQ(pool.threads(), 1);
+    threads = pool.threads();
     done.count_down();
   });
   done.wait();
+  CHECK(threads == 1);
   Until([&] { return pool.threads() == 0; });
 }
 
-TEST(RequestPoolTest, UsesIdleThreadsAgain) {
+TEST_CASE("The request pool uses idle threads again",
+          "[session][request_pool]") {
   RequestPool pool({.idle = std::chrono::hours(1)});
   for (int i = 0; i < 200; ++i) {
     std::latch done(1);
@@ -85,10 +90,12 @@ TEST(RequestPoolTest, UsesIdleThreadsAgain) {
     done.wait();
   }
   // Some may still be putting their requests away when the next ones come.
-  EXPECT_LT(pool.threads(), 100);
+  CHECK(pool.threads() < 100);
 }
 
-TEST(RequestPoolTest, ThreadsThatAreNotNeededEndThoughRequestsCome) {
+TEST_CASE(
+    "Threads of the request pool that are not needed end though requests come",
+    "[session][request_pool]") {
   Hang hang;
   RequestPool pool({.idle = std::chrono::milliseconds(100)});
   for (int i = 0; i < 8; ++i)
@@ -104,7 +111,8 @@ TEST(RequestPoolTest, ThreadsThatAreNotNeededEndThoughRequestsCome) {
   });
 }
 
-TEST(RequestPoolTest, AKeyThatHangsLeavesThreadsToOthers) {
+TEST_CASE("A request key that hangs leaves threads to other keys",
+          "[session][request_pool]") {
   Hang hang;
   RequestPool pool({.max_threads = 32});
   for (int i = 0; i < 1000; ++i)
@@ -114,12 +122,14 @@ TEST(RequestPoolTest, AKeyThatHangsLeavesThreadsToOthers) {
   done.wait();
   // It begins one more as long as it runs on less than an eighth of the rest.
   Until([&] { return hang.held() == 4; });
-  EXPECT_LE(pool.threads(), 5);
+  CHECK(pool.threads() <= 5);
   pool.Stop(std::chrono::nanoseconds(0));
   hang.Go();
 }
 
-TEST(RequestPoolTest, ManyKeysThatHangLeaveAThreadForOneThatRunsNothing) {
+TEST_CASE(
+    "Many request keys that hang leave a thread for a key that runs nothing",
+    "[session][request_pool]") {
   constexpr int kKeys = 20;
   Hang hang;
   RequestPool pool;
@@ -129,13 +139,14 @@ TEST(RequestPoolTest, ManyKeysThatHangLeaveAThreadForOneThatRunsNothing) {
   std::latch done(1);
   pool.Run({"works"}, [&] { done.count_down(); });
   done.wait();
-  EXPECT_GE(hang.held(), kKeys);
-  EXPECT_LE(pool.threads(), RequestPool::Options().max_threads);
+  CHECK(hang.held() >= kKeys);
+  CHECK(pool.threads() <= RequestPool::Options().max_threads);
   pool.Stop(std::chrono::nanoseconds(0));
   hang.Go();
 }
 
-TEST(RequestPoolTest, AGroupThatHangsLeavesThreadsToOthers) {
+TEST_CASE("A group of request keys that hangs leaves threads to other groups",
+          "[session][request_pool]") {
   Hang hang;
   RequestPool pool({.max_threads = 32});
   for (int i = 0; i < 100; ++i)
@@ -144,24 +155,26 @@ TEST(RequestPoolTest, AGroupThatHangsLeavesThreadsToOthers) {
   pool.Run({"works", {"another job"}}, [&] { done.count_down(); });
   done.wait();
   Until([&] { return hang.held() == 11; });
-  EXPECT_LE(pool.threads(), 12);
+  CHECK(pool.threads() <= 12);
   pool.Stop(std::chrono::nanoseconds(0));
   hang.Go();
 }
 
-TEST(RequestPoolTest, NeverHasMoreThreadsThanItMay) {
+TEST_CASE("The request pool never has more threads than it may have",
+          "[session][request_pool]") {
   Hang hang;
   RequestPool pool({.max_threads = 3});
   for (int i = 0; i < 100; ++i)
     pool.Run({absl::StrCat("key ", i)}, [&] { hang.Await(); });
   Until([&] { return hang.held() == 3; });
-  EXPECT_EQ(pool.threads(), 3);
+  CHECK(pool.threads() == 3);
   // All of the others run in the end.
   hang.Go();
   Until([&] { return hang.held() == 100; });
 }
 
-TEST(RequestPoolTest, RequestsOfOneKeyBeginInTheirOrder) {
+TEST_CASE("Requests of one key begin in their order in the request pool",
+          "[session][request_pool]") {
   Hang hang;
   RequestPool pool({.max_threads = 1});
   pool.Run({"hangs"}, [&] { hang.Await(); });
@@ -175,10 +188,11 @@ TEST(RequestPoolTest, RequestsOfOneKeyBeginInTheirOrder) {
   }
   hang.Go();
   done.wait();
-  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+  CHECK(order == std::vector<int>{0, 1, 2, 3, 4});
 }
 
-TEST(RequestPoolTest, KeysTakeTurns) {
+TEST_CASE("Request keys take turns in the request pool",
+          "[session][request_pool]") {
   Hang hang;
   RequestPool pool({.max_threads = 1});
   pool.Run({"hangs"}, [&] { hang.Await(); });
@@ -192,21 +206,24 @@ TEST(RequestPoolTest, KeysTakeTurns) {
   }
   hang.Go();
   done.wait();
-  EXPECT_EQ(order, "abaaa");
+  CHECK(order == "abaaa");
 }
 
-TEST(RequestPoolTest, TriesToRunOnlyWhatCanBeginAtOnce) {
+TEST_CASE(
+    "A try to run a request succeeds only if the request can begin at once",
+    "[session][request_pool]") {
   Hang hang;
   RequestPool pool({.max_threads = 16});
   int begun = 0;
   while (pool.TryRun({"hangs"}, [&] { hang.Await(); })) ++begun;
-  EXPECT_EQ(begun, 2);
-  EXPECT_TRUE(pool.TryRun({"works"}, [] {}));
+  CHECK(begun == 2);
+  CHECK(pool.TryRun({"works"}, [] {}));
   Until([&] { return hang.held() == begun; });
   hang.Go();
 }
 
-TEST(RequestPoolTest, WaitsForWhatRunsAndDropsTheRest) {
+TEST_CASE("A request pool that ends waits for what runs and drops the rest",
+          "[session][request_pool]") {
   std::atomic<int> ran = 0;
   {
     RequestPool pool({.max_threads = 1});
@@ -219,29 +236,31 @@ TEST(RequestPoolTest, WaitsForWhatRunsAndDropsTheRest) {
     });
     pool.Run({"key"}, [&] { ++ran; });
     begun.wait();
-    EXPECT_EQ(pool.Stop(std::chrono::nanoseconds(0)),
-              std::vector<std::string>{"key"});
+    CHECK(pool.Stop(std::chrono::nanoseconds(0)) ==
+          std::vector<std::string>{"key"});
     pool.Run({"key"}, [&] { ++ran; });
     may_end.count_down();
   }
-  EXPECT_EQ(ran, 1);
+  CHECK(ran == 1);
 }
 
-TEST(RequestPoolTest, SaysWhatHangsWhenItStops) {
+TEST_CASE("The request pool says what hangs when it stops",
+          "[session][request_pool]") {
   Hang hang;
   RequestPool pool;
   pool.Run({"hangs"}, [&] { hang.Await(); });
   pool.Run({"hangs"}, [&] { hang.Await(); });
   pool.Run({"hangs, too"}, [&] { hang.Await(); });
   Until([&] { return hang.held() == 3; });
-  EXPECT_EQ(pool.Stop(std::chrono::nanoseconds(0)),
-            (std::vector<std::string>{"hangs", "hangs, too"}));
+  CHECK(pool.Stop(std::chrono::nanoseconds(0)) ==
+        std::vector<std::string>{"hangs", "hangs, too"});
   hang.Go();
-  EXPECT_TRUE(pool.Stop(std::chrono::hours(1)).empty());
+  CHECK(pool.Stop(std::chrono::hours(1)).empty());
 }
 
 // A request may hold the last share of what asks for another one.
-TEST(RequestPoolTest, ARequestsEndMayAskForAnother) {
+TEST_CASE("A request's end may ask the request pool for another request",
+          "[session][request_pool]") {
   std::latch done(1);
   RequestPool pool;
   struct Owner {

@@ -9,8 +9,12 @@
 #include <system_error>
 #include <utility>
 
+#include "tests/catch/matchers.h"
+
 namespace forebay::session {
 namespace {
+
+using tests::IsOk;
 
 constexpr char kPhotograph[] = "tests/golden/decode/420.jpg";
 constexpr int kCpus = 2;
@@ -58,14 +62,14 @@ void Gate::Open() {
   changed_.NotifyAll();
 }
 
-void ServerTest::SetUp() {
+ServerTest::ServerTest() {
   char directory[] = "/tmp/forebay-session.XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
+  REQUIRE(mkdtemp(directory) != nullptr);
   directory_ = directory;
   socket_ = directory_ + "/s";
 }
 
-void ServerTest::TearDown() {
+ServerTest::~ServerTest() {
   scan_gate_.Open();
   start_gate_.Open();
   if (server_ != nullptr) {
@@ -93,14 +97,14 @@ void ServerTest::StartServer() {
                          .on_changed = [](const dataset::Dataset&) {}},
       job::Registry::Shares{.reads = &unshared_, .cpus = &*executor_});
   auto loop = base::EventLoop::Create();
-  ASSERT_TRUE(loop.ok()) << loop.status();
+  REQUIRE_THAT(loop, IsOk());
   loop_ = *std::move(loop);
   FindEpoll();
   auto server =
       Server::Create(socket_, loop_.get(), &*registry_, &nowhere_, &clock_);
-  ASSERT_TRUE(server.ok()) << server.status();
+  REQUIRE_THAT(server, IsOk());
   server_ = *std::move(server);
-  running_ = std::thread([this] { loop_->Run(); });
+  running_ = std::jthread([this] { loop_->Run(); });
   descriptors_before_ = Descriptors().size();
 }
 
@@ -142,7 +146,7 @@ void ServerTest::AwaitNothingLeft() {
   Until([&] { return server_->sessions() == 0; });
   Until([&] { return Descriptors().size() == descriptors_before_; });
   Until([&] { return budget_.used() == 0; });
-  EXPECT_TRUE(registry_->Snapshot().empty());
+  CHECK(registry_->Snapshot().empty());
 }
 
 void ServerTest::FindEpoll() {
@@ -152,7 +156,7 @@ void ServerTest::FindEpoll() {
       epoll_ = std::stoi(path.filename());
     }
   }
-  ASSERT_GE(epoll_, 0);
+  REQUIRE(epoll_ >= 0);
 }
 
 }  // namespace forebay::session

@@ -1,8 +1,6 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_SESSION_SERVER_FIXTURE_H_
 #define FOREBAY_TESTS_UNIT_SERVER_SESSION_SERVER_FIXTURE_H_
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -61,10 +59,10 @@ class Gate final : public base::Clock {
 };
 
 // A server, and all that it needs.
-class ServerTest : public testing::Test {
+class ServerTest {
  protected:
-  void SetUp() override;
-  void TearDown() override;
+  ServerTest();
+  ~ServerTest();
 
   // To be called when all processes have been forked.
   void StartServer();
@@ -104,7 +102,7 @@ class ServerTest : public testing::Test {
   std::optional<job::Registry> registry_;
   Nowhere nowhere_;
   std::unique_ptr<Server> server_;
-  std::thread running_;
+  std::jthread running_;
 
  private:
   void FindEpoll();

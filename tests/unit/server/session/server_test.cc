@@ -1,8 +1,6 @@
 #include "server/session/server.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +15,9 @@
 
 #include "proto/shm_ring.h"
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/suite.h"
 #include "tests/unit/server/session/client_process.h"
 #include "tests/unit/server/session/raw_client.h"
 #include "tests/unit/server/session/server_fixture.h"
@@ -24,7 +25,12 @@
 namespace forebay::session {
 namespace {
 
-TEST_F(ServerTest, AnswersInTheOrderOfTheRequests) {
+using tests::Contains;
+using tests::EndsWith;
+
+TEST_CASE_METHOD(ServerTest,
+                 "The server answers a client in the order of the requests",
+                 "[session][server]") {
   const std::string folder = Folder("data");
   StartServer();
   {
@@ -34,21 +40,23 @@ TEST_F(ServerTest, AnswersInTheOrderOfTheRequests) {
     client.SendStart(1);
     client.SendGetStats(7);
     const auto opened = client.Receive();
-    ASSERT_TRUE(opened.has_value());
-    EXPECT_EQ(opened->loader_opened().loader_id(), 1);
+    REQUIRE(opened.has_value());
+    CHECK(opened->loader_opened().loader_id() == 1);
     const auto started = client.Receive();
-    ASSERT_TRUE(started.has_value());
-    EXPECT_EQ(started->request_id(), opened->request_id() + 1);
-    EXPECT_EQ(started->epoch_started().slot_count(), client.fds().size());
-    EXPECT_TRUE(client.Receive()->has_error()) << "an epoch is under way";
+    REQUIRE(started.has_value());
+    CHECK(started->request_id() == opened->request_id() + 1);
+    CHECK(started->epoch_started().slot_count() == client.fds().size());
+    UNSCOPED_INFO("an epoch is under way");
+    CHECK(client.Receive()->has_error());
     const auto unknown = client.Receive();
-    EXPECT_EQ(unknown->request_id(), opened->request_id() + 3);
-    EXPECT_EQ(unknown->error().message(), "this session has no loader 7");
+    CHECK(unknown->request_id() == opened->request_id() + 3);
+    CHECK(unknown->error().message() == "this session has no loader 7");
   }
 }
 
 // More scans hang than there are threads for other requests.
-TEST_F(ServerTest, AnswersOthersWhileScansHang) {
+TEST_CASE_METHOD(ServerTest, "The server answers others while scans hang",
+                 "[session][server]") {
   constexpr int kSlow = 8;
   std::vector<std::string> folders;
   for (int i = 0; i <= kSlow; ++i) {
@@ -65,35 +73,39 @@ TEST_F(ServerTest, AnswersOthersWhileScansHang) {
 
   RawClient other(socket_);
   const auto opened = other.Open(folders[kSlow]);
-  EXPECT_EQ(opened.dataset_size(), kSamples);
-  EXPECT_TRUE(other.Start(opened.loader_id()).has_epoch_started());
+  CHECK(opened.dataset_size() == kSamples);
+  CHECK(other.Start(opened.loader_id()).has_epoch_started());
   AwaitIdleLoop();
 
   scan_gate_.Open();
   for (const std::unique_ptr<RawClient>& client : slow) {
     const auto answer = client->Receive();
-    ASSERT_TRUE(answer.has_value());
-    EXPECT_EQ(answer->loader_opened().dataset_size(), kSamples);
+    REQUIRE(answer.has_value());
+    CHECK(answer->loader_opened().dataset_size() == kSamples);
   }
 }
 
 enum class Slow { kScan, kStart };
 enum class Leaving { kHangsUp, kDies, kDiesWhileOthersHoldItsConnection };
 
-class LeavingTest
-    : public ServerTest,
-      public testing::WithParamInterface<std::tuple<Slow, Leaving>> {};
+class LeavingTest : public ServerTest {
+ public:
+  struct Subject {
+    Slow slow;
+    Leaving leaving;
+  };
 
-std::string NameOf(const testing::TestParamInfo<LeavingTest::ParamType>& one) {
-  constexpr const char* kSlow[] = {"Scan", "Start"};
-  constexpr const char* kLeaving[] = {"HangsUp", "Dies",
-                                      "DiesWhileOthersHoldItsConnection"};
-  return std::string(kSlow[static_cast<int>(std::get<0>(one.param))]) +
-         kLeaving[static_cast<int>(std::get<1>(one.param))];
-}
+  explicit LeavingTest(const Subject& subject) : subject_(subject) {}
 
-TEST_P(LeavingTest, WhileARequestIsBeingAnsweredLeavesNothing) {
-  const auto [slow, leaving] = GetParam();
+ protected:
+  const Subject subject_;
+};
+
+SUITE_CASE(LeavingTest,
+           "A client that leaves while its request is being answered leaves "
+           "nothing behind",
+           "[session][server]") {
+  const auto [slow, leaving] = subject_;
   const std::string folder = Folder("data");
   auto client = std::make_unique<RawClient>();
   ClientProcess process([&, slow = slow] {
@@ -108,7 +120,7 @@ TEST_P(LeavingTest, WhileARequestIsBeingAnsweredLeavesNothing) {
   Gate& gate = slow == Slow::kScan ? scan_gate_ : start_gate_;
   gate.Hold(1);
   process.Begin();
-  ASSERT_TRUE(process.AwaitDone());
+  REQUIRE(process.AwaitDone());
   gate.AwaitHeld(1);
 
   switch (leaving) {
@@ -125,7 +137,8 @@ TEST_P(LeavingTest, WhileARequestIsBeingAnsweredLeavesNothing) {
   }
   if (slow == Slow::kStart && leaving == Leaving::kHangsUp) {
     AwaitIdleLoop();
-    EXPECT_EQ(server_->sessions(), 1) << "its process may read batches";
+    UNSCOPED_INFO("its process may read batches");
+    CHECK(server_->sessions() == 1);
   } else {
     Until([&] { return server_->sessions() == 0; });
     Until([&] { return registry_->Snapshot().empty(); });
@@ -139,15 +152,18 @@ TEST_P(LeavingTest, WhileARequestIsBeingAnsweredLeavesNothing) {
   AwaitIdleLoop();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, LeavingTest,
-    testing::Combine(
-        testing::Values(Slow::kScan, Slow::kStart),
-        testing::Values(Leaving::kHangsUp, Leaving::kDies,
-                        Leaving::kDiesWhileOthersHoldItsConnection)),
-    NameOf);
+const tests::RunsOn<LeavingTest> kWaysToLeave(
+    {{"hangs up during a scan", {Slow::kScan, Leaving::kHangsUp}},
+     {"dies during a scan", {Slow::kScan, Leaving::kDies}},
+     {"dies during a scan while others hold its connection",
+      {Slow::kScan, Leaving::kDiesWhileOthersHoldItsConnection}},
+     {"hangs up during a start", {Slow::kStart, Leaving::kHangsUp}},
+     {"dies during a start", {Slow::kStart, Leaving::kDies}},
+     {"dies during a start while others hold its connection",
+      {Slow::kStart, Leaving::kDiesWhileOthersHoldItsConnection}}});
 
-TEST_F(ServerTest, ShowsWhatAJobWaitsFor) {
+TEST_CASE_METHOD(ServerTest, "The server shows what a job waits for",
+                 "[session][server]") {
   const std::string folder = Folder("data");
   StartServer();
   clock_.Advance(7);
@@ -156,20 +172,23 @@ TEST_F(ServerTest, ShowsWhatAJobWaitsFor) {
   client.SendOpen(folder);
   scan_gate_.AwaitHeld(1);
   const std::vector<job::JobSnapshot> jobs = registry_->Snapshot();
-  ASSERT_EQ(jobs.size(), 1);
-  ASSERT_EQ(jobs[0].pending.size(), 1);
+  REQUIRE(jobs.size() == 1);
+  REQUIRE(jobs[0].pending.size() == 1);
   const job::PendingRequest& pending = jobs[0].pending[0];
-  EXPECT_EQ(pending.kind, job::PendingRequest::Kind::kOpening);
-  EXPECT_EQ(pending.uri, folder);
-  EXPECT_EQ(pending.host, "");
-  EXPECT_EQ(pending.since_nanos, 7);
+  CHECK(pending.kind == job::PendingRequest::Kind::kOpening);
+  CHECK(pending.uri == folder);
+  CHECK(pending.host == "");
+  CHECK(pending.since_nanos == 7);
 
   scan_gate_.Open();
-  EXPECT_TRUE(client.Receive()->has_loader_opened());
-  EXPECT_TRUE(registry_->Snapshot().at(0).pending.empty());
+  CHECK(client.Receive()->has_loader_opened());
+  CHECK(registry_->Snapshot().at(0).pending.empty());
 }
 
-TEST_F(ServerTest, AClientThatLeavesGivesBackWhatItsHungRequestDoesNotUse) {
+TEST_CASE_METHOD(
+    ServerTest,
+    "A client that leaves gives back what its hung request does not use",
+    "[session][server]") {
   const std::string folder = Folder("data");
   const std::string hung = Folder("hung");
   StartServer();
@@ -179,16 +198,17 @@ TEST_F(ServerTest, AClientThatLeavesGivesBackWhatItsHungRequestDoesNotUse) {
     scan_gate_.Hold(1);
     client.SendOpen(hung);
     scan_gate_.AwaitHeld(1);
-    EXPECT_GT(budget_.used(), 0);
+    CHECK(budget_.used() > 0);
   }
   Until([&] { return server_->sessions() == 0; });
-  EXPECT_TRUE(registry_->Snapshot().empty());
+  CHECK(registry_->Snapshot().empty());
   Until([&] { return budget_.used() == 0; });
   scan_gate_.Open();
   AwaitNothingLeft();
 }
 
-TEST_F(ServerTest, LeavesAlthoughARequestHangs) {
+TEST_CASE_METHOD(ServerTest, "The server shuts down although a request hangs",
+                 "[session][server]") {
   const std::string folder = Folder("data");
   StartServer();
   scan_gate_.Hold(1);
@@ -200,17 +220,20 @@ TEST_F(ServerTest, LeavesAlthoughARequestHangs) {
   const std::vector<std::string> hung =
       server_->Leave(std::chrono::nanoseconds(0));
   // The thread of the greeting may have answered and not ended.
-  EXPECT_THAT(hung, ::testing::Contains(::testing::EndsWith(folder)));
+  CHECK_THAT(hung, Contains(EndsWith(folder)));
   const auto answer = client.Receive();
-  ASSERT_TRUE(answer.has_value());
-  EXPECT_EQ(answer->error().message(), "the daemon is shutting down");
-  EXPECT_FALSE(client.Receive().has_value());
-  EXPECT_TRUE(registry_->Snapshot().empty());
+  REQUIRE(answer.has_value());
+  CHECK(answer->error().message() == "the daemon is shutting down");
+  CHECK_FALSE(client.Receive().has_value());
+  CHECK(registry_->Snapshot().empty());
   scan_gate_.Open();
 }
 
 // A trainer that has hung up may still read the batches that it holds.
-TEST_F(ServerTest, TakesNothingBackWhileTheProcessLives) {
+TEST_CASE_METHOD(
+    ServerTest,
+    "The server takes no leased batches back while the client's process lives",
+    "[session][server]") {
   const std::string folder = Folder("data");
   RawClient client;
   ClientProcess process([&] {
@@ -219,31 +242,34 @@ TEST_F(ServerTest, TakesNothingBackWhileTheProcessLives) {
     const auto opened = client.Open(folder);
     void* ring = mmap(nullptr, proto::kRingBytes, PROT_READ, MAP_SHARED,
                       client.fds()[0].get(), 0);
-    ASSERT_NE(ring, MAP_FAILED);
-    EXPECT_TRUE(client.Start(opened.loader_id()).has_epoch_started());
+    REQUIRE(ring != MAP_FAILED);
+    CHECK(client.Start(opened.loader_id()).has_epoch_started());
     Until([&] {
       return static_cast<const proto::ReadyRing*>(ring)->tail.load() > 0;
     });
   });
   StartServer();
   process.Begin();
-  ASSERT_TRUE(process.AwaitDone());
+  REQUIRE(process.AwaitDone());
   const std::uint64_t used = budget_.used();
-  EXPECT_GT(used, 0);
+  CHECK(used > 0);
 
   client.HangUp();
   // But for batches that are leased, the loader is closed.
   Until([&] { return budget_.used() < used; });
   AwaitIdleLoop();
-  EXPECT_EQ(server_->sessions(), 1);
-  EXPECT_GT(StreamState().leases, 0);
+  CHECK(server_->sessions() == 1);
+  CHECK(StreamState().leases > 0);
 
   process.Kill();
   AwaitNothingLeft();
 }
 
 // Nobody will take what it left, but what it took it may still read.
-TEST_F(ServerTest, TakesBackWhatAClientThatLeftNeverTook) {
+TEST_CASE_METHOD(
+    ServerTest,
+    "The server takes back the batches that a client that left never took",
+    "[session][server]") {
   const std::string folder = Folder("data");
   StartServer();
   {
@@ -255,17 +281,17 @@ TEST_F(ServerTest, TakesBackWhatAClientThatLeftNeverTook) {
     auto* const release = static_cast<proto::ReleaseRing*>(
         mmap(nullptr, proto::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
              client.fds()[1].get(), 0));
-    ASSERT_NE(static_cast<const void*>(ready), MAP_FAILED);
-    ASSERT_NE(static_cast<void*>(release), MAP_FAILED);
-    EXPECT_TRUE(client.Start(opened.loader_id()).has_epoch_started());
+    REQUIRE(static_cast<const void*>(ready) != MAP_FAILED);
+    REQUIRE(static_cast<void*>(release) != MAP_FAILED);
+    CHECK(client.Start(opened.loader_id()).has_epoch_started());
     Until([&] { return ready->tail.load() > 1; });
     const proto::ReadyEntry taken = ready->entries[0];
     release->taken.store(1);
 
     client.HangUp();
     AwaitIdleLoop();
-    EXPECT_GT(StreamState().ready(), 0);
-    EXPECT_EQ(StreamState().held(), 1);
+    CHECK(StreamState().ready() > 0);
+    CHECK(StreamState().held() == 1);
 
     release->left.store(1);
     // A thread of requests closes the loader meanwhile.
@@ -273,8 +299,8 @@ TEST_F(ServerTest, TakesBackWhatAClientThatLeftNeverTook) {
       PassTime(0);
       return StreamState().ready() == 0;
     });
-    EXPECT_EQ(StreamState().held(), 1);
-    EXPECT_EQ(server_->sessions(), 1);
+    CHECK(StreamState().held() == 1);
+    CHECK(server_->sessions() == 1);
 
     release->Push({.slot = taken.slot, .generation = taken.generation});
     PassTime(0);
@@ -284,25 +310,30 @@ TEST_F(ServerTest, TakesBackWhatAClientThatLeftNeverTook) {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST_F(ServerTest, HangsUpOnWhoDoesNotGreet) {
+TEST_CASE_METHOD(ServerTest,
+                 "The server hangs up on a client that does not greet in time",
+                 "[session][server]") {
   StartServer();
   RawClient silent;
   silent.Connect(socket_);
   const RawClient greeted(socket_);
   Until([&] { return server_->sessions() == 2; });
   PassTime(9 * kSecond);
-  EXPECT_EQ(server_->sessions(), 2);
+  CHECK(server_->sessions() == 2);
 
   PassTime(kSecond);
   const auto answer = silent.Receive();
-  ASSERT_TRUE(answer.has_value());
-  EXPECT_EQ(answer->error().message(), "no greeting came within 10 s");
-  EXPECT_FALSE(silent.Receive().has_value());
-  EXPECT_EQ(server_->sessions(), 1);
+  REQUIRE(answer.has_value());
+  CHECK(answer->error().message() == "no greeting came within 10 s");
+  CHECK_FALSE(silent.Receive().has_value());
+  CHECK(server_->sessions() == 1);
 }
 
 // The loop may have had no time to read it.
-TEST_F(ServerTest, AGreetingThatLiesThereIsInTime) {
+TEST_CASE_METHOD(
+    ServerTest,
+    "A greeting that has come in time counts though the server reads it late",
+    "[session][server]") {
   StartServer();
   RawClient client;
   client.Connect(socket_);
@@ -318,14 +349,17 @@ TEST_F(ServerTest, AGreetingThatLiesThereIsInTime) {
   stuck.get_future().wait();
   client.SendGreeting();
   sent.set_value();
-  EXPECT_TRUE(client.Receive()->has_welcome());
+  CHECK(client.Receive()->has_welcome());
 }
 
 // As exec does, which ends neither the process nor its pidfd.
-TEST_F(ServerTest, TakesAllBackWhenNothingIsMappedAnyMore) {
+TEST_CASE_METHOD(ServerTest,
+                 "The server takes all back when a living client has nothing "
+                 "mapped any more",
+                 "[session][server]") {
   const std::string folder = Folder("data");
   int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
   const base::Fd read_end(ends[0]);
   base::Fd write_end(ends[1]);
   RawClient client;
@@ -334,16 +368,16 @@ TEST_F(ServerTest, TakesAllBackWhenNothingIsMappedAnyMore) {
     client.Connect(socket_);
     client.Greet(read_end.get());
     const auto opened = client.Open(folder);
-    EXPECT_TRUE(client.Start(opened.loader_id()).has_epoch_started());
+    CHECK(client.Start(opened.loader_id()).has_epoch_started());
   });
   StartServer();
   process.Begin();
-  ASSERT_TRUE(process.AwaitDone());
-  EXPECT_EQ(server_->sessions(), 1);
+  REQUIRE(process.AwaitDone());
+  CHECK(server_->sessions() == 1);
 
   write_end = base::Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
   AwaitNothingLeft();
-  EXPECT_FALSE(client.Receive().has_value());
+  CHECK_FALSE(client.Receive().has_value());
 }
 
 }  // namespace

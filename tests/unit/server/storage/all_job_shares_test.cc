@@ -1,16 +1,16 @@
 #include "server/storage/all_job_shares.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
+
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::storage {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Pair;
+using tests::ElementsAre;
+using tests::IsEmpty;
+using tests::Pair;
 
 // Remembers the weights and caps that it is told.
 struct Recorder final : public schedule::JobShares {
@@ -29,7 +29,9 @@ struct Recorder final : public schedule::JobShares {
   std::map<schedule::Flow, double> caps;
 };
 
-TEST(AllJobSharesTest, EachKnowsTheWeightsAndCaps) {
+TEST_CASE(
+    "All job shares know the weights and caps even if they are added late",
+    "[storage][all_job_shares]") {
   Recorder local;
   Recorder buckets;
   AllJobShares shares;
@@ -41,17 +43,17 @@ TEST(AllJobSharesTest, EachKnowsTheWeightsAndCaps) {
   shares.SetCap(3, 1e7);
   shares.Forget(3);
   shares.Add(&buckets);
-  EXPECT_THAT(buckets.caps, ElementsAre(Pair(2, 1e6)));
+  CHECK_THAT(buckets.caps, ElementsAre(Pair(2, 1e6)));
   shares.SetCap(1, 2e6);
-  EXPECT_THAT(buckets.caps, ElementsAre(Pair(1, 2e6), Pair(2, 1e6)));
-  EXPECT_EQ(local.caps, buckets.caps);
-  EXPECT_THAT(buckets.weights, ElementsAre(Pair(1, 0.5), Pair(2, 2)));
+  CHECK_THAT(buckets.caps, ElementsAre(Pair(1, 2e6), Pair(2, 1e6)));
+  CHECK(local.caps == buckets.caps);
+  CHECK_THAT(buckets.weights, ElementsAre(Pair(1, 0.5), Pair(2, 2)));
   shares.SetWeight(1, 4);
   shares.Forget(2);
-  EXPECT_THAT(buckets.weights, ElementsAre(Pair(1, 4)));
-  EXPECT_EQ(local.weights, buckets.weights);
+  CHECK_THAT(buckets.weights, ElementsAre(Pair(1, 4)));
+  CHECK(local.weights == buckets.weights);
   shares.Forget(1);
-  EXPECT_THAT(local.weights, IsEmpty());
+  CHECK_THAT(local.weights, IsEmpty());
 }
 
 }  // namespace

@@ -1,17 +1,18 @@
 #include "server/storage/buffer_pool.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::storage {
 namespace {
 
-TEST(BufferPoolTest, BuffersHoldWhatWasAsked) {
+TEST_CASE("Buffers of a buffer pool hold as many bytes as were asked for",
+          "[storage][buffer_pool]") {
   const auto pool = std::make_shared<BufferPool>(1 << 20);
   for (std::size_t length = 0; length < 100'000; length += 509) {
     const auto buffer = pool->Take(length);
@@ -24,50 +25,56 @@ TEST(BufferPoolTest, BuffersHoldWhatWasAsked) {
     }
 }
 
-TEST(BufferPoolTest, SpentBuffersAreUsedAgain) {
+TEST_CASE("Spent buffers of a buffer pool are used again",
+          "[storage][buffer_pool]") {
   const auto pool = std::make_shared<BufferPool>(1 << 20);
   const std::uint8_t* first = pool->Take(47'000).get();
-  EXPECT_GE(pool->spare(), 47'000);
-  EXPECT_LE(pool->spare(), 47'000 * 5 / 4);
+  CHECK(pool->spare() >= 47'000);
+  CHECK(pool->spare() <= 47'000 * 5 / 4);
   const auto again = pool->Take(48'000);
-  EXPECT_EQ(again.get(), first);
-  EXPECT_EQ(pool->spare(), 0);
+  CHECK(again.get() == first);
+  CHECK(pool->spare() == 0);
 }
 
-TEST(BufferPoolTest, KeepsNoMoreThanItMay) {
+TEST_CASE("A buffer pool keeps no more spare bytes than it may",
+          "[storage][buffer_pool]") {
   const auto pool = std::make_shared<BufferPool>(100'000);
   std::vector<std::shared_ptr<std::uint8_t>> held;
   for (int i = 0; i < 10; ++i) held.push_back(pool->Take(30'000));
   held.clear();
-  EXPECT_LE(pool->spare(), 100'000);
-  EXPECT_GE(pool->spare(), 60'000);
+  CHECK(pool->spare() <= 100'000);
+  CHECK(pool->spare() >= 60'000);
 }
 
-TEST(BufferPoolTest, ABufferOutlivesItsPool) {
+TEST_CASE("A buffer outlives its buffer pool", "[storage][buffer_pool]") {
   auto pool = std::make_shared<BufferPool>(1 << 20);
   const auto buffer = pool->Take(5000);
   pool.reset();
   std::memset(buffer.get(), 1, 5000);
 }
 
-TEST(BufferPoolTest, MoreThanThereIsGivesNull) {
+TEST_CASE("A buffer pool gives null if asked for more memory than there is",
+          "[storage][buffer_pool]") {
   const auto pool = std::make_shared<BufferPool>(1 << 20);
-  EXPECT_EQ(pool->Take(std::size_t{1} << 62), nullptr);
+  CHECK(pool->Take(std::size_t{1} << 62) == nullptr);
 }
 
-TEST(BufferPoolTest, ServesManyThreads) {
+TEST_CASE("A buffer pool serves many threads", "[storage][buffer_pool]") {
   const auto pool = std::make_shared<BufferPool>(1 << 20);
+  std::atomic<int> wrong = 0;
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 4; ++thread)
-    threads.emplace_back([&pool, thread] {
+    threads.emplace_back([&pool, &wrong, thread] {
       for (int i = 0; i < 2000; ++i) {
         const std::size_t length = 1 + (i * 7919) % 100'000;
         const auto buffer = pool->Take(length);
         buffer.get()[0] = thread;
         buffer.get()[length - 1] = thread;
-        EXPECT_EQ(buffer.get()[0], thread);
+        wrong += buffer.get()[0] != thread;
       }
     });
+  threads.clear();
+  CHECK(wrong == 0);
 }
 
 }  // namespace

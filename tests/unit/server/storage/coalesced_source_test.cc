@@ -1,123 +1,68 @@
 #include "server/storage/coalesced_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <random>
-#include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
-#include "tests/conformance/storage/faulty_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
-#include "tests/unit/server/storage/noting_source.h"
+#include "tests/unit/server/storage/coalesced_source_fixture.h"
 
 namespace forebay::storage {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using tests::AllOf;
+using tests::Contains;
+using tests::Each;
+using tests::ElementsAre;
+using tests::Ge;
+using tests::Le;
+using tests::SizeIs;
 
-std::string RandomText(std::size_t length, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::string text(length, '\0');
-  for (char& byte : text) byte = static_cast<char>(random());
-  return text;
-}
-
-class CoalescedSourceTest : public ::testing::Test {
- protected:
-  static constexpr std::uint64_t kMaxBytes = 1'000'000;
-  static constexpr std::uint64_t kMostGap = 10'000;
-
-  CoalescedSourceTest()
-      : content_(RandomText(4'000'000, 1)),
-        version_(memory_.Put("shard", content_)),
-        source_(*CoalescedSource::Create(
-            &below_, &budget_,
-            {.most_bytes = kMaxBytes, .most_gap = kMostGap})) {}
-
-  // Compares its answer with the bytes of the object. Appends "y" or the error
-  // to `log_`.
-  ReadRequest Request(std::uint64_t offset, std::uint64_t length,
-                      std::uint64_t job = 1) {
-    ReadRequest request;
-    request.root = memory_.root();
-    request.object = "shard";
-    request.version = version_;
-    request.offset = offset;
-    request.length = length;
-    request.purpose.job = job;
-    request.done = [this, offset, length](absl::StatusOr<ReadResult> result) {
-      base::MutexLock lock(&mutex_);
-      if (!result.ok()) {
-        log_.push_back(result.status().ToString());
-        return;
-      }
-      const std::string text(
-          reinterpret_cast<const char*>(result->bytes.data()),
-          result->bytes.size());
-      log_.push_back(text == content_.substr(offset, length) ? "y" : "wrong");
-      given_.push_back(std::move(result->bytes));
-    };
-    return request;
-  }
-  void Read(std::vector<ReadRequest> requests) {
-    source_->Read(absl::MakeSpan(requests));
-  }
-  std::vector<std::string> log() const {
-    base::MutexLock lock(&mutex_);
-    return log_;
-  }
-
-  MemorySource memory_;
-  const std::string content_;
-  const ObjectVersion version_;
-  FaultySource faulty_{&memory_};
-  NotingSource below_{&faulty_};
-  base::MemoryBudget budget_{std::uint64_t{64} << 20};
-  std::unique_ptr<CoalescedSource> source_;
-
-  mutable base::Mutex mutex_;
-  std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
-  std::vector<base::Bytes> given_ ABSL_GUARDED_BY(mutex_);
-};
-
-TEST_F(CoalescedSourceTest, NeighboursAreOneReadWhateverTheirOrder) {
+TEST_CASE_METHOD(
+    CoalescedSourceTest,
+    "Neighbouring requests are one coalesced read whatever their order",
+    "[storage][coalesced_source]") {
   Read({Request(100'000, 50'000), Request(0, 49'000), Request(50'000, 49'500)});
-  EXPECT_THAT(below_.log(), ElementsAre("shard 0+150000"));
-  EXPECT_THAT(log(), ElementsAre("y", "y", "y"));
+  CHECK_THAT(below_.log(), ElementsAre("shard 0+150000"));
+  CHECK_THAT(log(), ElementsAre("y", "y", "y"));
 }
 
-TEST_F(CoalescedSourceTest, WhoStandsAlonePassesAsItIs) {
+TEST_CASE_METHOD(
+    CoalescedSourceTest,
+    "A request that stands alone passes a coalesced source as it is",
+    "[storage][coalesced_source]") {
   Read({Request(5, 7)});
   Read({Request(0, 1000), Request(500'000, 1000)});
-  EXPECT_THAT(below_.log(),
-              ElementsAre("shard 5+7", "shard 0+1000", "shard 500000+1000"));
-  EXPECT_THAT(log(), ElementsAre("y", "y", "y"));
+  CHECK_THAT(below_.log(),
+             ElementsAre("shard 5+7", "shard 0+1000", "shard 500000+1000"));
+  CHECK_THAT(log(), ElementsAre("y", "y", "y"));
   Read({});
 }
 
-TEST_F(CoalescedSourceTest, EachHasBytesOfItsOwnAndNoOthers) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "Each coalesced request has bytes of its own and no others",
+                 "[storage][coalesced_source]") {
   Read({Request(0, 100'000), Request(100'000, 100'000)});
   base::MutexLock lock(&mutex_);
-  ASSERT_THAT(given_, SizeIs(2));
+  REQUIRE_THAT(given_, SizeIs(2));
   const auto distance = given_[1].data() - given_[0].data();
-  EXPECT_NE(distance, 100'000);
+  CHECK(distance != 100'000);
   source_.reset();
-  EXPECT_EQ(given_[1].data()[99'999],
-            static_cast<std::uint8_t>(content_[199'999]));
+  CHECK(given_[1].data()[99'999] ==
+        static_cast<std::uint8_t>(content_[199'999]));
 }
 
-TEST_F(CoalescedSourceTest, GapsAreReadOnlyWhileSmall) {
+TEST_CASE_METHOD(
+    CoalescedSourceTest,
+    "A coalesced source reads gaps between requests only while they are small",
+    "[storage][coalesced_source]") {
   const auto read = [this](std::uint64_t gap) {
     std::vector<ReadRequest> requests;
     for (int i = 0; i < 5; ++i) requests.push_back(Request(1000 * i, 1000));
@@ -125,45 +70,55 @@ TEST_F(CoalescedSourceTest, GapsAreReadOnlyWhileSmall) {
     Read(std::move(requests));
   };
   read(kMostGap);
-  EXPECT_THAT(below_.log(), ElementsAre("shard 0+16000"));
+  CHECK_THAT(below_.log(), ElementsAre("shard 0+16000"));
   read(kMostGap + 1);
-  EXPECT_THAT(below_.log(), SizeIs(3));
+  CHECK_THAT(below_.log(), SizeIs(3));
 }
 
 // Requests that are read together use no more memory than they have set aside.
-TEST_F(CoalescedSourceTest, GapsAreReadOnlyAsFarAsMemoryWasSetAside) {
+TEST_CASE_METHOD(
+    CoalescedSourceTest,
+    "A coalesced source reads gaps only as far as memory was set aside",
+    "[storage][coalesced_source]") {
   Read({Request(0, 100), Request(100 + 3000, 100)});
-  EXPECT_THAT(below_.log(), ElementsAre("shard 0+3200"));
+  CHECK_THAT(below_.log(), ElementsAre("shard 0+3200"));
   Read({Request(0, 100), Request(100 + 4000, 100)});
-  EXPECT_THAT(below_.log(), SizeIs(3));
+  CHECK_THAT(below_.log(), SizeIs(3));
   // Many adjacent requests have set aside enough for one wide gap.
   std::vector<ReadRequest> many;
   for (int i = 0; i < 10; ++i) many.push_back(Request(100 * i, 100));
   many.push_back(Request(1000 + 9000, 100));
   Read(std::move(many));
-  EXPECT_EQ(below_.log().back(), "shard 0+10100");
+  CHECK(below_.log().back() == "shard 0+10100");
 }
 
-TEST_F(CoalescedSourceTest, RangesHaveALimit) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "The ranges that a coalesced source reads have a limit",
+                 "[storage][coalesced_source]") {
   std::vector<ReadRequest> requests;
   for (int i = 0; i < 40; ++i) requests.push_back(Request(50'000 * i, 50'000));
   requests.push_back(Request(0, kMaxBytes + 1));
   Read(std::move(requests));
-  EXPECT_THAT(below_.log(),
-              ElementsAre("shard 0+1000000", "shard 1000000+1000000",
-                          "shard 0+1000001"));
-  EXPECT_THAT(log(), SizeIs(41));
-  EXPECT_THAT(log(), ::testing::Each("y"));
+  CHECK_THAT(below_.log(),
+             ElementsAre("shard 0+1000000", "shard 1000000+1000000",
+                         "shard 0+1000001"));
+  CHECK_THAT(log(), SizeIs(41));
+  CHECK_THAT(log(), Each("y"));
 }
 
-TEST_F(CoalescedSourceTest, OverlappingOnesShareTheirBytes) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "Overlapping requests share the bytes of one coalesced read",
+                 "[storage][coalesced_source]") {
   Read({Request(0, 1000), Request(500, 1000), Request(0, 1000),
         Request(100, 10)});
-  EXPECT_THAT(below_.log(), ElementsAre("shard 0+1500"));
-  EXPECT_THAT(log(), ElementsAre("y", "y", "y", "y"));
+  CHECK_THAT(below_.log(), ElementsAre("shard 0+1500"));
+  CHECK_THAT(log(), ElementsAre("y", "y", "y", "y"));
 }
 
-TEST_F(CoalescedSourceTest, OtherJobsObjectsVersionsAndRootsStandApart) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "Requests of different jobs or objects or versions or roots "
+                 "are not coalesced",
+                 "[storage][coalesced_source]") {
   MemorySource other;
   auto object = Request(1000, 1000);
   object.object = "other";
@@ -172,11 +127,14 @@ TEST_F(CoalescedSourceTest, OtherJobsObjectsVersionsAndRootsStandApart) {
   auto root = Request(3000, 1000);
   root.root = other.root();
   Read({Request(0, 1000), object, version, root, Request(4000, 1000, 2)});
-  EXPECT_THAT(below_.log(), SizeIs(5));
-  EXPECT_THAT(log(), SizeIs(5));
+  CHECK_THAT(below_.log(), SizeIs(5));
+  CHECK_THAT(log(), SizeIs(5));
 }
 
-TEST_F(CoalescedSourceTest, WhatTheSamePayForIsOneReadWhomeverItIsCountedTo) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "Requests that the same jobs pay for are one read whomever "
+                 "they are counted to",
+                 "[storage][coalesced_source]") {
   auto one = Request(0, 1000, 1);
   auto two = Request(1000, 1000, 2);
   for (ReadRequest* const request : {&one, &two}) {
@@ -185,21 +143,25 @@ TEST_F(CoalescedSourceTest, WhatTheSamePayForIsOneReadWhomeverItIsCountedTo) {
             std::vector<std::uint64_t>{1, 2});
   }
   Read({one, Request(2000, 1000, 2), two});
-  EXPECT_THAT(below_.log(), ElementsAre("shard 0+2000", "shard 2000+1000"));
-  EXPECT_THAT(log(), ElementsAre("y", "y", "y"));
+  CHECK_THAT(below_.log(), ElementsAre("shard 0+2000", "shard 2000+1000"));
+  CHECK_THAT(log(), ElementsAre("y", "y", "y"));
 }
 
-TEST_F(CoalescedSourceTest, NothingAndImpossibleExtentsStandApart) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "Empty and impossible extents are not coalesced with others",
+                 "[storage][coalesced_source]") {
   auto nameless = Request(0, 10);
   nameless.root = nullptr;
   Read({Request(0, 1000), Request(1000, 0), Request(3'999'990, 11),
         Request(UINT64_MAX, 2), nameless, Request(1000, 1000)});
-  EXPECT_THAT(below_.log(),
-              ElementsAre("shard 0+2000", "shard 1000+0", "shard 3999990+11",
-                          "shard 18446744073709551615+2", "shard 0+10"));
+  CHECK_THAT(below_.log(),
+             ElementsAre("shard 0+2000", "shard 1000+0", "shard 3999990+11",
+                         "shard 18446744073709551615+2", "shard 0+10"));
 }
 
-TEST_F(CoalescedSourceTest, TheMostUrgentOnesPlaceIsTaken) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "A coalesced read takes the place of its most urgent request",
+                 "[storage][coalesced_source]") {
   std::vector<ReadRequest> requests;
   for (const std::uint64_t urgency : {7, 3, 9}) {
     requests.push_back(Request(1000 * urgency, 1000));
@@ -212,13 +174,16 @@ TEST_F(CoalescedSourceTest, TheMostUrgentOnesPlaceIsTaken) {
   requests.push_back(Request(8000, 1000));
   requests.back().purpose.urgency = UINT64_MAX;
   Read(std::move(requests));
-  ASSERT_THAT(below_.noted(), SizeIs(1));
-  EXPECT_EQ(below_.noted()[0].purpose.job, 1);
-  EXPECT_EQ(below_.noted()[0].purpose.urgency, 3);
-  EXPECT_EQ(below_.noted()[0].purpose.next_use_nanos, 300);
+  REQUIRE_THAT(below_.noted(), SizeIs(1));
+  CHECK(below_.noted()[0].purpose.job == 1);
+  CHECK(below_.noted()[0].purpose.urgency == 3);
+  CHECK(below_.noted()[0].purpose.next_use_nanos == 300);
 }
 
-TEST_F(CoalescedSourceTest, WhoSharesOneSharesAllOfIt) {
+TEST_CASE_METHOD(
+    CoalescedSourceTest,
+    "A job that shares one coalesced request shares all of the coalesced read",
+    "[storage][coalesced_source]") {
   faulty_.Hold();
   std::vector<ReadRequest> requests;
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -229,17 +194,19 @@ TEST_F(CoalescedSourceTest, WhoSharesOneSharesAllOfIt) {
   requests.back().ticket = 20;
   Read(std::move(requests));
   const std::uint64_t whole = below_.noted()[0].ticket;
-  EXPECT_THAT(whole, ::testing::AllOf(::testing::Ge(10), ::testing::Le(12)));
+  CHECK_THAT(whole, AllOf(Ge(10), Le(12)));
   for (const std::uint64_t ticket : {10, 11, 12, 20, 30}) {
     source_->Share(ticket, {});
   }
-  EXPECT_THAT(below_.shared(), ElementsAre(whole, whole, whole, 20, 30));
+  CHECK_THAT(below_.shared(), ElementsAre(whole, whole, whole, 20, 30));
   faulty_.Release();
   source_->Share(12, {});
-  EXPECT_EQ(below_.shared().back(), 12);
+  CHECK(below_.shared().back() == 12);
 }
 
-TEST_F(CoalescedSourceTest, AllSeeTheRevisionOfTheirRange) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "All coalesced requests see the revision of their range",
+                 "[storage][coalesced_source]") {
   ReadRequest requests[] = {Request(0, 100), Request(100, 100)};
   Revision seen[2];
   const Revision now = {.inode = 3, .ctime_nanos = 4};
@@ -250,80 +217,24 @@ TEST_F(CoalescedSourceTest, AllSeeTheRevisionOfTheirRange) {
     };
   }
   source_->Read(absl::MakeSpan(requests));
-  EXPECT_THAT(seen, ElementsAre(now, now));
+  CHECK_THAT(seen, ElementsAre(now, now));
 }
 
-TEST_F(CoalescedSourceTest, ARangeThatFailsIsReadOneByOne) {
-  faulty_.Fail("shard", absl::DataLossError("shard: a bad sector"), 2);
-  Read({Request(0, 1000), Request(1000, 1000), Request(2000, 1000)});
-  EXPECT_THAT(below_.log(), ElementsAre("shard 0+3000", "shard 0+1000",
-                                        "shard 1000+1000", "shard 2000+1000"));
-  EXPECT_THAT(log(), ElementsAre("DATA_LOSS: shard: a bad sector", "y", "y"));
-}
-
-TEST_F(CoalescedSourceTest, WhoJoinedARangeThatFailsHasJoinedWhatIsReadAgain) {
-  faulty_.Hold();
-  std::vector<ReadRequest> requests;
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    requests.push_back(Request(1000 * i, 1000));
-    requests.back().ticket = 10 + i;
-  }
-  Read(std::move(requests));
-  const std::uint64_t whole = below_.noted()[0].ticket;
-  source_->Share(11, {.job = 2});
-  source_->Share(12, {.job = 3});
-  source_->Share(12, {.job = 4});
-  EXPECT_THAT(below_.shared(), ElementsAre(whole, whole, whole));
-  faulty_.Fail("shard", absl::DataLossError("shard: a bad sector"));
-  // Another job joins when the first request is read again.
-  below_.set_on_read([this] { source_->Share(11, {.job = 5}); });
-  faulty_.Release();
-  EXPECT_THAT(log(), ElementsAre("y", "y", "y"));
-  EXPECT_THAT(below_.shared(),
-              ElementsAre(whole, whole, whole, 11, 11, 11, 12, 12));
-  EXPECT_THAT(below_.sharers(), ElementsAre(2, 3, 4, 5, 2, 5, 3, 4));
-}
-
-TEST_F(CoalescedSourceTest, WhatChangedIsAnErrorForEach) {
-  memory_.Put("shard", "changed");
-  Read({Request(0, 1000), Request(1000, 1000)});
-  EXPECT_THAT(log(), ElementsAre(HasSubstr("FAILED_PRECONDITION: shard"),
-                                 HasSubstr("FAILED_PRECONDITION: shard")));
-}
-
-TEST_F(CoalescedSourceTest, NothingIsReadAgainOnceStopped) {
-  faulty_.Fail("shard", absl::CancelledError("shard: is ending"));
-  Read({Request(0, 1000), Request(1000, 1000)});
-  source_->Stop();
-  faulty_.Fail("shard", absl::UnavailableError("shard: is ending"));
-  Read({Request(0, 1000), Request(1000, 1000)});
-  EXPECT_THAT(below_.log(), SizeIs(2));
-  EXPECT_THAT(log(), SizeIs(4));
-  EXPECT_THAT(log(), ::testing::Each(HasSubstr("CANCELLED: shard")));
-}
-
-TEST_F(CoalescedSourceTest, DestructionWaitsForWhatIsUnderWay) {
-  faulty_.Hold();
-  Read({Request(0, 1000), Request(1000, 1000)});
-  std::jthread destroyer([this] { source_.reset(); });
-  faulty_.Release();
-  destroyer.join();
-  EXPECT_THAT(log(), ElementsAre("y", "y"));
-}
-
-TEST(CoalescedSourceBudgetTest, WhatItNeedsIsReserved) {
+TEST_CASE("The memory that a coalesced source needs is reserved",
+          "[storage][coalesced_source]") {
   MemorySource memory;
   base::MemoryBudget none(std::uint64_t{1} << 20);
-  EXPECT_THAT(CoalescedSource::Create(&memory, &none).status().ToString(),
-              HasSubstr("RESOURCE_EXHAUSTED"));
+  CHECK_THAT(CoalescedSource::Create(&memory, &none).status().ToString(),
+             Contains("RESOURCE_EXHAUSTED"));
   base::MemoryBudget budget(std::uint64_t{64} << 20);
   auto source = *CoalescedSource::Create(&memory, &budget);
-  EXPECT_GE(budget.used(), HeldBytes(CoalescedSourceOptions().most_bytes));
+  CHECK(budget.used() >= HeldBytes(CoalescedSourceOptions().most_bytes));
   source.reset();
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
-TEST(CoalescedSourceBudgetTest, SmallHostsGiveItLess) {
+TEST_CASE("Small hosts give a coalesced source less memory",
+          "[storage][coalesced_source]") {
   MemorySource memory;
   constexpr std::uint64_t kMiB = 1 << 20;
   for (const std::uint64_t limit :
@@ -331,16 +242,18 @@ TEST(CoalescedSourceBudgetTest, SmallHostsGiveItLess) {
     base::MemoryBudget budget(limit);
     const auto options = CoalescedSourceOptions::For(limit);
     const auto source = *CoalescedSource::Create(&memory, &budget, options);
-    EXPECT_LE(budget.used(), limit / 128 + 4096);
-    EXPECT_LE(budget.used(), 16 * kMiB);
-    EXPECT_GE(options.most_bytes, limit >= 64 * kMiB ? 150'000 : 0);
+    CHECK(budget.used() <= limit / 128 + 4096);
+    CHECK(budget.used() <= 16 * kMiB);
+    CHECK(options.most_bytes >= (limit >= 64 * kMiB ? 150'000 : 0));
   }
-  EXPECT_GE(CoalescedSourceOptions::For(2048 * kMiB).most_bytes, 5 * kMiB);
+  CHECK(CoalescedSourceOptions::For(2048 * kMiB).most_bytes >= 5 * kMiB);
 }
 
 // Requests for any extents each get one answer, with their bytes. The reads
 // below hold no more memory than the requests have set aside.
-TEST_F(CoalescedSourceTest, AnyExtentsGetTheirBytes) {
+TEST_CASE_METHOD(CoalescedSourceTest,
+                 "Coalesced requests for any extents get their bytes",
+                 "[storage][coalesced_source]") {
   constexpr std::uint32_t kSeed = 20261122;
   std::cout << "seed " << kSeed << "\n";
   std::mt19937 random(kSeed);
@@ -369,14 +282,15 @@ TEST_F(CoalescedSourceTest, AnyExtentsGetTheirBytes) {
     for (std::size_t i = before; i < noted.size(); ++i) {
       held += HeldBytes(noted[i].length);
     }
-    ASSERT_LE(noted.size() - before, 2 * count);
+    REQUIRE(noted.size() - before <= 2 * count);
     if (repeat % 4 != 0) {
-      ASSERT_LE(held, set_aside);
+      REQUIRE(held <= set_aside);
     }
     base::MutexLock lock(&mutex_);
-    ASSERT_EQ(log_.size(), count) << repeat;
+    CAPTURE(repeat);
+    REQUIRE(log_.size() == count);
     const auto good = std::count(log_.begin(), log_.end(), "y");
-    ASSERT_GE(good + (repeat % 4 == 0 ? 1 : 0), count) << repeat;
+    REQUIRE(good + (repeat % 4 == 0 ? 1 : 0) >= count);
     log_.clear();
     given_.clear();
   }

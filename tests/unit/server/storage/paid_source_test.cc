@@ -1,8 +1,5 @@
 #include "server/storage/paid_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -10,12 +7,14 @@
 
 #include "absl/types/span.h"
 #include "server/storage/byte_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::storage {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using tests::ElementsAre;
+using tests::IsEmpty;
 
 // Holds reads until it is told to give them, and notes who shares them.
 class HeldSource final : public ByteSource {
@@ -37,7 +36,7 @@ class HeldSource final : public ByteSource {
   std::function<void()> on_read;
 };
 
-class PaidSourceTest : public testing::Test {
+class PaidSourceTest {
  protected:
   void Read(std::uint64_t urgency = 0) {
     ReadRequest request;
@@ -62,62 +61,75 @@ class PaidSourceTest : public testing::Test {
   int given_ = 0;
 };
 
-TEST_F(PaidSourceTest, ItsJobPaysForAllReads) {
+TEST_CASE_METHOD(PaidSourceTest,
+                 "The job of a paid source pays for all of its reads",
+                 "[storage][paid_source]") {
   Read(/*urgency=*/5);
-  EXPECT_EQ(below_.held[0].purpose.job, 1u);
-  EXPECT_EQ(below_.held[0].purpose.urgency, 5u);
-  EXPECT_EQ(below_.held[0].purpose.payers, nullptr);
+  CHECK(below_.held[0].purpose.job == 1u);
+  CHECK(below_.held[0].purpose.urgency == 5u);
+  CHECK(below_.held[0].purpose.payers == nullptr);
   below_.GiveAll();
-  EXPECT_EQ(given_, 1);
+  CHECK(given_ == 1);
 }
 
-TEST_F(PaidSourceTest, NewPayersShareTheReadsInFlight) {
+TEST_CASE_METHOD(PaidSourceTest,
+                 "New payers of a paid source share the reads in flight",
+                 "[storage][paid_source]") {
   Read(/*urgency=*/5);
   Read();
   const std::uint64_t first = below_.held[0].ticket;
-  EXPECT_NE(first, below_.held[1].ticket);
+  CHECK(first != below_.held[1].ticket);
   source_.SetPayers({1, 2, 2});
-  EXPECT_THAT(Sharers(), ElementsAre(2, 2));
+  CHECK_THAT(Sharers(), ElementsAre(2, 2));
   for (const auto& [ticket, purpose] : below_.shares)
-    EXPECT_EQ(purpose.urgency, ticket == first ? 5u : 0u);
+    CHECK(purpose.urgency == (ticket == first ? 5u : 0u));
   Read();
-  EXPECT_THAT(LastPayers(), ElementsAre(1, 2));
-  EXPECT_EQ(below_.held.back().purpose.job, 1u);
+  CHECK_THAT(LastPayers(), ElementsAre(1, 2));
+  CHECK(below_.held.back().purpose.job == 1u);
 }
 
-TEST_F(PaidSourceTest, AJobThatLeavesPaysForNoLaterRead) {
+TEST_CASE_METHOD(PaidSourceTest,
+                 "A job that leaves a paid source pays for no later read",
+                 "[storage][paid_source]") {
   Read();
   source_.SetPayers({1, 2});
   source_.SetPayers({2});
   Read();
-  EXPECT_THAT(LastPayers(), ElementsAre(2));
-  EXPECT_EQ(below_.held.back().purpose.job, 2u);
+  CHECK_THAT(LastPayers(), ElementsAre(2));
+  CHECK(below_.held.back().purpose.job == 2u);
   source_.SetPayers({});
   Read();
-  EXPECT_THAT(LastPayers(), ElementsAre(2)) << "somebody pays";
+  UNSCOPED_INFO("somebody pays");
+  CHECK_THAT(LastPayers(), ElementsAre(2));
   below_.shares.clear();
   source_.SetPayers({1, 2});
-  EXPECT_THAT(Sharers(), ElementsAre(1, 1)) << "the first read knows both";
+  UNSCOPED_INFO("the first read knows both");
+  CHECK_THAT(Sharers(), ElementsAre(1, 1));
 }
 
-TEST_F(PaidSourceTest, ReadsThatAreDoneAreNotShared) {
+TEST_CASE_METHOD(PaidSourceTest,
+                 "A paid source does not share reads that are done",
+                 "[storage][paid_source]") {
   Read();
   below_.GiveAll();
   source_.SetPayers({1, 2});
-  EXPECT_THAT(below_.shares, IsEmpty());
+  CHECK_THAT(below_.shares, IsEmpty());
 }
 
-TEST_F(PaidSourceTest, AReadIsSharedOnlyOnceItWasSent) {
+TEST_CASE_METHOD(PaidSourceTest,
+                 "A paid source shares a read only once it was sent",
+                 "[storage][paid_source]") {
   below_.on_read = [this] {
     source_.SetPayers({1, 2});
-    EXPECT_THAT(below_.shares, IsEmpty());
+    CHECK_THAT(below_.shares, IsEmpty());
   };
   Read();
-  EXPECT_THAT(Sharers(), ElementsAre(2));
-  EXPECT_EQ(below_.shares[0].first, below_.held[0].ticket);
+  CHECK_THAT(Sharers(), ElementsAre(2));
+  CHECK(below_.shares[0].first == below_.held[0].ticket);
 }
 
-TEST_F(PaidSourceTest, ReadsInFlightOutliveIt) {
+TEST_CASE_METHOD(PaidSourceTest, "Reads in flight outlive their paid source",
+                 "[storage][paid_source]") {
   {
     PaidSource source(&below_, 3);
     ReadRequest request;
@@ -125,7 +137,7 @@ TEST_F(PaidSourceTest, ReadsInFlightOutliveIt) {
     source.Read({&request, 1});
   }
   below_.GiveAll();
-  EXPECT_EQ(given_, 1);
+  CHECK(given_ == 1);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/storage/rechecked_source.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -10,11 +8,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/conformance/storage/read_text.h"
 
 namespace forebay::storage {
 namespace {
+
+using tests::HasCode;
 
 constexpr Revision kFirst = {.inode = 1, .ctime_nanos = 1};
 constexpr Revision kTouched = {.inode = 1, .ctime_nanos = 2};
@@ -28,7 +30,7 @@ class ScriptedLayout final : public ObjectLayout {
       std::function<void(absl::StatusOr<Revision>)> done) const override {
     ++looks;
     if (on_look) on_look();
-    EXPECT_EQ(read.object, "a");
+    CHECK(read.object == "a");
     done(answer);
   }
   std::function<void()> on_look;
@@ -41,7 +43,7 @@ void RunAtOnce(const ReadPurpose&, std::int64_t,
   task();
 }
 
-class RecheckedSourceTest : public ::testing::Test {
+class RecheckedSourceTest {
  protected:
   RecheckedSourceTest() {
     version_ = memory_.Put("a", "content");
@@ -67,48 +69,62 @@ class RecheckedSourceTest : public ::testing::Test {
   Revision seen_;
 };
 
-TEST_F(RecheckedSourceTest, WhatIsAsItWasIsNotLookedAt) {
-  EXPECT_EQ(*Read(), "content");
-  EXPECT_EQ(seen_, kFirst);
-  EXPECT_EQ(layout_->looks, 0);
+TEST_CASE_METHOD(RecheckedSourceTest,
+                 "A rechecked source does not look at a file that is as it was",
+                 "[storage][rechecked_source]") {
+  CHECK(*Read() == "content");
+  CHECK(seen_ == kFirst);
+  CHECK(layout_->looks == 0);
 }
 
-TEST_F(RecheckedSourceTest, WhatWasTouchedIsLookedAtAndRead) {
+TEST_CASE_METHOD(
+    RecheckedSourceTest,
+    "A rechecked source looks at a file that was touched and reads it",
+    "[storage][rechecked_source]") {
   memory_.Rewrite("a", "CONTENT", kTouched);
-  EXPECT_EQ(*Read(), "CONTENT");
-  EXPECT_EQ(seen_, kTouched);
-  EXPECT_EQ(layout_->looks, 1);
+  CHECK(*Read() == "CONTENT");
+  CHECK(seen_ == kTouched);
+  CHECK(layout_->looks == 1);
 }
 
-TEST_F(RecheckedSourceTest, IsLookedAtAgainIfItIsTouchedAgain) {
+TEST_CASE_METHOD(
+    RecheckedSourceTest,
+    "A rechecked source looks again at a file that is touched again",
+    "[storage][rechecked_source]") {
   memory_.Rewrite("a", "CONTENT", kTouched);
   layout_->on_look = [this] {
     if (layout_->looks == 1) memory_.Rewrite("a", "another", kTouchedAgain);
     if (layout_->looks == 2) layout_->answer = kTouchedAgain;
   };
-  EXPECT_EQ(*Read(), "another");
-  EXPECT_EQ(layout_->looks, 2);
+  CHECK(*Read() == "another");
+  CHECK(layout_->looks == 2);
 }
 
-TEST_F(RecheckedSourceTest, WhatIsNeverTheSameIsAnError) {
+TEST_CASE_METHOD(
+    RecheckedSourceTest,
+    "A rechecked source fails on a file that is changed again and again",
+    "[storage][rechecked_source]") {
   memory_.Rewrite("a", "CONTENT", kTouchedAgain);
-  EXPECT_EQ(Read().status(),
-            absl::FailedPreconditionError("a: is changed again and again"));
+  CHECK(Read().status() ==
+        absl::FailedPreconditionError("a: is changed again and again"));
 }
 
-TEST_F(RecheckedSourceTest, ErrorsOfTheLookAreTheReads) {
+TEST_CASE_METHOD(RecheckedSourceTest,
+                 "Errors of the look at a touched file are the read's errors",
+                 "[storage][rechecked_source]") {
   memory_.Rewrite("a", "CONTENT", kTouched);
   layout_->answer = absl::FailedPreconditionError("a: was rewritten");
-  EXPECT_EQ(Read().status(), absl::FailedPreconditionError("a: was rewritten"));
+  CHECK(Read().status() == absl::FailedPreconditionError("a: was rewritten"));
 }
 
-TEST_F(RecheckedSourceTest, WithoutALayoutNothingIsLookedAt) {
+TEST_CASE_METHOD(RecheckedSourceTest,
+                 "A rechecked source looks at nothing without a layout",
+                 "[storage][rechecked_source]") {
   memory_.Rewrite("a", "CONTENT", kTouched);
-  EXPECT_EQ(Read(/*with_layout=*/false).status().code(),
-            absl::StatusCode::kAborted);
+  CHECK_THAT(Read(/*with_layout=*/false), HasCode(absl::StatusCode::kAborted));
   memory_.Rewrite("a", "CONTENT", {.inode = 2, .ctime_nanos = 1});
-  EXPECT_EQ(Read().status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(layout_->looks, 0);
+  CHECK_THAT(Read(), HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK(layout_->looks == 0);
 }
 
 // A source that logs its calls. The test ends its reads one by one.
@@ -159,7 +175,7 @@ class SlowLayout final : public ObjectLayout {
   }
 };
 
-class RecheckedSharesTest : public ::testing::Test {
+class RecheckedSharesTest {
  protected:
   void Read(std::uint64_t ticket, std::uint64_t job) {
     ReadRequest request;
@@ -190,86 +206,97 @@ class RecheckedSharesTest : public ::testing::Test {
 };
 
 // A look may have read much that is to be parsed.
-TEST_F(RecheckedSharesTest, LooksGoOnInTasks) {
+TEST_CASE_METHOD(RecheckedSharesTest, "Looks at touched files go on in tasks",
+                 "[storage][rechecked_source]") {
   is_held_ = true;
   Read(7, /*job=*/1);
   Touch();
-  EXPECT_EQ(below_.Log(), "read 7 for 1; read 7 for 1; share 7 with 1; ");
+  CHECK(below_.Log() == "read 7 for 1; read 7 for 1; share 7 with 1; ");
   below_.End(ReadResult());
-  EXPECT_EQ(below_.Log(), "");
-  ASSERT_EQ(tasks_.size(), 1u);
+  CHECK(below_.Log() == "");
+  REQUIRE(tasks_.size() == 1u);
   tasks_.front()();
-  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 1; ");
+  CHECK(below_.Log() == "read 7 for 1; share 7 with 1; ");
   below_.End(ReadResult());
   // The daemon leaves.
   tasks_.clear();
-  EXPECT_EQ(log_, "7: CANCELLED; ");
+  CHECK(log_ == "7: CANCELLED; ");
 }
 
-TEST_F(RecheckedSharesTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
+TEST_CASE_METHOD(
+    RecheckedSharesTest,
+    "A job that joined a rechecked read has joined what is read again",
+    "[storage][rechecked_source]") {
   Read(7, /*job=*/1);
   source_.Share(7, {.job = 2});
-  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 2; ");
+  CHECK(below_.Log() == "read 7 for 1; share 7 with 2; ");
   Touch();
-  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 1; share 7 with 2; ");
+  CHECK(below_.Log() == "read 7 for 1; share 7 with 1; share 7 with 2; ");
   source_.Share(7, {.job = 3});
-  EXPECT_EQ(below_.Log(), "share 7 with 3; ");
+  CHECK(below_.Log() == "share 7 with 3; ");
   below_.End(ReadResult());
-  EXPECT_EQ(below_.Log(),
-            "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; ");
+  CHECK(below_.Log() ==
+        "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; ");
   below_.End(ReadResult());
-  EXPECT_EQ(below_.Log(), "read 7 for 1; share 7 with 2; share 7 with 3; ");
+  CHECK(below_.Log() == "read 7 for 1; share 7 with 2; share 7 with 3; ");
   source_.Share(7, {.job = 4});
-  EXPECT_EQ(below_.Log(), "share 7 with 4; ");
-  EXPECT_EQ(log_, "");
+  CHECK(below_.Log() == "share 7 with 4; ");
+  CHECK(log_ == "");
   below_.End(ReadResult());
-  EXPECT_EQ(log_, "7: OK; ");
+  CHECK(log_ == "7: OK; ");
   // Another read may use the ticket now.
   Read(7, /*job=*/5);
   Touch();
-  EXPECT_EQ(below_.Log(), "read 7 for 5; read 7 for 5; share 7 with 5; ");
+  CHECK(below_.Log() == "read 7 for 5; read 7 for 5; share 7 with 5; ");
   below_.End(ReadResult());
   below_.End(ReadResult());
   below_.End(ReadResult());
 }
 
-TEST_F(RecheckedSharesTest, ALookIsForAllWhoWaitForIt) {
+TEST_CASE_METHOD(RecheckedSharesTest,
+                 "A look at a touched file is for all reads that wait for it",
+                 "[storage][rechecked_source]") {
   Read(7, /*job=*/1);
   Read(8, /*job=*/2);
   source_.Share(8, {.job = 3});
   Touch();
   below_.Log();
   Touch();  // the other read
-  EXPECT_EQ(below_.Log(), "share 7 with 3; share 7 with 2; ");
+  CHECK(below_.Log() == "share 7 with 3; share 7 with 2; ");
   source_.Share(8, {.job = 4});
-  EXPECT_EQ(below_.Log(), "share 7 with 4; ");
+  CHECK(below_.Log() == "share 7 with 4; ");
   below_.End(ReadResult());
-  EXPECT_EQ(below_.Log(),
-            "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; "
-            "share 7 with 4; ");
+  CHECK(below_.Log() ==
+        "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; "
+        "share 7 with 4; ");
   below_.End(ReadResult());
   // Each job pays for its own read again.
-  EXPECT_EQ(below_.Log(),
-            "read 7 for 1; read 8 for 2; share 8 with 3; share 8 with 4; ");
+  CHECK(below_.Log() ==
+        "read 7 for 1; read 8 for 2; share 8 with 3; share 8 with 4; ");
   below_.End(ReadResult());
   below_.End(ReadResult());
-  EXPECT_EQ(log_, "7: OK; 8: OK; ");
+  CHECK(log_ == "7: OK; 8: OK; ");
 }
 
-TEST_F(RecheckedSharesTest, ALookThatFailsFailsAllWhoWaitForIt) {
+TEST_CASE_METHOD(
+    RecheckedSharesTest,
+    "A failed look at a touched file fails all reads that wait for it",
+    "[storage][rechecked_source]") {
   Read(7, /*job=*/1);
   Read(8, /*job=*/2);
   Touch();
   Touch();
   source_.Stop();
   below_.End(ReadResult());
-  EXPECT_EQ(log_, "7: CANCELLED; 8: CANCELLED; ");
+  CHECK(log_ == "7: CANCELLED; 8: CANCELLED; ");
 }
 
-TEST_F(RecheckedSourceTest, NothingIsAskedOnceItWasStopped) {
+TEST_CASE_METHOD(RecheckedSourceTest,
+                 "A rechecked source asks for nothing once it was stopped",
+                 "[storage][rechecked_source]") {
   source_.Stop();
-  EXPECT_EQ(Read().status(),
-            absl::CancelledError("a: the daemon is shutting down"));
+  CHECK(Read().status() ==
+        absl::CancelledError("a: the daemon is shutting down"));
 }
 
 }  // namespace

@@ -1,19 +1,18 @@
 #include "server/storage/routed_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::storage {
 namespace {
 
-using ::testing::ElementsAre;
+using tests::ElementsAre;
 
 // Remembers its calls.
 struct Recorder final : public ByteSource {
@@ -52,7 +51,8 @@ const auto kBucket = FakeRoot::Make({.uri = "gs://bucket"});
 const auto kOtherBucket = FakeRoot::Make({.uri = "gs://other"});
 const auto kWeb = FakeRoot::Make({.uri = "http://host"});
 
-TEST(RoutedSourceTest, EachReadGoesWhereItsRootLeads) {
+TEST_CASE("A routed source sends each read where its root leads",
+          "[storage][routed_source]") {
   Recorder local;
   Recorder buckets;
   Recorder web;
@@ -68,16 +68,17 @@ TEST(RoutedSourceTest, EachReadGoesWhereItsRootLeads) {
                             {kFolder, "6"},
                             {kWeb, "7"}});
   source.Read(absl::MakeSpan(requests));
-  EXPECT_THAT(local.objects, ElementsAre("1", "2", "6"));
-  EXPECT_THAT(buckets.objects, ElementsAre("3", "4", "5"));
-  EXPECT_THAT(web.objects, ElementsAre("7"));
-  EXPECT_EQ(local.calls, 2);
-  EXPECT_EQ(buckets.calls, 1);
+  CHECK_THAT(local.objects, ElementsAre("1", "2", "6"));
+  CHECK_THAT(buckets.objects, ElementsAre("3", "4", "5"));
+  CHECK_THAT(web.objects, ElementsAre("7"));
+  CHECK(local.calls == 2);
+  CHECK(buckets.calls == 1);
   source.Read({});
-  EXPECT_EQ(local.calls, 2);
+  CHECK(local.calls == 2);
 }
 
-TEST(RoutedSourceTest, TheNewestRouteIsTaken) {
+TEST_CASE("A routed source takes the newest route",
+          "[storage][routed_source]") {
   Recorder local;
   Recorder before;
   Recorder now;
@@ -87,12 +88,13 @@ TEST(RoutedSourceTest, TheNewestRouteIsTaken) {
   source.Add(&IsBucket, &now);
   auto requests = Requests({{kBucket, "1"}, {kFolder, "2"}});
   source.Read(absl::MakeSpan(requests));
-  EXPECT_THAT(before.objects, ElementsAre());
-  EXPECT_THAT(local.objects, ElementsAre("2"));
-  EXPECT_THAT(now.objects, ElementsAre("1"));
+  CHECK_THAT(before.objects, ElementsAre());
+  CHECK_THAT(local.objects, ElementsAre("2"));
+  CHECK_THAT(now.objects, ElementsAre("1"));
 }
 
-TEST(RoutedSourceTest, WhereNoRouteLeadsNothingIsRead) {
+TEST_CASE("A routed source reads nothing where no route leads",
+          "[storage][routed_source]") {
   Recorder local;
   RoutedSource source;
   source.Add(&IsFolder, &local);
@@ -102,20 +104,21 @@ TEST(RoutedSourceTest, WhereNoRouteLeadsNothingIsRead) {
     status = result.status();
   };
   source.Read(absl::MakeSpan(requests));
-  EXPECT_THAT(local.objects, ElementsAre("1", "3"));
-  EXPECT_EQ(status,
-            absl::InvalidArgumentError("2: gs://bucket cannot be read"));
+  CHECK_THAT(local.objects, ElementsAre("1", "3"));
+  CHECK(status == absl::InvalidArgumentError("2: gs://bucket cannot be read"));
 }
 
-TEST(RoutedSourceTest, AnySourceMayHaveTheTicket) {
+TEST_CASE(
+    "A routed source passes a shared ticket on to any source that may have it",
+    "[storage][routed_source]") {
   Recorder local;
   Recorder buckets;
   RoutedSource source;
   source.Add(&IsFolder, &local);
   source.Add(&IsBucket, &buckets);
   source.Share(7, {});
-  EXPECT_THAT(local.shared, ElementsAre(7));
-  EXPECT_THAT(buckets.shared, ElementsAre(7));
+  CHECK_THAT(local.shared, ElementsAre(7));
+  CHECK_THAT(buckets.shared, ElementsAre(7));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // Reads that jobs join before the source below has them.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <vector>
 
 #include "server/storage/scheduled_source.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::storage {
@@ -37,7 +36,9 @@ class KeepingSource final : public ByteSource {
   std::vector<std::uint64_t> joined_;
 };
 
-TEST(ScheduledJoinsTest, TheSourceBelowLearnsWhoJoinedAReadThatWaited) {
+TEST_CASE(
+    "The source below a scheduled one learns who joined a read that waited",
+    "[storage][scheduled_joins]") {
   KeepingSource below;
   ScheduledSource source(&below, {.reads_at_once = 1});
   int answers = 0;
@@ -51,11 +52,11 @@ TEST(ScheduledJoinsTest, TheSourceBelowLearnsWhoJoinedAReadThatWaited) {
     source.Read({&request, 1});
   }
   source.Share(7, {.job = 2});
-  EXPECT_TRUE(below.joined().empty());
+  CHECK(below.joined().empty());
   below.Answer();
-  EXPECT_EQ(below.joined(), std::vector<std::uint64_t>{2});
+  CHECK(below.joined() == std::vector<std::uint64_t>{2});
   below.Answer();
-  EXPECT_EQ(answers, 2);
+  CHECK(answers == 2);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "server/storage/stoppable_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
 #include <string>
@@ -12,9 +9,13 @@
 
 #include "absl/types/span.h"
 #include "server/storage/byte_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::storage {
 namespace {
+
+using tests::ElementsAre;
 
 // Completes reads when it is let go on. Counts its calls.
 class SlowSource final : public ByteSource {
@@ -43,7 +44,8 @@ ReadRequest RequestFor(std::string object,
   return request;
 }
 
-TEST(StoppableSourceTest, IsNotCalledOnceItWasStopped) {
+TEST_CASE("A stoppable source calls nothing below it once it was stopped",
+          "[storage][stoppable_source]") {
   SlowSource below;
   StoppableSource source(&below);
   source.Stop();
@@ -51,30 +53,32 @@ TEST(StoppableSourceTest, IsNotCalledOnceItWasStopped) {
   std::vector<absl::Status> statuses;
   ReadRequest request = RequestFor("a.tar", &statuses);
   source.Read({&request, 1});
-  EXPECT_EQ(below.calls, 0);
-  EXPECT_THAT(statuses, testing::ElementsAre(absl::CancelledError(
-                            "a.tar: the daemon is shutting down")));
+  CHECK(below.calls == 0);
+  CHECK_THAT(
+      statuses,
+      ElementsAre(absl::CancelledError("a.tar: the daemon is shutting down")));
 }
 
-TEST(StoppableSourceTest, StoppingWaitsForTheCallsInside) {
+TEST_CASE("The stop of a stoppable source waits for the calls inside it",
+          "[storage][stoppable_source]") {
   SlowSource below;
   StoppableSource source(&below);
   std::vector<absl::Status> statuses;
-  std::thread reader([&] {
+  std::jthread reader([&] {
     ReadRequest request = RequestFor("a", &statuses);
     source.Read({&request, 1});
   });
   below.begun.get_future().wait();
   std::atomic<bool> stopped = false;
-  std::thread stopper([&] {
+  std::jthread stopper([&] {
     source.Stop();
     stopped = true;
   });
-  EXPECT_FALSE(stopped);
+  CHECK_FALSE(stopped);
   below.go_on.set_value();
   stopper.join();
   reader.join();
-  EXPECT_THAT(statuses, testing::ElementsAre(absl::OkStatus()));
+  CHECK_THAT(statuses, ElementsAre(absl::OkStatus()));
 }
 
 }  // namespace

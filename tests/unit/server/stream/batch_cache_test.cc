@@ -1,7 +1,5 @@
 #include "server/stream/batch_cache.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -10,19 +8,24 @@
 
 #include "proto/shm_ring.h"
 #include "server/cache/next_use.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::stream {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::uint64_t kSlot = 4096;
 constexpr arena::MemberId kHolder = 1;
 
-class BatchCacheTest : public ::testing::Test {
+class BatchCacheTest {
  protected:
   // Makes one slot, as the stream does after Grow has returned true.
   void Make() {
     auto made = SlotMemory::Make(1, {.host = kSlot, .device = 0}, {});
-    ASSERT_TRUE(made.ok()) << made.status();
+    REQUIRE_THAT(made, IsOk());
     batch_cache_.Grown(&*made);
   }
   // Adds slots until Grow refuses. Returns how many.
@@ -33,7 +36,7 @@ class BatchCacheTest : public ::testing::Test {
   }
   std::uint32_t Put(const BatchKey& key) {
     const auto slot = batch_cache_.Take();
-    EXPECT_TRUE(slot.has_value());
+    CHECK(slot.has_value());
     batch_cache_.Put({.key = key, .slot = *slot, .samples = 1, .bytes = 1});
     return *slot;
   }
@@ -57,168 +60,204 @@ class BatchCacheTest : public ::testing::Test {
   BatchCache batch_cache_{&budget_, {.host = kSlot, .device = 0}};
 };
 
-TEST_F(BatchCacheTest, PayReservesAndEndPayGivesBack) {
-  ASSERT_TRUE(batch_cache_.Pay(4).ok());
-  ASSERT_TRUE(batch_cache_.Pay(3).ok());
-  EXPECT_EQ(budget_.used(), 7 * kSlot);
-  EXPECT_TRUE(absl::IsResourceExhausted(batch_cache_.Pay(14)));
-  EXPECT_EQ(budget_.used(), 7 * kSlot);
+TEST_CASE_METHOD(
+    BatchCacheTest,
+    "Pay reserves the memory of batch slots and EndPay gives it back",
+    "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(4), IsOk());
+  REQUIRE_THAT(batch_cache_.Pay(3), IsOk());
+  CHECK(budget_.used() == 7 * kSlot);
+  CHECK_THAT(batch_cache_.Pay(14),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(budget_.used() == 7 * kSlot);
   batch_cache_.EndPay(4);
-  EXPECT_EQ(budget_.used(), 3 * kSlot);
+  CHECK(budget_.used() == 3 * kSlot);
   batch_cache_.EndPay(3);
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(budget_.used() == 0);
 }
 
-TEST_F(BatchCacheTest, MayKeepItsFirstSlotsAlone) {
+TEST_CASE_METHOD(BatchCacheTest,
+                 "A batch cache that does not grow keeps its first slots alone",
+                 "[stream][batch_cache]") {
   BatchCache fixed(&budget_, {.host = kSlot, .device = 0}, /*grows=*/false);
-  ASSERT_TRUE(fixed.Pay(4).ok());
-  EXPECT_FALSE(fixed.Grow(/*spare=*/false));
-  EXPECT_FALSE(fixed.Grow(/*spare=*/true));
+  REQUIRE_THAT(fixed.Pay(4), IsOk());
+  CHECK_FALSE(fixed.Grow(/*spare=*/false));
+  CHECK_FALSE(fixed.Grow(/*spare=*/true));
 }
 
 // Slots stay reserved when the members that paid for them are gone. The next
 // member pays only for slots that do not exist yet.
-TEST_F(BatchCacheTest, SlotsThatAreThereStayReserved) {
-  ASSERT_TRUE(batch_cache_.Pay(4).ok());
-  EXPECT_EQ(GrowAll(/*spare=*/false), 4);
+TEST_CASE_METHOD(
+    BatchCacheTest,
+    "Batch slots that are there stay reserved when their payers are gone",
+    "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(4), IsOk());
+  CHECK(GrowAll(/*spare=*/false) == 4);
   batch_cache_.EndPay(4);
-  EXPECT_EQ(budget_.used(), 4 * kSlot);
-  ASSERT_TRUE(batch_cache_.Pay(3).ok());
-  EXPECT_EQ(budget_.used(), 4 * kSlot);
+  CHECK(budget_.used() == 4 * kSlot);
+  REQUIRE_THAT(batch_cache_.Pay(3), IsOk());
+  CHECK(budget_.used() == 4 * kSlot);
   batch_cache_.Trim();
-  EXPECT_EQ(budget_.used(), 3 * kSlot);
-  EXPECT_EQ(batch_cache_.pool().slots(), 3);
+  CHECK(budget_.used() == 3 * kSlot);
+  CHECK(batch_cache_.pool().slots() == 3);
 }
 
-TEST_F(BatchCacheTest, GrowsAsFarAsIsPaidFor) {
-  EXPECT_FALSE(batch_cache_.Grow(/*spare=*/false));
-  ASSERT_TRUE(batch_cache_.Pay(2).ok());
-  EXPECT_TRUE(batch_cache_.Grow(/*spare=*/false));
-  EXPECT_TRUE(batch_cache_.Grow(/*spare=*/false));
-  EXPECT_EQ(batch_cache_.growing(), 2);
-  EXPECT_FALSE(batch_cache_.Grow(/*spare=*/false))
-      << "those in the making count";
+TEST_CASE_METHOD(BatchCacheTest, "A batch cache grows as far as is paid for",
+                 "[stream][batch_cache]") {
+  CHECK_FALSE(batch_cache_.Grow(/*spare=*/false));
+  REQUIRE_THAT(batch_cache_.Pay(2), IsOk());
+  CHECK(batch_cache_.Grow(/*spare=*/false));
+  CHECK(batch_cache_.Grow(/*spare=*/false));
+  CHECK(batch_cache_.growing() == 2);
+  UNSCOPED_INFO("those in the making count");
+  CHECK_FALSE(batch_cache_.Grow(/*spare=*/false));
   Make();
   Make();
-  EXPECT_EQ(batch_cache_.growing(), 0);
-  EXPECT_EQ(batch_cache_.pool().slots(), 2);
+  CHECK(batch_cache_.growing() == 0);
+  CHECK(batch_cache_.pool().slots() == 2);
 }
 
 // A stream cannot give back slots that its members know, so it leaves memory
 // for streams that open later.
-TEST_F(BatchCacheTest, WhatIsSpareLeavesHalfToOthers) {
-  ASSERT_TRUE(batch_cache_.Pay(4).ok());
-  EXPECT_EQ(GrowAll(/*spare=*/true), 4 + 8);
+TEST_CASE_METHOD(BatchCacheTest,
+                 "Spare batch slots leave half of the free memory to others",
+                 "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(4), IsOk());
+  CHECK(GrowAll(/*spare=*/true) == 4 + 8);
   BatchCache other(&budget_, {.host = kSlot, .device = 0});
-  EXPECT_TRUE(other.Pay(8).ok());
+  CHECK_THAT(other.Pay(8), IsOk());
 }
 
-TEST_F(BatchCacheTest, ASlotThatCannotBeMadeIsTriedAgainWhenToldSo) {
-  ASSERT_TRUE(batch_cache_.Pay(1).ok());
-  ASSERT_TRUE(batch_cache_.Grow(/*spare=*/true));
-  ASSERT_TRUE(batch_cache_.Grow(/*spare=*/true));
-  EXPECT_EQ(budget_.used(), 2 * kSlot);
+TEST_CASE_METHOD(
+    BatchCacheTest,
+    "A batch slot that cannot be made is tried again when the cache is told so",
+    "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(1), IsOk());
+  REQUIRE(batch_cache_.Grow(/*spare=*/true));
+  REQUIRE(batch_cache_.Grow(/*spare=*/true));
+  CHECK(budget_.used() == 2 * kSlot);
   batch_cache_.NotGrown();
   batch_cache_.NotGrown();
-  EXPECT_EQ(budget_.used(), kSlot);
-  EXPECT_FALSE(batch_cache_.Grow(/*spare=*/true));
+  CHECK(budget_.used() == kSlot);
+  CHECK_FALSE(batch_cache_.Grow(/*spare=*/true));
   batch_cache_.TryAgain();
-  EXPECT_TRUE(batch_cache_.Grow(/*spare=*/true));
+  CHECK(batch_cache_.Grow(/*spare=*/true));
 }
 
-TEST_F(BatchCacheTest, NeverHasMoreSlotsThanClientsKnow) {
+TEST_CASE_METHOD(BatchCacheTest,
+                 "A batch cache never has more slots than clients know",
+                 "[stream][batch_cache]") {
   base::MemoryBudget plenty(10'000 * kSlot);
   BatchCache batch_cache(&plenty, {.host = kSlot, .device = 0});
   std::uint32_t slots = 0;
   while (batch_cache.Grow(/*spare=*/true)) ++slots;
-  EXPECT_EQ(slots, proto::kMaxSlots);
+  CHECK(slots == proto::kMaxSlots);
   while (batch_cache.growing() > 0) batch_cache.NotGrown();
-  EXPECT_EQ(plenty.used(), 0);
+  CHECK(plenty.used() == 0);
 }
 
-TEST_F(BatchCacheTest, WhatIsWantedLastGoesFirst) {
-  ASSERT_TRUE(batch_cache_.Pay(3).ok());
+TEST_CASE_METHOD(BatchCacheTest,
+                 "The batch that is wanted last goes first from a batch cache",
+                 "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(3), IsOk());
   GrowAll(/*spare=*/false);
   for (const std::uint64_t first : {0, 10, 20}) Put({1, first});
-  EXPECT_EQ(Order({{{1, 0}, 5}, {{1, 10}, 7}, {{1, 20}, 6}}),
-            (std::vector<BatchKey>{{1, 10}, {1, 20}, {1, 0}}));
+  CHECK(Order({{{1, 0}, 5}, {{1, 10}, 7}, {{1, 20}, 6}}) ==
+        std::vector<BatchKey>{{1, 10}, {1, 20}, {1, 0}});
 }
 
 // A member that starts an epoch first needs the batches that are kept longest.
-TEST_F(BatchCacheTest, OfWhatNobodyWantsTheFirstOfTheNewestEpochStays) {
-  ASSERT_TRUE(batch_cache_.Pay(5).ok());
+TEST_CASE_METHOD(BatchCacheTest,
+                 "Among batches that nobody wants the first of the newest "
+                 "epoch stays longest",
+                 "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(5), IsOk());
   GrowAll(/*spare=*/false);
   for (const BatchKey key : {BatchKey{2, 10}, {1, 0}, {2, 0}, {1, 10}, {2, 20}})
     Put(key);
-  EXPECT_EQ(Order({{{1, 10}, 99}}),
-            (std::vector<BatchKey>{{1, 0}, {2, 20}, {2, 10}, {2, 0}, {1, 10}}));
+  CHECK(Order({{{1, 10}, 99}}) ==
+        std::vector<BatchKey>{{1, 0}, {2, 20}, {2, 10}, {2, 0}, {1, 10}});
 }
 
-TEST_F(BatchCacheTest, NeitherTheLeasedNorFailuresAreVictims) {
-  ASSERT_TRUE(batch_cache_.Pay(2).ok());
+TEST_CASE_METHOD(
+    BatchCacheTest,
+    "Neither leased batches nor failures are victims of a batch cache",
+    "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(2), IsOk());
   GrowAll(/*spare=*/false);
   const std::uint32_t leased = Put({0, 0});
   Put({0, 10});
-  ASSERT_TRUE(batch_cache_.pool().Lease(leased, kHolder));
+  REQUIRE(batch_cache_.pool().Lease(leased, kHolder));
   batch_cache_.Put(
       {.key = {0, 20}, .status = absl::DataLossError("it is empty")});
-  EXPECT_EQ(Order(), (std::vector<BatchKey>{{0, 10}}));
+  CHECK(Order() == std::vector<BatchKey>{{0, 10}});
   batch_cache_.pool().ReleaseAll(kHolder);
-  EXPECT_EQ(Order(), (std::vector<BatchKey>{{0, 0}}));
-  ASSERT_NE(batch_cache_.Find({0, 20}), nullptr);
+  CHECK(Order() == std::vector<BatchKey>{{0, 0}});
+  REQUIRE(batch_cache_.Find({0, 20}) != nullptr);
 }
 
-TEST_F(BatchCacheTest, FailuresThatNobodyComesToAreDropped) {
+TEST_CASE_METHOD(BatchCacheTest,
+                 "A batch cache drops failures that nobody comes to",
+                 "[stream][batch_cache]") {
   batch_cache_.Put(
       {.key = {0, 0}, .status = absl::DataLossError("it is empty")});
   batch_cache_.Put(
       {.key = {0, 10}, .status = absl::DataLossError("it is empty")});
   batch_cache_.DropFailures(
       [](const BatchKey& key) { return key.first_sample == 10; });
-  EXPECT_EQ(batch_cache_.Find({0, 0}), nullptr);
-  EXPECT_NE(batch_cache_.Find({0, 10}), nullptr);
+  CHECK(batch_cache_.Find({0, 0}) == nullptr);
+  CHECK(batch_cache_.Find({0, 10}) != nullptr);
 }
 
-TEST_F(BatchCacheTest, AForgottenEpochIsNotFoundAndItsSlotsAreUsedAgain) {
-  ASSERT_TRUE(batch_cache_.Pay(4).ok());
+TEST_CASE_METHOD(BatchCacheTest,
+                 "A forgotten epoch is not found in a batch cache and its "
+                 "slots are used again",
+                 "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(4), IsOk());
   GrowAll(/*spare=*/false);
   const std::uint32_t leased = Put({3, 0});
   Put({3, 10});
   Put({4, 0});
-  ASSERT_TRUE(batch_cache_.pool().Lease(leased, kHolder));
+  REQUIRE(batch_cache_.pool().Lease(leased, kHolder));
   batch_cache_.Put(
       {.key = {3, 20}, .status = absl::DataLossError("it is empty")});
   batch_cache_.Forget(3);
-  for (const std::uint64_t first : {0, 10, 20})
-    EXPECT_EQ(batch_cache_.Find({3, first}), nullptr) << first;
-  EXPECT_NE(batch_cache_.Find({4, 0}), nullptr);
+  for (const std::uint64_t first : {0, 10, 20}) {
+    CAPTURE(first);
+    CHECK(batch_cache_.Find({3, first}) == nullptr);
+  }
+  CHECK(batch_cache_.Find({4, 0}) != nullptr);
   // A batch of the same epoch is put once more, and forgotten again.
   Put({3, 0});
   batch_cache_.Forget(3);
-  EXPECT_EQ(batch_cache_.Find({3, 0}), nullptr);
+  CHECK(batch_cache_.Find({3, 0}) == nullptr);
   batch_cache_.pool().ReleaseAll(kHolder);
-  EXPECT_EQ(Order().size(), 4) << "nothing is lost";
-  EXPECT_EQ(batch_cache_.pool().Counts().free, 4);
+  UNSCOPED_INFO("nothing is lost");
+  CHECK(Order().size() == 4);
+  CHECK(batch_cache_.pool().Counts().free == 4);
 }
 
-TEST_F(BatchCacheTest, TrimStopsAtWhatIsLeased) {
-  ASSERT_TRUE(batch_cache_.Pay(1).ok());
-  ASSERT_EQ(GrowAll(/*spare=*/true), 10);
+TEST_CASE_METHOD(BatchCacheTest,
+                 "The trim of a batch cache stops at slots that are leased",
+                 "[stream][batch_cache]") {
+  REQUIRE_THAT(batch_cache_.Pay(1), IsOk());
+  REQUIRE(GrowAll(/*spare=*/true) == 10);
   std::vector<std::uint32_t> slots;
   for (std::uint64_t i = 0; i < 10; ++i) slots.push_back(Put({0, i}));
   const auto leased = static_cast<std::uint32_t>(
       std::find(slots.begin(), slots.end(), 5) - slots.begin());
-  ASSERT_TRUE(batch_cache_.pool().Lease(5, kHolder));
+  REQUIRE(batch_cache_.pool().Lease(5, kHolder));
   batch_cache_.Trim();
-  EXPECT_EQ(batch_cache_.pool().slots(), 6);
-  EXPECT_NE(batch_cache_.Find({0, leased}), nullptr);
-  EXPECT_EQ(budget_.used(), 6 * kSlot);
+  CHECK(batch_cache_.pool().slots() == 6);
+  CHECK(batch_cache_.Find({0, leased}) != nullptr);
+  CHECK(budget_.used() == 6 * kSlot);
   batch_cache_.pool().ReleaseAll(kHolder);
   batch_cache_.Trim();
-  EXPECT_EQ(batch_cache_.pool().slots(), 1) << "as many as are paid for";
+  UNSCOPED_INFO("as many as are paid for");
+  CHECK(batch_cache_.pool().slots() == 1);
   batch_cache_.EndPay(1);
-  EXPECT_EQ(batch_cache_.Clear().size(), 1);
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(batch_cache_.Clear().size() == 1);
+  CHECK(budget_.used() == 0);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/stream/batch_policy.h"
 
-#include <gtest/gtest.h>
-
 #include <deque>
 #include <memory>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "proto/job.pb.h"
 #include "server/sampler/sampler.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::stream {
 namespace {
@@ -28,47 +27,59 @@ BatchRequest At(std::uint64_t position, double served = 0) {
           .served = served};
 }
 
-TEST(BatchPolicyTest, TheLeaderGivesWayIfItHasEnoughLeft) {
-  EXPECT_TRUE(GivesWay(At(300), At(0)));
-  EXPECT_FALSE(GivesWay(At(400), At(0))) << "600 are not twice 400";
-  EXPECT_FALSE(GivesWay(At(0), At(300))) << "who is behind never does";
-  EXPECT_FALSE(GivesWay(At(300), At(300))) << "nor who is beside";
-  EXPECT_TRUE(GivesWay(At(1010), At(990))) << "over an epoch's end";
-  EXPECT_FALSE(GivesWay(At(5010), At(10)));
+TEST_CASE("A stream's leader gives way if it has enough of its epoch left",
+          "[stream][batch_policy]") {
+  CHECK(GivesWay(At(300), At(0)));
+  UNSCOPED_INFO("600 are not twice 400");
+  CHECK_FALSE(GivesWay(At(400), At(0)));
+  UNSCOPED_INFO("who is behind never does");
+  CHECK_FALSE(GivesWay(At(0), At(300)));
+  UNSCOPED_INFO("nor who is beside");
+  CHECK_FALSE(GivesWay(At(300), At(300)));
+  UNSCOPED_INFO("over an epoch's end");
+  CHECK(GivesWay(At(1010), At(990)));
+  CHECK_FALSE(GivesWay(At(5010), At(10)));
 }
 
-TEST(BatchPolicyTest, WhoCatchesUpComesFirstHoweverMuchItHad) {
-  EXPECT_EQ(NextRequest({At(300, 1), At(0, 99)}), 1);
-  EXPECT_EQ(NextRequest({At(0, 99), At(300, 1)}), 0);
+TEST_CASE("The member that catches up comes first however much it had",
+          "[stream][batch_policy]") {
+  CHECK(NextRequest({At(300, 1), At(0, 99)}) == 1);
+  CHECK(NextRequest({At(0, 99), At(300, 1)}) == 0);
 }
 
-TEST(BatchPolicyTest, ElseWhoHadLeast) {
-  EXPECT_EQ(NextRequest({At(900, 7), At(0, 5)}), 1);
-  EXPECT_EQ(NextRequest({At(900, 5), At(0, 7)}), 0);
+TEST_CASE("The member that had least comes first where nobody catches up",
+          "[stream][batch_policy]") {
+  CHECK(NextRequest({At(900, 7), At(0, 5)}) == 1);
+  CHECK(NextRequest({At(900, 5), At(0, 7)}) == 0);
 }
 
-TEST(BatchPolicyTest, OnlyWhoClaimsItIsGivenWayTo) {
+TEST_CASE("A stream's leader gives way only to a member that claims it",
+          "[stream][batch_policy]") {
   BatchRequest fed = At(0, 99);
   fed.claims = false;
-  EXPECT_EQ(NextRequest({At(300, 1), fed}), 0);
+  CHECK(NextRequest({At(300, 1), fed}) == 0);
 }
 
 // The member behind may have no more batches in flight. The leader gives way
 // all the same, because that member needs the workers.
-TEST(BatchPolicyTest, WhoCanHaveNoMoreIsGivenWayTo) {
+TEST_CASE(
+    "A stream's leader gives way even to a member that can have no more "
+    "batches",
+    "[stream][batch_policy]") {
   BatchRequest full = At(0);
   full.open = false;
-  EXPECT_EQ(NextRequest({At(300), full}), std::nullopt);
-  EXPECT_EQ(NextRequest({At(900), full}), 0);
-  EXPECT_EQ(NextRequest({full}), std::nullopt);
-  EXPECT_EQ(NextRequest({}), std::nullopt);
+  CHECK(NextRequest({At(300), full}) == std::nullopt);
+  CHECK(NextRequest({At(900), full}) == 0);
+  CHECK(NextRequest({full}) == std::nullopt);
+  CHECK(NextRequest({}) == std::nullopt);
 }
 
 // The member at 300 gives way to the one at 250; the one at 900 gives way to
 // nobody.
-TEST(BatchPolicyTest, ThoseWhoWaitAreOutOfTheQuestion) {
-  EXPECT_EQ(NextRequest({At(300, 0), At(250, 9), At(900, 8)}), 2);
-  EXPECT_EQ(NextRequest({At(300, 0), At(250, 8), At(900, 9)}), 1);
+TEST_CASE("A member that gives way is out of the question for the next batch",
+          "[stream][batch_policy]") {
+  CHECK(NextRequest({At(300, 0), At(250, 9), At(900, 8)}) == 2);
+  CHECK(NextRequest({At(300, 0), At(250, 8), At(900, 9)}) == 1);
 }
 
 // The eviction of a batch that took 10 ns to make and stands before the
@@ -79,53 +90,60 @@ Eviction For(const std::vector<Eviction::Reader>& readers) {
 constexpr Eviction::Reader kSoon = {.nanos = 40};
 constexpr Eviction::Reader kLater = {.nanos = 41};
 
-TEST(BatchPolicyTest, ABatchThatIsReadBeforeItCouldBeMadeAgainStays) {
-  EXPECT_TRUE(MayEvict(For({})));
-  EXPECT_TRUE(MayEvict(For({kLater})));
-  EXPECT_FALSE(MayEvict(For({kLater, kSoon})));
-  EXPECT_TRUE(MayEvict(For({{.nanos = 40, .capped = true}})));
-  EXPECT_FALSE(MayEvict(For({{.nanos = 99, .is_requester = true}})))
-      << "the requester reads it first";
+TEST_CASE(
+    "A batch that is read before it could be made again stays in its slot",
+    "[stream][batch_policy]") {
+  CHECK(MayEvict(For({})));
+  CHECK(MayEvict(For({kLater})));
+  CHECK_FALSE(MayEvict(For({kLater, kSoon})));
+  CHECK(MayEvict(For({{.nanos = 40, .capped = true}})));
+  UNSCOPED_INFO("the requester reads it first");
+  CHECK_FALSE(MayEvict(For({{.nanos = 99, .is_requester = true}})));
   const std::vector<Eviction::Reader> soon = {kSoon};
   Eviction behind = For(soon);
   behind.is_before = false;
-  EXPECT_TRUE(MayEvict(behind));
+  CHECK(MayEvict(behind));
 }
 
-TEST(BatchPolicyTest, InLockstepABatchThatAnybodyReadsStays) {
+TEST_CASE("In lockstep a batch that anybody still reads stays in its slot",
+          "[stream][batch_policy]") {
   const std::vector<Eviction::Reader> later = {kLater};
   Eviction eviction = For(later);
   eviction.sharing_mode = SharingMode::kLockstep;
-  EXPECT_FALSE(MayEvict(eviction));
+  CHECK_FALSE(MayEvict(eviction));
   eviction.readers = {};
-  EXPECT_TRUE(MayEvict(eviction));
+  CHECK(MayEvict(eviction));
 }
 
-TEST(BatchPolicyTest, ASlotThatIsBeingMadeIsWaitedFor) {
+TEST_CASE(
+    "A batch waits for a slot that is being made rather than evict another",
+    "[stream][batch_policy]") {
   Eviction eviction = For({});
   eviction.grows = true;
-  EXPECT_FALSE(MayEvict(eviction));
+  CHECK_FALSE(MayEvict(eviction));
   eviction.hungry = true;
-  EXPECT_FALSE(MayEvict(eviction)) << "workers have batches to make";
+  UNSCOPED_INFO("workers have batches to make");
+  CHECK_FALSE(MayEvict(eviction));
   eviction.none_in_flight = true;
-  EXPECT_TRUE(MayEvict(eviction));
+  CHECK(MayEvict(eviction));
 }
 
 // Even a batch that is read soon gives up its slot: no worker idles while a
 // trainer waits.
-TEST(BatchPolicyTest, WhileAllHangsATrainerThatWaitsGetsTheSlot) {
+TEST_CASE("While all work hangs a trainer that waits gets the slot",
+          "[stream][batch_policy]") {
   const std::vector<Eviction::Reader> soon = {kSoon};
   Eviction eviction = For(soon);
   eviction.hangs = true;
-  EXPECT_FALSE(MayEvict(eviction));
+  CHECK_FALSE(MayEvict(eviction));
   eviction.has_nothing = true;
-  EXPECT_TRUE(MayEvict(eviction));
+  CHECK(MayEvict(eviction));
   eviction.has_nothing = false;
   eviction.hungry = true;
-  EXPECT_TRUE(MayEvict(eviction));
+  CHECK(MayEvict(eviction));
 }
 
-class SharingTest : public ::testing::Test {
+class SharingTest {
  protected:
   SharingTest() {
     proto::SamplerSpec spec;
@@ -148,40 +166,49 @@ class SharingTest : public ::testing::Test {
   std::deque<Cursor> cursors_;
 };
 
-TEST_F(SharingTest, OneMemberIsAlone) {
-  EXPECT_EQ(SharingOf({View(0)}, 0).state, SharingState::kAlone);
+TEST_CASE_METHOD(SharingTest, "The only member of a stream is alone",
+                 "[stream][batch_policy]") {
+  CHECK(SharingOf({View(0)}, 0).state == SharingState::kAlone);
 }
 
-TEST_F(SharingTest, MembersWithinTheirSlotsAreTogether) {
+TEST_CASE_METHOD(SharingTest,
+                 "Members within their slots of each other are together",
+                 "[stream][batch_policy]") {
   const std::vector<MemberView> members = {View(40), View(0)};
-  EXPECT_EQ(SharingOf(members, 0).state, SharingState::kTogether);
-  EXPECT_EQ(SharingOf(members, 0).behind, 0u);
-  EXPECT_EQ(SharingOf(members, 1).state, SharingState::kTogether);
-  EXPECT_EQ(SharingOf(members, 1).behind, 40u);
+  CHECK(SharingOf(members, 0).state == SharingState::kTogether);
+  CHECK(SharingOf(members, 0).behind == 0u);
+  CHECK(SharingOf(members, 1).state == SharingState::kTogether);
+  CHECK(SharingOf(members, 1).behind == 40u);
 }
 
-TEST_F(SharingTest, WhoReadsCachedBatchesFarBehindTrails) {
+TEST_CASE_METHOD(
+    SharingTest,
+    "A member that reads cached batches far behind the others trails",
+    "[stream][batch_policy]") {
   MemberView behind = View(0);
   const MemberView ahead = View(500);
-  EXPECT_EQ(SharingOf({behind, ahead}, 0).state, SharingState::kApart);
+  CHECK(SharingOf({behind, ahead}, 0).state == SharingState::kApart);
   behind.has_next = true;
-  EXPECT_EQ(SharingOf({behind, ahead}, 0).state, SharingState::kTrailing);
-  EXPECT_EQ(SharingOf({behind, ahead}, 0).behind, 500u);
+  CHECK(SharingOf({behind, ahead}, 0).state == SharingState::kTrailing);
+  CHECK(SharingOf({behind, ahead}, 0).behind == 500u);
 }
 
-TEST_F(SharingTest, TheLeaderYieldsToTheFollowerThatCatchesUp) {
+TEST_CASE_METHOD(SharingTest,
+                 "A stream's leader yields to the follower that catches up",
+                 "[stream][batch_policy]") {
   const std::vector<MemberView> members = {Requesting(View(300), 300),
                                            Requesting(View(0), 0)};
-  EXPECT_EQ(SharingOf(members, 0).state, SharingState::kYielding);
-  EXPECT_EQ(SharingOf(members, 1).state, SharingState::kCatching);
+  CHECK(SharingOf(members, 0).state == SharingState::kYielding);
+  CHECK(SharingOf(members, 1).state == SharingState::kCatching);
 }
 
 // The leader has too little of its epoch left to give way.
-TEST_F(SharingTest, MembersThatDoNotMeetAreApart) {
+TEST_CASE_METHOD(SharingTest, "Members of a stream that do not meet are apart",
+                 "[stream][batch_policy]") {
   const std::vector<MemberView> members = {Requesting(View(905), 905),
                                            Requesting(View(0), 0)};
-  EXPECT_EQ(SharingOf(members, 0).state, SharingState::kApart);
-  EXPECT_EQ(SharingOf(members, 1).state, SharingState::kApart);
+  CHECK(SharingOf(members, 0).state == SharingState::kApart);
+  CHECK(SharingOf(members, 1).state == SharingState::kApart);
 }
 
 }  // namespace

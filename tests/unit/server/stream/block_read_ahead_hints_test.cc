@@ -1,7 +1,5 @@
 #include "server/stream/block_read_ahead_hints.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -17,6 +15,7 @@
 #include "server/stream/in_flight_batches.h"
 #include "server/stream/member.h"
 #include "server/stream/read_request_builder.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
@@ -39,13 +38,14 @@ std::set<std::uint64_t> IdsOf(const std::vector<storage::ReadAheadHint>& list) {
   std::set<std::uint64_t> ids;
   for (const storage::ReadAheadHint& each : list)
     ids.insert(each.sample.sample);
-  EXPECT_EQ(ids.size(), list.size());
+  CHECK(ids.size() == list.size());
   return ids;
 }
 
 // A sample's hints list the samples of its block that this rank has not seen
 // yet. They also say how much later this rank sees each.
-TEST(BlockReadAheadHintsTest, NeighboursAreTheRestOfTheBlock) {
+TEST_CASE("The neighbours of a sample are the rest of its block",
+          "[stream][block_read_ahead_hints]") {
   constexpr std::uint32_t kSeed = 20261122;
   std::cout << "seed " << kSeed << "\n";
   std::mt19937 random(kSeed);
@@ -58,37 +58,38 @@ TEST(BlockReadAheadHintsTest, NeighboursAreTheRestOfTheBlock) {
         Blocks(size, block, rank, world).Epoch(random() % 5);
     const auto dataset = std::make_shared<NumberedDataset>(size);
     const BlockReadAheadHints found(dataset, kNumber, order);
-    EXPECT_EQ(found.epoch(), order.epoch());
+    CHECK(found.epoch() == order.epoch());
     for (std::uint64_t id = 0; id < size; ++id) {
       const auto position = order.PositionOf(id);
       const auto list = found.NeighboursOf(id);
       if (!position.has_value()) {
-        EXPECT_TRUE(list.empty());
+        CHECK(list.empty());
         continue;
       }
       std::set<std::uint64_t> expected;
       for (std::uint64_t other = 0; other < size; ++other) {
         if (other / block != id / block) continue;
-        EXPECT_EQ(found.NumberOf(other), found.NumberOf(id));
+        CHECK(found.NumberOf(other) == found.NumberOf(id));
         const auto seen_at = order.PositionOf(other);
         if (!seen_at.has_value() || *seen_at > *position)
           expected.insert(other);
       }
-      EXPECT_EQ(IdsOf(list), expected);
+      CHECK(IdsOf(list) == expected);
       for (const storage::ReadAheadHint& each : list) {
         const auto seen_at = order.PositionOf(each.sample.sample);
-        EXPECT_EQ(each.distance,
-                  seen_at.has_value() ? *seen_at - *position : 0);
-        EXPECT_EQ(each.sample.dataset, kNumber);
-        EXPECT_EQ(each.object, dataset->At(each.sample.sample).object);
-        EXPECT_EQ(each.length, 100);
+        CHECK(each.distance ==
+              (seen_at.has_value() ? *seen_at - *position : 0));
+        CHECK(each.sample.dataset == kNumber);
+        CHECK(each.object == dataset->At(each.sample.sample).object);
+        CHECK(each.length == 100);
       }
     }
   }
 }
 
 // All ranks together are told of every block but those of the first group.
-TEST(BlockReadAheadHintsTest, LaterBlocksAreDueInTime) {
+TEST_CASE("Later blocks are due for read-ahead in time",
+          "[stream][block_read_ahead_hints]") {
   constexpr std::uint64_t kSize = 3000;
   constexpr std::uint64_t kBlock = 20;
   for (const std::uint32_t world : {1U, 4U}) {
@@ -103,10 +104,10 @@ TEST(BlockReadAheadHintsTest, LaterBlocksAreDueInTime) {
       for (std::uint64_t position = 0; position < kSize / world; ++position) {
         const std::uint64_t id = order.SampleAt(position);
         const std::set<std::uint64_t> due = IdsOf(found.DueBy(id));
-        EXPECT_EQ(due.empty(), !order.DueAt(position).has_value());
+        CHECK(due.empty() == !order.DueAt(position).has_value());
         for (const std::uint64_t each : due) {
-          EXPECT_TRUE(own.insert(each).second);
-          EXPECT_GT(order.PositionOf(each).value_or(position + 1), position);
+          CHECK(own.insert(each).second);
+          CHECK(order.PositionOf(each).value_or(position + 1) > position);
         }
         if (position * world < 32 * kBlock - kBlock) {
           first_group.insert(id / kBlock);
@@ -116,24 +117,25 @@ TEST(BlockReadAheadHintsTest, LaterBlocksAreDueInTime) {
     }
     std::set<std::uint64_t> blocks;
     for (const std::uint64_t id : told) blocks.insert(id / kBlock);
-    EXPECT_EQ(blocks.size() + first_group.size(), kSize / kBlock);
+    CHECK(blocks.size() + first_group.size() == kSize / kBlock);
   }
 }
 
-TEST(BlockReadAheadHintsTest, HugeBlocksAreListedInParts) {
+TEST_CASE("Read-ahead hints list huge blocks in parts",
+          "[stream][block_read_ahead_hints]") {
   constexpr std::uint64_t kSize = 10'000;
   const sampler::EpochOrder order = Blocks(kSize, kSize).Epoch(0);
   const BlockReadAheadHints found(std::make_shared<NumberedDataset>(kSize),
                                   kNumber, order);
   const std::uint64_t first = order.SampleAt(0);
   const auto list = found.NeighboursOf(first);
-  EXPECT_LE(list.size(), BlockReadAheadHints::kMax);
+  CHECK(list.size() <= BlockReadAheadHints::kMax);
   for (const storage::ReadAheadHint& each : list) {
-    EXPECT_EQ(found.NumberOf(each.sample.sample), found.NumberOf(first));
+    CHECK(found.NumberOf(each.sample.sample) == found.NumberOf(first));
   }
 }
 
-class ReadRequestBuilderTest : public ::testing::Test {
+class ReadRequestBuilderTest {
  protected:
   std::vector<storage::ReadRequest> RequestsOf(const StreamSpec& stream_spec) {
     ReadRequestBuilder builder(&stream_spec, variant_);
@@ -160,50 +162,59 @@ class ReadRequestBuilderTest : public ::testing::Test {
   std::vector<std::optional<storage::ReadRequest>> again_;
 };
 
-TEST_F(ReadRequestBuilderTest, WhoAsksAgainWouldTakeTheSameForm) {
+TEST_CASE_METHOD(ReadRequestBuilderTest,
+                 "A read request that is made again takes the same variant",
+                 "[stream][block_read_ahead_hints]") {
   variant_ = 7;
   const auto requests = RequestsOf(FakeStreamSpec(100, 10));
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    EXPECT_EQ(again_[i]->object, requests[i].object);
-    EXPECT_EQ(again_[i]->variant, 7);
+    CHECK(again_[i]->object == requests[i].object);
+    CHECK(again_[i]->variant == 7);
   }
 }
 
-TEST_F(ReadRequestBuilderTest, ShufflesInBlocksHaveNeighbours) {
+TEST_CASE_METHOD(
+    ReadRequestBuilderTest,
+    "Reads of block shuffles have read-ahead hints of their neighbours",
+    "[stream][block_read_ahead_hints]") {
   substituted_ = 4;
   const auto requests =
       RequestsOf(FakeStreamSpec(100, 10, [](proto::LoaderSpec& spec) {
         spec.mutable_sampler()->set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
         spec.mutable_sampler()->set_block_samples(2);
       }));
-  ASSERT_EQ(requests.size(), 10);
+  REQUIRE(requests.size() == 10);
   int due = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    EXPECT_EQ(requests[i].read_ahead_hints != nullptr, i != 4);
+    CHECK((requests[i].read_ahead_hints != nullptr) == (i != 4));
     if (i != 4) {
-      EXPECT_EQ(requests[i].read_ahead_hints, requests[0].read_ahead_hints);
-      EXPECT_EQ(!requests[i]
-                     .read_ahead_hints->DueBy(requests[i].sample.sample)
-                     .empty(),
-                requests[i].neighbours_due);
+      CHECK(requests[i].read_ahead_hints == requests[0].read_ahead_hints);
+      CHECK(!requests[i]
+                 .read_ahead_hints->DueBy(requests[i].sample.sample)
+                 .empty() == requests[i].neighbours_due);
     }
     due += requests[i].neighbours_due ? 1 : 0;
   }
   // Every second sample has neighbours due, but not the substituted one.
-  EXPECT_EQ(due, 4);
+  CHECK(due == 4);
 }
 
-TEST_F(ReadRequestBuilderTest, OtherOrdersHaveNone) {
+TEST_CASE_METHOD(
+    ReadRequestBuilderTest,
+    "Reads of other orders than block shuffles have no read-ahead hints",
+    "[stream][block_read_ahead_hints]") {
   for (const storage::ReadRequest& request :
        RequestsOf(FakeStreamSpec(100, 10))) {
-    EXPECT_EQ(request.read_ahead_hints, nullptr);
-    EXPECT_FALSE(request.neighbours_due);
+    CHECK(request.read_ahead_hints == nullptr);
+    CHECK_FALSE(request.neighbours_due);
   }
 }
 
 // Padding behind the end of an epoch repeats its first samples. Their
 // neighbours have passed by then.
-TEST_F(ReadRequestBuilderTest, NothingComesAfterPadding) {
+TEST_CASE_METHOD(ReadRequestBuilderTest,
+                 "Reads of padding have no neighbours that come after them",
+                 "[stream][block_read_ahead_hints]") {
   const auto requests =
       RequestsOf(FakeStreamSpec(7, 10, [](proto::LoaderSpec& spec) {
         spec.mutable_sampler()->set_order(proto::SamplerSpec::BLOCK_SHUFFLE);
@@ -211,11 +222,11 @@ TEST_F(ReadRequestBuilderTest, NothingComesAfterPadding) {
         spec.mutable_sampler()->set_rank(3);
         spec.mutable_sampler()->set_world_size(4);
       }));
-  ASSERT_EQ(requests.size(), 2);
-  EXPECT_FALSE(requests[1].neighbours_due);
+  REQUIRE(requests.size() == 2);
+  CHECK_FALSE(requests[1].neighbours_due);
   for (const storage::ReadAheadHint& each :
        requests[1].read_ahead_hints->NeighboursOf(requests[1].sample.sample)) {
-    EXPECT_EQ(each.distance, 0);
+    CHECK(each.distance == 0);
   }
 }
 

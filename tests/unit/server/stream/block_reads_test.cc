@@ -2,8 +2,6 @@
 // to the source. Counts requests and bytes that are read for nothing, with
 // caches of several sizes.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -20,6 +18,7 @@
 #include "server/storage/coalesced_source.h"
 #include "server/stream/block_read_ahead_hints.h"
 #include "server/stream/epoch_next_use.h"
+#include "tests/catch/catch.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/dataset/fake_dataset.h"
 
@@ -206,7 +205,7 @@ Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
   }
   const double samples =
       static_cast<double>(kEpochs * kSamples) * here / world_size;
-  EXPECT_EQ(good, samples);
+  CHECK(good == samples);
   const Outcome outcome = {
       .requests = static_cast<double>(counting.requests()) / samples,
       .bytes = static_cast<double>(counting.bytes()) / (samples * kSampleBytes),
@@ -223,36 +222,40 @@ Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
 // The gaps between samples add a fifth to their bytes, and are read with them.
 constexpr double kWithGaps = 1.0 * kStride / kSampleBytes;
 
-TEST(BlockReadsTest, BlocksAreReadAsAWholeWhereThereIsRoom) {
+TEST_CASE("Blocks are read as a whole where the cache has room",
+          "[stream][block_reads]") {
   for (const double groups : {1.2, 2.0}) {
     const Outcome outcome = Simulate(groups, 1, 1);
-    EXPECT_LT(outcome.requests, 2.5 / kBlock);
-    EXPECT_LE(outcome.bytes, kWithGaps);
-    EXPECT_LE(outcome.reads, 1);
+    CHECK(outcome.requests < 2.5 / kBlock);
+    CHECK(outcome.bytes <= kWithGaps);
+    CHECK(outcome.reads <= 1);
   }
 }
 
-TEST(BlockReadsTest, NothingIsReadTwiceWhereThereIsNone) {
+TEST_CASE("Nothing of a block is read twice where the cache has no room",
+          "[stream][block_reads]") {
   for (const double groups : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const Outcome outcome = Simulate(groups, 1, 1);
-    EXPECT_LE(outcome.requests, 1 - groups / 2);
-    EXPECT_LE(outcome.bytes, kWithGaps);
-    EXPECT_LE(outcome.reads, 1.01);
+    CHECK(outcome.requests <= 1 - groups / 2);
+    CHECK(outcome.bytes <= kWithGaps);
+    CHECK(outcome.reads <= 1.01);
   }
 }
 
-TEST(BlockReadsTest, RanksOfOneHostReadForEachOther) {
+TEST_CASE("Ranks of one host read blocks for each other",
+          "[stream][block_reads]") {
   const Outcome outcome = Simulate(2, 4, 4);
-  EXPECT_LT(outcome.requests, 2.5 / kBlock);
-  EXPECT_LE(outcome.bytes, kWithGaps);
-  EXPECT_LE(outcome.reads, 1);
+  CHECK(outcome.requests < 2.5 / kBlock);
+  CHECK(outcome.bytes <= kWithGaps);
+  CHECK(outcome.reads <= 1);
 }
 
-TEST(BlockReadsTest, WhatOtherHostsWantIsNotRead) {
+TEST_CASE("What only other hosts want of a block is not read",
+          "[stream][block_reads]") {
   const Outcome outcome = Simulate(2, 4, 1);
-  EXPECT_LE(outcome.requests, 1);
-  EXPECT_LE(outcome.bytes, kWithGaps);
-  EXPECT_LE(outcome.reads, 1);
+  CHECK(outcome.requests <= 1);
+  CHECK(outcome.bytes <= kWithGaps);
+  CHECK(outcome.reads <= 1);
 }
 
 }  // namespace

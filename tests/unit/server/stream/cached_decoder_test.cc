@@ -2,11 +2,8 @@
 // reports to the coordinator. They use the real pipeline and real images.
 #include "server/stream/cached_decoder.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,14 +13,20 @@
 #include "server/base/status.h"
 #include "server/pipeline/pipeline.h"
 #include "server/stream/coordinator.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_dataset.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 #include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_production.h"
+#include "tests/unit/server/stream/fake_variant_store.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -72,45 +75,6 @@ class Photos final : public dataset::FakeDataset {
   Bytes bytes_;
 };
 
-// Keeps all variants that it has room for, and remembers the last offer.
-class FakeVariantStore final : public cache::VariantStore {
- public:
-  std::unique_ptr<cache::VariantBuffer> Reserve(const Offer& offer) override {
-    ++offers;
-    object = offer.read->object;
-    last = offer;
-    if (is_full) return nullptr;
-    return std::make_unique<Room>(object, offer.bytes);
-  }
-  std::uint64_t variant_capacity() const override { return 1 << 20; }
-  void Insert(std::unique_ptr<cache::VariantBuffer> buffer) override {
-    auto& own = static_cast<Room&>(*buffer);
-    kept[own.object] = std::move(own.bytes);
-  }
-
-  void Drop(const storage::ReadRequest& read,
-            storage::Variant variant) override {
-    EXPECT_EQ(variant, last.variant);
-    kept.erase(read.object);
-  }
-
-  bool is_full = false;
-  int offers = 0;
-  std::string object;
-  Offer last;
-  std::map<std::string, Bytes> kept;
-
- private:
-  struct Room final : cache::VariantBuffer {
-    Room(std::string of, std::uint64_t size)
-        : object(std::move(of)), bytes(size) {}
-    absl::Span<std::uint8_t> span() override { return absl::MakeSpan(bytes); }
-
-    std::string object;
-    Bytes bytes;
-  };
-};
-
 std::shared_ptr<const pipeline::Pipeline> Crop(std::uint32_t size,
                                                std::uint32_t resized = 0) {
   proto::PipelineSpec spec;
@@ -129,7 +93,7 @@ std::shared_ptr<const pipeline::Pipeline> Crop(std::uint32_t size,
   return *pipeline::Pipeline::Create(spec);
 }
 
-class CachedDecoderTest : public testing::Test {
+class CachedDecoderTest {
  protected:
   explicit CachedDecoderTest(const std::string& caption = "")
       : photos_(std::make_shared<Photos>(
@@ -173,19 +137,18 @@ class CachedDecoderTest : public testing::Test {
   Bytes Plain(std::uint64_t id) {
     Bytes made(spec_.pipeline->output().bytes);
     const dataset::FieldRange image = photos_->image();
-    EXPECT_TRUE(spec_.pipeline
-                    ->Run(absl::MakeConstSpan(photos_->bytes())
-                              .subspan(image.offset, image.length),
-                          KeyOf(id), workspace_, absl::MakeSpan(made))
-                    .ok());
+    CHECK_THAT(spec_.pipeline->Run(absl::MakeConstSpan(photos_->bytes())
+                                       .subspan(image.offset, image.length),
+                                   KeyOf(id), workspace_, absl::MakeSpan(made)),
+               IsOk());
     return made;
   }
   // Makes as many images as it takes until the decoder offers them.
   void Measure(CachedDecoder& choice) {
     for (int i = 0; i < kMeasured; ++i) {
-      ASSERT_TRUE(Make(choice, kSize - 1, photos_->bytes()).ok());
+      REQUIRE_THAT(Make(choice, kSize - 1, photos_->bytes()), IsOk());
     }
-    ASSERT_EQ(store_.offers, 0);
+    REQUIRE(store_.offers == 0);
   }
 
   const std::shared_ptr<const Photos> photos_;
@@ -194,67 +157,78 @@ class CachedDecoderTest : public testing::Test {
   pipeline::Workspace workspace_{pipeline::WorkspaceLimits{}};
 };
 
-TEST_F(CachedDecoderTest, AFormIsThatOfTheImageAndWhatIsReadBesides) {
+TEST_CASE_METHOD(
+    CachedDecoderTest,
+    "The variant number is that of the image and of what is read besides",
+    "[stream][cached_decoder]") {
   const storage::Variant variant = VariantNumber(spec_);
-  EXPECT_NE(variant, storage::kEncoded);
+  CHECK(variant != storage::kEncoded);
   // Random ops are not part of the variant.
-  EXPECT_EQ(VariantNumber(StreamSpecFor(photos_, Crop(24))), variant);
-  EXPECT_NE(VariantNumber(StreamSpecFor(photos_, Crop(20, 30))), variant);
+  CHECK(VariantNumber(StreamSpecFor(photos_, Crop(24))) == variant);
+  CHECK(VariantNumber(StreamSpecFor(photos_, Crop(20, 30))) != variant);
   const Bytes image = photos_->bytes();
-  EXPECT_NE(VariantNumber(StreamSpecFor(
-                std::make_shared<Photos>(image, "", "mask"), Crop(20))),
-            variant);
-  EXPECT_NE(VariantNumber(StreamSpecFor(
-                std::make_shared<Photos>(image, "a cat"), Crop(20))),
-            variant);
-  EXPECT_EQ(VariantNumber(StreamSpecFor(photos_, nullptr)), storage::kEncoded);
+  CHECK(VariantNumber(StreamSpecFor(std::make_shared<Photos>(image, "", "mask"),
+                                    Crop(20))) != variant);
+  CHECK(VariantNumber(StreamSpecFor(std::make_shared<Photos>(image, "a cat"),
+                                    Crop(20))) != variant);
+  CHECK(VariantNumber(StreamSpecFor(photos_, nullptr)) == storage::kEncoded);
 }
 
-TEST_F(CachedDecoderTest, WithoutAVariantStoreNothingIsChosen) {
+TEST_CASE_METHOD(CachedDecoderTest,
+                 "A cached decoder chooses no variant without a variant store",
+                 "[stream][cached_decoder]") {
   CachedDecoder choice(&spec_, nullptr);
-  EXPECT_EQ(choice.variant(), storage::kEncoded);
+  CHECK(choice.variant() == storage::kEncoded);
   for (std::uint64_t id = 0; id < 2 * kMeasured; ++id) {
-    EXPECT_EQ(*Make(choice, id, photos_->bytes()), Plain(id));
+    CHECK(*Make(choice, id, photos_->bytes()) == Plain(id));
   }
 }
 
-TEST_F(CachedDecoderTest, WhatIsKeptMakesTheSameImages) {
+TEST_CASE_METHOD(CachedDecoderTest,
+                 "A variant that is kept makes the same images",
+                 "[stream][cached_decoder]") {
   CachedDecoder choice(&spec_, &store_);
-  EXPECT_EQ(choice.variant(), VariantNumber(spec_));
+  CHECK(choice.variant() == VariantNumber(spec_));
   Measure(choice);
-  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
-  ASSERT_EQ(store_.offers, 1);
-  EXPECT_EQ(store_.object, "3");
-  EXPECT_EQ(store_.last.variant, choice.variant());
-  EXPECT_GT(store_.last.saves_nanos, 0);
-  EXPECT_FALSE(store_.last.is_awaited);
+  CHECK(*Make(choice, 3, photos_->bytes()) == Plain(3));
+  REQUIRE(store_.offers == 1);
+  CHECK(store_.object == "3");
+  CHECK(store_.last.variant == choice.variant());
+  CHECK(store_.last.saves_nanos > 0);
+  CHECK_FALSE(store_.last.is_awaited);
   // The variant serves any sample, because all samples have one image.
   for (const std::uint64_t id : {3, 4, 5}) {
-    EXPECT_EQ(*Make(choice, id, store_.kept.at("3"), choice.variant()),
-              Plain(id));
+    CHECK(*Make(choice, id, store_.kept.at("3"), choice.variant()) ==
+          Plain(id));
   }
 }
 
-TEST_F(CachedDecoderTest, WhatIsNotKeptIsMadeAllTheSame) {
+TEST_CASE_METHOD(CachedDecoderTest,
+                 "An image whose variant is not kept is made all the same",
+                 "[stream][cached_decoder]") {
   CachedDecoder choice(&spec_, &store_);
   Measure(choice);
   store_.is_full = true;
-  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
-  EXPECT_EQ(store_.offers, 1);
-  EXPECT_TRUE(store_.kept.empty());
+  CHECK(*Make(choice, 3, photos_->bytes()) == Plain(3));
+  CHECK(store_.offers == 1);
+  CHECK(store_.kept.empty());
 }
 
-TEST_F(CachedDecoderTest, ACorruptImageIsAnErrorAndNotKept) {
+TEST_CASE_METHOD(CachedDecoderTest,
+                 "A corrupt image is an error and its variant is not kept",
+                 "[stream][cached_decoder]") {
   CachedDecoder choice(&spec_, &store_);
   Measure(choice);
-  EXPECT_TRUE(absl::IsDataLoss(
-      Make(choice, 3, Bytes(photos_->bytes().size())).status()));
-  EXPECT_TRUE(
-      absl::IsDataLoss(Make(choice, 3, Bytes(100), choice.variant()).status()));
-  EXPECT_TRUE(store_.kept.empty());
+  CHECK_THAT(Make(choice, 3, Bytes(photos_->bytes().size())),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(Make(choice, 3, Bytes(100), choice.variant()),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK(store_.kept.empty());
 }
 
-TEST_F(CachedDecoderTest, TheCoordinatorLearnsWhatBecameOfASample) {
+TEST_CASE_METHOD(CachedDecoderTest,
+                 "The coordinator learns what became of a sample",
+                 "[stream][cached_decoder]") {
   const auto coordinator = std::make_shared<Coordinator>(
       kSize, store_.variant_capacity(), 1, base::AmpleBudget());
   spec_.order_member = coordinator->Join({});
@@ -263,23 +237,25 @@ TEST_F(CachedDecoderTest, TheCoordinatorLearnsWhatBecameOfASample) {
   Measure(choice);
 
   const std::uint64_t sample = spec_.order_member->At(0);
-  EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
-  EXPECT_TRUE(store_.last.is_awaited);
-  EXPECT_EQ(spec_.order_member->PositionOf(sample), kSize + 1);  // kept
-  EXPECT_EQ(other->At(0), sample);
+  CHECK_THAT(Make(choice, sample, photos_->bytes()), IsOk());
+  CHECK(store_.last.is_awaited);
+  CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);  // kept
+  CHECK(other->At(0) == sample);
 
   const Bytes variant = store_.kept.at(std::to_string(sample));
-  EXPECT_TRUE(Make(choice, sample, variant, choice.variant()).ok());
-  EXPECT_EQ(spec_.order_member->PositionOf(sample), kSize + 1);
+  CHECK_THAT(Make(choice, sample, variant, choice.variant()), IsOk());
+  CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);
 
   // The cache had the variant, and has it no longer.
   store_.is_full = true;
-  EXPECT_TRUE(Make(choice, sample, photos_->bytes()).ok());
+  CHECK_THAT(Make(choice, sample, photos_->bytes()), IsOk());
   other->Missed(sample);
-  EXPECT_EQ(spec_.order_member->PositionOf(sample), std::nullopt);
+  CHECK(spec_.order_member->PositionOf(sample) == std::nullopt);
 }
 
-TEST_F(CachedDecoderTest, AVariantThatLeavesTheSetIsDropped) {
+TEST_CASE_METHOD(CachedDecoderTest,
+                 "A variant that leaves the coordinator's set is dropped",
+                 "[stream][cached_decoder]") {
   // The smallest number of variants that the coordinator keeps.
   constexpr std::size_t kDecoded = 16;
   const auto coordinator =
@@ -295,10 +271,10 @@ TEST_F(CachedDecoderTest, AVariantThatLeavesTheSetIsDropped) {
     CachedDecoder fresh(&spec_, &store_);
     const int offers = store_.offers;
     while (store_.offers == offers) {
-      ASSERT_TRUE(Make(fresh, sample, photos_->bytes()).ok());
+      REQUIRE_THAT(Make(fresh, sample, photos_->bytes()), IsOk());
     }
-    EXPECT_TRUE(store_.kept.contains(std::to_string(sample)));
-    EXPECT_EQ(store_.kept.size(), std::min<std::size_t>(i + 1, kDecoded));
+    CHECK(store_.kept.contains(std::to_string(sample)));
+    CHECK(store_.kept.size() == std::min<std::size_t>(i + 1, kDecoded));
   }
 }
 
@@ -339,7 +315,9 @@ class PackedPhotos final : public dataset::FakeDataset {
   const Bytes bytes_;
 };
 
-TEST_F(CachedDecoderTest, AVariantOfAPackedImageNeedsNoUnpacking) {
+TEST_CASE_METHOD(CachedDecoderTest,
+                 "A variant of a packed image needs no unpacking",
+                 "[stream][cached_decoder]") {
   const auto packed = std::make_shared<PackedPhotos>(photos_->bytes());
   const StreamSpec spec = StreamSpecFor(packed, Crop(20));
   CachedDecoder choice(&spec, &store_);
@@ -350,32 +328,28 @@ TEST_F(CachedDecoderTest, AVariantOfAPackedImageNeedsNoUnpacking) {
   pending.id = 3;
   pending.length = packed->bytes().size();
   for (int i = 0; i <= kMeasured; ++i) {
-    ASSERT_TRUE(choice
-                    .Make(pending, KeyOf(3), packed->bytes(), packed->image(),
-                          workspace_, absl::MakeSpan(made))
-                    .ok());
-    EXPECT_EQ(made, Plain(3));
+    REQUIRE_THAT(choice.Make(pending, KeyOf(3), packed->bytes(),
+                             packed->image(), workspace_, absl::MakeSpan(made)),
+                 IsOk());
+    CHECK(made == Plain(3));
   }
-  EXPECT_EQ(packed->unpacked, kMeasured + 1);
-  ASSERT_TRUE(store_.kept.contains("3"));
+  CHECK(packed->unpacked == kMeasured + 1);
+  REQUIRE(store_.kept.contains("3"));
   pending.variant = choice.variant();
   std::fill(made.begin(), made.end(), 0);
-  ASSERT_TRUE(choice
-                  .Make(pending, KeyOf(3), store_.kept.at("3"), packed->image(),
-                        workspace_, absl::MakeSpan(made))
-                  .ok());
-  EXPECT_EQ(made, Plain(3));
-  EXPECT_EQ(packed->unpacked, kMeasured + 1);
+  REQUIRE_THAT(choice.Make(pending, KeyOf(3), store_.kept.at("3"),
+                           packed->image(), workspace_, absl::MakeSpan(made)),
+               IsOk());
+  CHECK(made == Plain(3));
+  CHECK(packed->unpacked == kMeasured + 1);
 
   pending.variant = storage::kEncoded;
   pipeline::Workspace small(
       {.scratch_bytes = 1'000, .larger_scratch_bytes = 1 << 20});
-  EXPECT_EQ(choice
-                .Make(pending, KeyOf(3), packed->bytes(), packed->image(),
-                      small, absl::MakeSpan(made))
-                .code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(small.WantsLarger());
+  CHECK_THAT(choice.Make(pending, KeyOf(3), packed->bytes(), packed->image(),
+                         small, absl::MakeSpan(made)),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(small.WantsLarger());
 }
 
 class CaptionedTest : public CachedDecoderTest {
@@ -383,16 +357,18 @@ class CaptionedTest : public CachedDecoderTest {
   CaptionedTest() : CachedDecoderTest("a cat") {}
 };
 
-TEST_F(CaptionedTest, WhatElseWasReadStandsBeforeTheForm) {
+TEST_CASE_METHOD(CaptionedTest,
+                 "What else was read of a sample stands before its variant",
+                 "[stream][cached_decoder]") {
   CachedDecoder choice(&spec_, &store_);
   Measure(choice);
-  EXPECT_EQ(*Make(choice, 3, photos_->bytes()), Plain(3));
+  CHECK(*Make(choice, 3, photos_->bytes()) == Plain(3));
   const Bytes& kept = store_.kept.at("3");
   const Bytes& read = photos_->bytes();
-  ASSERT_GT(kept.size(), read.size());
-  EXPECT_EQ(Bytes(kept.begin(), kept.begin() + static_cast<long>(read.size())),
-            read);
-  EXPECT_EQ(*Make(choice, 7, kept, choice.variant()), Plain(7));
+  REQUIRE(kept.size() > read.size());
+  CHECK(Bytes(kept.begin(), kept.begin() + static_cast<long>(read.size())) ==
+        read);
+  CHECK(*Make(choice, 7, kept, choice.variant()) == Plain(7));
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "server/stream/clip_maker.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,15 +7,20 @@
 
 #include "proto/job.pb.h"
 #include "server/audio/any_clip_decoder.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/audio/golden_clips.h"
 
 namespace forebay::stream {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using audio::AsBytes;
 using audio::ClipFile;
 using Ops = pipeline::ArrayTransform::Ops;
-using testing::HasSubstr;
 
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 20;  // bytes
 constexpr std::uint32_t kRate = 16000;
@@ -26,9 +28,9 @@ constexpr std::uint32_t kRate = 16000;
 std::vector<float> Whole(const std::string& file) {
   audio::AnyClipDecoder decoder;
   const auto clip = decoder.Open(AsBytes(file));
-  EXPECT_TRUE(clip.ok()) << clip.status();
+  CHECK_THAT(clip, IsOk());
   std::vector<float> numbers(clip->frames * clip->channels);
-  EXPECT_TRUE(decoder.Decode(0, absl::MakeSpan(numbers)).ok());
+  CHECK_THAT(decoder.Decode(0, absl::MakeSpan(numbers)), IsOk());
   return numbers;
 }
 
@@ -38,7 +40,7 @@ std::unique_ptr<const pipeline::ArrayTransform> Made(const Ops& ops,
                                       .shape = {100, channels},
                                       .bytes = 400 * channels};
   auto made = pipeline::ArrayTransform::Create(ops, first, kLongest, kRate);
-  EXPECT_TRUE(made.ok()) << made.status();
+  CHECK_THAT(made, IsOk());
   return *std::move(made);
 }
 
@@ -56,16 +58,19 @@ absl::StatusOr<std::vector<float>> Make(
   return out;
 }
 
-TEST(ClipMakerTest, WithoutOpsItDecodesStraightIntoItsPlace) {
+TEST_CASE("A clip without ops is decoded straight into its place",
+          "[stream][clip_maker]") {
   for (const char* const name : {"2_s16.wav", "2_s24.flac", "2_vorbis.ogg"}) {
     const std::string file = ClipFile(name);
     const auto made = Make(*Made({}, 2), file, kLongest, /*scratch=*/0);
-    ASSERT_TRUE(made.ok()) << made.status();
-    EXPECT_EQ(*made, Whole(file)) << name;
+    REQUIRE_THAT(made, IsOk());
+    CAPTURE(name);
+    CHECK(*made == Whole(file));
   }
 }
 
-TEST(ClipMakerTest, AWindowTakesNoMoreScratchThanItself) {
+TEST_CASE("A window of a clip takes no more scratch than itself",
+          "[stream][clip_maker]") {
   Ops ops;
   ops.Add()->mutable_random_window()->set_length(100);
   // With one channel, the numbers stay as they are.
@@ -73,62 +78,66 @@ TEST(ClipMakerTest, AWindowTakesNoMoreScratchThanItself) {
   for (const std::uint32_t axis : {1, 0}) transpose->add_order(axis);
   const std::string file = ClipFile("1_s16.flac");
   const auto made = Make(*Made(ops, 1), file, 400, /*scratch=*/1024);
-  ASSERT_TRUE(made.ok()) << made.status();
+  REQUIRE_THAT(made, IsOk());
   const std::vector<float> whole = Whole(file);
-  EXPECT_NE(std::search(whole.begin(), whole.end(), made->begin(), made->end()),
-            whole.end());
+  CHECK(std::search(whole.begin(), whole.end(), made->begin(), made->end()) !=
+        whole.end());
   const auto too_much = Make(*Made(ops, 1), file, 400, /*scratch=*/64);
-  EXPECT_TRUE(absl::IsResourceExhausted(too_much.status()));
+  CHECK_THAT(too_much, HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(ClipMakerTest, PaddingIsZero) {
+TEST_CASE("The padding of a short clip is zero", "[stream][clip_maker]") {
   Ops ops;
   ops.Add()->mutable_random_window()->set_length(700);
   ops[0].mutable_random_window()->set_pad_if_needed(true);
   const std::string file = ClipFile("1_s16.wav");  // of 640 frames
   const auto made = Make(*Made(ops, 1), file, 2800);
-  ASSERT_TRUE(made.ok()) << made.status();
+  REQUIRE_THAT(made, IsOk());
   std::vector<float> expected = Whole(file);
   expected.resize(700);
-  EXPECT_EQ(*made, expected);
+  CHECK(*made == expected);
 }
 
-TEST(ClipMakerTest, OfAClipThatIsResampledOnlyTheWindowIsDecoded) {
+TEST_CASE("Only the window of a clip that is resampled is decoded",
+          "[stream][clip_maker]") {
   Ops ops;
   ops.Add()->mutable_to_mono();
   ops.Add()->mutable_resample()->set_new_freq(8000);
   ops.Add()->mutable_slice()->set_stop(20);
   const std::string file = ClipFile("2_s16.wav");
   const auto made = Make(*Made(ops, 2), file);
-  ASSERT_TRUE(made.ok()) << made.status();
+  REQUIRE_THAT(made, IsOk());
   ops.RemoveLast();
   const auto whole = Make(*Made(ops, 2), file);
-  ASSERT_TRUE(whole.ok()) << whole.status();
-  EXPECT_EQ(*made, std::vector<float>(whole->begin(), whole->begin() + 20));
+  REQUIRE_THAT(whole, IsOk());
+  CHECK(*made == std::vector<float>(whole->begin(), whole->begin() + 20));
   ops.Add()->mutable_slice()->set_stop(20);
   // Room for so many frames, not for all of them.
-  EXPECT_TRUE(Make(*Made(ops, 2), file, 80, /*scratch=*/2048).ok());
-  EXPECT_LT(2048u, Whole(file).size() * sizeof(float));
+  CHECK_THAT(Make(*Made(ops, 2), file, 80, /*scratch=*/2048), IsOk());
+  CHECK(2048u < Whole(file).size() * sizeof(float));
 }
 
-TEST(ClipMakerTest, SaysWhatToDoAboutAClipWithoutRoom) {
+TEST_CASE("The clip maker says what to do about a clip without room",
+          "[stream][clip_maker]") {
   const auto made = Make(*Made({}, 1), ClipFile("1_s16.wav"), 640);
-  EXPECT_TRUE(absl::IsDataLoss(made.status()));
-  EXPECT_THAT(std::string(made.status().message()),
-              HasSubstr("becomes 2560 bytes, more than the 640"));
-  EXPECT_THAT(std::string(made.status().message()),
-              HasSubstr("by Slice or RandomWindow"));
+  CHECK_THAT(made, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(made.status().message(),
+             Contains("becomes 2560 bytes, more than the 640"));
+  CHECK_THAT(made.status().message(), Contains("by Slice or RandomWindow"));
 }
 
-TEST(ClipMakerTest, NamesOtherChannels) {
+TEST_CASE(
+    "The clip maker refuses a clip with other channels and names their number",
+    "[stream][clip_maker]") {
   const auto made = Make(*Made({}, 1), ClipFile("2_s16.wav"));
-  EXPECT_TRUE(absl::IsInvalidArgument(made.status()));
-  EXPECT_THAT(std::string(made.status().message()),
-              HasSubstr("has 2 channels, but the first one has 1"));
+  CHECK_THAT(made, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(made.status().message(),
+             Contains("has 2 channels, but the first one has 1"));
 }
 
-TEST(ClipMakerTest, FailsAsTheDecoderDoes) {
-  EXPECT_TRUE(absl::IsDataLoss(Make(*Made({}, 1), "no audio").status()));
+TEST_CASE("The clip maker fails as the decoder does", "[stream][clip_maker]") {
+  CHECK_THAT(Make(*Made({}, 1), "no audio"),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

@@ -1,24 +1,27 @@
 #include "server/stream/coordinator.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <set>
 #include <vector>
 
 #include "server/base/memory_budget.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint64_t kSize = 100;
 constexpr std::uint64_t kFormBytes = 1000;
 constexpr std::uint64_t kRoom = kSize * kFormBytes;
 constexpr std::uint64_t kSeed = 7;
 
-class CoordinatorTest : public testing::Test {
+class CoordinatorTest {
  protected:
   std::shared_ptr<const base::IndexList> List(
       const std::vector<std::uint64_t>& numbers) {
@@ -34,31 +37,36 @@ class CoordinatorTest : public testing::Test {
       std::make_shared<Coordinator>(kSize, kRoom, kSeed, &budget_);
 };
 
-TEST_F(CoordinatorTest, NoBudgetHasTheBytesOfVeryManySamples) {
-  EXPECT_LT(Coordinator::BytesOfMember(1000), 20000u);
+TEST_CASE_METHOD(
+    CoordinatorTest,
+    "No budget has the bytes that a coordinator needs for very many samples",
+    "[stream][coordinator]") {
+  CHECK(Coordinator::BytesOfMember(1000) < 20000u);
   // So many need 17 / 2 bytes each, which wraps around.
-  EXPECT_EQ(Coordinator::BytesOfMember(2170205185142300188), UINT64_MAX);
+  CHECK(Coordinator::BytesOfMember(2170205185142300188) == UINT64_MAX);
 }
 
-TEST_F(CoordinatorTest, WhatOneHasMadeTheOthersTakeNext) {
+TEST_CASE_METHOD(CoordinatorTest,
+                 "A coordinator lets members take next what another has made",
+                 "[stream][coordinator]") {
   const auto first = Join();
   const auto second = Join();
   std::set<std::uint64_t> made;
   for (std::uint64_t i = 0; i < 10; ++i) {
     const std::uint64_t sample = first->At(i);
-    EXPECT_EQ(first->At(i), sample);  // asking again changes nothing
-    EXPECT_EQ(first->PositionOf(sample), i);
-    EXPECT_TRUE(first->IsAwaited(sample));
+    CHECK(first->At(i) == sample);  // asking again changes nothing
+    CHECK(first->PositionOf(sample) == i);
+    CHECK(first->IsAwaited(sample));
     first->Kept(sample, kFormBytes);
     made.insert(sample);
   }
-  EXPECT_EQ(made.size(), 10);
+  CHECK(made.size() == 10);
   // The second member wants these samples soon, and all others by the end of
   // the epoch.
-  EXPECT_EQ(second->PositionOf(*made.begin()), 11);
+  CHECK(second->PositionOf(*made.begin()) == 11);
   std::uint64_t other = 0;
   while (made.contains(other)) ++other;
-  EXPECT_EQ(second->PositionOf(other), kSize);
+  CHECK(second->PositionOf(other) == kSize);
   // The second has at least as much left as the first, so it may also draw
   // samples that nobody has made.
   int taken = 0;
@@ -66,66 +74,79 @@ TEST_F(CoordinatorTest, WhatOneHasMadeTheOthersTakeNext) {
     const std::uint64_t sample = second->At(i);
     if (!made.contains(sample)) continue;
     ++taken;
-    EXPECT_FALSE(second->IsAwaited(sample));
+    CHECK_FALSE(second->IsAwaited(sample));
     second->Found(sample);
   }
-  EXPECT_GE(taken, 5);
+  CHECK(taken >= 5);
 }
 
-TEST_F(CoordinatorTest, WhatIsMissedIsCheapNoLonger) {
+TEST_CASE_METHOD(CoordinatorTest,
+                 "A variant that a member missed is cheap no longer",
+                 "[stream][coordinator]") {
   const auto first = Join();
   const auto second = Join();
   const std::uint64_t sample = first->At(0);
   first->Kept(sample, kFormBytes);
-  EXPECT_EQ(second->PositionOf(sample), 2);
+  CHECK(second->PositionOf(sample) == 2);
   first->Missed(sample);
-  EXPECT_EQ(second->PositionOf(sample), kSize);
+  CHECK(second->PositionOf(sample) == kSize);
 }
 
-TEST_F(CoordinatorTest, KnowsOfNoMoreFormsThanThereIsMemoryFor) {
+TEST_CASE_METHOD(
+    CoordinatorTest,
+    "A coordinator knows of no more variants than there is memory for",
+    "[stream][coordinator]") {
   const auto first = Join();
   const auto second = Join();
   {
     const auto others = budget_.Reserve(budget_.limit(), "others");
     const std::uint64_t sample = first->At(0);
-    EXPECT_EQ(first->Kept(sample, kFormBytes), std::vector{sample});
-    EXPECT_EQ(second->PositionOf(sample), kSize);
+    CHECK(first->Kept(sample, kFormBytes) == std::vector{sample});
+    CHECK(second->PositionOf(sample) == kSize);
   }
   const std::uint64_t sample = first->At(1);
-  EXPECT_TRUE(first->Kept(sample, kFormBytes).empty());
-  EXPECT_EQ(second->PositionOf(sample), 2);
-  EXPECT_GT(budget_.used(), 0);
+  CHECK(first->Kept(sample, kFormBytes).empty());
+  CHECK(second->PositionOf(sample) == 2);
+  CHECK(budget_.used() > 0);
 }
 
-TEST_F(CoordinatorTest, WhoLeavesMakesNothingAnyMore) {
+TEST_CASE_METHOD(
+    CoordinatorTest,
+    "A member that leaves a coordinator makes nothing any more for the others",
+    "[stream][coordinator]") {
   auto first = Join();
   const auto second = Join();
   const std::uint64_t sample = first->At(0);
-  EXPECT_EQ(second->PositionOf(sample), 1);  // its variant will be there
+  CHECK(second->PositionOf(sample) == 1);  // its variant will be there
   first.reset();
-  EXPECT_EQ(second->PositionOf(sample), kSize);
-  EXPECT_FALSE(second->IsAwaited(sample));
+  CHECK(second->PositionOf(sample) == kSize);
+  CHECK_FALSE(second->IsAwaited(sample));
 }
 
-TEST_F(CoordinatorTest, AnEpochGoesOnWithWhatWasNotSeen) {
+TEST_CASE_METHOD(CoordinatorTest,
+                 "An epoch in coordinated order goes on with what was not seen",
+                 "[stream][coordinator]") {
   const auto order_member = Join();
   std::vector<std::uint64_t> seen;
   for (std::uint64_t i = 0; i < 90; ++i) seen.push_back(i);
   order_member->Start(90, *order_member->Check(90, List(seen).get()));
   std::set<std::uint64_t> rest;
   for (std::uint64_t i = 90; i < kSize; ++i) rest.insert(order_member->At(i));
-  EXPECT_EQ(rest.size(), 10);
-  EXPECT_GE(*rest.begin(), 90);
+  CHECK(rest.size() == 10);
+  CHECK(*rest.begin() >= 90);
 }
 
-TEST_F(CoordinatorTest, WhatWasSeenMustBeAsManyAsAreSaid) {
+TEST_CASE_METHOD(
+    CoordinatorTest,
+    "Samples seen in coordinated order must be as many as are said",
+    "[stream][coordinator]") {
   const auto order_member = Join();
   for (const auto& seen : {order_member->Check(1, nullptr),
                            order_member->Check(0, List({3}).get()),
                            order_member->Check(2, List({3, 3}).get())}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(seen.status()));
+    CHECK_THAT(seen, HasCode(absl::StatusCode::kInvalidArgument));
   }
-  EXPECT_TRUE(order_member->Check(1, List({3}).get()).ok());
+  CHECK_THAT(order_member->Check(1, List({3}).get()), IsOk());
 }
 
 }  // namespace

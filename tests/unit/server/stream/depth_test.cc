@@ -1,10 +1,10 @@
 #include "server/stream/depth.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <random>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::stream {
 namespace {
@@ -59,64 +59,76 @@ class Loop {
   std::int64_t done_at_ = 0;
 };
 
-TEST(DepthTest, ASlowTrainerNeedsTwoAndNeverWaits) {
+TEST_CASE("A slow trainer needs a prefetch depth of two and never waits",
+          "[stream][depth]") {
   Loop loop(16);
-  EXPECT_TRUE(!loop.Take(0, kMilli)) << "for the first batch";
+  UNSCOPED_INFO("for the first batch");
+  CHECK(!loop.Take(0, kMilli));
   std::uint32_t before = loop.target();
   for (int i = 0; i < 400; ++i) {
-    EXPECT_TRUE(loop.Take(100 * kMilli, kMilli)) << i;
-    EXPECT_GE(loop.target(), before - 1) << "one at a time";
+    CAPTURE(i);
+    CHECK(loop.Take(100 * kMilli, kMilli));
+    UNSCOPED_INFO("one at a time");
+    CHECK(loop.target() >= before - 1);
     before = loop.target();
   }
-  EXPECT_EQ(loop.target(), 2);
+  CHECK(loop.target() == 2);
 }
 
-TEST(DepthTest, AFastTrainerHasAllSlots) {
+TEST_CASE("The prefetch depth of a fast trainer covers all slots",
+          "[stream][depth]") {
   Loop loop(16);
   for (int i = 0; i < 1000; ++i) {
     loop.Take(0, kMilli);
-    EXPECT_EQ(loop.target(), 16);
+    CHECK(loop.target() == 16);
   }
 }
 
-TEST(DepthTest, WhoFindsNothingHasAllSlotsAtOnce) {
+TEST_CASE("A trainer that finds nothing ready has all slots at once",
+          "[stream][depth]") {
   Loop loop(16);
   for (int i = 0; i < 400; ++i) loop.Take(100 * kMilli, kMilli);
-  ASSERT_EQ(loop.target(), 2);
+  REQUIRE(loop.target() == 2);
   for (int i = 0; i < 6; ++i) loop.Take(0, kMilli);
-  EXPECT_EQ(loop.target(), 16);
+  CHECK(loop.target() == 16);
 }
 
 // After a validation, the trainer goes on as before.
-TEST(DepthTest, APauseChangesNothing) {
+TEST_CASE("A pause of the trainer does not change its prefetch depth",
+          "[stream][depth]") {
   Loop loop(16);
   for (int i = 0; i < 400; ++i) loop.Take(100 * kMilli, 60 * kMilli);
   const std::uint32_t before = loop.target();
   for (int pause = 0; pause < 10; ++pause) {
-    EXPECT_TRUE(loop.Take(600'000 * kMilli, 60 * kMilli));
-    for (int i = 0; i < 30; ++i)
-      EXPECT_TRUE(loop.Take(100 * kMilli, 60 * kMilli));
+    CHECK(loop.Take(600'000 * kMilli, 60 * kMilli));
+    for (int i = 0; i < 30; ++i) CHECK(loop.Take(100 * kMilli, 60 * kMilli));
   }
-  EXPECT_LE(loop.target(), before);
-  EXPECT_GE(loop.target(), 2);
+  CHECK(loop.target() <= before);
+  CHECK(loop.target() >= 2);
 }
 
-TEST(DepthTest, CoversTheTimeThatABatchTakes) {
+TEST_CASE("The prefetch depth covers the time that a batch takes",
+          "[stream][depth]") {
   Depth depth(16);
   depth.StartEpoch();
   for (int i = 0; i < 1000; ++i) {
     depth.SawReady(8);
     depth.Published(35 * kMilli, i * 10 * kMilli);
   }
-  EXPECT_EQ(depth.target(), 5) << "four in the making and one ready";
+  UNSCOPED_INFO("four in the making and one ready");
+  CHECK(depth.target() == 5);
   for (int i = 1000; i < 1020; ++i) {
     depth.SawReady(1);
     depth.Published(95 * kMilli, i * 10 * kMilli);
   }
-  EXPECT_GE(depth.target(), 10) << "they take longer now";
+  UNSCOPED_INFO("they take longer now");
+  CHECK(depth.target() >= 10);
 }
 
-TEST(DepthTest, EachTimeThatFewerWereTooFewTheWhileIsLonger) {
+TEST_CASE(
+    "Each time that fewer slots were too few the prefetch depth waits longer "
+    "to fall",
+    "[stream][depth]") {
   Depth depth(4);
   depth.StartEpoch();
   std::int64_t now = 0;
@@ -129,18 +141,20 @@ TEST(DepthTest, EachTimeThatFewerWereTooFewTheWhileIsLonger) {
     return batches;
   };
   int before = batches_until_fewer();
-  EXPECT_LE(before, 24);
+  CHECK(before <= 24);
   for (int i = 0; i < 10; ++i) {
     depth.SawReady(0);
     const int batches = batches_until_fewer();
-    EXPECT_GE(batches, before - 4);
+    CHECK(batches >= before - 4);
     before = batches;
   }
-  EXPECT_GE(before, 400);
-  EXPECT_LE(before, 520) << "but it does not wait for ever";
+  CHECK(before >= 400);
+  UNSCOPED_INFO("but it does not wait for ever");
+  CHECK(before <= 520);
 }
 
-TEST(DepthTest, AnEpochsBeginningIsNotAWait) {
+TEST_CASE("An epoch's beginning does not count as a wait of the trainer",
+          "[stream][depth]") {
   Depth depth(8);
   std::int64_t now = 0;
   depth.StartEpoch();
@@ -148,20 +162,21 @@ TEST(DepthTest, AnEpochsBeginningIsNotAWait) {
     depth.SawReady(4);
     depth.Published(1, now += kMilli);
   }
-  ASSERT_EQ(depth.target(), 2);
+  REQUIRE(depth.target() == 2);
   depth.StartEpoch();
   depth.SawReady(0);
   depth.Published(1, now += kMilli);
   depth.SawReady(0);
   depth.Published(1, now += kMilli);
-  EXPECT_EQ(depth.target(), 2);
+  CHECK(depth.target() == 2);
   depth.SawReady(0);
-  EXPECT_EQ(depth.target(), 8);
+  CHECK(depth.target() == 8);
 }
 
-TEST(DepthTest, StaysWithinItsBoundsWhateverItIsTold) {
+TEST_CASE("The prefetch depth stays within its bounds whatever it is told",
+          "[stream][depth]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   for (const std::uint32_t slots : {2, 3, 4, 64}) {
     Depth depth(slots);
@@ -171,8 +186,8 @@ TEST(DepthTest, StaysWithinItsBoundsWhateverItIsTold) {
       depth.SawReady(random() % 8 == 0 ? random() % slots : slots);
       now += static_cast<std::int64_t>(random() % 3 * (random() % 1'000'000));
       depth.Published(static_cast<std::int64_t>(random() % 3'000'000'000), now);
-      ASSERT_GE(depth.target(), 2);
-      ASSERT_LE(depth.target(), slots);
+      REQUIRE(depth.target() >= 2);
+      REQUIRE(depth.target() <= slots);
     }
   }
 }

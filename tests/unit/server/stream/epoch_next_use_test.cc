@@ -1,13 +1,12 @@
 #include "server/stream/epoch_next_use.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <random>
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 
 namespace forebay::stream {
@@ -35,9 +34,10 @@ std::vector<std::int64_t> AskAll(const EpochNextUse& next_use,
 }
 
 // Compares the answers with a walk through the sampler's own order.
-TEST(EpochNextUseTest, TellsWhenEachSampleComesNext) {
+TEST_CASE("The next use of an epoch tells when each sample comes next",
+          "[stream][epoch_next_use]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 50; ++round) {
     const std::uint64_t size = 1 + random() % 200;
@@ -54,11 +54,12 @@ TEST(EpochNextUseTest, TellsWhenEachSampleComesNext) {
       expected[sampler.Epoch(epoch + at / length).SampleAt(at % length)] =
           static_cast<std::int64_t>(at - position) * kPeriod;
     }
-    EXPECT_EQ(AskAll(next_use, size, 0), expected);
+    CHECK(AskAll(next_use, size, 0) == expected);
   }
 }
 
-TEST(EpochNextUseTest, KnowsWhereAListHasASampleNext) {
+TEST_CASE("The next use of an epoch knows where a list has a sample next",
+          "[stream][epoch_next_use]") {
   proto::SamplerSpec spec;
   spec.set_order(proto::SamplerSpec::LISTED);
   base::MemoryBudget budget(1 << 20);
@@ -69,74 +70,80 @@ TEST(EpochNextUseTest, KnowsWhereAListHasASampleNext) {
   next_use.Advance(0, kPeriod, 0);
   // Samples that the list lacks may come in the next epoch; its middle is the
   // best guess.
-  EXPECT_EQ(AskAll(next_use, 5, 0),
-            (std::vector<std::int64_t>{3000, 1000, 6000, 0, 6000}));
+  CHECK(AskAll(next_use, 5, 0) ==
+        std::vector<std::int64_t>{3000, 1000, 6000, 0, 6000});
   next_use.Advance(1, kPeriod, 0);
-  EXPECT_EQ(AskAll(next_use, 5, 0),
-            (std::vector<std::int64_t>{2000, 0, 5000, 1000, 5000}));
+  CHECK(AskAll(next_use, 5, 0) ==
+        std::vector<std::int64_t>{2000, 0, 5000, 1000, 5000});
 }
 
-TEST(EpochNextUseTest, OnlyLowers) {
+TEST_CASE("The next use of an epoch only lowers the times that it is given",
+          "[stream][epoch_next_use]") {
   EpochNextUse next_use(10);
   next_use.Start(EpochPair::Of(MakeSampler(10, 1), 0), 0, 0);
   const std::vector<std::uint64_t> samples = {0, 1};
   std::vector<std::int64_t> nanos = {0, kNever};
   next_use.Lower(0, samples, absl::MakeSpan(nanos));
-  EXPECT_EQ(nanos[0], 0);
-  EXPECT_LT(nanos[1], kNever);
+  CHECK(nanos[0] == 0);
+  CHECK(nanos[1] < kNever);
 }
 
-TEST(EpochNextUseTest, OneThatIsPausedWantsNothing) {
+TEST_CASE("The next use of an epoch that is paused wants no sample",
+          "[stream][epoch_next_use]") {
   EpochNextUse next_use(10);
   const std::vector<std::int64_t> nothing(10, kNever);
-  EXPECT_EQ(AskAll(next_use, 10, 0), nothing);
+  CHECK(AskAll(next_use, 10, 0) == nothing);
   next_use.Start(EpochPair::Of(MakeSampler(10, 1), 0), 0, 0);
-  EXPECT_NE(AskAll(next_use, 10, 0), nothing);
+  CHECK(AskAll(next_use, 10, 0) != nothing);
   next_use.Pause();
-  EXPECT_EQ(AskAll(next_use, 10, 0), nothing);
+  CHECK(AskAll(next_use, 10, 0) == nothing);
 }
 
-TEST(EpochNextUseTest, DoesNotKnowSamplesOfOthers) {
+TEST_CASE("The next use of an epoch does not know samples of others",
+          "[stream][epoch_next_use]") {
   EpochNextUse next_use(10);
   next_use.Start(EpochPair::Of(MakeSampler(10, 1), 0), 0, 0);
   const std::vector<std::uint64_t> samples = {10, UINT64_MAX};
   std::vector<std::int64_t> nanos(2, kNever);
   next_use.Lower(0, samples, absl::MakeSpan(nanos));
-  EXPECT_EQ(nanos, std::vector<std::int64_t>(2, kNever));
+  CHECK(nanos == std::vector<std::int64_t>(2, kNever));
 }
 
-TEST(EpochNextUseTest, TimeGoesOnBetweenStepsAndThenStandsStill) {
+TEST_CASE("The time to a next use goes on between steps and then stands still",
+          "[stream][epoch_next_use]") {
   const sampler::Sampler sampler = MakeSampler(100, 1);
   EpochNextUse next_use(100);
   next_use.Start(EpochPair::Of(sampler, 0), 0, 0);
   next_use.Advance(10, kPeriod, 0);
   const std::uint64_t sample = sampler.Epoch(0).SampleAt(50);
-  EXPECT_EQ(AskAll(next_use, 100, 0)[sample], 40 * kPeriod);
-  EXPECT_EQ(AskAll(next_use, 100, 6 * kPeriod)[sample], 34 * kPeriod);
-  EXPECT_EQ(AskAll(next_use, 100, 10 * kPeriod)[sample], 30 * kPeriod);
+  CHECK(AskAll(next_use, 100, 0)[sample] == 40 * kPeriod);
+  CHECK(AskAll(next_use, 100, 6 * kPeriod)[sample] == 34 * kPeriod);
+  CHECK(AskAll(next_use, 100, 10 * kPeriod)[sample] == 30 * kPeriod);
   // The step is five periods late, so it may take five more.
-  EXPECT_EQ(AskAll(next_use, 100, 15 * kPeriod)[sample], 35 * kPeriod);
+  CHECK(AskAll(next_use, 100, 15 * kPeriod)[sample] == 35 * kPeriod);
 }
 
-TEST(EpochNextUseTest, KeepsAnOrderWhileItsPaceIsNotKnown) {
+TEST_CASE("The next use of an epoch keeps an order while its pace is not known",
+          "[stream][epoch_next_use]") {
   const sampler::Sampler sampler = MakeSampler(100, 1);
   EpochNextUse next_use(100);
   next_use.Start(EpochPair::Of(sampler, 0), 0, 0);
   next_use.Advance(0, INT64_MAX, 0);
   const std::vector<std::int64_t> nanos = AskAll(next_use, 100, 0);
   for (std::uint64_t i = 1; i < 100; ++i) {
-    EXPECT_LT(nanos[sampler.Epoch(0).SampleAt(i - 1)],
-              nanos[sampler.Epoch(0).SampleAt(i)]);
+    CHECK(nanos[sampler.Epoch(0).SampleAt(i - 1)] <
+          nanos[sampler.Epoch(0).SampleAt(i)]);
   }
 }
 
-TEST(EpochNextUseTest, FarAwayIsNotNever) {
+TEST_CASE("A next use that is far away is not never",
+          "[stream][epoch_next_use]") {
   EpochNextUse next_use(100);
   next_use.Start(EpochPair::Of(MakeSampler(100, 1), 0), 0, 0);
   next_use.Advance(0, INT64_MAX - 1, 0);
   for (const std::int64_t nanos : AskAll(next_use, 100, INT64_MAX / 4)) {
-    EXPECT_GE(nanos, 0);
-    EXPECT_LT(nanos, kNever);
+    CHECK(nanos >= 0);
+    CHECK(nanos < kNever);
   }
 }
 

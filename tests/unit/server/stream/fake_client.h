@@ -1,7 +1,6 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_CLIENT_H_
 #define FOREBAY_TESTS_UNIT_SERVER_STREAM_FAKE_CLIENT_H_
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstring>
@@ -13,6 +12,7 @@
 
 #include "server/arena/channel.h"
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::stream {
 
@@ -80,10 +80,10 @@ class FakeClient {
         parts_ == 1 ? nullptr : MapPart(entry, 1, size.device);
     proto::BatchHeader header;
     std::memcpy(&header, host, sizeof(header));
-    EXPECT_EQ(header.magic, proto::kBatchMagic);
-    EXPECT_EQ(header.generation, entry.generation);
-    EXPECT_EQ(header.sample_count, entry.sample_count);
-    EXPECT_EQ(header.field_count, 3);
+    CHECK(header.magic == proto::kBatchMagic);
+    CHECK(header.generation == entry.generation);
+    CHECK(header.sample_count == entry.sample_count);
+    CHECK(header.field_count == 3);
     const auto at = [&](const proto::FieldLayout& field) {
       return (field.place == proto::Place::kHost ? host : device) +
              field.offset;
@@ -96,9 +96,9 @@ class FakeClient {
       std::memcpy(pixels, at(header.fields[0]) + 16 * i, 16);
       std::memcpy(&label, at(header.fields[1]) + 8 * i, 8);
       std::memcpy(&id, at(header.fields[2]) + 8 * i, 8);
-      EXPECT_EQ(pixels[0], static_cast<std::uint64_t>(id));
-      EXPECT_EQ(pixels[1], entry.epoch);
-      EXPECT_EQ(label, 10 * id);
+      CHECK(pixels[0] == static_cast<std::uint64_t>(id));
+      CHECK(pixels[1] == entry.epoch);
+      CHECK(label == 10 * id);
       ids.push_back(pixels[0]);
     }
     munmap(const_cast<std::uint8_t*>(host), size.host);
@@ -128,7 +128,7 @@ class FakeClient {
     while (parts_ * entry.slot >= slots_.size()) {
       auto more = stream_->SlotsFrom(
           member_, static_cast<std::uint32_t>(slots_.size() / parts_));
-      EXPECT_TRUE(more.ok() && !more->empty());
+      CHECK((more.ok() && !more->empty()));
       for (base::Fd& fd : *more) slots_.push_back(std::move(fd));
     }
     return static_cast<const std::uint8_t*>(

@@ -1,16 +1,19 @@
 #include "server/stream/field_type.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/fake_dataset.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using proto::FieldKind;
 
@@ -62,27 +65,28 @@ absl::StatusOr<std::vector<FieldType>> TypesIn(
 
 FieldType TypeOf(const Arrays& arrays) {
   const auto types = TypesIn(arrays, {});
-  EXPECT_TRUE(types.ok()) << types.status();
+  CHECK_THAT(types, IsOk());
   return types->front();
 }
 
 using Shape = std::vector<std::uint64_t>;
 
-TEST(FieldTypeTest, ArraysOfOneSizeAreOfOneShape) {
+TEST_CASE("Arrays of one size are of one shape", "[stream][field_type]") {
   const FieldType type = TypeOf({"<i2", "(4, 3)", 24, 100, 100});
-  EXPECT_FALSE(type.varies());
-  EXPECT_EQ(type.value.shape, (Shape{4, 3}));
-  EXPECT_EQ(type.value.bytes, 24u);
+  CHECK_FALSE(type.varies());
+  CHECK(type.value.shape == Shape{4, 3});
+  CHECK(type.value.bytes == 24u);
 }
 
-TEST(FieldTypeTest, ArraysOfOtherSizesDifferInTheFirstAxis) {
+TEST_CASE("Arrays of different sizes differ in the first axis",
+          "[stream][field_type]") {
   const FieldType type = TypeOf({"<i2", "(0, 3)", 0, 76, 1005});
-  EXPECT_TRUE(type.ragged);
-  EXPECT_TRUE(type.varies());
-  EXPECT_EQ(type.PlaceFor(proto::Place::kDevice), proto::Place::kHost);
+  CHECK(type.ragged);
+  CHECK(type.varies());
+  CHECK(type.PlaceFor(proto::Place::kDevice) == proto::Place::kHost);
   // As many as the longest file can have.
-  EXPECT_EQ(type.value.shape, (Shape{167, 3}));
-  EXPECT_EQ(type.value.bytes, 1002u);
+  CHECK(type.value.shape == Shape{167, 3});
+  CHECK(type.value.bytes == 1002u);
 }
 
 FieldPipelines WindowOf(std::string_view field, std::uint64_t length) {
@@ -93,41 +97,44 @@ FieldPipelines WindowOf(std::string_view field, std::uint64_t length) {
   return pipelines;
 }
 
-TEST(FieldTypeTest, APipelineMakesTheType) {
+TEST_CASE("A pipeline makes the type of its field", "[stream][field_type]") {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
   const auto types = TypesIn(arrays, WindowOf("npy", 5));
-  ASSERT_TRUE(types.ok()) << types.status();
-  EXPECT_FALSE(types->front().varies());
-  EXPECT_EQ(types->front().value.shape, (Shape{5, 3}));
+  REQUIRE_THAT(types, IsOk());
+  CHECK_FALSE(types->front().varies());
+  CHECK(types->front().value.shape == Shape{5, 3});
 }
 
-TEST(FieldTypeTest, RefusesPipelinesOfNoArray) {
+TEST_CASE("A pipeline that fits no array field is refused",
+          "[stream][field_type]") {
   const Arrays arrays("<i2", "(9, 3)", 54, 76, 1005);
   const auto refusal = [&](const FieldPipelines& pipelines) {
     const absl::Status checked = CheckPipelines(arrays, pipelines);
     if (!checked.ok()) return std::string(checked.message());
     return std::string(TypesIn(arrays, pipelines).status().message());
   };
-  EXPECT_EQ(refusal(WindowOf("mel", 5)),
-            "transform: there is no field mel; there are: npy");
-  EXPECT_EQ(refusal(WindowOf("npy", 0)),
-            "file:///data: npy: transform 1 (RandomWindow): length is 0, not 1 "
-            "to 1099511627776");
+  CHECK(refusal(WindowOf("mel", 5)) ==
+        "transform: there is no field mel; there are: npy");
+  CHECK(refusal(WindowOf("npy", 0)) ==
+        "file:///data: npy: transform 1 (RandomWindow): length is 0, not 1 "
+        "to 1099511627776");
   FieldPipelines two = WindowOf("npy", 5);
   *two.Add() = two[0];
-  EXPECT_EQ(refusal(two), "transform: npy has two of them");
+  CHECK(refusal(two) == "transform: npy has two of them");
 }
 
-TEST(FieldTypeTest, ArraysWithoutElementsToCountAreOfOneShape) {
+TEST_CASE("Arrays without elements to count are of one shape",
+          "[stream][field_type]") {
   for (const char* shape : {"()", "(5, 0)", "(0, 0)"}) {
     const FieldType type =
         TypeOf({"|u1", shape, shape == std::string("()") ? 1u : 0u, 60, 99});
-    EXPECT_FALSE(type.varies()) << shape;
+    CAPTURE(shape);
+    CHECK_FALSE(type.varies());
   }
   // So many bytes that nobody can count them.
   const Arrays hostile("<f8", "(0, 4294967296, 4294967296)", 0, 60, 99);
   const auto types = TypesIn(hostile, {});
-  if (types.ok()) EXPECT_FALSE(types->front().varies());
+  if (types.ok()) CHECK_FALSE(types->front().varies());
 }
 
 // Audio files, of which the first is a WAV file of 8 bits.
@@ -180,47 +187,48 @@ FieldPipelines SliceOf(std::int64_t start, std::int64_t stop) {
   return pipelines;
 }
 
-TEST(FieldTypeTest, ClipsAreArraysOfFramesAndChannels) {
+TEST_CASE("Clips are arrays of frames and channels", "[stream][field_type]") {
   const Clips clips(100, 1000, 2);
-  EXPECT_TRUE(NeedsFirstSample(clips));
+  CHECK(NeedsFirstSample(clips));
   const auto types = clips.Types({});
-  ASSERT_TRUE(types.ok()) << types.status();
+  REQUIRE_THAT(types, IsOk());
   const FieldType& type = types->front();
-  EXPECT_TRUE(type.is_clip());
-  EXPECT_EQ(type.kind, FieldKind::kArray);
-  EXPECT_TRUE(type.ragged);
-  EXPECT_EQ(type.value.dtype, proto::DType::kFloat32);
-  EXPECT_EQ(type.value.shape, (Shape{2000, 2}));
-  EXPECT_EQ(type.ElementsIn(300, 0), 600u);
-  EXPECT_EQ(type.ElementsIn(~std::uint64_t{0}, 0), 2000u);
+  CHECK(type.is_clip());
+  CHECK(type.kind == FieldKind::kArray);
+  CHECK(type.ragged);
+  CHECK(type.value.dtype == proto::DType::kFloat32);
+  CHECK(type.value.shape == Shape{2000, 2});
+  CHECK(type.ElementsIn(300, 0) == 600u);
+  CHECK(type.ElementsIn(~std::uint64_t{0}, 0) == 2000u);
 }
 
-TEST(FieldTypeTest, AWindowOfClipsIsOfOneShape) {
+TEST_CASE("A window of clips is of one shape", "[stream][field_type]") {
   const auto types = Clips(100, 1000).Types(WindowOf("audio", 70));
-  ASSERT_TRUE(types.ok()) << types.status();
-  EXPECT_FALSE(types->front().varies());
-  EXPECT_EQ(types->front().value.shape, (Shape{70, 1}));
+  REQUIRE_THAT(types, IsOk());
+  CHECK_FALSE(types->front().varies());
+  CHECK(types->front().value.shape == Shape{70, 1});
 }
 
 // However few bytes a clip has, it may be of silence and long.
-TEST(FieldTypeTest, ASliceBoundsClips) {
+TEST_CASE("A slice bounds the length of clips", "[stream][field_type]") {
   const auto types = Clips(100, 1000).Types(SliceOf(10, 50010));
-  ASSERT_TRUE(types.ok()) << types.status();
-  EXPECT_TRUE(types->front().ragged);
-  EXPECT_EQ(types->front().value.shape, (Shape{50000, 1}));
-  EXPECT_EQ(types->front().ElementsIn(1, 0), 50000u);
+  REQUIRE_THAT(types, IsOk());
+  CHECK(types->front().ragged);
+  CHECK(types->front().value.shape == Shape{50000, 1});
+  CHECK(types->front().ElementsIn(1, 0) == 50000u);
 }
 
-TEST(FieldTypeTest, RefusesWhatIsNoClip) {
+TEST_CASE("The type of a clip field refuses what is not a clip",
+          "[stream][field_type]") {
   const auto types = Clips(0, 1000, 0).Types({});
-  EXPECT_TRUE(absl::IsDataLoss(types.status())) << types.status();
-  EXPECT_TRUE(absl::StartsWith(types.status().message(),
-                               "sample 0 of file:///data: a: "))
-      << types.status();
+  CHECK_THAT(types, HasCode(absl::StatusCode::kDataLoss));
+  CAPTURE(types.status());
+  CHECK(absl::StartsWith(types.status().message(),
+                         "sample 0 of file:///data: a: "));
   FieldPipelines channels = WindowOf("audio", 1);
   channels[0].mutable_ops(0)->mutable_random_window()->set_axis(1);
   const auto refused = Clips(100, 1000).Types(channels);
-  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  CHECK_THAT(refused, HasCode(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

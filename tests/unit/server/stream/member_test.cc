@@ -1,12 +1,12 @@
 #include "server/stream/member.h"
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstdint>
 #include <memory>
 
 #include "proto/shm_ring.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
@@ -14,48 +14,52 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(MemberTest, StarvesInANewEpochThoughSomethingOfTheLastIsLeft) {
+TEST_CASE(
+    "A member starves in a new epoch though a batch of the last one is left",
+    "[stream][member]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = FakeStreamSpec(1000, 10);
   const auto channel = *arena::Channel::Create();
   Member member(1, channel.get(), {.flow = 1, .slots = 4}, stream_spec.batch,
                 {.next_use_registry = nullptr, .dataset = stream_spec.dataset});
   member.Start(EpochPair::Of(stream_spec.sampler, 0), 0, 0);
-  EXPECT_TRUE(member.Starves(0));
+  CHECK(member.Starves(0));
   member.Publish({.key = {0, 0}, .samples = 10}, /*generation=*/1, 0);
   member.Stop();
-  EXPECT_EQ(member.Account().ready, 1);
+  CHECK(member.Account().ready == 1);
   member.Start(EpochPair::Of(stream_spec.sampler, 1), 0, kSecond);
-  EXPECT_TRUE(member.Starves(2 * kSecond));
+  CHECK(member.Starves(2 * kSecond));
 }
 
-TEST(MemberTest, CountsWhatItsTrainerWaitedSinceTheHostWorked) {
+TEST_CASE("A member counts what its trainer waited since the host worked",
+          "[stream][member]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = FakeStreamSpec(1000, 10);
   const auto channel = *arena::Channel::Create();
   auto* const ring = static_cast<proto::ReleaseRing*>(
       mmap(nullptr, proto::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
            channel->release_fd(), 0));
-  ASSERT_NE(ring, MAP_FAILED);
+  REQUIRE(ring != MAP_FAILED);
   Member member(1, channel.get(), {.flow = 1, .slots = 4}, stream_spec.batch,
                 {.next_use_registry = nullptr, .dataset = stream_spec.dataset});
   member.Start(EpochPair::Of(stream_spec.sampler, 0), 0, 0);
   ring->wait_nanos = 2 * kSecond;
-  EXPECT_EQ(member.WaitedForHost(), 2 * kSecond);
-  EXPECT_EQ(member.LookAtWait(), 2 * kSecond);
-  EXPECT_EQ(member.LookAtWait(), 0);
+  CHECK(member.WaitedForHost() == 2 * kSecond);
+  CHECK(member.LookAtWait() == 2 * kSecond);
+  CHECK(member.LookAtWait() == 0);
   member.SawHostWork();
-  EXPECT_EQ(member.WaitedForHost(), 0);
+  CHECK(member.WaitedForHost() == 0);
   ring->wait_nanos += kSecond;
-  EXPECT_EQ(member.WaitedForHost(), kSecond);
+  CHECK(member.WaitedForHost() == kSecond);
   member.Publish({.key = {0, 0}, .samples = 10}, /*generation=*/1, 0);
-  EXPECT_EQ(member.Account().ready, 1);
-  EXPECT_EQ(member.WaitedForHost(), 0) << "a batch is ready";
+  CHECK(member.Account().ready == 1);
+  UNSCOPED_INFO("a batch is ready");
+  CHECK(member.WaitedForHost() == 0);
   // A client may write anything.
   ring->wait_nanos = 0;
-  EXPECT_EQ(member.LookAtWait(), 0);
+  CHECK(member.LookAtWait() == 0);
   ring->wait_nanos = UINT64_MAX;
-  EXPECT_EQ(member.LookAtWait(), 0);
+  CHECK(member.LookAtWait() == 0);
   munmap(ring, proto::kRingBytes);
 }
 

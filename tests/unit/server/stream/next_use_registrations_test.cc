@@ -1,7 +1,5 @@
 #include "server/stream/next_use_registrations.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
 
 #include "proto/job.pb.h"
@@ -9,6 +7,7 @@
 #include "server/dataset/composed/concatenation.h"
 #include "server/dataset/composed/subset.h"
 #include "server/sample/sample_identity.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/dataset/composed/plain_dataset.h"
 
@@ -34,7 +33,8 @@ std::vector<std::int64_t> Ask(const cache::NextUseRegistry& next_use_registry,
   return nanos;
 }
 
-TEST(NextUseRegistrationsTest, ASampleIsWantedWhereverItIsPartOf) {
+TEST_CASE("A sample is wanted wherever it is part of a loader's dataset",
+          "[stream][next_use_registrations]") {
   base::MemoryBudget budget(1 << 20);
   const auto a = std::make_shared<const PlainDataset>("a", 4);
   const auto b = std::make_shared<const PlainDataset>("b", 2);
@@ -50,16 +50,15 @@ TEST(NextUseRegistrationsTest, ASampleIsWantedWhereverItIsPartOf) {
     next_use->Start(
         EpochPair::Of(*sampler::Sampler::Create({}, all->size()), 0), 0, 0);
     next_use->Advance(1, kPeriod, 0);
-    EXPECT_EQ(Ask(next_use_registry, *a),
-              (std::vector<std::int64_t>{never, 0, never, 1 * kPeriod}));
-    EXPECT_EQ(Ask(next_use_registry, *b),
-              (std::vector<std::int64_t>{2 * kPeriod, 3 * kPeriod}));
+    CHECK(Ask(next_use_registry, *a) ==
+          std::vector<std::int64_t>{never, 0, never, 1 * kPeriod});
+    CHECK(Ask(next_use_registry, *b) ==
+          std::vector<std::int64_t>{2 * kPeriod, 3 * kPeriod});
     next_use->Advance(4, kPeriod, 0);
-    EXPECT_EQ(
-        Ask(next_use_registry, *a),
-        (std::vector<std::int64_t>{never, 2 * kPeriod, never, 1 * kPeriod}));
+    CHECK(Ask(next_use_registry, *a) ==
+          std::vector<std::int64_t>{never, 2 * kPeriod, never, 1 * kPeriod});
   }
-  EXPECT_EQ(Ask(next_use_registry, *a), std::vector<std::int64_t>(4, never));
+  CHECK(Ask(next_use_registry, *a) == std::vector<std::int64_t>(4, never));
 }
 
 }  // namespace

@@ -1,85 +1,99 @@
 #include "server/stream/read_budget.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <random>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+
 namespace forebay::stream {
 namespace {
 
-TEST(ReadBudgetTest, GivesBackWhatBytesInFlightDoWithout) {
+using tests::HasCode;
+using tests::IsOk;
+
+TEST_CASE("A read budget gives back what the bytes in flight do without",
+          "[stream][read_budget]") {
   base::MemoryBudget budget(1000);
   ReadBudget read_budget(&budget, *budget.Reserve(100, "reads"));
-  EXPECT_EQ(read_budget.window(), 100);
-  EXPECT_TRUE(read_budget.Resize(300));
-  EXPECT_EQ(budget.used(), 300);
+  CHECK(read_budget.window() == 100);
+  CHECK(read_budget.Resize(300));
+  CHECK(budget.used() == 300);
   read_budget.Enter(250);
-  EXPECT_TRUE(read_budget.Resize(50)) << "at least its least";
-  EXPECT_EQ(read_budget.window(), 100);
-  EXPECT_EQ(budget.used(), 250) << "they are still there";
+  UNSCOPED_INFO("at least its least");
+  CHECK(read_budget.Resize(50));
+  CHECK(read_budget.window() == 100);
+  UNSCOPED_INFO("they are still there");
+  CHECK(budget.used() == 250);
   read_budget.Leave(60);
-  EXPECT_EQ(budget.used(), 190);
+  CHECK(budget.used() == 190);
   read_budget.Leave(190);
-  EXPECT_EQ(budget.used(), 100);
+  CHECK(budget.used() == 100);
 }
 
-TEST(ReadBudgetTest, ClosedItHoldsWhatIsInFlightAlone) {
+TEST_CASE("A closed read budget holds what is in flight alone",
+          "[stream][read_budget]") {
   base::MemoryBudget budget(1000);
   ReadBudget read_budget(&budget, *budget.Reserve(100, "reads"));
   read_budget.Enter(30);
   read_budget.Close();
-  EXPECT_EQ(budget.used(), 30);
-  EXPECT_FALSE(read_budget.Resize(200));
+  CHECK(budget.used() == 30);
+  CHECK_FALSE(read_budget.Resize(200));
   read_budget.Leave(30);
-  EXPECT_EQ(budget.used(), 0);
-  EXPECT_TRUE(read_budget.Open().ok());
-  EXPECT_EQ(read_budget.window(), 100);
-  EXPECT_EQ(budget.used(), 100);
+  CHECK(budget.used() == 0);
+  CHECK_THAT(read_budget.Open(), IsOk());
+  CHECK(read_budget.window() == 100);
+  CHECK(budget.used() == 100);
   read_budget.Enter(30);
   read_budget.Close();
-  EXPECT_TRUE(read_budget.Open().ok());
-  EXPECT_EQ(budget.used(), 100) << "what is in flight is in it";
+  CHECK_THAT(read_budget.Open(), IsOk());
+  UNSCOPED_INFO("what is in flight is in it");
+  CHECK(budget.used() == 100);
 }
 
-TEST(ReadBudgetTest, OpensWithWhatIsInFlightStill) {
+TEST_CASE("A read budget opens with what is in flight still",
+          "[stream][read_budget]") {
   base::MemoryBudget budget(1000);
   ReadBudget read_budget(&budget, *budget.Reserve(100, "reads"));
-  ASSERT_TRUE(read_budget.Resize(400));
+  REQUIRE(read_budget.Resize(400));
   read_budget.Enter(400);
   read_budget.Close();
   auto others = budget.Reserve(600, "others");
-  EXPECT_TRUE(read_budget.Open().ok());
-  EXPECT_EQ(budget.used(), 1000);
+  CHECK_THAT(read_budget.Open(), IsOk());
+  CHECK(budget.used() == 1000);
   read_budget.Close();
   read_budget.Leave(400);
-  EXPECT_EQ(budget.used(), 600);
+  CHECK(budget.used() == 600);
   others = budget.Reserve(350, "more");
-  ASSERT_TRUE(others.ok());
-  EXPECT_TRUE(read_budget.Open().ok());
+  REQUIRE_THAT(others, IsOk());
+  CHECK_THAT(read_budget.Open(), IsOk());
   read_budget.Close();
   const auto rest = budget.Reserve(600, "the rest");
-  ASSERT_TRUE(rest.ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(read_budget.Open()));
-  EXPECT_EQ(budget.used(), 950);
+  REQUIRE_THAT(rest, IsOk());
+  CHECK_THAT(read_budget.Open(), HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(budget.used() == 950);
 }
 
-TEST(ReadBudgetTest, WithoutMemoryItStaysAsItIs) {
+TEST_CASE("A read budget without more memory stays as it is",
+          "[stream][read_budget]") {
   base::MemoryBudget budget(1000);
   ReadBudget read_budget(&budget, *budget.Reserve(100, "reads"));
-  ASSERT_TRUE(read_budget.Resize(200));
+  REQUIRE(read_budget.Resize(200));
   const auto others = budget.Reserve(700, "others");
-  EXPECT_FALSE(read_budget.Resize(260)) << "all that is left";
-  EXPECT_EQ(read_budget.window(), 200);
-  EXPECT_EQ(budget.used(), 900);
-  EXPECT_TRUE(read_budget.Resize(250));
+  UNSCOPED_INFO("all that is left");
+  CHECK_FALSE(read_budget.Resize(260));
+  CHECK(read_budget.window() == 200);
+  CHECK(budget.used() == 900);
+  CHECK(read_budget.Resize(250));
 }
 
-TEST(ReadBudgetTest, HoldsWhatIsInFlightAndNothingForLong) {
+TEST_CASE(
+    "A read budget holds what is in flight and keeps nothing else for long",
+    "[stream][read_budget]") {
   const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937_64 random(seed);
   base::MemoryBudget budget(10'000);
   for (int round = 0; round < 20; ++round) {
@@ -103,14 +117,14 @@ TEST(ReadBudgetTest, HoldsWhatIsInFlightAndNothingForLong) {
           read_budget.Leave(flights.front());
           flights.pop_front();
         }
-        ASSERT_EQ(budget.used() - others.bytes(),
-                  std::max(read_budget.window(), read_budget.in_flight()));
+        REQUIRE(budget.used() - others.bytes() ==
+                std::max(read_budget.window(), read_budget.in_flight()));
       }
       for (const std::uint64_t bytes : flights) read_budget.Leave(bytes);
-      ASSERT_TRUE(read_budget.Resize(0));
-      EXPECT_EQ(budget.used() - others.bytes(), 500);
+      REQUIRE(read_budget.Resize(0));
+      CHECK(budget.used() - others.bytes() == 500);
     }
-    EXPECT_EQ(budget.used(), 0);
+    CHECK(budget.used() == 0);
   }
 }
 

@@ -1,10 +1,10 @@
 #include "server/stream/read_window.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::stream {
 namespace {
@@ -83,86 +83,95 @@ class Reader {
   std::uint64_t done_ = 0;
 };
 
-TEST(ReadWindowTest, AFarSourceIsReadAsFastAsItCan) {
+TEST_CASE("The read window lets a far source be read as fast as it can",
+          "[stream][read_window]") {
   ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   reader.Run(far, 2);
-  EXPECT_GT(window.wanted(), 75e6);
-  EXPECT_LT(window.wanted(), 130e6);
-  EXPECT_GT(reader.Run(far, 60), 0.97e9);
-  EXPECT_GT(window.wanted(), 75e6);
-  EXPECT_LT(window.wanted(), 130e6);
+  CHECK(window.wanted() > 75e6);
+  CHECK(window.wanted() < 130e6);
+  CHECK(reader.Run(far, 60) > 0.97e9);
+  CHECK(window.wanted() > 75e6);
+  CHECK(window.wanted() < 130e6);
 }
 
-TEST(ReadWindowTest, MoreIsNotTakenWhereItBringsNothing) {
+TEST_CASE("The read window takes no more where more brings nothing",
+          "[stream][read_window]") {
   for (const double rate : {50e6, 500e6, 3e9}) {
     ReadWindow window(kLeast, kMax);
     Reader reader(&window);
-    EXPECT_GT(reader.Run({.latency = 200e3, .rate = rate}, 60), 0.98 * rate);
-    EXPECT_LE(window.wanted(), 2 * kLeast) << rate;
+    CHECK(reader.Run({.latency = 200e3, .rate = rate}, 60) > 0.98 * rate);
+    CAPTURE(rate);
+    CHECK(window.wanted() <= 2 * kLeast);
   }
 }
 
-TEST(ReadWindowTest, WhereDecodingTakesTheTimeItStaysSmall) {
+TEST_CASE("The read window stays small where decoding takes the time",
+          "[stream][read_window]") {
   ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9, .decoding = 100e6};
-  EXPECT_GT(reader.Run(far, 60), 99e6);
-  EXPECT_EQ(window.wanted(), kLeast);
+  CHECK(reader.Run(far, 60) > 99e6);
+  CHECK(window.wanted() == kLeast);
 }
 
-TEST(ReadWindowTest, FollowsTheSource) {
+TEST_CASE("The read window follows the source", "[stream][read_window]") {
   ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   reader.Run({.latency = 50e6, .rate = 1e9}, 30);
   reader.Run({.latency = 200e6, .rate = 1e9}, 60);
-  EXPECT_GT(window.wanted(), 250e6);
+  CHECK(window.wanted() > 250e6);
   reader.Run({.latency = 1e6, .rate = 1e9}, 60);
-  EXPECT_LE(window.wanted(), 2 * kLeast);
+  CHECK(window.wanted() <= 2 * kLeast);
 }
 
-TEST(ReadWindowTest, WhatIsNotNeededIsNotWantedForLong) {
+TEST_CASE("The read window does not want for long what is not needed",
+          "[stream][read_window]") {
   ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   reader.Run(far, 5);
-  ASSERT_GT(window.wanted(), 75'000'000);
+  REQUIRE(window.wanted() > 75'000'000);
   reader.Run(far, 60, 40'000'000);
-  EXPECT_GE(window.wanted(), 39'000'000) << "it is in use";
-  EXPECT_LE(window.wanted(), 60'000'000);
+  UNSCOPED_INFO("it is in use");
+  CHECK(window.wanted() >= 39'000'000);
+  CHECK(window.wanted() <= 60'000'000);
   reader.Run(far, 60, 1'000'000);
-  EXPECT_EQ(window.wanted(), kLeast);
+  CHECK(window.wanted() == kLeast);
 }
 
-TEST(ReadWindowTest, APauseIsNoMeasure) {
+TEST_CASE("The read window does not take a pause for a measure",
+          "[stream][read_window]") {
   ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   for (int i = 0; i < 20; ++i) {
     reader.Run(far, 3);
-    EXPECT_GT(window.wanted(), 75'000'000);
-    EXPECT_LT(window.wanted(), 130'000'000);
+    CHECK(window.wanted() > 75'000'000);
+    CHECK(window.wanted() < 130'000'000);
     reader.Run(far, 600, 0);  // the slots are full
     reader.Idle(600);
     window.StartEpoch();
   }
 }
 
-TEST(ReadWindowTest, StaysBetweenLeastAndMost) {
+TEST_CASE("The read window stays between its least and its most",
+          "[stream][read_window]") {
   ReadWindow window(kLeast, 20'000'000);
   Reader reader(&window);
   reader.Run({.latency = 50e6, .rate = 1e9}, 30);
-  EXPECT_EQ(window.wanted(), 20'000'000);
+  CHECK(window.wanted() == 20'000'000);
 }
 
-TEST(ReadWindowTest, WithoutMemoryItTriesAgain) {
+TEST_CASE("The read window tries again where memory was lacking",
+          "[stream][read_window]") {
   ReadWindow window(kLeast, kMax);
   Reader reader(&window);
   const Source far = {.latency = 50e6, .rate = 1e9};
   for (int i = 0; i < 10; ++i) {
     reader.Run(far, 1);
-    EXPECT_GT(window.wanted(), kLeast);
+    CHECK(window.wanted() > kLeast);
     window.Settle(kLeast);
   }
 }

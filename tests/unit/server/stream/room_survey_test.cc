@@ -6,7 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/suite.h"
 
 namespace forebay::stream {
 namespace {
@@ -46,9 +47,11 @@ struct Samples {
   std::vector<std::uint64_t> texts;
 };
 
-class RoomSurveyTest : public testing::TestWithParam<std::uint64_t> {
- protected:
-  RoomSurveyTest() {
+class RoomSurveyTest {
+ public:
+  using Subject = std::uint64_t;
+
+  explicit RoomSurveyTest(Subject seed) : samples_(seed), random_(seed) {
     for (std::size_t i = 0; i < samples_.lengths.size(); ++i) {
       survey_.Add(
           std::vector<std::uint64_t>{samples_.tokens[i], 0, samples_.texts[i]},
@@ -56,34 +59,39 @@ class RoomSurveyTest : public testing::TestWithParam<std::uint64_t> {
     }
   }
 
-  const Samples samples_{GetParam()};
+ protected:
+  const Samples samples_;
   RoomSurvey survey_{Types()};
-  std::mt19937_64 random_{GetParam()};
+  std::mt19937_64 random_;
 };
 
-TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSoManySamples) {
+SUITE_CASE(RoomSurveyTest,
+           "A room survey has room for any batch of so many samples",
+           "[stream][room_survey]") {
   constexpr std::uint32_t kBatch = 32;
   const std::vector<std::uint64_t> room = survey_.BytesFor(kBatch, 0, false);
-  ASSERT_EQ(room.size(), 3u);
-  EXPECT_EQ(room[1], 0u);
-  EXPECT_LT(room[0], 32 * 400'000u);
+  REQUIRE(room.size() == 3u);
+  CHECK(room[1] == 0u);
+  CHECK(room[0] < 32 * 400'000u);
   std::vector<std::uint64_t> tokens = samples_.tokens;
   std::vector<std::uint64_t> texts = samples_.texts;
   std::sort(tokens.rbegin(), tokens.rend());
   std::sort(texts.rbegin(), texts.rend());
-  EXPECT_GE(room[0], std::accumulate(tokens.begin(), tokens.begin() + kBatch,
-                                     std::uint64_t{0}));
-  EXPECT_GE(room[2], std::accumulate(texts.begin(), texts.begin() + kBatch,
-                                     std::uint64_t{0}));
+  CHECK(room[0] >= std::accumulate(tokens.begin(), tokens.begin() + kBatch,
+                                   std::uint64_t{0}));
+  CHECK(room[2] >= std::accumulate(texts.begin(), texts.begin() + kBatch,
+                                   std::uint64_t{0}));
 }
 
-TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSuchALength) {
+SUITE_CASE(RoomSurveyTest,
+           "A room survey has room for any batch of such a length",
+           "[stream][room_survey]") {
   constexpr std::uint64_t kMost = 100'000;
   const auto samples =
       static_cast<std::uint32_t>(survey_.lengths().MostWithin(kMost));
   const std::vector<std::uint64_t> room =
       survey_.BytesFor(samples, kMost, false);
-  EXPECT_LE(room[0], kMost * 4 + samples * 64);
+  CHECK(room[0] <= kMost * 4 + samples * 64);
   for (int i = 0; i < 100; ++i) {
     std::uint64_t length = 0;
     std::uint64_t tokens = 0;
@@ -97,29 +105,30 @@ TEST_P(RoomSurveyTest, HasRoomForAnyBatchOfSuchALength) {
       tokens += samples_.tokens[sample];
       texts += samples_.texts[sample];
     }
-    EXPECT_LE(tokens, room[0]);
-    EXPECT_LE(texts, room[2]);
+    CHECK(tokens <= room[0]);
+    CHECK(texts <= room[2]);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RoomSurveyTest,
-                         testing::Range(std::uint64_t{0}, std::uint64_t{20}));
+const tests::RunsOn<RoomSurveyTest> kSeeds(tests::Seeds<std::uint64_t>(20));
 
 // Lengths in time have many units for each byte.
-TEST(RoomSurveyTest, LengthsMayBeOfASmallUnit) {
+TEST_CASE("Lengths in a room survey may be of a small unit",
+          "[stream][room_survey]") {
   RoomSurvey survey(Types());
   for (std::uint64_t i = 1; i <= 1000; ++i)
     survey.Add(std::vector<std::uint64_t>{i * 40, 0, 0}, i * 9000);
   const std::uint64_t room = survey.BytesFor(1000, 90'000, false)[0];
-  EXPECT_GE(room, 400u);
-  EXPECT_LT(room, 410u);
+  CHECK(room >= 400u);
+  CHECK(room < 410u);
 }
 
-TEST(RoomSurveyTest, ABatchOfAFewSamplesTakesNoMoreThanTheLongest) {
+TEST_CASE("A batch of a few samples takes no more room than the longest sample",
+          "[stream][room_survey]") {
   RoomSurvey survey(Types());
   survey.Add(std::vector<std::uint64_t>{400'000, 0, 90'000}, 100'000);
-  EXPECT_EQ(survey.BytesFor(8, 0, false),
-            (std::vector<std::uint64_t>{400'000, 0, 90'000}));
+  CHECK(survey.BytesFor(8, 0, false) ==
+        std::vector<std::uint64_t>{400'000, 0, 90'000});
 }
 
 }  // namespace

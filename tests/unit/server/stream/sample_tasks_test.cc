@@ -1,18 +1,17 @@
 #include "server/stream/sample_tasks.h"
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <optional>
 
 #include "server/stream/batch.h"
 #include "server/stream/member_set.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
 namespace {
 
-class SampleTasksTest : public testing::Test {
+class SampleTasksTest {
  protected:
   SampleTasksTest() {
     batch_.charged = {1};
@@ -32,30 +31,35 @@ class SampleTasksTest : public testing::Test {
                      nullptr};
 };
 
-TEST_F(SampleTasksTest, OneTaskIsUnderWayUntilASampleWasMeasured) {
+TEST_CASE_METHOD(SampleTasksTest,
+                 "A single task is under way until a sample was measured",
+                 "[stream][sample_tasks]") {
   Add(0);
   Add(1);
   const std::optional<SampleTask> first = tasks_.Next({1});
-  ASSERT_TRUE(first.has_value());
-  EXPECT_FALSE(first->demand.is_long());
-  EXPECT_EQ(tasks_.Take(*first).size(), 1);
+  REQUIRE(first.has_value());
+  CHECK_FALSE(first->demand.is_long());
+  CHECK(tasks_.Take(*first).size() == 1);
   Add(2);
-  EXPECT_FALSE(tasks_.Next({1}).has_value()) << "the first is under way";
+  UNSCOPED_INFO("the first is under way");
+  CHECK_FALSE(tasks_.Next({1}).has_value());
   // A task may end without a measured sample.
   tasks_.EndGuessed({1});
-  EXPECT_TRUE(tasks_.Next({1}).has_value());
+  CHECK(tasks_.Next({1}).has_value());
 }
 
-TEST_F(SampleTasksTest, MoreAreOnceItWas) {
+TEST_CASE_METHOD(SampleTasksTest,
+                 "More tasks are under way once a sample was measured",
+                 "[stream][sample_tasks]") {
   Add(0);
   Add(1);
   const std::optional<SampleTask> first = tasks_.Next({1});
-  ASSERT_TRUE(first.has_value());
-  EXPECT_EQ(tasks_.Take(*first).size(), 1);
+  REQUIRE(first.has_value());
+  CHECK(tasks_.Take(*first).size() == 1);
   tasks_.cost().Measured(50'000'000);
   const std::optional<SampleTask> second = tasks_.Next({1});
-  ASSERT_TRUE(second.has_value());
-  EXPECT_TRUE(second->demand.is_long());
+  REQUIRE(second.has_value());
+  CHECK(second->demand.is_long());
 }
 
 }  // namespace

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/storage/byte_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
@@ -18,36 +21,44 @@ std::uint64_t WindowFor(std::uint64_t limit, std::uint64_t sample_bytes,
   base::MemoryBudget budget(limit);
   const auto window =
       ReserveReadWindow(&budget, NumberedDataset(10, sample_bytes), workers);
-  EXPECT_TRUE(window.ok()) << window.status();
+  CHECK_THAT(window, IsOk());
   return window.ok() ? window->bytes() : 0;
 }
 
-TEST(ReserveReadWindowTest, HasRoomForSmallSamples) {
-  EXPECT_EQ(WindowFor(1024 * kMiB, 100), 16 * kMiB);
+TEST_CASE("The reserved read window has room for small samples",
+          "[stream][slot_reservation]") {
+  CHECK(WindowFor(1024 * kMiB, 100) == 16 * kMiB);
 }
 
 // A limit of the daemon's CPUs counts, not how many the host has.
-TEST(ReserveReadWindowTest, HasRoomForALargeSampleForEachWorkerAndOneMore) {
+TEST_CASE(
+    "The reserved read window has room for a large sample for each worker and "
+    "one more",
+    "[stream][slot_reservation]") {
   const std::uint64_t held = storage::HeldBytes(20 * kMiB);
   for (const int workers : {1, 2, 64}) {
-    EXPECT_EQ(WindowFor(std::uint64_t{1} << 44, 20 * kMiB, workers),
-              held * (static_cast<std::uint64_t>(workers) + 1));
+    CHECK(WindowFor(std::uint64_t{1} << 44, 20 * kMiB, workers) ==
+          held * (static_cast<std::uint64_t>(workers) + 1));
   }
 }
 
-TEST(ReserveReadWindowTest, TakesASmallPartOfTheMemoryForThat) {
-  EXPECT_EQ(WindowFor(400 * kMiB, 20 * kMiB),
-            std::max(400 * kMiB / 16, storage::HeldBytes(20 * kMiB)));
+TEST_CASE(
+    "The reserved read window takes a small part of the memory for large "
+    "samples",
+    "[stream][slot_reservation]") {
+  CHECK(WindowFor(400 * kMiB, 20 * kMiB) ==
+        std::max(400 * kMiB / 16, storage::HeldBytes(20 * kMiB)));
 }
 
-TEST(ReserveReadWindowTest, TakesLessWhereMemoryIsShort) {
+TEST_CASE("The reserved read window takes less where memory is short",
+          "[stream][slot_reservation]") {
   base::MemoryBudget budget(1600 * kMiB);
   const auto taken = budget.Reserve(1560 * kMiB, "a test");
-  ASSERT_TRUE(taken.ok());
+  REQUIRE_THAT(taken, IsOk());
   const auto window =
       ReserveReadWindow(&budget, NumberedDataset(10, 30 * kMiB), 4);
-  ASSERT_TRUE(window.ok()) << window.status();
-  EXPECT_EQ(window->bytes(), storage::HeldBytes(30 * kMiB));
+  REQUIRE_THAT(window, IsOk());
+  CHECK(window->bytes() == storage::HeldBytes(30 * kMiB));
 }
 
 }  // namespace

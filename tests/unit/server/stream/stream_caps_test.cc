@@ -1,7 +1,5 @@
 // Tests of a stream with members whose jobs have caps.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +8,8 @@
 
 #include "proto/job.pb.h"
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/fake_root.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
@@ -17,12 +17,14 @@
 namespace forebay::stream {
 namespace {
 
+using tests::IsOk;
+
 constexpr std::uint64_t kSamples = 1000;
 constexpr std::uint64_t kBatch = 10;
 constexpr schedule::Flow kFree = 10;
 constexpr schedule::Flow kCapped = 11;
 
-class StreamCapsTest : public ::testing::Test {
+class StreamCapsTest {
  protected:
   void Make(std::uint64_t sample_bytes = 100) {
     free_ = nullptr;
@@ -49,7 +51,7 @@ class StreamCapsTest : public ::testing::Test {
       if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
         return samples;
       samples += client.Read(*entry).size();
-      EXPECT_TRUE(client.Release(*entry).ok());
+      CHECK_THAT(client.Release(*entry), IsOk());
     }
   }
 
@@ -61,67 +63,76 @@ class StreamCapsTest : public ::testing::Test {
   std::unique_ptr<FakeClient> capped_;
 };
 
-TEST_F(StreamCapsTest, ReadsAreChargedToAllThatRun) {
+TEST_CASE_METHOD(StreamCapsTest,
+                 "Reads of a stream are charged to all members that run",
+                 "[stream][stream_caps]") {
   Make();
-  ASSERT_TRUE(free_->Start(0, 0).ok());
-  EXPECT_EQ(production_.first_read().purpose.payers, nullptr);
-  EXPECT_EQ(production_.first_read().purpose.job, kFree);
+  REQUIRE_THAT(free_->Start(0, 0), IsOk());
+  CHECK(production_.first_read().purpose.payers == nullptr);
+  CHECK(production_.first_read().purpose.job == kFree);
   production_.RunAll();
-  ASSERT_TRUE(capped_->Start(0, 0).ok());
+  REQUIRE_THAT(capped_->Start(0, 0), IsOk());
   const auto entry = free_->Take();
-  ASSERT_TRUE(free_->Release(*entry).ok());
+  REQUIRE_THAT(free_->Release(*entry), IsOk());
   production_.RunTasks();  // one makes a slot
-  ASSERT_GT(production_.reads(), 0);
+  REQUIRE(production_.reads() > 0);
   const auto payers = storage::PayersOf(production_.first_read().purpose);
-  EXPECT_EQ(std::vector<schedule::Flow>(payers.begin(), payers.end()),
-            (std::vector<schedule::Flow>{kFree, kCapped}));
+  CHECK(std::vector<schedule::Flow>(payers.begin(), payers.end()) ==
+        std::vector<schedule::Flow>{kFree, kCapped});
   production_.CompleteReads();
-  EXPECT_EQ(production_.flows(), (std::vector<schedule::Flow>{kFree, kCapped}));
+  CHECK(production_.flows() == std::vector<schedule::Flow>{kFree, kCapped});
 }
 
 // The member that begins a batch first is charged for it alone, at first.
-TEST_F(StreamCapsTest, WhatSeveralWantNoCapHoldsUpWhoeverCameFirst) {
+TEST_CASE_METHOD(StreamCapsTest,
+                 "No cap holds up what several members want whoever came first",
+                 "[stream][stream_caps]") {
   for (const bool reads : {false, true}) {
-    SCOPED_TRACE(reads);
+    CAPTURE(reads);
     Make();
     reads ? production_.CapReads(kCapped) : production_.CapTasks(kCapped);
-    ASSERT_TRUE(capped_->Start(0, 0).ok());
-    EXPECT_EQ(Consume(*capped_), 0);
-    ASSERT_TRUE(free_->Start(0, 0).ok());
+    REQUIRE_THAT(capped_->Start(0, 0), IsOk());
+    CHECK(Consume(*capped_) == 0);
+    REQUIRE_THAT(free_->Start(0, 0), IsOk());
     std::uint64_t of_free = 0;
     std::uint64_t of_capped = 0;
     for (int i = 0; i < 1000 && of_free + of_capped < 2 * kSamples; ++i) {
       of_free += Consume(*free_);
       of_capped += Consume(*capped_);
     }
-    EXPECT_EQ(of_free, kSamples);
-    EXPECT_EQ(of_capped, kSamples) << "it gets what the other takes for it";
+    CHECK(of_free == kSamples);
+    UNSCOPED_INFO("it gets what the other takes for it");
+    CHECK(of_capped == kSamples);
     production_.LiftCaps();
   }
 }
 
 // A source may hold up reads of a job without a cap, whose other reads hang.
-TEST_F(StreamCapsTest, NoSourceHoldsUpWhatAMemberWantsThatComesLater) {
+TEST_CASE_METHOD(StreamCapsTest,
+                 "A source holds up nothing that a stream's later member wants",
+                 "[stream][stream_caps]") {
   Make();
   stream_->SetCapped(capped_->member(), false);
   production_.CapReads(kCapped);
-  ASSERT_TRUE(capped_->Start(0, 0).ok());
-  EXPECT_EQ(Consume(*capped_), 0);
-  ASSERT_TRUE(free_->Start(0, 0).ok());
+  REQUIRE_THAT(capped_->Start(0, 0), IsOk());
+  CHECK(Consume(*capped_) == 0);
+  REQUIRE_THAT(free_->Start(0, 0), IsOk());
   std::uint64_t of_free = 0;
   for (int i = 0; i < 1000 && of_free < kSamples; ++i) {
     of_free += Consume(*free_);
     Consume(*capped_);
   }
-  EXPECT_EQ(of_free, kSamples);
+  CHECK(of_free == kSamples);
   production_.LiftCaps();
 }
 
 // No read can join another if their root has no name. Asked for again, the
 // bytes would be read twice.
-TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
+TEST_CASE_METHOD(StreamCapsTest,
+                 "A read that nobody can join is not asked for again",
+                 "[stream][stream_caps]") {
   for (const bool named : {true, false}) {
-    SCOPED_TRACE(named);
+    CAPTURE(named);
     FakeProduction production{7};
     StreamSpec stream_spec = FakeStreamSpec(kSamples, kBatch);
     storage::FakeRoot::Options root = {.uri = "/data"};
@@ -133,15 +144,15 @@ TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
     FakeClient capped(stream.get(), kCapped);
     stream->SetCapped(capped.member(), true);
     production.CapReads(kCapped);
-    EXPECT_TRUE(capped.Start(0, 0).ok());
+    CHECK_THAT(capped.Start(0, 0), IsOk());
     const std::size_t begun = production.asked().size();
-    EXPECT_GT(begun, 0);
-    EXPECT_TRUE(free.Start(0, 0).ok());
+    CHECK(begun > 0);
+    CHECK_THAT(free.Start(0, 0), IsOk());
     std::size_t twice = 0;
     for (const auto& [object, times] : production.asked()) {
       if (times > 1) ++twice;
     }
-    EXPECT_EQ(twice, named ? begun : 0);
+    CHECK(twice == (named ? begun : 0));
     production.LiftCaps();
     production.RunAll();
   }
@@ -149,80 +160,90 @@ TEST_F(StreamCapsTest, WhatNobodyCanJoinIsNotReadAgain) {
 
 // A cap delays the batches that only its member wants. Others go on meanwhile:
 // a leader does not give way to a member with a cap.
-TEST_F(StreamCapsTest, WhatACapHoldsUpHoldsUpNobodyElse) {
+TEST_CASE_METHOD(StreamCapsTest,
+                 "Batches that a cap holds up hold up nobody else",
+                 "[stream][stream_caps]") {
   for (const bool reads : {false, true}) {
-    SCOPED_TRACE(reads);
+    CAPTURE(reads);
     Make();
-    ASSERT_TRUE(free_->Start(1, 200).ok());
+    REQUIRE_THAT(free_->Start(1, 200), IsOk());
     production_.RunAll();
     TakeMemory();
     reads ? production_.CapReads(kCapped) : production_.CapTasks(kCapped);
-    ASSERT_TRUE(capped_->Start(1, 0).ok());
-    EXPECT_EQ(Consume(*free_), kSamples - 200);
-    EXPECT_EQ(Consume(*capped_), 0);
+    REQUIRE_THAT(capped_->Start(1, 0), IsOk());
+    CHECK(Consume(*free_) == kSamples - 200);
+    CHECK(Consume(*capped_) == 0);
     production_.LiftCaps();
-    EXPECT_EQ(Consume(*capped_), kSamples);
+    CHECK(Consume(*capped_) == kSamples);
     others_.Release();
   }
 }
 
 // The samples are so large that those waiting for a cap would fill the read
 // window. It has room for just one of the largest.
-TEST_F(StreamCapsTest, WhatACapHoldsUpLeavesRoomForOthersBytes) {
+TEST_CASE_METHOD(StreamCapsTest,
+                 "Reads that a cap holds up leave room for others' bytes",
+                 "[stream][stream_caps]") {
   for (const std::uint64_t mebibytes : {2, 7, 10, 20}) {
-    SCOPED_TRACE(mebibytes);
+    CAPTURE(mebibytes);
     Make(mebibytes << 20);
     const std::uint64_t used = production_.budget().used();
     production_.CapReads(kCapped);
-    ASSERT_TRUE(capped_->Start(1, 0).ok());
-    ASSERT_TRUE(free_->Start(1, 500).ok());
-    EXPECT_EQ(Consume(*free_), kSamples - 500);
-    EXPECT_GE(production_.budget().used(), used + (mebibytes << 20))
-        << "what waits is counted";
+    REQUIRE_THAT(capped_->Start(1, 0), IsOk());
+    REQUIRE_THAT(free_->Start(1, 500), IsOk());
+    CHECK(Consume(*free_) == kSamples - 500);
+    UNSCOPED_INFO("what waits is counted");
+    CHECK(production_.budget().used() >= used + (mebibytes << 20));
     production_.LiftCaps();
-    EXPECT_EQ(Consume(*capped_), kSamples);
+    CHECK(Consume(*capped_) == kSamples);
   }
 }
 
 // The executor may learn of a cap before the stream does.
-TEST_F(StreamCapsTest, NoCapHoldsUpTheMakingOfSlots) {
+TEST_CASE_METHOD(StreamCapsTest, "No cap holds up the making of slots",
+                 "[stream][stream_caps]") {
   Make();
-  ASSERT_TRUE(free_->Start(0, 0).ok());
+  REQUIRE_THAT(free_->Start(0, 0), IsOk());
   production_.RunAll();
   while (free_->Take().has_value()) production_.RunAll();  // holds them all
   production_.CapTasks(kFree);
-  ASSERT_TRUE(capped_->Start(1, 0).ok());
+  REQUIRE_THAT(capped_->Start(1, 0), IsOk());
   stream_->SetCapped(free_->member(), true);
   stream_->SetCapped(capped_->member(), false);
-  EXPECT_EQ(Consume(*capped_), kSamples);
+  CHECK(Consume(*capped_) == kSamples);
 }
 
 // The stream's tasks keep it alive until they run.
-TEST_F(StreamCapsTest, WhatACapHoldsUpOfAStreamThatIsOverTakesNoWindow) {
+TEST_CASE_METHOD(
+    StreamCapsTest,
+    "Work that a cap holds up takes no read window once its stream is over",
+    "[stream][stream_caps]") {
   Make();
   production_.CapTasks(kCapped);
-  ASSERT_TRUE(capped_->Start(0, 0).ok());
+  REQUIRE_THAT(capped_->Start(0, 0), IsOk());
   production_.RunAll();
   const std::weak_ptr<Stream> stream = stream_;
   free_ = nullptr;
   capped_ = nullptr;
   stream_ = nullptr;
-  EXPECT_FALSE(stream.expired());
-  EXPECT_LT(production_.budget().used(), std::uint64_t{1} << 20);
+  CHECK_FALSE(stream.expired());
+  CHECK(production_.budget().used() < std::uint64_t{1} << 20);
   production_.LiftCaps();
   production_.RunAll();
-  EXPECT_TRUE(stream.expired());
-  EXPECT_EQ(production_.budget().used(), 0);
+  CHECK(stream.expired());
+  CHECK(production_.budget().used() == 0);
 }
 
-TEST_F(StreamCapsTest, WhatIsBegunIsFreeWhenTheCapGoes) {
+TEST_CASE_METHOD(StreamCapsTest,
+                 "A batch that was begun under a cap is free when the cap goes",
+                 "[stream][stream_caps]") {
   Make();
   production_.CapTasks(kCapped);
-  ASSERT_TRUE(capped_->Start(0, 0).ok());
-  EXPECT_EQ(Consume(*capped_), 0);
+  REQUIRE_THAT(capped_->Start(0, 0), IsOk());
+  CHECK(Consume(*capped_) == 0);
   production_.LiftCaps();
   stream_->SetCapped(capped_->member(), false);
-  EXPECT_EQ(Consume(*capped_), kSamples);
+  CHECK(Consume(*capped_) == kSamples);
 }
 
 }  // namespace

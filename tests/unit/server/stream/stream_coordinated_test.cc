@@ -1,6 +1,4 @@
 // Tests of a stream in coordinated order, which draws samples as it needs them.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -9,6 +7,8 @@
 #include "proto/job.pb.h"
 #include "server/stream/coordinator.h"
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
@@ -16,9 +16,12 @@
 namespace forebay::stream {
 namespace {
 
+using tests::HasCode;
+
 constexpr std::uint64_t kSamples = 100;
 
-TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
+TEST_CASE("An epoch that cannot start leaves the coordinated order as it was",
+          "[stream][stream_coordinated]") {
   base::MemoryBudget budget(1 << 20);
   FakeProduction production(1);
   StreamSpec stream_spec =
@@ -46,10 +49,11 @@ TEST(StreamCoordinatedTest, AnEpochThatCannotStartLeavesTheOrderAsItWas) {
   for (std::uint64_t epoch = 0; epoch < 200 && status.ok(); ++epoch)
     status =
         client.Start({.epoch = epoch, .first_sample = kSamples, .seen = list});
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_EQ(seen(), std::vector<bool>(kSamples, true));
-  EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(200, 0)));
-  EXPECT_EQ(seen(), std::vector<bool>(kSamples, true));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK(seen() == std::vector<bool>(kSamples, true));
+  CHECK_THAT(client.Start(200, 0),
+             HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK(seen() == std::vector<bool>(kSamples, true));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // Tests of images that are too large for a worker's own workspace.
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -12,11 +10,16 @@
 #include "proto/job.pb.h"
 #include "proto/raw_image.h"
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::Contains;
+using tests::IsOk;
 
 using pipeline::SampleKey;
 using pipeline::Workspace;
@@ -75,7 +78,7 @@ class LargePipeline final : public pipeline::Pipeline {
   std::vector<std::uint8_t> large_;
 };
 
-class StreamLargeTest : public testing::Test {
+class StreamLargeTest {
  protected:
   explicit StreamLargeTest() {
     own_.push_back(std::make_unique<Workspace>(pipeline::WorkspaceLimits{
@@ -104,16 +107,17 @@ class StreamLargeTest : public testing::Test {
       production.RunAll();
       const auto entry = client.Take();
       if (!entry.has_value()) {
-        ADD_FAILURE() << "the stream has dried up";
+        FAIL_CHECK("the stream has dried up");
         return ids;
       }
       if (entry->kind != proto::ReadyKind::kBatch) {
-        EXPECT_EQ(entry->kind, proto::ReadyKind::kEndOfEpoch) << client.error();
+        CAPTURE(client.error());
+        CHECK(entry->kind == proto::ReadyKind::kEndOfEpoch);
         return ids;
       }
       const auto batch = client.Read(*entry);
       ids.insert(ids.end(), batch.begin(), batch.end());
-      EXPECT_TRUE(client.Release(*entry).ok());
+      CHECK_THAT(client.Release(*entry), IsOk());
     }
   }
 
@@ -123,7 +127,7 @@ class StreamLargeTest : public testing::Test {
     if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch) return;
     const auto batch = client.Read(*entry);
     ids->insert(ids->end(), batch.begin(), batch.end());
-    EXPECT_TRUE(client.Release(*entry).ok());
+    CHECK_THAT(client.Release(*entry), IsOk());
   }
 
   static std::vector<std::uint64_t> Expected(const StreamSpec& stream_spec,
@@ -138,22 +142,26 @@ class StreamLargeTest : public testing::Test {
   pipeline::SharedWorkspace shared_{{.scratch_bytes = kSharedBytes}};
 };
 
-TEST_F(StreamLargeTest, AreMadeInTheSharedWorkspace) {
+TEST_CASE_METHOD(StreamLargeTest,
+                 "Large images are made in the shared workspace",
+                 "[stream][stream_large]") {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     FakeProduction production(seed);
     const StreamSpec stream_spec = LargeStreamSpec();
     const auto stream = Open(production, stream_spec);
     FakeClient client(stream.get());
     for (const std::uint64_t epoch : {0, 1}) {
-      ASSERT_TRUE(client.Start(epoch, 0).ok());
-      EXPECT_EQ(Drain(client, production), Expected(stream_spec, epoch));
+      REQUIRE_THAT(client.Start(epoch, 0), IsOk());
+      CHECK(Drain(client, production) == Expected(stream_spec, epoch));
     }
-    EXPECT_EQ(stream->Snapshot(client.member()).made.samples_decoded, 120);
-    EXPECT_EQ(stream->Snapshot(client.member()).samples_to_decode, 0);
+    CHECK(stream->Snapshot(client.member()).made.samples_decoded == 120);
+    CHECK(stream->Snapshot(client.member()).samples_to_decode == 0);
   }
 }
 
-TEST_F(StreamLargeTest, WaitForOneAnotherAndForNobodyElse) {
+TEST_CASE_METHOD(StreamLargeTest,
+                 "Large images wait for one another and for nobody else",
+                 "[stream][stream_large]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = LargeStreamSpec();
   const auto stream = Open(production, stream_spec);
@@ -163,53 +171,57 @@ TEST_F(StreamLargeTest, WaitForOneAnotherAndForNobodyElse) {
   FakeClient other_client(other.get());
   FakeClient plain_client(plain.get());
   auto loan = shared_.Borrow([] {});
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  ASSERT_TRUE(other_client.Start(0, 0).ok());
-  ASSERT_TRUE(plain_client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  REQUIRE_THAT(other_client.Start(0, 0), IsOk());
+  REQUIRE_THAT(plain_client.Start(0, 0), IsOk());
   // No task is left while the workspace is lent.
-  EXPECT_EQ(Drain(plain_client, production), Expected(stream_spec, 0));
-  EXPECT_EQ(production.tasks(), 0);
-  EXPECT_FALSE(client.Take().has_value());
+  CHECK(Drain(plain_client, production) == Expected(stream_spec, 0));
+  CHECK(production.tasks() == 0);
+  CHECK_FALSE(client.Take().has_value());
   loan.reset();
-  EXPECT_EQ(Drain(client, production), Expected(stream_spec, 0));
-  EXPECT_EQ(Drain(other_client, production), Expected(stream_spec, 0));
+  CHECK(Drain(client, production) == Expected(stream_spec, 0));
+  CHECK(Drain(other_client, production) == Expected(stream_spec, 0));
 }
 
-TEST_F(StreamLargeTest, WaitNoLongerThanSomebodyWantsThem) {
+TEST_CASE_METHOD(StreamLargeTest,
+                 "Large images wait no longer than somebody wants them",
+                 "[stream][stream_large]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = LargeStreamSpec();
   const auto stream = Open(production, stream_spec);
   FakeClient client(stream.get());
   auto loan = shared_.Borrow([] {});
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production.RunAll();
-  EXPECT_GT(stream->Snapshot(client.member()).samples_to_decode, 0);
+  CHECK(stream->Snapshot(client.member()).samples_to_decode > 0);
   client.Stop();
   loan.reset();
   production.RunAll();
-  EXPECT_EQ(stream->Snapshot(client.member()).samples_to_decode, 0);
-  EXPECT_LT(stream->Snapshot(client.member()).made.samples_decoded, 60);
-  ASSERT_TRUE(client.Start(1, 0).ok());
-  EXPECT_EQ(Drain(client, production), Expected(stream_spec, 1));
+  CHECK(stream->Snapshot(client.member()).samples_to_decode == 0);
+  CHECK(stream->Snapshot(client.member()).made.samples_decoded < 60);
+  REQUIRE_THAT(client.Start(1, 0), IsOk());
+  CHECK(Drain(client, production) == Expected(stream_spec, 1));
 }
 
 // The images wait first for the shared workspace and then for a cap. Both
 // members get them once a member without a cap joins.
-TEST_F(StreamLargeTest, NoCapHoldsUpWhatAnotherWantsToo) {
+TEST_CASE_METHOD(StreamLargeTest,
+                 "No cap holds up a large image that another member wants too",
+                 "[stream][stream_large]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = LargeStreamSpec();
   const auto stream = Open(production, stream_spec);
   FakeClient capped(stream.get(), kCapped);
   stream->SetCapped(capped.member(), true);
   auto loan = shared_.Borrow([] {});
-  ASSERT_TRUE(capped.Start(0, 0).ok());
+  REQUIRE_THAT(capped.Start(0, 0), IsOk());
   production.RunAll();
   production.CapTasks(kCapped);
   loan.reset();
   production.RunAll();
-  EXPECT_FALSE(capped.Take().has_value());
+  CHECK_FALSE(capped.Take().has_value());
   FakeClient client(stream.get(), kFree);
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   std::vector<std::uint64_t> ids;
   std::vector<std::uint64_t> of_capped;
   for (int i = 0; i < 1000 && ids.size() < 60; ++i) {
@@ -217,10 +229,12 @@ TEST_F(StreamLargeTest, NoCapHoldsUpWhatAnotherWantsToo) {
     TakeBatch(client, &ids);
     TakeBatch(capped, &of_capped);
   }
-  EXPECT_EQ(ids, Expected(stream_spec, 0));
+  CHECK(ids == Expected(stream_spec, 0));
 }
 
-TEST_F(StreamLargeTest, ACapHoldsUpWhatIsItsAlone) {
+TEST_CASE_METHOD(StreamLargeTest,
+                 "A cap holds up large images that its member alone wants",
+                 "[stream][stream_large]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = LargeStreamSpec();
   const auto stream = Open(production, stream_spec);
@@ -228,32 +242,36 @@ TEST_F(StreamLargeTest, ACapHoldsUpWhatIsItsAlone) {
   FakeClient capped(stream.get(), kCapped);
   stream->SetCapped(capped.member(), true);
   auto loan = shared_.Borrow([] {});
-  ASSERT_TRUE(client.Start(1, 0).ok());
-  ASSERT_TRUE(capped.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(1, 0), IsOk());
+  REQUIRE_THAT(capped.Start(0, 0), IsOk());
   production.RunAll();
   production.CapTasks(kCapped);
   loan.reset();
-  EXPECT_EQ(Drain(client, production), Expected(stream_spec, 1));
-  EXPECT_FALSE(capped.Take().has_value());
+  CHECK(Drain(client, production) == Expected(stream_spec, 1));
+  CHECK_FALSE(capped.Take().has_value());
   production.LiftCaps();
-  EXPECT_EQ(Drain(capped, production), Expected(stream_spec, 0));
+  CHECK(Drain(capped, production) == Expected(stream_spec, 0));
 }
 
-TEST_F(StreamLargeTest, GoWithTheirStream) {
+TEST_CASE_METHOD(StreamLargeTest, "Large images that wait go with their stream",
+                 "[stream][stream_large]") {
   FakeProduction production(1);
   auto loan = shared_.Borrow([] {});
   {
     const auto stream = Open(production, LargeStreamSpec());
     FakeClient client(stream.get());
-    ASSERT_TRUE(client.Start(0, 0).ok());
+    REQUIRE_THAT(client.Start(0, 0), IsOk());
     production.RunAll();
   }
-  EXPECT_EQ(production.budget().used(), 0);
+  CHECK(production.budget().used() == 0);
   loan.reset();
-  EXPECT_EQ(production.tasks(), 0);
+  CHECK(production.tasks() == 0);
 }
 
-TEST_F(StreamLargeTest, FailTheEpochIfEvenThatIsTooSmall) {
+TEST_CASE_METHOD(
+    StreamLargeTest,
+    "Large images fail the epoch if even the shared workspace is too small",
+    "[stream][stream_large]") {
   FakeProduction production(1);
   pipeline::SharedWorkspace small{{.scratch_bytes = kOwnBytes + 1}};
   StreamDeps deps = production.deps();
@@ -261,16 +279,15 @@ TEST_F(StreamLargeTest, FailTheEpochIfEvenThatIsTooSmall) {
   deps.shared_workspace = &small;
   const auto stream = *Stream::Create(LargeStreamSpec(), std::move(deps));
   FakeClient client(stream.get());
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   std::optional<proto::ReadyEntry> entry;
   do {
     production.RunAll();
     entry = client.Take();
-    ASSERT_TRUE(entry.has_value());
+    REQUIRE(entry.has_value());
   } while (entry->kind == proto::ReadyKind::kBatch);
-  EXPECT_EQ(entry->kind, proto::ReadyKind::kError);
-  EXPECT_NE(client.error().find("image.scratch_limit"), std::string::npos)
-      << client.error();
+  CHECK(entry->kind == proto::ReadyKind::kError);
+  CHECK_THAT(client.error(), Contains("image.scratch_limit"));
 }
 
 }  // namespace

@@ -1,18 +1,20 @@
 // Tests of streams whose samples can be made once only.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kSamples = 1000;
 
@@ -23,7 +25,7 @@ class LiveDataset final : public NumberedDataset {
   bool is_live() const override { return true; }
 };
 
-class StreamLiveTest : public ::testing::Test {
+class StreamLiveTest {
  protected:
   void Make(SharingMode sharing_mode) { stream_ = Create(sharing_mode); }
   std::shared_ptr<Stream> Create(SharingMode sharing_mode) {
@@ -45,7 +47,7 @@ class StreamLiveTest : public ::testing::Test {
     if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
       return std::nullopt;
     const std::uint64_t id = client.Read(*entry).front();
-    EXPECT_TRUE(client.Release(*entry).ok());
+    CHECK_THAT(client.Release(*entry), IsOk());
     return id;
   }
   std::uint64_t Made() {
@@ -58,32 +60,40 @@ class StreamLiveTest : public ::testing::Test {
   schedule::Flow flow_ = 10;
 };
 
-TEST_F(StreamLiveTest, MembersJoinWhereTheOthersAre) {
+TEST_CASE_METHOD(StreamLiveTest,
+                 "Members of a live stream join where the others are",
+                 "[stream][stream_live]") {
   Make(SharingMode::kElastic);
   const auto first = Join();
-  ASSERT_TRUE(first->Start(3, 0).ok());
-  for (std::uint64_t id = 0; id < 20; ++id) EXPECT_EQ(Consume(*first), id);
+  REQUIRE_THAT(first->Start(3, 0), IsOk());
+  for (std::uint64_t id = 0; id < 20; ++id) CHECK(Consume(*first) == id);
   const auto second = Join();
-  ASSERT_TRUE(second->Start(0, kSamples).ok());
+  REQUIRE_THAT(second->Start(0, kSamples), IsOk());
   const auto joined = Consume(*second);
-  ASSERT_TRUE(joined.has_value());
-  EXPECT_GE(*joined, 20u);
-  EXPECT_LE(*joined, 40u);
+  REQUIRE(joined.has_value());
+  CHECK(*joined >= 20u);
+  CHECK(*joined <= 40u);
   for (std::uint64_t id = *joined + 1; id < 100; ++id)
-    EXPECT_EQ(Consume(*second), id);
+    CHECK(Consume(*second) == id);
 }
 
-TEST_F(StreamLiveTest, AMemberWithALaterEpochBeginsThat) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "A member of a live stream with a later epoch begins that epoch",
+    "[stream][stream_live]") {
   Make(SharingMode::kElastic);
   const auto first = Join();
   const auto second = Join();
-  ASSERT_TRUE(first->Start(0, 0).ok());
-  EXPECT_EQ(Consume(*first), 0u);
-  ASSERT_TRUE(second->Start(1, 0).ok());
-  EXPECT_EQ(Consume(*second), 0u);
+  REQUIRE_THAT(first->Start(0, 0), IsOk());
+  CHECK(Consume(*first) == 0u);
+  REQUIRE_THAT(second->Start(1, 0), IsOk());
+  CHECK(Consume(*second) == 0u);
 }
 
-TEST_F(StreamLiveTest, NothingIsMadeTwiceAndMembersPassOverWhatIsGone) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "A live stream makes nothing twice and members pass over what is gone",
+    "[stream][stream_live]") {
   Make(SharingMode::kElastic);
   const auto quick = Join();
   const auto slow = Join();
@@ -91,158 +101,183 @@ TEST_F(StreamLiveTest, NothingIsMadeTwiceAndMembersPassOverWhatIsGone) {
   base::MemoryBudget& budget = production_.budget();
   const auto others =
       budget.Reserve(budget.limit() - budget.used(), "other loaders");
-  ASSERT_TRUE(others.ok());
-  ASSERT_TRUE(quick->Start(0, 0).ok());
-  ASSERT_TRUE(slow->Start(0, 0).ok());
-  EXPECT_EQ(Consume(*slow), 0u);
+  REQUIRE_THAT(others, IsOk());
+  REQUIRE_THAT(quick->Start(0, 0), IsOk());
+  REQUIRE_THAT(slow->Start(0, 0), IsOk());
+  CHECK(Consume(*slow) == 0u);
   for (std::uint64_t id = 0; id < 300; ++id) {
     production_.clock().Advance(1'000'000);
-    ASSERT_EQ(Consume(*quick), id);
+    REQUIRE(Consume(*quick) == id);
   }
   std::uint64_t last = 0, taken = 1;
   while (const auto id = Consume(*slow)) {
-    EXPECT_GT(*id, last);
+    CHECK(*id > last);
     last = *id;
     ++taken;
   }
-  EXPECT_EQ(last, kSamples - 1);
-  EXPECT_LT(taken, kSamples);
-  EXPECT_LE(Made(), kSamples);
+  CHECK(last == kSamples - 1);
+  CHECK(taken < kSamples);
+  CHECK(Made() <= kSamples);
 }
 
-TEST_F(StreamLiveTest, WhoLeavesAloneGoesOnWithWhatWasMade) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "The only member of a live stream goes on after a stop with what was made",
+    "[stream][stream_live]") {
   Make(SharingMode::kElastic);
   const auto client = Join();
-  ASSERT_TRUE(client->Start(0, 0).ok());
-  for (std::uint64_t id = 0; id < 20; ++id) EXPECT_EQ(Consume(*client), id);
+  REQUIRE_THAT(client->Start(0, 0), IsOk());
+  for (std::uint64_t id = 0; id < 20; ++id) CHECK(Consume(*client) == id);
   client->Stop();
-  ASSERT_TRUE(client->Start(0, 20).ok());
+  REQUIRE_THAT(client->Start(0, 20), IsOk());
   // Entries of before are the client's to pass over.
   for (std::uint64_t id = 20; id < 40; ++id) {
     const auto next = Consume(*client);
-    ASSERT_TRUE(next.has_value());
+    REQUIRE(next.has_value());
   }
 }
 
-TEST_F(StreamLiveTest, AMemberGoesOnAtItsOwnPlace) {
+TEST_CASE_METHOD(StreamLiveTest,
+                 "A member of a live stream goes on at its own place",
+                 "[stream][stream_live]") {
   Make(SharingMode::kElastic);
   const auto behind = Join();
-  ASSERT_TRUE(behind->Start(2, 0).ok());
-  for (std::uint64_t id = 0; id < 5; ++id) EXPECT_EQ(Consume(*behind), id);
+  REQUIRE_THAT(behind->Start(2, 0), IsOk());
+  for (std::uint64_t id = 0; id < 5; ++id) CHECK(Consume(*behind) == id);
   const auto ahead = Join();
-  ASSERT_TRUE(ahead->Start(2, 60).ok());
-  for (std::uint64_t id = 60; id < 100; ++id) EXPECT_EQ(Consume(*ahead), id);
+  REQUIRE_THAT(ahead->Start(2, 60), IsOk());
+  for (std::uint64_t id = 60; id < 100; ++id) CHECK(Consume(*ahead) == id);
 }
 
-TEST_F(StreamLiveTest, InLockstepBatchesAreMadeInOrderForAll) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "In lockstep a live stream makes batches in order for all members",
+    "[stream][stream_live]") {
   Make(SharingMode::kLockstep);
   const auto behind = Join();
   const auto ahead = Join();
-  ASSERT_TRUE(behind->Start(0, 3).ok());
-  ASSERT_TRUE(ahead->Start(0, 60).ok());
-  EXPECT_FALSE(Consume(*ahead).has_value());
-  for (std::uint64_t id = 3; id < 100; ++id) EXPECT_EQ(Consume(*behind), id);
-  for (std::uint64_t id = 60; id < 100; ++id) EXPECT_EQ(Consume(*ahead), id);
+  REQUIRE_THAT(behind->Start(0, 3), IsOk());
+  REQUIRE_THAT(ahead->Start(0, 60), IsOk());
+  CHECK_FALSE(Consume(*ahead).has_value());
+  for (std::uint64_t id = 3; id < 100; ++id) CHECK(Consume(*behind) == id);
+  for (std::uint64_t id = 60; id < 100; ++id) CHECK(Consume(*ahead) == id);
 }
 
-TEST_F(StreamLiveTest, InLockstepAMemberBetweenEpochsMissesNothing) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "In lockstep a member of a live stream between epochs misses nothing",
+    "[stream][stream_live]") {
   Make(SharingMode::kLockstep);
   const auto quick = Join();
   const auto slow = Join();
-  ASSERT_TRUE(quick->Start(0, kSamples - 3).ok());
-  ASSERT_TRUE(slow->Start(0, kSamples - 3).ok());
+  REQUIRE_THAT(quick->Start(0, kSamples - 3), IsOk());
+  REQUIRE_THAT(slow->Start(0, kSamples - 3), IsOk());
   for (std::uint64_t id = kSamples - 3; id < kSamples; ++id) {
-    EXPECT_EQ(Consume(*quick), id);
-    EXPECT_EQ(Consume(*slow), id);
+    CHECK(Consume(*quick) == id);
+    CHECK(Consume(*slow) == id);
   }
-  EXPECT_EQ(quick->Take()->kind, proto::ReadyKind::kEndOfEpoch);
-  ASSERT_TRUE(quick->Start(1, 0).ok());
+  CHECK(quick->Take()->kind == proto::ReadyKind::kEndOfEpoch);
+  REQUIRE_THAT(quick->Start(1, 0), IsOk());
   std::uint64_t quick_next = 0;
-  while (const auto id = Consume(*quick)) EXPECT_EQ(*id, quick_next++);
-  EXPECT_LT(quick_next, kSamples);
-  EXPECT_EQ(slow->Take()->kind, proto::ReadyKind::kEndOfEpoch);
-  ASSERT_TRUE(slow->Start(1, 0).ok());
-  for (std::uint64_t id = 0; id < 100; ++id) EXPECT_EQ(Consume(*slow), id);
+  while (const auto id = Consume(*quick)) CHECK(*id == quick_next++);
+  CHECK(quick_next < kSamples);
+  CHECK(slow->Take()->kind == proto::ReadyKind::kEndOfEpoch);
+  REQUIRE_THAT(slow->Start(1, 0), IsOk());
+  for (std::uint64_t id = 0; id < 100; ++id) CHECK(Consume(*slow) == id);
 }
 
-TEST_F(StreamLiveTest, InLockstepNobodyWaitsForWhoHasClosed) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "In lockstep nobody in a live stream waits for a member that has closed",
+    "[stream][stream_live]") {
   Make(SharingMode::kLockstep);
   const auto quick = Join();
   const auto slow = Join();
-  ASSERT_TRUE(quick->Start(0, kSamples - 1).ok());
-  ASSERT_TRUE(slow->Start(0, kSamples - 1).ok());
-  EXPECT_EQ(Consume(*quick), kSamples - 1);
-  EXPECT_EQ(Consume(*slow), kSamples - 1);
-  EXPECT_EQ(quick->Take()->kind, proto::ReadyKind::kEndOfEpoch);
-  ASSERT_TRUE(quick->Start(1, 0).ok());
+  REQUIRE_THAT(quick->Start(0, kSamples - 1), IsOk());
+  REQUIRE_THAT(slow->Start(0, kSamples - 1), IsOk());
+  CHECK(Consume(*quick) == kSamples - 1);
+  CHECK(Consume(*slow) == kSamples - 1);
+  CHECK(quick->Take()->kind == proto::ReadyKind::kEndOfEpoch);
+  REQUIRE_THAT(quick->Start(1, 0), IsOk());
   while (Consume(*quick).has_value()) {
   }
   stream_->Close(slow->member());
   stream_->Rest();
-  EXPECT_TRUE(Consume(*quick).has_value());
+  CHECK(Consume(*quick).has_value());
 }
 
-TEST_F(StreamLiveTest, BatchesWaitForMembersOfTheStreamBefore) {
+TEST_CASE_METHOD(StreamLiveTest,
+                 "Live batches wait for members of the stream before",
+                 "[stream][stream_live]") {
   for (const SharingMode mode :
        {SharingMode::kElastic, SharingMode::kLockstep}) {
     Make(mode);
     auto late = Join();
-    ASSERT_TRUE(late->Start(0, 0).ok());
-    EXPECT_EQ(Consume(*late), 0u);
+    REQUIRE_THAT(late->Start(0, 0), IsOk());
+    CHECK(Consume(*late) == 0u);
     const std::shared_ptr<Stream> later = Create(mode);
     later->Follow(*stream_);
     const auto quick = Join(*later);
-    ASSERT_TRUE(quick->Start(0, 5).ok());
-    EXPECT_FALSE(Consume(*quick).has_value());
+    REQUIRE_THAT(quick->Start(0, 5), IsOk());
+    CHECK_FALSE(Consume(*quick).has_value());
     const auto moved = Join(*later);
-    ASSERT_TRUE(moved->Start(0, 5).ok());
+    REQUIRE_THAT(moved->Start(0, 5), IsOk());
     late.reset();
     later->Rest();
     for (std::uint64_t id = 5; id < 200; ++id) {
-      EXPECT_EQ(Consume(*quick), id);
-      EXPECT_EQ(Consume(*moved), id);
+      CHECK(Consume(*quick) == id);
+      CHECK(Consume(*moved) == id);
     }
   }
 }
 
-TEST_F(StreamLiveTest, ElasticBatchesWaitForASecond) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "Elastic live batches wait a second for members of the stream before",
+    "[stream][stream_live]") {
   Make(SharingMode::kElastic);
   const auto late = Join();
-  ASSERT_TRUE(late->Start(0, 0).ok());
-  EXPECT_EQ(Consume(*late), 0u);
+  REQUIRE_THAT(late->Start(0, 0), IsOk());
+  CHECK(Consume(*late) == 0u);
   const std::shared_ptr<Stream> later = Create(SharingMode::kElastic);
   later->Follow(*stream_);
   const auto quick = Join(*later);
-  ASSERT_TRUE(quick->Start(0, 5).ok());
-  EXPECT_FALSE(Consume(*quick).has_value());
+  REQUIRE_THAT(quick->Start(0, 5), IsOk());
+  CHECK_FALSE(Consume(*quick).has_value());
   production_.clock().Advance(1'000'000'000);
   later->Rest();
-  for (std::uint64_t id = 5; id < 100; ++id) EXPECT_EQ(Consume(*quick), id);
+  for (std::uint64_t id = 5; id < 100; ++id) CHECK(Consume(*quick) == id);
 }
 
-TEST_F(StreamLiveTest, ABatchThatWasAbandonedIsMadeForWhoComesToIt) {
+TEST_CASE_METHOD(
+    StreamLiveTest,
+    "A live batch that was abandoned is made for the member that comes to it",
+    "[stream][stream_live]") {
   Make(SharingMode::kElastic);
   const auto behind = Join();
   const auto ahead = Join();
-  ASSERT_TRUE(ahead->Start(0, 50).ok());
-  EXPECT_EQ(Consume(*ahead), 50u);
+  REQUIRE_THAT(ahead->Start(0, 50), IsOk());
+  CHECK(Consume(*ahead) == 50u);
   ahead->Stop();
-  ASSERT_TRUE(behind->Start(0, 51).ok());
-  for (std::uint64_t id = 51; id < 80; ++id) EXPECT_EQ(Consume(*behind), id);
+  REQUIRE_THAT(behind->Start(0, 51), IsOk());
+  for (std::uint64_t id = 51; id < 80; ++id) CHECK(Consume(*behind) == id);
 }
 
-TEST_F(StreamLiveTest, InLockstepNoneMissesAny) {
+TEST_CASE_METHOD(StreamLiveTest,
+                 "In lockstep no member of a live stream misses any sample",
+                 "[stream][stream_live]") {
   Make(SharingMode::kLockstep);
   const auto quick = Join();
   const auto slow = Join();
-  ASSERT_TRUE(quick->Start(0, 0).ok());
-  ASSERT_TRUE(slow->Start(0, 0).ok());
+  REQUIRE_THAT(quick->Start(0, 0), IsOk());
+  REQUIRE_THAT(slow->Start(0, 0), IsOk());
   std::uint64_t quick_next = 0, slow_next = 0;
   while (slow_next < kSamples) {
-    while (const auto id = Consume(*quick)) EXPECT_EQ(*id, quick_next++);
+    while (const auto id = Consume(*quick)) CHECK(*id == quick_next++);
     const auto id = Consume(*slow);
-    ASSERT_TRUE(id.has_value()) << slow_next;
-    EXPECT_EQ(*id, slow_next++);
+    CAPTURE(slow_next);
+    REQUIRE(id.has_value());
+    CHECK(*id == slow_next++);
   }
 }
 

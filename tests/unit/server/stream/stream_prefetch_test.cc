@@ -1,7 +1,5 @@
 // Tests of how much a stream prepares ahead, in batches and in bytes.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -11,11 +9,15 @@
 
 #include "proto/job.pb.h"
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kLeastWindow = std::uint64_t{16} << 20;
 constexpr std::uint32_t kDepth = 8;
@@ -27,12 +29,12 @@ StreamSpec DeepStreamSpec(std::uint64_t sample_bytes = 100) {
       100'000, 10, [](proto::LoaderSpec&) {}, sample_bytes);
 }
 
-class StreamPrefetchTest : public ::testing::Test {
+class StreamPrefetchTest {
  protected:
   void Make(std::uint64_t sample_bytes = 100) {
     stream_ = *Stream::Create(DeepStreamSpec(sample_bytes), production_.deps());
     client_.emplace(stream_.get(), 1, kDepth);
-    ASSERT_TRUE(client_->Start(0, 0).ok());
+    REQUIRE_THAT(client_->Start(0, 0), IsOk());
   }
   std::uint32_t Depth() { return stream_->Snapshot(client_->member()).depth; }
   PrefetchSnapshot State() {
@@ -43,8 +45,9 @@ class StreamPrefetchTest : public ::testing::Test {
     production_.RunAll();
     production_.clock().Advance(100 * kMilli);
     const auto entry = client_->Take();
-    ASSERT_TRUE(entry.has_value()) << "it would wait";
-    ASSERT_TRUE(client_->Release(*entry).ok());
+    UNSCOPED_INFO("it would wait");
+    REQUIRE(entry.has_value());
+    REQUIRE_THAT(client_->Release(*entry), IsOk());
   }
   // Runs for a second. A read takes 50 ms, however many there are; decoding
   // takes no time.
@@ -53,12 +56,12 @@ class StreamPrefetchTest : public ::testing::Test {
       production_.clock().Advance(kMilli);
       while (production_.CompleteReadAfter(50 * kMilli)) production_.RunTasks();
       while (const auto entry = client_->Take())
-        ASSERT_TRUE(client_->Release(*entry).ok());
+        REQUIRE_THAT(client_->Release(*entry), IsOk());
     }
   }
   void SettleAtTwo() {
     for (int i = 0; i < 500 && Depth() > 2; ++i) TakePaced();
-    ASSERT_EQ(Depth(), 2);
+    REQUIRE(Depth() == 2);
     production_.RunAll();
   }
 
@@ -67,106 +70,120 @@ class StreamPrefetchTest : public ::testing::Test {
   std::optional<FakeClient> client_;
 };
 
-TEST_F(StreamPrefetchTest, APacedTrainersDepthFallsToTwo) {
+TEST_CASE_METHOD(StreamPrefetchTest,
+                 "A paced trainer's prefetch depth falls to two",
+                 "[stream][stream_prefetch]") {
   Make();
-  EXPECT_EQ(Depth(), kSlots);
+  CHECK(Depth() == kSlots);
   SettleAtTwo();
   for (int i = 0; i < 100; ++i) TakePaced();
-  EXPECT_EQ(Depth(), 2);
+  CHECK(Depth() == 2);
   production_.RunAll();
   const StreamSnapshot snapshot = stream_->Snapshot(client_->member());
-  EXPECT_EQ(snapshot.taken.ready, 2);
-  EXPECT_EQ(snapshot.slot_counts.leased, 2);
+  CHECK(snapshot.taken.ready == 2);
+  CHECK(snapshot.slot_counts.leased == 2);
 }
 
-TEST_F(StreamPrefetchTest, ATrainerAtFullSpeedHasAllSlots) {
+TEST_CASE_METHOD(StreamPrefetchTest,
+                 "A trainer at full speed has all slots as its prefetch depth",
+                 "[stream][stream_prefetch]") {
   Make();
   for (int batches = 0; batches < 300;) {
     const auto entry = client_->Take();
     if (entry.has_value()) {
       ++batches;
-      ASSERT_TRUE(client_->Release(*entry).ok());
+      REQUIRE_THAT(client_->Release(*entry), IsOk());
     } else {
-      ASSERT_TRUE(production_.Step());
+      REQUIRE(production_.Step());
     }
-    EXPECT_EQ(Depth(), kSlots);
+    CHECK(Depth() == kSlots);
   }
 }
 
 // The client keeps its batches, so no release tells the stream of the burst.
 // The client tells it by waiting.
-TEST_F(StreamPrefetchTest, ABurstGetsItsBatches) {
+TEST_CASE_METHOD(StreamPrefetchTest, "A burst of a trainer gets its batches",
+                 "[stream][stream_prefetch]") {
   Make();
   SettleAtTwo();
   std::deque<proto::ReadyEntry> held;
   while (const auto entry = client_->Take()) held.push_back(*entry);
-  EXPECT_EQ(held.size(), 2);
-  EXPECT_FALSE(production_.Step());
-  EXPECT_FALSE(client_->looked_at());
-  ASSERT_TRUE(stream_->TakeReleases(client_->member()).ok());
-  EXPECT_EQ(Depth(), kSlots);
+  CHECK(held.size() == 2);
+  CHECK_FALSE(production_.Step());
+  CHECK_FALSE(client_->looked_at());
+  REQUIRE_THAT(stream_->TakeReleases(client_->member()), IsOk());
+  CHECK(Depth() == kSlots);
   production_.RunAll();
   while (const auto entry = client_->Take()) held.push_back(*entry);
-  EXPECT_EQ(held.size(), kSlots);
+  CHECK(held.size() == kSlots);
 }
 
-TEST_F(StreamPrefetchTest, ABurstThatNobodyTellsOfIsSeenInTime) {
+TEST_CASE_METHOD(StreamPrefetchTest,
+                 "A burst of a trainer that nobody tells of is seen in time",
+                 "[stream][stream_prefetch]") {
   Make();
   SettleAtTwo();
   while (client_->Take().has_value()) {
   }
   stream_->Rest();
-  EXPECT_TRUE(production_.Step());
-  EXPECT_EQ(Depth(), kSlots);
+  CHECK(production_.Step());
+  CHECK(Depth() == kSlots);
 }
 
-TEST_F(StreamPrefetchTest, TheLastBatchesOfAnEpochAreNoBurst) {
+TEST_CASE_METHOD(StreamPrefetchTest,
+                 "The last batches of an epoch are not taken for a burst",
+                 "[stream][stream_prefetch]") {
   Make();
   SettleAtTwo();
   client_->Stop();
   while (const auto entry = client_->Take())
-    ASSERT_TRUE(client_->Release(*entry).ok());
+    REQUIRE_THAT(client_->Release(*entry), IsOk());
   for (std::uint64_t epoch = 1; epoch < 5; ++epoch) {
-    ASSERT_TRUE(client_->Start(epoch, 100'000 - 50 * 10).ok());
+    REQUIRE_THAT(client_->Start(epoch, 100'000 - 50 * 10), IsOk());
     for (int i = 0; i < 50; ++i) TakePaced();
-    EXPECT_EQ(Depth(), 2);
+    CHECK(Depth() == 2);
     production_.RunAll();
-    ASSERT_EQ(client_->Take()->kind, proto::ReadyKind::kEndOfEpoch);
+    REQUIRE(client_->Take()->kind == proto::ReadyKind::kEndOfEpoch);
   }
 }
 
-TEST_F(StreamPrefetchTest, AFarSourceIsAskedForMore) {
+TEST_CASE_METHOD(StreamPrefetchTest, "A stream asks a far source for more",
+                 "[stream][stream_prefetch]") {
   Make(std::uint64_t{1} << 20);
   const std::uint64_t reserved = production_.budget().used();
-  EXPECT_EQ(State().window, kLeastWindow);
+  CHECK(State().window == kLeastWindow);
   ReadFar();
-  EXPECT_GE(State().window, 4 * kLeastWindow);
-  EXPECT_GE(State().bytes_in_flight, 3 * kLeastWindow);
-  EXPECT_EQ(production_.budget().used(),
-            reserved + State().window - kLeastWindow);
+  CHECK(State().window >= 4 * kLeastWindow);
+  CHECK(State().bytes_in_flight >= 3 * kLeastWindow);
+  CHECK(production_.budget().used() ==
+        reserved + State().window - kLeastWindow);
   client_->Stop();
   stream_->Rest();
-  EXPECT_GT(production_.budget().used(), reserved) << "reads are under way";
+  UNSCOPED_INFO("reads are under way");
+  CHECK(production_.budget().used() > reserved);
   production_.RunAll();
   stream_->Rest();
-  EXPECT_EQ(production_.budget().used(), reserved);
-  EXPECT_EQ(State().window, kLeastWindow);
+  CHECK(production_.budget().used() == reserved);
+  CHECK(State().window == kLeastWindow);
 }
 
-TEST_F(StreamPrefetchTest, WithoutMemoryItDoesWithTheLeast) {
+TEST_CASE_METHOD(StreamPrefetchTest,
+                 "A stream without more memory does with the least read window",
+                 "[stream][stream_prefetch]") {
   Make(std::uint64_t{1} << 20);
   base::MemoryBudget& budget = production_.budget();
   auto others = *budget.Reserve(budget.limit() - budget.used(), "others");
   ReadFar();
-  EXPECT_EQ(State().window, kLeastWindow);
-  EXPECT_LE(State().bytes_in_flight, kLeastWindow);
+  CHECK(State().window == kLeastWindow);
+  CHECK(State().bytes_in_flight <= kLeastWindow);
 }
 
 // Checks the memory after each of many random events.
-TEST(StreamMemoryTest, IsBookedToTheByte) {
+TEST_CASE("The memory of a stream is booked to the byte",
+          "[stream][stream_prefetch]") {
   const std::uint32_t first_seed = std::random_device()();
   for (std::uint32_t seed = first_seed; seed < first_seed + 30; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    INFO("seed " << seed);
     std::mt19937 random(seed);
     FakeProduction production(seed);
     base::MemoryBudget& budget = production.budget();
@@ -209,26 +226,26 @@ TEST(StreamMemoryTest, IsBookedToTheByte) {
           case 8:
           case 9:
             for (; !held.empty(); held.pop_front())
-              ASSERT_TRUE(client.Release(held.front()).ok());
+              REQUIRE_THAT(client.Release(held.front()), IsOk());
             break;
           default:
             if (!stream->Snapshot(client.member()).running && held.empty()) {
-              ASSERT_TRUE(client.Start(epoch++, 0).ok());
+              REQUIRE_THAT(client.Start(epoch++, 0), IsOk());
             }
             production.Step();
         }
         const PrefetchSnapshot state =
             stream->Snapshot(client.member()).prefetch;
-        ASSERT_EQ(budget.used() - others.bytes(),
-                  reserved - kLeastWindow +
-                      std::max(state.window, state.bytes_in_flight));
+        REQUIRE(budget.used() - others.bytes() ==
+                reserved - kLeastWindow +
+                    std::max(state.window, state.bytes_in_flight));
       }
       client.Stop();
       production.RunAll();
       stream->Rest();
-      ASSERT_EQ(budget.used() - others.bytes(), reserved);
+      REQUIRE(budget.used() - others.bytes() == reserved);
     }
-    ASSERT_EQ(budget.used(), 0);
+    REQUIRE(budget.used() == 0);
   }
 }
 

@@ -1,8 +1,6 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_STREAM_STREAM_PRODUCED_FIXTURE_H_
 #define FOREBAY_TESTS_UNIT_SERVER_STREAM_STREAM_PRODUCED_FIXTURE_H_
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -19,6 +17,8 @@
 #include "server/base/mutex.h"
 #include "server/producer/answer_waiter.h"
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/device/fake_device.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_producers.h"
@@ -38,11 +38,11 @@ class MadeDataset final : public NumberedDataset {
 };
 
 // A stream, its members and their fake producers.
-class StreamProducedTest : public ::testing::Test {
+class StreamProducedTest {
  protected:
   explicit StreamProducedTest(proto::Place place = proto::Place::kHost)
       : stream_(MakeStream(place)) {}
-  ~StreamProducedTest() override {
+  ~StreamProducedTest() {
     clients_.clear();
     for (device::FakeDevice* const on : {&a_, &b_}) on->copier->RunAll();
     producers_.reset();
@@ -112,11 +112,12 @@ class StreamProducedTest : public ::testing::Test {
     std::vector<std::uint64_t> ids;
     for (;;) {
       const proto::ReadyEntry entry = Next(client);
-      EXPECT_NE(entry.kind, proto::ReadyKind::kError) << client.error();
+      CAPTURE(client.error());
+      CHECK(entry.kind != proto::ReadyKind::kError);
       if (entry.kind != proto::ReadyKind::kBatch) break;
       const auto batch = client.Read(entry);
       ids.insert(ids.end(), batch.begin(), batch.end());
-      EXPECT_TRUE(client.Release(entry).ok());
+      CHECK_THAT(client.Release(entry), tests::IsOk());
     }
     std::sort(ids.begin(), ids.end());
     return ids;

@@ -1,15 +1,18 @@
 // Tests of streams on GPUs whose samples producers make, which may be stopped.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/stream/stream_produced_fixture.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using proto::ProducerCommand;
 
@@ -18,137 +21,158 @@ class StreamProducedOnGpusTest : public StreamProducedTest {
   StreamProducedOnGpusTest() : StreamProducedTest(proto::Place::kDevice) {}
 };
 
-TEST_F(StreamProducedOnGpusTest, WhatAHostThatIsGoneLeavesEndsAside) {
+TEST_CASE_METHOD(
+    StreamProducedOnGpusTest,
+    "GPU memory that a host leaves when it is gone is freed on a thread aside",
+    "[stream][stream_produced_on_gpus]") {
   keeps_aside_ = true;
   FakeClient& client = Join(a_.device);
   StartProducers(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_.RunAll();
   const std::uint64_t allocated = a_.gpu->allocated();
-  ASSERT_GT(allocated, 0);
+  REQUIRE(allocated > 0);
   producers_->Leave();
-  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
   Settle();
-  EXPECT_EQ(a_.gpu->allocated(), allocated) << "not on the waiter's thread";
+  UNSCOPED_INFO("not on the waiter's thread");
+  CHECK(a_.gpu->allocated() == allocated);
   RunAside();
-  EXPECT_EQ(a_.gpu->allocated(), 0);
+  CHECK(a_.gpu->allocated() == 0);
 }
 
-TEST_F(StreamProducedOnGpusTest, AStreamEndsAside) {
+TEST_CASE_METHOD(StreamProducedOnGpusTest,
+                 "A stream of producers on a GPU ends on a thread aside",
+                 "[stream][stream_produced_on_gpus]") {
   keeps_aside_ = true;
   FakeClient& client = Join(a_.device);
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
   clients_.clear();
   const std::weak_ptr<Stream> ended = stream_;
   stream_.reset();
   producers_.reset();
   RunUntil([&] { return ended.expired(); });
   Settle();
-  EXPECT_GT(a_.gpu->allocated(), 0);
+  CHECK(a_.gpu->allocated() > 0);
   RunAside();
-  EXPECT_EQ(a_.gpu->allocated(), 0);
+  CHECK(a_.gpu->allocated() == 0);
 }
 
-TEST_F(StreamProducedOnGpusTest, AGpuThatFailsHarmsNoOtherGpusMember) {
+TEST_CASE_METHOD(
+    StreamProducedOnGpusTest,
+    "A GPU that fails harms no other GPU's member of a stream of producers",
+    "[stream][stream_produced_on_gpus]") {
   FakeClient& one = Join(a_.device);
   StartProducers(one);
   producers_->Stop();
-  ASSERT_TRUE(one.Start(0, 0).ok());
+  REQUIRE_THAT(one.Start(0, 0), IsOk());
   production_.RunAll();
   FakeClient& other = Join(b_.device);
   b_.gpu->Fail(absl::ResourceExhaustedError("no memory there"));
-  EXPECT_TRUE(absl::IsResourceExhausted(other.Start(0, 0)));
+  CHECK_THAT(other.Start(0, 0), HasCode(absl::StatusCode::kResourceExhausted));
   producers_->Continue();
   const proto::ReadyEntry first = Next(one);
-  ASSERT_EQ(first.kind, proto::ReadyKind::kBatch) << one.error();
-  ASSERT_TRUE(one.Release(first).ok());
-  EXPECT_EQ(ReadAll(one).size(), kSamples - 4);
+  CAPTURE(one.error());
+  REQUIRE(first.kind == proto::ReadyKind::kBatch);
+  REQUIRE_THAT(one.Release(first), IsOk());
+  CHECK(ReadAll(one).size() == kSamples - 4);
   b_.gpu->Fail(absl::OkStatus());
-  ASSERT_TRUE(other.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(other), All());
+  REQUIRE_THAT(other.Start(0, 0), IsOk());
+  CHECK(ReadAll(other) == All());
 }
 
-TEST_F(StreamProducedOnGpusTest, StagingMemoryIsMadeOnce) {
+TEST_CASE_METHOD(StreamProducedOnGpusTest,
+                 "Staging memory for producers is made once",
+                 "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
   StartProducers(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   // Plans come meanwhile, which would make what is missing.
   PassSeconds(3, {});
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client), All());
+  CHECK(ReadAll(client) == All());
   const int slots = static_cast<int>(stream_->Snapshot(client.member()).slots);
-  EXPECT_EQ(producers_->asked(ProducerCommand::kMapSlot), 2 * slots);
+  CHECK(producers_->asked(ProducerCommand::kMapSlot) == 2 * slots);
 }
 
-TEST_F(StreamProducedOnGpusTest, NobodyWaitsForAStoppedHostToMap) {
+TEST_CASE_METHOD(StreamProducedOnGpusTest,
+                 "Nobody waits for a stopped host to map staging memory",
+                 "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
   StartProducers(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_.RunAll();
-  EXPECT_EQ(production_.tasks(), 0);
+  CHECK(production_.tasks() == 0);
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client), All());
+  CHECK(ReadAll(client) == All());
 }
 
-TEST_F(StreamProducedOnGpusTest, AnotherGpuComesWhileTheFirstSlotsAreMapped) {
+TEST_CASE_METHOD(StreamProducedOnGpusTest,
+                 "Another GPU may come while a host maps the first slots",
+                 "[stream][stream_produced_on_gpus]") {
   FakeClient& one = Join(a_.device);
   StartProducers(one);
   producers_->Stop();
-  ASSERT_TRUE(one.Start(0, 0).ok());
+  REQUIRE_THAT(one.Start(0, 0), IsOk());
   FakeClient& other = Join(b_.device);
-  ASSERT_TRUE(other.Start(0, 0).ok());
+  REQUIRE_THAT(other.Start(0, 0), IsOk());
   producers_->Continue();
   std::vector<std::uint64_t> ids;
   for (std::size_t i = 0; i < kSamples / 4; ++i) {
     for (FakeClient* const client : {&one, &other}) {
       const proto::ReadyEntry entry = Next(*client);
-      ASSERT_EQ(entry.kind, proto::ReadyKind::kBatch) << client->error();
+      CAPTURE(client->error());
+      REQUIRE(entry.kind == proto::ReadyKind::kBatch);
       const auto batch = client->Read(entry);
       ids.insert(ids.end(), batch.begin(), batch.end());
-      ASSERT_TRUE(client->Release(entry).ok());
+      REQUIRE_THAT(client->Release(entry), IsOk());
     }
   }
-  EXPECT_EQ(ids.size(), 2 * kSamples);
-  EXPECT_EQ(producers_->made(), kSamples);
+  CHECK(ids.size() == 2 * kSamples);
+  CHECK(producers_->made() == kSamples);
 }
 
-TEST_F(StreamProducedOnGpusTest, StagingMemoryStaysBookedWhileItIsMapped) {
+TEST_CASE_METHOD(StreamProducedOnGpusTest,
+                 "Staging memory stays booked while a host has it mapped",
+                 "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
   const std::uint64_t before = production_.budget().used();
   producers_->Stop();
-  ASSERT_TRUE(stream_->Reclaim(0));
-  EXPECT_EQ(production_.budget().used(), before);
-  ASSERT_TRUE(client.Start(1, 0).ok());
+  REQUIRE(stream_->Reclaim(0));
+  CHECK(production_.budget().used() == before);
+  REQUIRE_THAT(client.Start(1, 0), IsOk());
   production_.RunAll();
-  EXPECT_EQ(production_.budget().used(), before);
+  CHECK(production_.budget().used() == before);
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client), All());
-  EXPECT_EQ(production_.budget().used(), before);
+  CHECK(ReadAll(client) == All());
+  CHECK(production_.budget().used() == before);
 }
 
-TEST_F(StreamProducedOnGpusTest, StagingMemoryThatCannotBeMappedEndsTheEpoch) {
+TEST_CASE_METHOD(StreamProducedOnGpusTest,
+                 "Staging memory that cannot be mapped ends the epoch",
+                 "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
   StartProducers(client);
   producers_->Refuse("no address space");
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
   producers_->Refuse("");
   // The slots of the epoch that ended may be refused still.
   proto::ReadyEntry first;
   do {
-    ASSERT_TRUE(client.Start(0, 0).ok());
+    REQUIRE_THAT(client.Start(0, 0), IsOk());
     first = Next(client);
   } while (first.kind == proto::ReadyKind::kError);
-  ASSERT_TRUE(client.Release(first).ok());
-  EXPECT_EQ(ReadAll(client).size(), kSamples - 4);
+  REQUIRE_THAT(client.Release(first), IsOk());
+  CHECK(ReadAll(client).size() == kSamples - 4);
 }
 
 }  // namespace

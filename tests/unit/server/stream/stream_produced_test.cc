@@ -1,251 +1,295 @@
 // Tests of streams whose samples producers make, which may be stopped.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/stream/stream_produced_fixture.h"
 
 namespace forebay::stream {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using proto::ProducerCommand;
 
-TEST_F(StreamProducedTest, ProducersMakeAllSamples) {
+TEST_CASE_METHOD(StreamProducedTest, "Producers make all samples of a stream",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
-    ASSERT_TRUE(client.Start(epoch, 0).ok());
-    EXPECT_EQ(ReadAll(client), All());
+    REQUIRE_THAT(client.Start(epoch, 0), IsOk());
+    CHECK(ReadAll(client) == All());
   }
-  EXPECT_EQ(producers_->made(), 2 * kSamples);
+  CHECK(producers_->made() == 2 * kSamples);
 }
 
-TEST_F(StreamProducedTest, ProducersThatTakeNoTaskCostNoSample) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Producers that take no task cost no sample",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->EndAtOnce(10);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
 }
 
-TEST_F(StreamProducedTest, ASampleThatNoProducerTakesEndsTheEpoch) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A sample that no producer takes ends the epoch",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->EndAtOnce(1000);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
-  EXPECT_NE(client.error().find("worker processes ended"), std::string::npos);
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
+  CHECK_THAT(client.error(), Contains("worker processes ended"));
 }
 
-TEST_F(StreamProducedTest, StartsNothingWithoutAHost) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A stream of producers starts nothing without a host",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
-  EXPECT_TRUE(absl::IsFailedPrecondition(client.Start(0, 0)));
+  CHECK_THAT(client.Start(0, 0),
+             HasCode(absl::StatusCode::kFailedPrecondition));
   StartProducers(client);
   producers_.reset();
   RunUntil([&] { return stream_->HasEnded(); });
-  EXPECT_TRUE(absl::IsUnavailable(client.Start(0, 0)));
+  CHECK_THAT(client.Start(0, 0), HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(StreamProducedTest, NobodyWaitsForAStoppedHostToMapOrFork) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Nobody waits for a stopped host to map slots or fork",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_.RunAll();
-  EXPECT_EQ(production_.tasks(), 0) << "no task of the executor waits";
-  EXPECT_EQ(stream_->Snapshot(client.member()).slots, 0);
+  UNSCOPED_INFO("no task of the executor waits");
+  CHECK(production_.tasks() == 0);
+  CHECK(stream_->Snapshot(client.member()).slots == 0);
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client), All());
-  ASSERT_TRUE(client.Start(1, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  CHECK(ReadAll(client) == All());
+  REQUIRE_THAT(client.Start(1, 0), IsOk());
+  CHECK(ReadAll(client) == All());
 }
 
-TEST_F(StreamProducedTest, TasksWaitForForksWithoutAWorker) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Tasks wait for forks of a stopped host without a worker",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   RunUntil([&] { return stream_->Snapshot(client.member()).slots > 0; });
   producers_->Stop();
   production_.RunAll();
-  EXPECT_EQ(production_.tasks(), 0);
+  CHECK(production_.tasks() == 0);
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client), All());
+  CHECK(ReadAll(client) == All());
 }
 
-TEST_F(StreamProducedTest, SlotsThatCannotBeMappedEndTheEpoch) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Slots that cannot be mapped end the epoch",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->Refuse("no address space");
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
-  EXPECT_EQ(client.error(), "no address space");
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
+  CHECK(client.error() == "no address space");
   producers_->Refuse("");
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
 }
 
-TEST_F(StreamProducedTest, ForksThatWantMeansEndTheEpochAsSuch) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Forks that lack means end the epoch by that error",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->RefuseForks("no process can be had");
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
-  EXPECT_EQ(client.error_code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(client.error(), "no process can be had");
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
+  CHECK(client.error_code() == absl::StatusCode::kResourceExhausted);
+  CHECK(client.error() == "no process can be had");
 }
 
-TEST_F(StreamProducedTest, AHostThatIsGoneBeforeItMapsEndsTheEpoch) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A host that is gone before it maps the slots ends the epoch",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   producers_->Leave();
-  EXPECT_EQ(Next(client).kind, proto::ReadyKind::kError);
-  EXPECT_TRUE(stream_->HasEnded());
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
+  CHECK(stream_->HasEnded());
 }
 
-TEST_F(StreamProducedTest,
-       AHostThatIsGoneEndsTheEpochThoughOthersKeepTheSlots) {
+TEST_CASE_METHOD(
+    StreamProducedTest,
+    "A host that is gone ends the epoch though others keep the slots",
+    "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   RunUntil([&] {
     const auto snapshot = stream_->Snapshot(client.member());
     return snapshot.slots > 0 && snapshot.leases == snapshot.slots;
   });
   producers_->Stop();
   FakeClient& other = Join();
-  ASSERT_TRUE(other.Start(0, kSamples - 4).ok());
+  REQUIRE_THAT(other.Start(0, kSamples - 4), IsOk());
   production_.RunAll();
   producers_->Leave();
-  EXPECT_EQ(Next(other).kind, proto::ReadyKind::kError);
+  CHECK(Next(other).kind == proto::ReadyKind::kError);
 }
 
-TEST_F(StreamProducedTest, MemoryStaysBookedUntilAStoppedHostHasUnmappedIt) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Memory stays booked until a stopped host has unmapped it",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
   const std::uint64_t before = production_.budget().used();
   producers_->Stop();
-  ASSERT_TRUE(stream_->Reclaim(0));
-  EXPECT_EQ(stream_->Snapshot(client.member()).slots, 0);
-  EXPECT_EQ(production_.budget().used(), before);
+  REQUIRE(stream_->Reclaim(0));
+  CHECK(stream_->Snapshot(client.member()).slots == 0);
+  CHECK(production_.budget().used() == before);
   stream_->Close(client.member());
-  EXPECT_GT(production_.budget().used(), 0);
+  CHECK(production_.budget().used() > 0);
   producers_->Continue();
   RunUntil([&] { return production_.budget().used() == 0; });
 }
 
-TEST_F(StreamProducedTest, PersistentProducersOutliveARest) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Persistent producers outlive a rest of their stream",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client, /*most=*/2, /*are_persistent=*/true);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
   const std::uint64_t before = production_.budget().used();
   const int forked = producers_->asked(ProducerCommand::kFork);
-  EXPECT_FALSE(stream_->Reclaim(0));
-  EXPECT_EQ(production_.budget().used(), before);
-  ASSERT_TRUE(client.Start(1, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
-  EXPECT_EQ(producers_->asked(ProducerCommand::kFork), forked);
+  CHECK_FALSE(stream_->Reclaim(0));
+  CHECK(production_.budget().used() == before);
+  REQUIRE_THAT(client.Start(1, 0), IsOk());
+  CHECK(ReadAll(client) == All());
+  CHECK(producers_->asked(ProducerCommand::kFork) == forked);
   stream_->Close(client.member());
   RunUntil([&] { return production_.budget().used() == 0; });
 }
 
-TEST_F(StreamProducedTest, SlotsOfPersistentProducersThatEndedAreReclaimed) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Slots of persistent producers that ended are reclaimed",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client, /*most=*/2, /*are_persistent=*/true);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
   producers_->Leave();
   RunUntil([&] { return stream_->HasEnded(); });
-  EXPECT_TRUE(stream_->Reclaim(0));
+  CHECK(stream_->Reclaim(0));
 }
 
-TEST_F(StreamProducedTest, PersistentProducersOutliveAnotherLoader) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Persistent producers outlive another loader",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   FakeClient& other = Join();
   StartProducers(client, /*most=*/2, /*are_persistent=*/true);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
   const int forked = producers_->asked(ProducerCommand::kFork);
   stream_->Close(other.member());
-  ASSERT_TRUE(client.Start(1, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
-  EXPECT_EQ(producers_->asked(ProducerCommand::kFork), forked);
+  REQUIRE_THAT(client.Start(1, 0), IsOk());
+  CHECK(ReadAll(client) == All());
+  CHECK(producers_->asked(ProducerCommand::kFork) == forked);
 }
 
-TEST_F(StreamProducedTest, WaitsForItsMemoryToComeBackBeforeItTakesMore) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A stream of producers waits for its memory to come back "
+                 "before it takes more",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
-  EXPECT_EQ(ReadAll(client), All());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
   producers_->Stop();
-  ASSERT_TRUE(stream_->Reclaim(0));
+  REQUIRE(stream_->Reclaim(0));
   const std::uint64_t before = production_.budget().used();
   const int mapped = producers_->asked(ProducerCommand::kMapSlot);
-  ASSERT_TRUE(client.Start(1, 0).ok());
+  REQUIRE_THAT(client.Start(1, 0), IsOk());
   production_.RunAll();
-  EXPECT_EQ(production_.budget().used(), before);
-  EXPECT_EQ(producers_->asked(ProducerCommand::kMapSlot), mapped);
+  CHECK(production_.budget().used() == before);
+  CHECK(producers_->asked(ProducerCommand::kMapSlot) == mapped);
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client), All());
-  EXPECT_EQ(production_.budget().used(), before);
+  CHECK(ReadAll(client) == All());
+  CHECK(production_.budget().used() == before);
 }
 
-TEST_F(StreamProducedTest, APausedJobGoesOnWhenItIsContinued) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A paused job goes on when it is continued",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   const proto::ReadyEntry first = Next(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Release(first).ok());
+  REQUIRE_THAT(client.Release(first), IsOk());
   // Its trainer is paused, too, so that it does not wait.
   PassSeconds(3600, {});
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client).size(), kSamples - 4);
+  CHECK(ReadAll(client).size() == kSamples - 4);
 }
 
-TEST_F(StreamProducedTest, AMemberLeavesWhileAnothersHostStandsStill) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A member may leave while another member's host stands still",
+                 "[stream][stream_produced]") {
   FakeClient& owner = Join();
   StartProducers(owner);
-  ASSERT_TRUE(owner.Start(0, 0).ok());
+  REQUIRE_THAT(owner.Start(0, 0), IsOk());
   FakeClient& other = Join();
-  ASSERT_TRUE(other.Start(0, 0).ok());
+  REQUIRE_THAT(other.Start(0, 0), IsOk());
   const proto::ReadyEntry first = Next(owner);
-  EXPECT_EQ(Next(other).slot, first.slot);
+  CHECK(Next(other).slot == first.slot);
   producers_->Stop();
-  ASSERT_TRUE(owner.Release(first).ok());
-  ASSERT_TRUE(other.Release(first).ok());
+  REQUIRE_THAT(owner.Release(first), IsOk());
+  REQUIRE_THAT(other.Release(first), IsOk());
   // Those that were made in time come first.
   std::optional<proto::ReadyEntry> entry;
   while (!entry.has_value() || entry->kind == proto::ReadyKind::kBatch) {
     PassSeconds(1, {&other});
     entry = other.Take();
     if (entry.has_value() && entry->kind == proto::ReadyKind::kBatch) {
-      ASSERT_TRUE(other.Release(*entry).ok());
+      REQUIRE_THAT(other.Release(*entry), IsOk());
     }
   }
-  EXPECT_EQ(entry->kind, proto::ReadyKind::kError);
-  EXPECT_TRUE(stream_->HasEnded()) << "new members need another";
+  CHECK(entry->kind == proto::ReadyKind::kError);
+  UNSCOPED_INFO("new members need another");
+  CHECK(stream_->HasEnded());
   stream_->Close(other.member());
   PassSeconds(3600, {});
   producers_->Continue();
-  EXPECT_EQ(ReadAll(owner).size(), kSamples - 4) << "nothing is lost";
+  UNSCOPED_INFO("nothing is lost");
+  CHECK(ReadAll(owner).size() == kSamples - 4);
   PassSeconds(1, {});
-  EXPECT_FALSE(stream_->HasEnded());
+  CHECK_FALSE(stream_->HasEnded());
 }
 
-TEST_F(StreamProducedTest, OnesOwnHostMayBeSilentForLonger) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A member's own host may be silent for longer than another's",
+                 "[stream][stream_produced]") {
   FakeClient& owner = Join();
   StartProducers(owner);
-  ASSERT_TRUE(owner.Start(0, 0).ok());
-  ASSERT_TRUE(owner.Release(Next(owner)).ok());
+  REQUIRE_THAT(owner.Start(0, 0), IsOk());
+  REQUIRE_THAT(owner.Release(Next(owner)), IsOk());
   producers_->Stop();
   int seconds = 0;
   std::optional<proto::ReadyEntry> entry;
@@ -254,18 +298,21 @@ TEST_F(StreamProducedTest, OnesOwnHostMayBeSilentForLonger) {
     ++seconds;
     entry = owner.Take();
     if (entry.has_value() && entry->kind == proto::ReadyKind::kBatch) {
-      ASSERT_TRUE(owner.Release(*entry).ok());
+      REQUIRE_THAT(owner.Release(*entry), IsOk());
     }
   }
-  EXPECT_EQ(entry->kind, proto::ReadyKind::kError);
-  EXPECT_GT(seconds, 29);
+  CHECK(entry->kind == proto::ReadyKind::kError);
+  CHECK(seconds > 29);
   producers_->Continue();
 }
 
-TEST_F(StreamProducedTest, OnlyTheTimeCountsInWhichTheHostStoodStill) {
+TEST_CASE_METHOD(
+    StreamProducedTest,
+    "Only the time in which the host stood still counts against it",
+    "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client, /*most=*/1);
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   std::vector<proto::ReadyEntry> held;
   while (held.size() < SlotsFor(0)) held.push_back(Next(client));
   // Its trainer waits for long, while nothing is asked of the host.
@@ -273,46 +320,53 @@ TEST_F(StreamProducedTest, OnlyTheTimeCountsInWhichTheHostStoodStill) {
   // Then all of the job is paused, so that nobody waits.
   producers_->Stop();
   for (const proto::ReadyEntry& entry : held)
-    ASSERT_TRUE(client.Release(entry).ok());
+    REQUIRE_THAT(client.Release(entry), IsOk());
   PassSeconds(3600, {});
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client).size(), kSamples - 4 * held.size());
+  CHECK(ReadAll(client).size() == kSamples - 4 * held.size());
 }
 
-TEST_F(StreamProducedTest, AHostStandsStillIfALookSawThat) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A host counts as standing still only if a look saw that",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_.RunAll();
   production_.clock().Advance(100 * kSecond);
-  EXPECT_FALSE(stream_->HasEnded()) << "it may have worked meanwhile";
+  UNSCOPED_INFO("it may have worked meanwhile");
+  CHECK_FALSE(stream_->HasEnded());
   PassSeconds(3, {});
-  EXPECT_TRUE(stream_->HasEnded());
+  CHECK(stream_->HasEnded());
   producers_->Continue();
-  EXPECT_EQ(ReadAll(client), All());
+  CHECK(ReadAll(client) == All());
 }
 
-TEST_F(StreamProducedTest, FirstSlotsStayBookedWhileAStoppedHostMayMapThem) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "First slots stay booked while a stopped host may map them",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
   producers_->Stop();
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_.RunAll();
   stream_->Close(client.member());
   Settle();
   Settle();
-  EXPECT_GE(production_.budget().used(), stream_->slot_size().host);
+  CHECK(production_.budget().used() >= stream_->slot_size().host);
   producers_->Continue();
   RunUntil([&] { return production_.budget().used() == 0; });
 }
 
-TEST_F(StreamProducedTest, SlotsStayBookedWhileAStoppedHostOutlivesTheStream) {
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Slots stay booked while a stopped host outlives the stream",
+                 "[stream][stream_produced]") {
   FakeClient& client = Join();
   StartProducers(client);
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   const proto::ReadyEntry entry = Next(client);
-  ASSERT_EQ(entry.kind, proto::ReadyKind::kBatch);
+  REQUIRE(entry.kind == proto::ReadyKind::kBatch);
   producers_->Stop();
   const std::uint64_t bytes = stream_->slot_size().host;
   clients_.clear();
@@ -320,7 +374,7 @@ TEST_F(StreamProducedTest, SlotsStayBookedWhileAStoppedHostOutlivesTheStream) {
   // Its tasks of the executor may keep it.
   production_.RunAll();
   Settle();
-  EXPECT_GE(production_.budget().used(), bytes);
+  CHECK(production_.budget().used() >= bytes);
   producers_->Leave();
   RunUntil([&] { return production_.budget().used() == 0; });
 }

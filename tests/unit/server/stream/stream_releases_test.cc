@@ -1,6 +1,5 @@
 // Tests of how a stream learns of releases. It looks for them itself while it
 // works for a running member; otherwise the client tells it.
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -12,11 +11,16 @@
 #include <vector>
 
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // Calls `meanwhile` while a worker makes a sample.
 class InterruptedPipeline final : public FakePipeline {
@@ -32,7 +36,7 @@ class InterruptedPipeline final : public FakePipeline {
   }
 };
 
-class StreamReleasesTest : public ::testing::Test {
+class StreamReleasesTest {
  protected:
   void Make(std::uint32_t seed) {
     stream_ = nullptr;
@@ -49,9 +53,11 @@ class StreamReleasesTest : public ::testing::Test {
   std::shared_ptr<Stream> stream_;
 };
 
-TEST_F(StreamReleasesTest, FindsReleasesWhileItIsAtWork) {
+TEST_CASE_METHOD(StreamReleasesTest,
+                 "A stream finds releases while it is at work",
+                 "[stream][stream_releases]") {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    INFO("seed " << seed);
     Make(seed);
     FakeClient client(stream_.get());
     std::uint64_t samples = 0;
@@ -67,82 +73,93 @@ TEST_F(StreamReleasesTest, FindsReleasesWhileItIsAtWork) {
       client.ReleaseUntold(*entry);
     };
     pipeline_->meanwhile = [&] {
-      EXPECT_TRUE(client.looked_at());
+      CHECK(client.looked_at());
       take();
     };
-    ASSERT_TRUE(client.Start(0, 0).ok());
+    REQUIRE_THAT(client.Start(0, 0), IsOk());
     int told = 0;
     while (!over) {
-      EXPECT_FALSE(client.looked_at()) << "nobody is at work";
+      UNSCOPED_INFO("nobody is at work");
+      CHECK_FALSE(client.looked_at());
       if (production_->Step()) continue;
       take();
       ++told;
-      ASSERT_TRUE(stream_->TakeReleases(client.member()).ok());
+      REQUIRE_THAT(stream_->TakeReleases(client.member()), IsOk());
     }
-    EXPECT_EQ(samples, spec_->dataset->size());
-    EXPECT_LT(told, 50);
+    CHECK(samples == spec_->dataset->size());
+    CHECK(told < 50);
   }
 }
 
-TEST_F(StreamReleasesTest, WhatWasReleasedBeforeTheMembersKnewIsFound) {
+TEST_CASE_METHOD(StreamReleasesTest,
+                 "A stream finds what was released before its members knew "
+                 "that it stops looking",
+                 "[stream][stream_releases]") {
   Make(1);
   FakeClient client(stream_.get());
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_->RunAll();
   const auto first = client.Take();
   bool released = false;
   pipeline_->meanwhile = [&] {
     if (std::exchange(released, true)) return;
-    EXPECT_TRUE(client.looked_at());
+    CHECK(client.looked_at());
     while (const auto entry = client.Take()) client.ReleaseUntold(*entry);
     client.Stop();
   };
-  ASSERT_TRUE(client.Release(*first).ok());  // another is begun
-  while (!released) ASSERT_TRUE(production_->Step());
-  EXPECT_FALSE(client.looked_at());
-  EXPECT_EQ(stream_->Snapshot(client.member()).leases, 0)
-      << "the release was overlooked";
+  REQUIRE_THAT(client.Release(*first), IsOk());  // another is begun
+  while (!released) REQUIRE(production_->Step());
+  CHECK_FALSE(client.looked_at());
+  UNSCOPED_INFO("the release was overlooked");
+  CHECK(stream_->Snapshot(client.member()).leases == 0);
   production_->RunAll();
-  EXPECT_TRUE(stream_->Reclaim(0));
+  CHECK(stream_->Reclaim(0));
 }
 
-TEST_F(StreamReleasesTest, WhatAClosedMemberHoldsIsNoneOfTheNextOnesSlots) {
+TEST_CASE_METHOD(
+    StreamReleasesTest,
+    "Slots that a closed member holds are not taken from the next member's",
+    "[stream][stream_releases]") {
   Make(1);
   FakeClient closed(stream_.get(), 1);
-  ASSERT_TRUE(closed.Start(0, 0).ok());
+  REQUIRE_THAT(closed.Start(0, 0), IsOk());
   std::vector<proto::ReadyEntry> held;
   production_->RunAll();
   while (const auto entry = closed.Take()) {
     held.push_back(*entry);
     production_->RunAll();
   }
-  ASSERT_GE(held.size(), 2u);
+  REQUIRE(held.size() >= 2u);
   stream_->Close(closed.member());
   {
     // It gets as many as it may hold.
     FakeClient next(stream_.get(), 2);
-    ASSERT_TRUE(next.Start(1, 0).ok());
+    REQUIRE_THAT(next.Start(1, 0), IsOk());
     std::size_t taken = 0;
     production_->RunAll();
     while (next.Take().has_value()) {
       ++taken;
       production_->RunAll();
     }
-    EXPECT_EQ(taken, held.size());
+    CHECK(taken == held.size());
   }
   for (const proto::ReadyEntry& entry : held)
-    ASSERT_TRUE(closed.Release(entry).ok());
+    REQUIRE_THAT(closed.Release(entry), IsOk());
   stream_->Rest();
-  EXPECT_EQ(production_->budget().used(), 0u) << "nobody pays any more";
+  UNSCOPED_INFO("nobody pays any more");
+  CHECK(production_->budget().used() == 0u);
 }
 
 // The member closes at a different moment of its epoch each time.
-TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
+TEST_CASE_METHOD(
+    StreamReleasesTest,
+    "Once its member has closed a stream holds what is leased alone",
+    "[stream][stream_releases]") {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    INFO("seed " << seed);
     Make(seed);
     FakeClient closed(stream_.get(), 1);
-    ASSERT_TRUE(closed.Start(0, 0).ok());
+    REQUIRE_THAT(closed.Start(0, 0), IsOk());
     for (std::uint32_t step = 0; step < 20 + 5 * seed; ++step)
       production_->Step();
     const auto held = closed.Take();
@@ -150,69 +167,78 @@ TEST_F(StreamReleasesTest, OnceClosedItHoldsWhatIsLeasedAlone) {
     closed.LeaveUntaken();
     stream_->Close(closed.member());
     production_->RunAll();
-    ASSERT_TRUE(stream_->TakeReleases(closed.member()).ok());
+    REQUIRE_THAT(stream_->TakeReleases(closed.member()), IsOk());
     stream_->Rest();
-    EXPECT_EQ(production_->budget().used(),
-              (held->slot + 1) * stream_->slot_size().host);
+    CHECK(production_->budget().used() ==
+          (held->slot + 1) * stream_->slot_size().host);
     // A member that joins now gets all its samples, and never the held slot.
     FakeClient other(stream_.get(), 2);
-    ASSERT_TRUE(other.Start(1, 900).ok());
+    REQUIRE_THAT(other.Start(1, 900), IsOk());
     std::uint64_t samples = 0;
     for (;;) {
       production_->RunAll();
       const auto entry = other.Take();
-      ASSERT_TRUE(entry.has_value());
+      REQUIRE(entry.has_value());
       if (entry->kind != proto::ReadyKind::kBatch) break;
-      EXPECT_NE(entry->slot, held->slot);
+      CHECK(entry->slot != held->slot);
       samples += other.Read(*entry).size();
-      EXPECT_TRUE(other.Release(*entry).ok());
+      CHECK_THAT(other.Release(*entry), IsOk());
     }
-    EXPECT_EQ(samples, 100);
-    EXPECT_EQ(closed.Read(*held).size(), 10);
+    CHECK(samples == 100);
+    CHECK(closed.Read(*held).size() == 10);
   }
 }
 
 // The other member keeps the stream at work. The stream still does not look for
 // releases of the stopped one, so its client must tell.
-TEST_F(StreamReleasesTest, OnceStoppedMustTellThoughOthersRun) {
+TEST_CASE_METHOD(StreamReleasesTest,
+                 "A stopped member must tell of its releases though others run",
+                 "[stream][stream_releases]") {
   Make(1);
   FakeClient stays(stream_.get(), 1);
   FakeClient goes(stream_.get(), 2);
-  ASSERT_TRUE(stays.Start(0, 0).ok());
-  ASSERT_TRUE(goes.Start(0, 0).ok());
+  REQUIRE_THAT(stays.Start(0, 0), IsOk());
+  REQUIRE_THAT(goes.Start(0, 0), IsOk());
   bool stopped = false;
   pipeline_->meanwhile = [&] {
     if (stopped) return;
-    EXPECT_TRUE(stays.looked_at());
-    EXPECT_TRUE(goes.looked_at());
+    CHECK(stays.looked_at());
+    CHECK(goes.looked_at());
     goes.Stop();
     stopped = true;
-    EXPECT_TRUE(stays.looked_at());
-    EXPECT_FALSE(goes.looked_at());
+    CHECK(stays.looked_at());
+    CHECK_FALSE(goes.looked_at());
   };
-  while (!stopped) ASSERT_TRUE(production_->Step());
+  while (!stopped) REQUIRE(production_->Step());
 }
 
-TEST_F(StreamReleasesTest, WhileReadsHangItMustBeTold) {
+TEST_CASE_METHOD(StreamReleasesTest,
+                 "A stream must be told of releases while its reads hang",
+                 "[stream][stream_releases]") {
   Make(1);
   FakeClient client(stream_.get());
   const std::uint64_t hangs = spec_->sampler.Epoch(0).SampleAt(19);
   production_->hangs.insert(std::to_string(hangs));
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_->RunAll();
-  EXPECT_FALSE(client.looked_at());
+  CHECK_FALSE(client.looked_at());
 }
 
-TEST_F(StreamReleasesTest, GarbageThatIsFoundBetweenTwoTasksIsToldOf) {
+TEST_CASE_METHOD(
+    StreamReleasesTest,
+    "A stream tells of garbage among releases that it finds between two tasks",
+    "[stream][stream_releases]") {
   Make(1);
   FakeClient client(stream_.get());
-  ASSERT_TRUE(client.Start(0, 0).ok());
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
   client.release_ring().Push({.slot = 999, .generation = 1});
   std::uint64_t raised = 0;
   while (read(client.channel().event_fd(), &raised, sizeof(raised)) < 0) {
-    ASSERT_TRUE(production_->Step()) << "nobody was told";
+    UNSCOPED_INFO("nobody was told");
+    REQUIRE(production_->Step());
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(stream_->TakeReleases(client.member())));
+  CHECK_THAT(stream_->TakeReleases(client.member()),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

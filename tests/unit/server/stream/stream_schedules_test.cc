@@ -3,8 +3,6 @@
 // itself restarts, as a daemon does. Each member must see each sample that it
 // asked for once, in order. No slot may leak, and no member may wait for ever.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -14,11 +12,16 @@
 
 #include "proto/job.pb.h"
 #include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/results.h"
 #include "tests/unit/server/stream/fake_client.h"
 #include "tests/unit/server/stream/fake_production.h"
 
 namespace forebay::stream {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kBatch = 7;
 
@@ -55,7 +58,7 @@ class Schedule {
   }
 
   void Run(int steps) {
-    for (int i = 0; i < steps && !::testing::Test::HasFatalFailure(); ++i)
+    for (int i = 0; i < steps; ++i)
       Step(trainers_[Draw(0, trainers_.size() - 1)]);
     Settle();
   }
@@ -88,7 +91,8 @@ class Schedule {
   }
   void Start(Trainer& trainer) {
     trainer.running = true;
-    ASSERT_TRUE(trainer.client->Start(trainer.epoch, trainer.position).ok());
+    REQUIRE_THAT(trainer.client->Start(trainer.epoch, trainer.position),
+                 IsOk());
   }
 
   void Step(Trainer& trainer) {
@@ -159,34 +163,34 @@ class Schedule {
     const auto entry = trainer.client->Take();
     if (!entry.has_value()) return false;
     if (entry->kind != proto::ReadyKind::kBatch) {
-      EXPECT_EQ(entry->kind, proto::ReadyKind::kEndOfEpoch);
-      EXPECT_TRUE(trainer.running);
+      CHECK(entry->kind == proto::ReadyKind::kEndOfEpoch);
+      CHECK(trainer.running);
       const std::uint64_t left = spec_.dataset->size() - trainer.position;
-      EXPECT_TRUE(left == 0 || (spec_.batch.drop_last && left < kBatch))
-          << left;
+      CAPTURE(left);
+      CHECK((left == 0 || (spec_.batch.drop_last && left < kBatch)));
       trainer.running = false;
       return true;
     }
-    EXPECT_EQ(entry->epoch, trainer.epoch);
+    CHECK(entry->epoch == trainer.epoch);
     for (const std::uint64_t id : trainer.client->Read(*entry)) {
-      EXPECT_EQ(id,
-                spec_.sampler.Epoch(trainer.epoch).SampleAt(trainer.position));
+      CHECK(id ==
+            spec_.sampler.Epoch(trainer.epoch).SampleAt(trainer.position));
       ++trainer.position;
     }
     trainer.held.push_back(*entry);
-    EXPECT_LE(trainer.held.size(), trainer.slots);
+    CHECK(trainer.held.size() <= trainer.slots);
     return true;
   }
   void Release(Trainer& trainer) {
     const std::size_t drawn = Draw(0, trainer.held.size() - 1);
-    EXPECT_TRUE(trainer.client->Release(trainer.held[drawn]).ok());
+    CHECK_THAT(trainer.client->Release(trainer.held[drawn]), IsOk());
     trainer.held.erase(trainer.held.begin() +
                        static_cast<std::ptrdiff_t>(drawn));
   }
   void Drain(Trainer& trainer) {
     while (const auto entry = trainer.client->Take()) {
       if (entry->kind != proto::ReadyKind::kBatch) continue;
-      ASSERT_TRUE(trainer.client->Release(*entry).ok());
+      REQUIRE_THAT(trainer.client->Release(*entry), IsOk());
     }
   }
 
@@ -197,10 +201,11 @@ class Schedule {
     production_.LiftCaps();
     ReadOn(/*capped_too=*/true);
     production_.RunAll();
-    EXPECT_TRUE(stream_->Reclaim(0)) << "a slot is held by nobody";
+    UNSCOPED_INFO("a slot is held by nobody");
+    CHECK(stream_->Reclaim(0));
     for (Trainer& trainer : trainers_) Die(trainer);
     stream_ = nullptr;
-    EXPECT_EQ(production_.budget().used(), others_.bytes());
+    CHECK(production_.budget().used() == others_.bytes());
   }
   void ReadOn(bool capped_too) {
     for (bool more = true; more;) {
@@ -216,7 +221,8 @@ class Schedule {
         }
         more |= trainer.running;
       }
-      ASSERT_TRUE(progress || !more) << "nobody has anything to take";
+      UNSCOPED_INFO("nobody has anything to take");
+      REQUIRE((progress || !more));
     }
   }
 
@@ -229,13 +235,14 @@ class Schedule {
   SharingMode sharing_mode_ = SharingMode::kElastic;
 };
 
-TEST(StreamSchedulesTest, EveryoneSeesWhatItAskedForOnceAndInOrder) {
+TEST_CASE("Every member sees what it asked for once and in order",
+          "[stream][stream_schedules]") {
   const std::uint32_t first_seed = std::random_device()();
   for (std::uint32_t i = 0; i < 2'000; ++i) {
-    SCOPED_TRACE(::testing::Message() << "seed " << first_seed + i);
+    INFO("seed " << first_seed + i);
     Schedule schedule(first_seed + i);
     schedule.Run(150);
-    if (::testing::Test::HasFailure()) return;
+    if (tests::HasFailure()) return;
   }
 }
 

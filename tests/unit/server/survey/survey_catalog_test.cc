@@ -1,8 +1,5 @@
 #include "server/survey/survey_catalog.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <future>
 #include <memory>
 #include <string>
@@ -10,6 +7,8 @@
 #include <vector>
 
 #include "server/executor/thread_pool_executor.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 #include "tests/unit/server/survey/fake_clips.h"
@@ -17,10 +16,11 @@
 namespace forebay::survey {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::IsOk;
 
-class SurveyCatalogTest : public testing::Test {
+class SurveyCatalogTest {
  protected:
   std::unique_ptr<SurveyCatalog> Open(const std::string& directory) {
     return std::make_unique<SurveyCatalog>(
@@ -33,7 +33,7 @@ class SurveyCatalogTest : public testing::Test {
       SurveyCatalog& catalog, const std::shared_ptr<FakeClips>& clips) {
     auto found =
         catalog.Find({.dataset = clips, .field = 1, .job = 1}, &warnings_, {});
-    EXPECT_TRUE(found.ok()) << found.status();
+    CHECK_THAT(found, IsOk());
     return found.ok() ? *found : nullptr;
   }
   static std::shared_ptr<FakeClips> Clips() {
@@ -47,41 +47,48 @@ class SurveyCatalogTest : public testing::Test {
   executor::ThreadPoolExecutor executor_{2};
 };
 
-TEST_F(SurveyCatalogTest, SizesAreSharedWhileSomebodyHasThem) {
+TEST_CASE_METHOD(SurveyCatalogTest,
+                 "Value sizes are shared while somebody has them",
+                 "[survey][survey_catalog]") {
   const auto catalog = Open("");
   const auto clips = Clips();
   auto first = Find(*catalog, clips);
-  EXPECT_EQ(first->Of(1).size, 6u);
-  EXPECT_EQ(Find(*catalog, clips), first);
-  EXPECT_EQ(source_.reads, 1u);
+  CHECK(first->Of(1).size == 6u);
+  CHECK(Find(*catalog, clips) == first);
+  CHECK(source_.reads == 1u);
   first = nullptr;
   Find(*catalog, clips);
-  EXPECT_EQ(source_.reads, 2u);
-  EXPECT_THAT(warnings_, ElementsAre());
+  CHECK(source_.reads == 2u);
+  CHECK_THAT(warnings_, ElementsAre());
 }
 
-TEST_F(SurveyCatalogTest, TheyAreKeptOnDisk) {
-  EXPECT_EQ(Find(*Open(tree_.path()), Clips())->Of(0).size, 5u);
-  EXPECT_EQ(Find(*Open(tree_.path()), Clips())->Of(0).size, 5u);
-  EXPECT_EQ(source_.reads, 1u);
+TEST_CASE_METHOD(SurveyCatalogTest, "Value sizes are kept on disk",
+                 "[survey][survey_catalog]") {
+  CHECK(Find(*Open(tree_.path()), Clips())->Of(0).size == 5u);
+  CHECK(Find(*Open(tree_.path()), Clips())->Of(0).size == 5u);
+  CHECK(source_.reads == 1u);
   // Another file of an equal size and time.
   const auto replaced = Clips();
   replaced->inode = 7;
   Find(*Open(tree_.path()), replaced);
-  EXPECT_EQ(source_.reads, 2u);
-  EXPECT_THAT(warnings_, ElementsAre());
+  CHECK(source_.reads == 2u);
+  CHECK_THAT(warnings_, ElementsAre());
 }
 
-TEST_F(SurveyCatalogTest, WithoutADiskTheyAreInMemory) {
+TEST_CASE_METHOD(SurveyCatalogTest,
+                 "Value sizes are kept in memory without a disk",
+                 "[survey][survey_catalog]") {
   tree_.Write("file", "");
   const auto catalog = Open(tree_.path() + "/file");
   const auto clips = Clips();
   const auto held = Find(*catalog, clips);
-  EXPECT_EQ(Find(*catalog, clips), held);
-  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("in memory only")));
+  CHECK(Find(*catalog, clips) == held);
+  CHECK_THAT(warnings_, Contains(Contains("in memory only")));
 }
 
-TEST_F(SurveyCatalogTest, ManyThatWaitGetOneSurvey) {
+TEST_CASE_METHOD(SurveyCatalogTest,
+                 "Many requests that wait for value sizes get one survey",
+                 "[survey][survey_catalog]") {
   source_.holds = true;
   const auto catalog = Open("");
   const auto clips = Clips();
@@ -101,8 +108,8 @@ TEST_F(SurveyCatalogTest, ManyThatWaitGetOneSurvey) {
   for (auto& one : found) sizes.push_back(one.get());
   // One that came when all others had left would measure anew; they are held.
   for (const auto& one : sizes) {
-    ASSERT_NE(one, nullptr);
-    EXPECT_EQ(one->Of(0).size, 5u);
+    REQUIRE(one != nullptr);
+    CHECK(one->Of(0).size == 5u);
   }
 }
 

@@ -1,16 +1,19 @@
 #include "server/survey/value_sizes.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <string>
 #include <vector>
 
 #include "server/survey/value_sizes_file.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::survey {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr dataset::Version kSamples = {1, 2, 3};
 
@@ -21,9 +24,9 @@ absl::Span<const std::uint8_t> AsBytes(const std::string& text) {
 std::shared_ptr<const ValueSizes> Made(const std::vector<ValueSize>& all) {
   ValueSizesBuilder builder(all.size(), {});
   for (std::uint64_t i = all.size(); i-- > 0;)
-    EXPECT_TRUE(builder.Set(i, all[i]).ok());
+    CHECK_THAT(builder.Set(i, all[i]), IsOk());
   auto made = ValueSizes::Create(builder.Take());
-  EXPECT_TRUE(made.ok()) << made.status();
+  CHECK_THAT(made, IsOk());
   return *made;
 }
 
@@ -35,7 +38,7 @@ absl::StatusOr<std::shared_ptr<const ValueSizes>> Decoded(
   return DecodeValueSizes(file, samples, count, memory);
 }
 
-TEST(ValueSizesTest, AreAsTheyWereSet) {
+TEST_CASE("Value sizes are as they were set", "[survey][value_sizes]") {
   std::mt19937_64 random(3);
   std::vector<ValueSize> all = {{.size = 0}, {.size = ValueSizes::kMostSize}};
   for (int i = 0; i < 1000; ++i) {
@@ -44,44 +47,48 @@ TEST(ValueSizesTest, AreAsTheyWereSet) {
   }
   const auto sizes = Made(all);
   const auto kept = Decoded(EncodeValueSizes(*sizes, kSamples), all.size());
-  ASSERT_TRUE(kept.ok()) << kept.status();
+  REQUIRE_THAT(kept, IsOk());
   for (std::uint64_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(sizes->Of(i), all[i]);
-    EXPECT_EQ((*kept)->Of(i), all[i]);
+    CHECK(sizes->Of(i) == all[i]);
+    CHECK((*kept)->Of(i) == all[i]);
   }
 }
 
-TEST(ValueSizesTest, TheRestIsRefused) {
+TEST_CASE("Value sizes beyond the limits of size and of rates are refused",
+          "[survey][value_sizes]") {
   ValueSizesBuilder builder(1, {});
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      builder.Set(0, {.size = ValueSizes::kMostSize + 1})));
+  CHECK_THAT(builder.Set(0, {.size = ValueSizes::kMostSize + 1}),
+             HasCode(absl::StatusCode::kInvalidArgument));
   absl::Status status;
   for (std::uint32_t rate = 1; rate < 5000 && status.ok(); ++rate)
     status = builder.Set(0, {.size = 1, .rate = rate});
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_TRUE(builder.Set(0, {.size = 1, .rate = 7}).ok());
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(builder.Set(0, {.size = 1, .rate = 7}), IsOk());
 }
 
-TEST(ValueSizesTest, AFileIsOfItsSamples) {
+TEST_CASE("A file of value sizes is of its own samples only",
+          "[survey][value_sizes]") {
   const std::string file = EncodeValueSizes(*Made({{.size = 5}}), kSamples);
-  EXPECT_TRUE(Decoded(file, 1).ok());
-  EXPECT_TRUE(absl::IsNotFound(Decoded(file, 2).status()));
-  EXPECT_TRUE(absl::IsNotFound(Decoded(file, 1, {9}).status()));
+  CHECK_THAT(Decoded(file, 1), IsOk());
+  CHECK_THAT(Decoded(file, 2), HasCode(absl::StatusCode::kNotFound));
+  CHECK_THAT(Decoded(file, 1, {9}), HasCode(absl::StatusCode::kNotFound));
 }
 
-TEST(ValueSizesTest, DamageIsFound) {
+TEST_CASE("Damage to a file of value sizes is found", "[survey][value_sizes]") {
   const std::string file =
       EncodeValueSizes(*Made({{.size = 5}, {.size = 6, .rate = 7}}), kSamples);
   for (std::size_t i = 0; i < file.size(); ++i) {
     std::string changed = file;
     changed[i] ^= 4;
-    EXPECT_FALSE(Decoded(changed, 2).ok()) << i;
-    EXPECT_FALSE(Decoded(file.substr(0, i), 2).ok()) << i;
+    CAPTURE(i);
+    CHECK_FALSE(Decoded(changed, 2).ok());
+    CHECK_FALSE(Decoded(file.substr(0, i), 2).ok());
   }
   ValueSizesParts parts;
   parts.items = {std::uint64_t{1} << 44};
   parts.rates = {0};
-  EXPECT_TRUE(absl::IsDataLoss(ValueSizes::Create(std::move(parts)).status()));
+  CHECK_THAT(ValueSizes::Create(std::move(parts)),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

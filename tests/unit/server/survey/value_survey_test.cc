@@ -1,8 +1,5 @@
 #include "server/survey/value_survey.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -11,6 +8,8 @@
 #include <vector>
 
 #include "server/executor/thread_pool_executor.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/audio/golden_clips.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/storage/noting_source.h"
@@ -19,13 +18,15 @@
 namespace forebay::survey {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::size_t kText = 0;
 constexpr std::size_t kClip = 1;
 
 std::vector<ValueSize> All(const absl::StatusOr<ValueSizesParts>& parts) {
-  EXPECT_TRUE(parts.ok()) << parts.status();
+  CHECK_THAT(parts, IsOk());
   std::vector<ValueSize> all;
   if (!parts.ok()) return all;
   for (const std::uint64_t item : parts->items) {
@@ -35,7 +36,7 @@ std::vector<ValueSize> All(const absl::StatusOr<ValueSizesParts>& parts) {
   return all;
 }
 
-class ValueSurveyTest : public testing::Test {
+class ValueSurveyTest {
  protected:
   absl::StatusOr<ValueSizesParts> Survey(
       const std::shared_ptr<FakeClips>& clips, std::size_t field = kClip,
@@ -60,7 +61,9 @@ class ValueSurveyTest : public testing::Test {
   executor::ThreadPoolExecutor executor_{2};
 };
 
-TEST_F(ValueSurveyTest, HeadersSayHowLongClipsAre) {
+TEST_CASE_METHOD(ValueSurveyTest,
+                 "Headers tell a value survey how long clips are",
+                 "[survey][value_survey]") {
   std::mt19937_64 random(5);
   std::vector<std::string> files;
   std::vector<ValueSize> expected;
@@ -72,14 +75,16 @@ TEST_F(ValueSurveyTest, HeadersSayHowLongClipsAre) {
     expected.push_back({.size = frames, .rate = rate});
     bytes += files.back().size();
   }
-  EXPECT_EQ(All(Survey(std::make_shared<FakeClips>(files))), expected);
-  EXPECT_LT(source_->bytes, bytes / 3);
+  CHECK(All(Survey(std::make_shared<FakeClips>(files))) == expected);
+  CHECK(source_->bytes < bytes / 3);
   // Where only the sample itself tells where its clip is, all is read.
-  EXPECT_EQ(All(Survey(std::make_shared<FakeClips>(files, true))), expected);
-  EXPECT_GE(source_->bytes, bytes);
+  CHECK(All(Survey(std::make_shared<FakeClips>(files, true))) == expected);
+  CHECK(source_->bytes >= bytes);
 }
 
-TEST_F(ValueSurveyTest, ItsJobsPayForItsReads) {
+TEST_CASE_METHOD(ValueSurveyTest,
+                 "The jobs of a value survey pay for its reads",
+                 "[survey][value_survey]") {
   const auto clips =
       std::make_shared<FakeClips>(std::vector<std::string>{WavFile(5, 8000)});
   ClipSource source(clips->object());
@@ -92,80 +97,92 @@ TEST_F(ValueSurveyTest, ItsJobsPayForItsReads) {
                            .on_changed = [](const dataset::Dataset&) {}};
   All(SurveyValues({.dataset = clips, .field = kClip, .reads = &reads}, deps,
                    {}));
-  ASSERT_EQ(noting.noted().size(), 1u);
-  EXPECT_EQ(*noting.noted()[0].purpose.payers,
-            (std::vector<std::uint64_t>{3, 4}));
+  REQUIRE(noting.noted().size() == 1u);
+  CHECK(*noting.noted()[0].purpose.payers == std::vector<std::uint64_t>{3, 4});
 }
 
-TEST_F(ValueSurveyTest, SmallOnesAreReadTogether) {
+TEST_CASE_METHOD(ValueSurveyTest, "A value survey reads small values together",
+                 "[survey][value_survey]") {
   std::vector<std::string> files;
   for (std::uint32_t i = 0; i < 5000; ++i) files.push_back(WavFile(i, 8000));
   const auto sizes = All(Survey(std::make_shared<FakeClips>(files)));
-  ASSERT_EQ(sizes.size(), files.size());
+  REQUIRE(sizes.size() == files.size());
   for (std::uint32_t i = 0; i < sizes.size(); ++i)
-    EXPECT_EQ(sizes[i], (ValueSize{.size = i, .rate = 8000}));
-  EXPECT_LT(source_->reads, 70u);
+    CHECK(sizes[i] == ValueSize{.size = i, .rate = 8000});
+  CHECK(source_->reads < 70u);
 }
 
-TEST_F(ValueSurveyTest, ClipsOfEachFormatAreMeasured) {
+TEST_CASE_METHOD(ValueSurveyTest,
+                 "A value survey measures clips of each format",
+                 "[survey][value_survey]") {
   std::vector<std::string> files;
   std::vector<ValueSize> expected;
   for (const audio::GoldenClip& clip : audio::GoldenClips()) {
     files.push_back(audio::ClipFile(clip.name));
     expected.push_back({.size = clip.frames, .rate = clip.sample_rate});
   }
-  EXPECT_EQ(All(Survey(std::make_shared<FakeClips>(files))), expected);
+  CHECK(All(Survey(std::make_shared<FakeClips>(files))) == expected);
 }
 
-TEST_F(ValueSurveyTest, OtherValuesHaveBytes) {
+TEST_CASE_METHOD(ValueSurveyTest,
+                 "A value survey measures other values in bytes",
+                 "[survey][value_survey]") {
   const auto sizes =
       All(Survey(std::make_shared<FakeClips>(
                      std::vector<std::string>(7, WavFile(9, 9)), true),
                  kText));
-  EXPECT_EQ(sizes, std::vector<ValueSize>(7, {.size = 3}));
+  CHECK(sizes == std::vector<ValueSize>(7, {.size = 3}));
 }
 
-TEST_F(ValueSurveyTest, DamageIsOfASample) {
+TEST_CASE_METHOD(ValueSurveyTest, "A value survey says which sample is damaged",
+                 "[survey][value_survey]") {
   std::vector<std::string> files(5, WavFile(99, 8000));
   files[3] = "no clip at all";
   const absl::Status status =
       Survey(std::make_shared<FakeClips>(files)).status();
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.message(),
-              HasSubstr("sample 3 of clips: all.tar: is no WAV"));
-  EXPECT_EQ(changed_, 0);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(),
+             Contains("sample 3 of clips: all.tar: is no WAV"));
+  CHECK(changed_ == 0);
 }
 
-TEST_F(ValueSurveyTest, TheSourceMayFail) {
+TEST_CASE_METHOD(ValueSurveyTest,
+                 "A value survey says at which sample its source failed",
+                 "[survey][value_survey]") {
   fails_ = true;
   const absl::Status status =
       Survey(std::make_shared<FakeClips>(
                  std::vector<std::string>(3, WavFile(9, 8000))))
           .status();
-  EXPECT_TRUE(absl::IsNotFound(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("sample 0 of clips: all.tar: no"));
-  EXPECT_EQ(changed_, 1);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kNotFound));
+  CHECK_THAT(status.message(), Contains("sample 0 of clips: all.tar: no"));
+  CHECK(changed_ == 1);
 }
 
-TEST_F(ValueSurveyTest, ItEndsAtOnceWhenItIsStopped) {
+TEST_CASE_METHOD(ValueSurveyTest,
+                 "A value survey ends at once when it is stopped",
+                 "[survey][value_survey]") {
   holds_ = true;
   const auto clips = std::make_shared<FakeClips>(
       std::vector<std::string>(3, WavFile(9, 8000)));
   stop_.request_stop();
-  EXPECT_TRUE(absl::IsCancelled(Survey(clips).status()));
+  CHECK_THAT(Survey(clips), HasCode(absl::StatusCode::kCancelled));
   source_->LetGo();  // after it
 }
 
-TEST_F(ValueSurveyTest, MemoryIsBoundedHoweverLargeTheFilesAre) {
+TEST_CASE_METHOD(
+    ValueSurveyTest,
+    "The memory of a value survey is bounded however large the files are",
+    "[survey][value_survey]") {
   const std::vector<std::string> files(60, WavFile(300'000, 48000));
   base::MemoryBudget budget(std::uint64_t{1} << 20);
-  EXPECT_EQ(All(Survey(std::make_shared<FakeClips>(files), kClip, &budget)),
-            std::vector<ValueSize>(60, {.size = 300'000, .rate = 48000}));
+  CHECK(All(Survey(std::make_shared<FakeClips>(files), kClip, &budget)) ==
+        std::vector<ValueSize>(60, {.size = 300'000, .rate = 48000}));
   // A sample alone is too large for it.
   const std::vector<std::string> large(2, WavFile(600'000, 48000));
   const absl::Status status =
       Survey(std::make_shared<FakeClips>(large, true), kClip, &budget).status();
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "tools/forebayctl/contact_sheet.h"
 
-#include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>
 
@@ -9,8 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/temp_dir.h"
+
 namespace forebay::ctl {
 namespace {
+
+using tests::IsOk;
 
 using Rgb = std::array<int, 3>;
 
@@ -49,7 +54,8 @@ Rgb At(const Picture& picture, std::uint32_t x, std::uint32_t y) {
 // The color of a test picture at (x, y) of image `i`.
 Rgb Expected(int i, int x, int y) { return {10 * i + x, 100 + y, 200 + i}; }
 
-TEST(ContactSheetTest, NormalizedFloatsInNchwBecomePictures) {
+TEST_CASE("A contact sheet makes pictures of normalized floats in NCHW",
+          "[forebayctl][contact_sheet]") {
   PeekedBatch batch;
   AddField("image", proto::FLOAT32, 4, {3, 3, 2, 4}, &batch);
   AddField("label", proto::INT64, 8, {3}, &batch);
@@ -84,27 +90,28 @@ TEST(ContactSheetTest, NormalizedFloatsInNchwBecomePictures) {
   Put<std::int64_t>(&batch, 1, 2, 17);  // no such class
 
   const auto sheet = DrawContactSheet(batch, 64);
-  ASSERT_TRUE(sheet.ok()) << sheet.status();
-  EXPECT_EQ(sheet->columns, 2);
-  EXPECT_EQ(sheet->labels, (std::vector<std::string>{"dog", "cat", "17"}));
-  ASSERT_EQ(sheet->picture.width, 2 + 2 * (4 + 2));
-  ASSERT_EQ(sheet->picture.height, 2 + 2 * (2 + 2));
+  REQUIRE_THAT(sheet, IsOk());
+  CHECK(sheet->columns == 2);
+  CHECK(sheet->labels == std::vector<std::string>{"dog", "cat", "17"});
+  REQUIRE(sheet->picture.width == 2 + 2 * (4 + 2));
+  REQUIRE(sheet->picture.height == 2 + 2 * (2 + 2));
   for (int i = 0; i < 3; ++i) {
     const int left = 2 + i % 2 * 6;
     const int top = 2 + i / 2 * 4;
     for (int y = 0; y < 2; ++y) {
       for (int x = 0; x < 4; ++x) {
-        EXPECT_EQ(At(sheet->picture, left + x, top + y), Expected(i, x, y));
+        CHECK(At(sheet->picture, left + x, top + y) == Expected(i, x, y));
       }
     }
   }
   // The gaps, and the place of a fourth image.
-  EXPECT_EQ(At(sheet->picture, 0, 0), kBackground);
-  EXPECT_EQ(At(sheet->picture, 6, 2), kBackground);
-  EXPECT_EQ(At(sheet->picture, 8, 6), kBackground);
+  CHECK(At(sheet->picture, 0, 0) == kBackground);
+  CHECK(At(sheet->picture, 6, 2) == kBackground);
+  CHECK(At(sheet->picture, 8, 6) == kBackground);
 }
 
-TEST(ContactSheetTest, BytesInNhwc) {
+TEST_CASE("A contact sheet makes pictures of bytes in NHWC",
+          "[forebayctl][contact_sheet]") {
   PeekedBatch batch;
   AddField("image", proto::UINT8, 1, {1, 2, 4, 3}, &batch);
   batch.layout.mutable_pipeline()->add_ops()->mutable_to_image()->set_layout(
@@ -117,86 +124,91 @@ TEST(ContactSheetTest, BytesInNhwc) {
     }
   }
   const auto sheet = DrawContactSheet(batch, 64);
-  ASSERT_TRUE(sheet.ok()) << sheet.status();
-  EXPECT_EQ(At(sheet->picture, 2 + 3, 2 + 1), Expected(5, 3, 1));
-  EXPECT_TRUE(sheet->labels.empty());
+  REQUIRE_THAT(sheet, IsOk());
+  CHECK(At(sheet->picture, 2 + 3, 2 + 1) == Expected(5, 3, 1));
+  CHECK(sheet->labels.empty());
 }
 
-TEST(ContactSheetTest, GrayHalvesAreShownGray) {
+TEST_CASE("A contact sheet shows gray half-precision floats in gray",
+          "[forebayctl][contact_sheet]") {
   PeekedBatch batch;
   AddField("image", proto::FLOAT16, 2, {1, 1, 1, 1}, &batch);
   Put<std::uint16_t>(&batch, 0, 0, 0x5640);  // 100
   const auto sheet = DrawContactSheet(batch, 1);
-  ASSERT_TRUE(sheet.ok()) << sheet.status();
-  EXPECT_EQ(At(sheet->picture, 2, 2), (Rgb{100, 100, 100}));
+  REQUIRE_THAT(sheet, IsOk());
+  CHECK(At(sheet->picture, 2, 2) == Rgb{100, 100, 100});
 }
 
-TEST(ContactSheetTest, ShowsTheFirstOfManyAndThinsLargeOnes) {
+TEST_CASE("A contact sheet shows the first of many images and thins large ones",
+          "[forebayctl][contact_sheet]") {
   PeekedBatch many;
   AddField("image", proto::UINT8, 1, {1000, 1, 1, 1}, &many);
   const auto first = DrawContactSheet(many, 9);
-  ASSERT_TRUE(first.ok());
-  EXPECT_EQ(first->columns, 3);
-  EXPECT_EQ(first->picture.height, 2 + 3 * (1 + 2));
+  REQUIRE_THAT(first, IsOk());
+  CHECK(first->columns == 3);
+  CHECK(first->picture.height == 2 + 3 * (1 + 2));
 
   PeekedBatch large;
   AddField("image", proto::UINT8, 1, {1, 1, 2, 20000}, &large);
   const auto thinned = DrawContactSheet(large, 1);
-  ASSERT_TRUE(thinned.ok());
-  EXPECT_LE(thinned->picture.width, 20000 / 2 + 4);
+  REQUIRE_THAT(thinned, IsOk());
+  CHECK(thinned->picture.width <= 20000 / 2 + 4);
 }
 
-TEST(ContactSheetTest, RefusesWhatIsNoPicture) {
+TEST_CASE("A contact sheet refuses what is not a picture",
+          "[forebayctl][contact_sheet]") {
   PeekedBatch none;
   AddField("label", proto::INT64, 8, {3}, &none);
-  EXPECT_EQ(DrawContactSheet(none, 64).status().message(),
-            "the batch has no images to show");
+  CHECK(DrawContactSheet(none, 64).status().message() ==
+        "the batch has no images to show");
   PeekedBatch two;
   AddField("image", proto::UINT8, 1, {1, 2, 4, 4}, &two);
-  EXPECT_EQ(DrawContactSheet(two, 64).status().message(),
-            "images of 2 channels cannot be shown as pictures");
+  CHECK(DrawContactSheet(two, 64).status().message() ==
+        "images of 2 channels cannot be shown as pictures");
   PeekedBatch empty;
   AddField("image", proto::UINT8, 1, {0, 3, 4, 4}, &empty);
-  EXPECT_FALSE(DrawContactSheet(empty, 64).ok());
+  CHECK_FALSE(DrawContactSheet(empty, 64).ok());
   PeekedBatch lying;
   AddField("image", proto::UINT8, 1, {1, 3, 4, 4}, &lying);
   lying.data.resize(40);
-  EXPECT_FALSE(DrawContactSheet(lying, 64).ok());
+  CHECK_FALSE(DrawContactSheet(lying, 64).ok());
 }
 
-TEST(ContactSheetTest, WritesAPng) {
+TEST_CASE("A contact sheet is written as a PNG",
+          "[forebayctl][contact_sheet]") {
   Picture picture;
   picture.width = 3;
   picture.height = 2;
   for (int i = 0; i < 18; ++i) picture.rgb.push_back(10 * i);
-  const std::string path = testing::TempDir() + "sheet.png";
-  ASSERT_TRUE(WritePng(picture, path).ok());
+  const std::string path = tests::TempDir() + "sheet.png";
+  REQUIRE_THAT(WritePng(picture, path), IsOk());
 
   png_image image = {};
   image.version = PNG_IMAGE_VERSION;
-  ASSERT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0);
-  EXPECT_EQ(image.width, 3);
-  EXPECT_EQ(image.height, 2);
+  REQUIRE(png_image_begin_read_from_file(&image, path.c_str()) != 0);
+  CHECK(image.width == 3);
+  CHECK(image.height == 2);
   image.format = PNG_FORMAT_RGB;
   std::vector<std::uint8_t> rgb(PNG_IMAGE_SIZE(image));
-  ASSERT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0);
-  EXPECT_EQ(rgb, picture.rgb);
+  REQUIRE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr) != 0);
+  CHECK(rgb == picture.rgb);
 
-  EXPECT_EQ(WritePng(picture, "/nonexistent/sheet.png").message(),
-            "/nonexistent/sheet.png cannot be written: No such file or "
-            "directory");
+  CHECK(WritePng(picture, "/nonexistent/sheet.png").message() ==
+        "/nonexistent/sheet.png cannot be written: No such file or "
+        "directory");
 }
 
-TEST(ContactSheetTest, APngThatCannotBeWrittenRemovesNothing) {
+TEST_CASE("A contact sheet whose PNG cannot be written removes nothing",
+          "[forebayctl][contact_sheet]") {
   Picture picture;
   picture.width = picture.height = 1;
   picture.rgb.assign(3, 0);
   // Not the device itself: it would be gone if this failed.
-  const std::string path = testing::TempDir() + "full.png";
-  ASSERT_EQ(symlink("/dev/full", path.c_str()), 0);
-  EXPECT_EQ(WritePng(picture, path).message(),
-            path + " cannot be written: No space left on device");
-  EXPECT_EQ(unlink(path.c_str()), 0);
+  const std::string path = tests::TempDir() + "full.png";
+  REQUIRE(symlink("/dev/full", path.c_str()) == 0);
+  CHECK(WritePng(picture, path).message() ==
+        path + " cannot be written: No space left on device");
+  CHECK(unlink(path.c_str()) == 0);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "tools/forebayctl/denormalize.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::ctl {
 namespace {
@@ -17,31 +17,34 @@ double Value(T bits, proto::DataType dtype) {
   return LoadValue(data + 1, dtype);
 }
 
-TEST(DenormalizeTest, LoadsEveryType) {
-  EXPECT_EQ(Value<std::uint8_t>(200, proto::UINT8), 200);
-  EXPECT_EQ(Value<float>(-1.5f, proto::FLOAT32), -1.5);
-  EXPECT_EQ(Value<std::int64_t>(-7, proto::INT64), -7);
+TEST_CASE("Denormalization loads values of every type",
+          "[forebayctl][denormalize]") {
+  CHECK(Value<std::uint8_t>(200, proto::UINT8) == 200);
+  CHECK(Value<float>(-1.5f, proto::FLOAT32) == -1.5);
+  CHECK(Value<std::int64_t>(-7, proto::INT64) == -7);
   // From the tables of IEEE 754.
-  EXPECT_EQ(Value<std::uint16_t>(0x3C00, proto::FLOAT16), 1);
-  EXPECT_EQ(Value<std::uint16_t>(0xC000, proto::FLOAT16), -2);
-  EXPECT_EQ(Value<std::uint16_t>(0x7BFF, proto::FLOAT16), 65504);
-  EXPECT_EQ(Value<std::uint16_t>(0x0001, proto::FLOAT16), std::ldexp(1, -24));
-  EXPECT_EQ(Value<std::uint16_t>(0x7C00, proto::FLOAT16), HUGE_VAL);
-  EXPECT_TRUE(std::isnan(Value<std::uint16_t>(0x7E00, proto::FLOAT16)));
-  EXPECT_EQ(Value<std::uint16_t>(0x3F80, proto::BFLOAT16), 1);
-  EXPECT_EQ(Value<std::uint16_t>(0xC040, proto::BFLOAT16), -3);
+  CHECK(Value<std::uint16_t>(0x3C00, proto::FLOAT16) == 1);
+  CHECK(Value<std::uint16_t>(0xC000, proto::FLOAT16) == -2);
+  CHECK(Value<std::uint16_t>(0x7BFF, proto::FLOAT16) == 65504);
+  CHECK(Value<std::uint16_t>(0x0001, proto::FLOAT16) == std::ldexp(1, -24));
+  CHECK(Value<std::uint16_t>(0x7C00, proto::FLOAT16) == HUGE_VAL);
+  CHECK(std::isnan(Value<std::uint16_t>(0x7E00, proto::FLOAT16)));
+  CHECK(Value<std::uint16_t>(0x3F80, proto::BFLOAT16) == 1);
+  CHECK(Value<std::uint16_t>(0xC040, proto::BFLOAT16) == -3);
 }
 
-TEST(DenormalizeTest, NoOpsMeanPixels) {
+TEST_CASE("Denormalization without ops takes values as pixels",
+          "[forebayctl][denormalize]") {
   const Denormalize denormalize({}, 3);
-  EXPECT_EQ(denormalize.Apply(17, 2), 17);
-  EXPECT_EQ(denormalize.Apply(-3, 0), 0);
-  EXPECT_EQ(denormalize.Apply(300, 0), 255);
-  EXPECT_EQ(denormalize.Apply(std::nan(""), 0), 0);
-  EXPECT_EQ(denormalize.Apply(std::numeric_limits<double>::infinity(), 0), 255);
+  CHECK(denormalize.Apply(17, 2) == 17);
+  CHECK(denormalize.Apply(-3, 0) == 0);
+  CHECK(denormalize.Apply(300, 0) == 255);
+  CHECK(denormalize.Apply(std::nan(""), 0) == 0);
+  CHECK(denormalize.Apply(std::numeric_limits<double>::infinity(), 0) == 255);
 }
 
-TEST(DenormalizeTest, UndoesTheUsualPipelineExactly) {
+TEST_CASE("Denormalization undoes the usual pipeline exactly",
+          "[forebayctl][denormalize]") {
   proto::PipelineSpec pipeline;
   proto::ToDtype* to_dtype = pipeline.add_ops()->mutable_to_dtype();
   to_dtype->set_dtype(proto::FLOAT32);
@@ -57,18 +60,20 @@ TEST(DenormalizeTest, UndoesTheUsualPipelineExactly) {
   for (int c = 0; c < 3; ++c) {
     for (int pixel = 0; pixel < 256; ++pixel) {
       const auto value = static_cast<float>((pixel / 255.0 - mean[c]) / std[c]);
-      ASSERT_EQ(denormalize.Apply(value, c), pixel);
+      REQUIRE(denormalize.Apply(value, c) == pixel);
     }
   }
 }
 
-TEST(DenormalizeTest, UndoesUnscaledFloatsAndWaysBack) {
+TEST_CASE(
+    "Denormalization undoes unscaled floats and conversions there and back",
+    "[forebayctl][denormalize]") {
   proto::PipelineSpec pipeline;
   pipeline.add_ops()->mutable_to_dtype()->set_dtype(proto::FLOAT32);
   proto::Normalize* normalize = pipeline.add_ops()->mutable_normalize();
   normalize->add_mean(128);  // one for all channels
   normalize->add_std(64);
-  EXPECT_EQ(Denormalize(pipeline, 3).Apply(-0.5, 1), 96);
+  CHECK(Denormalize(pipeline, 3).Apply(-0.5, 1) == 96);
 
   proto::PipelineSpec there_and_back;
   for (const auto dtype : {proto::FLOAT32, proto::FLOAT16, proto::UINT8}) {
@@ -76,10 +81,11 @@ TEST(DenormalizeTest, UndoesUnscaledFloatsAndWaysBack) {
     op->set_dtype(dtype);
     op->set_scale(true);
   }
-  EXPECT_EQ(Denormalize(there_and_back, 1).Apply(77, 0), 77);
+  CHECK(Denormalize(there_and_back, 1).Apply(77, 0) == 77);
 }
 
-TEST(DenormalizeTest, AZeroStdIsNoFault) {
+TEST_CASE("A zero std is not a fault in denormalization",
+          "[forebayctl][denormalize]") {
   proto::PipelineSpec pipeline;
   pipeline.add_ops()->mutable_normalize()->add_std(0);
   Denormalize(pipeline, 1).Apply(1, 0);

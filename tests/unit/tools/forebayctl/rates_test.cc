@@ -1,9 +1,11 @@
 #include "tools/forebayctl/rates.h"
 
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
 
 namespace forebay::ctl {
 namespace {
+
+using Catch::WithinULP;
 
 proto::JobList List(std::int64_t nanos, std::uint64_t samples,
                     std::uint64_t wait_nanos) {
@@ -26,23 +28,24 @@ proto::JobList List(std::int64_t nanos, std::uint64_t samples,
   return list;
 }
 
-TEST(RatesTest, AreDifferencesOverTime) {
+TEST_CASE("Rates are differences of counters over time",
+          "[forebayctl][rates]") {
   const auto rates = RatesBetween(List(1'000'000'000, 100, 0),
                                   List(3'000'000'000, 1100, 500'000'000));
-  ASSERT_EQ(rates.size(), 1);
-  EXPECT_EQ(rates[0].name, "resnet");
-  EXPECT_DOUBLE_EQ(rates[0].images_per_second, 500);
-  EXPECT_DOUBLE_EQ(rates[0].decodes_per_second, 125);
-  EXPECT_DOUBLE_EQ(rates[0].bytes_read_per_second, 5000);
-  EXPECT_DOUBLE_EQ(rates[0].bytes_delivered_per_second, 50000);
-  EXPECT_DOUBLE_EQ(rates[0].cpu_cores, 0.5);
-  EXPECT_DOUBLE_EQ(rates[0].trainer_wait, 0.25);
-  EXPECT_EQ(rates[0].slots, 4);
-  EXPECT_EQ(rates[0].slots_ready, 3);
-  EXPECT_TRUE(rates[0].running);
+  REQUIRE(rates.size() == 1);
+  CHECK(rates[0].name == "resnet");
+  CHECK_THAT(rates[0].images_per_second, WithinULP(500.0, 4));
+  CHECK_THAT(rates[0].decodes_per_second, WithinULP(125.0, 4));
+  CHECK_THAT(rates[0].bytes_read_per_second, WithinULP(5000.0, 4));
+  CHECK_THAT(rates[0].bytes_delivered_per_second, WithinULP(50000.0, 4));
+  CHECK_THAT(rates[0].cpu_cores, WithinULP(0.5, 4));
+  CHECK_THAT(rates[0].trainer_wait, WithinULP(0.25, 4));
+  CHECK(rates[0].slots == 4);
+  CHECK(rates[0].slots_ready == 3);
+  CHECK(rates[0].running);
 }
 
-TEST(RatesTest, LoadersAddUp) {
+TEST_CASE("The rates of a job's loaders add up", "[forebayctl][rates]") {
   proto::JobList before = List(0, 0, 0);
   proto::JobList after = List(1'000'000'000, 50, 700'000'000);
   for (proto::JobList* list : {&before, &after}) {
@@ -50,42 +53,45 @@ TEST(RatesTest, LoadersAddUp) {
     *job->add_loaders() = job->loaders(0);
   }
   const auto rates = RatesBetween(before, after);
-  EXPECT_DOUBLE_EQ(rates[0].images_per_second, 100);
-  EXPECT_EQ(rates[0].slots, 8);
-  EXPECT_DOUBLE_EQ(rates[0].trainer_wait, 1);  // not 1.4
+  CHECK_THAT(rates[0].images_per_second, WithinULP(100.0, 4));
+  CHECK(rates[0].slots == 8);
+  CHECK_THAT(rates[0].trainer_wait, WithinULP(1.0, 4));  // not 1.4
 }
 
-TEST(RatesTest, BytesToGpusAreThoseOfLoadersThere) {
+TEST_CASE("Rates of bytes to GPUs are those of loaders there",
+          "[forebayctl][rates]") {
   proto::JobList before = List(0, 0, 0);
   proto::JobList after = List(1'000'000'000, 50, 0);
-  EXPECT_FALSE(RatesBetween(before, after)[0].on_gpu);
+  CHECK_FALSE(RatesBetween(before, after)[0].on_gpu);
   for (proto::JobList* list : {&before, &after}) {
     proto::Job* job = list->mutable_jobs(0);
     *job->add_loaders() = job->loaders(0);
     job->mutable_loaders(1)->set_gpu(0);
   }
   const auto rates = RatesBetween(before, after);
-  EXPECT_TRUE(rates[0].on_gpu);
-  EXPECT_DOUBLE_EQ(rates[0].bytes_delivered_per_second, 10000);
-  EXPECT_DOUBLE_EQ(rates[0].gpu_bytes_per_second, 5000);
+  CHECK(rates[0].on_gpu);
+  CHECK_THAT(rates[0].bytes_delivered_per_second, WithinULP(10000.0, 4));
+  CHECK_THAT(rates[0].gpu_bytes_per_second, WithinULP(5000.0, 4));
 }
 
-TEST(RatesTest, NoTimeMeansNoRate) {
+TEST_CASE("No time between two lists of jobs means no rate",
+          "[forebayctl][rates]") {
   const auto rates = RatesBetween(List(5, 0, 0), List(5, 100, 0));
-  EXPECT_EQ(rates[0].images_per_second, 0);
-  EXPECT_EQ(rates[0].slots, 4);
+  CHECK(rates[0].images_per_second == 0);
+  CHECK(rates[0].slots == 4);
 }
 
-TEST(RatesTest, AJobOpenedAnewCountsFromZero) {
+TEST_CASE("The rates of a job opened anew count from zero",
+          "[forebayctl][rates]") {
   const auto rates = RatesBetween(List(0, 1'000'000, 9'000'000'000),
                                   List(1'000'000'000, 30, 0));
-  EXPECT_DOUBLE_EQ(rates[0].images_per_second, 30);
-  EXPECT_DOUBLE_EQ(rates[0].trainer_wait, 0);
-  EXPECT_DOUBLE_EQ(
-      RatesBetween({}, List(1'000'000'000, 30, 0))[0].images_per_second, 30);
+  CHECK_THAT(rates[0].images_per_second, WithinULP(30.0, 4));
+  CHECK_THAT(rates[0].trainer_wait, WithinULP(0.0, 4));
+  CHECK_THAT(RatesBetween({}, List(1'000'000'000, 30, 0))[0].images_per_second,
+             WithinULP(30.0, 4));
 }
 
-TEST(RatesTest, AWaitThatLastsAllTheTimeIsSeen) {
+TEST_CASE("Rates show a wait that lasts all the time", "[forebayctl][rates]") {
   proto::JobList before = List(1, 10, 0);
   proto::JobList after = List(1'000'000'001, 10, 0);
   for (proto::JobList* list : {&before, &after}) {
@@ -94,13 +100,14 @@ TEST(RatesTest, AWaitThatLastsAllTheTimeIsSeen) {
         ->mutable_counters()
         ->set_trainer_waiting(true);
   }
-  EXPECT_DOUBLE_EQ(RatesBetween(before, after)[0].trainer_wait, 1);
+  CHECK_THAT(RatesBetween(before, after)[0].trainer_wait, WithinULP(1.0, 4));
 }
 
-TEST(RatesTest, TellOfTheLoaderThatIsFurthestBehind) {
+TEST_CASE("Rates tell of the loader that is furthest behind",
+          "[forebayctl][rates]") {
   proto::JobList list = List(1, 10, 0);
   proto::Job* const job = list.mutable_jobs(0);
-  EXPECT_EQ(RatesBetween(list, list)[0].sharing, "alone");
+  CHECK(RatesBetween(list, list)[0].sharing == "alone");
   for (const std::uint64_t behind : {5, 20, 10}) {
     proto::Loader* const loader = job->add_loaders();
     loader->set_running(true);
@@ -109,13 +116,13 @@ TEST(RatesTest, TellOfTheLoaderThatIsFurthestBehind) {
   }
   proto::Loader* const idle = job->add_loaders();
   idle->mutable_sharing()->set_behind(99);
-  EXPECT_EQ(RatesBetween(list, list)[0].sharing, "20 behind, apart");
+  CHECK(RatesBetween(list, list)[0].sharing == "20 behind, apart");
   for (proto::Loader& loader : *job->mutable_loaders())
     loader.set_running(false);
-  EXPECT_EQ(RatesBetween(list, list)[0].sharing, "-");
+  CHECK(RatesBetween(list, list)[0].sharing == "-");
 }
 
-TEST(RatesTest, TellWhereBytesCameFrom) {
+TEST_CASE("Rates tell where bytes came from", "[forebayctl][rates]") {
   proto::JobList before = List(1'000'000'000, 0, 0);
   proto::JobList after = List(3'000'000'000, 10, 0);
   const auto set = [](proto::JobList* list, std::uint64_t bytes) {
@@ -129,16 +136,16 @@ TEST(RatesTest, TellWhereBytesCameFrom) {
   set(&before, 1000);
   set(&after, 5000);
   const auto rates = RatesBetween(before, after);
-  EXPECT_DOUBLE_EQ(rates[0].memory_bytes_per_second, 2000);
-  EXPECT_DOUBLE_EQ(rates[0].shared_bytes_per_second, 4000);
-  EXPECT_DOUBLE_EQ(rates[0].source_bytes_per_second, 6000);
-  EXPECT_DOUBLE_EQ(rates[0].disk_bytes_per_second, 8000);
-  EXPECT_DOUBLE_EQ(rates[0].network_bytes_per_second, 10000);
+  CHECK_THAT(rates[0].memory_bytes_per_second, WithinULP(2000.0, 4));
+  CHECK_THAT(rates[0].shared_bytes_per_second, WithinULP(4000.0, 4));
+  CHECK_THAT(rates[0].source_bytes_per_second, WithinULP(6000.0, 4));
+  CHECK_THAT(rates[0].disk_bytes_per_second, WithinULP(8000.0, 4));
+  CHECK_THAT(rates[0].network_bytes_per_second, WithinULP(10000.0, 4));
   // The job began anew.
   set(&before, 1'000'000);
   const JobRates anew = RatesBetween(before, after)[0];
-  EXPECT_DOUBLE_EQ(anew.memory_bytes_per_second, 2500);
-  EXPECT_DOUBLE_EQ(anew.network_bytes_per_second, 12500);
+  CHECK_THAT(anew.memory_bytes_per_second, WithinULP(2500.0, 4));
+  CHECK_THAT(anew.network_bytes_per_second, WithinULP(12500.0, 4));
 }
 
 }  // namespace

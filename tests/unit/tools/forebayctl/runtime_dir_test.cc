@@ -1,6 +1,5 @@
 #include "tools/forebayctl/runtime_dir.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,17 +8,24 @@
 #include <map>
 #include <string>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
+
 namespace forebay::ctl {
 namespace {
 
-class RuntimeDirTest : public testing::Test {
+using tests::HasCode;
+using tests::IsOk;
+
+class RuntimeDirTest {
  protected:
-  void SetUp() override {
+  RuntimeDirTest() {
     char directory[] = "/tmp/forebayctl-test.XXXXXX";
-    ASSERT_NE(mkdtemp(directory), nullptr);
+    REQUIRE(mkdtemp(directory) != nullptr);
     directory_ = directory;
   }
-  void TearDown() override {
+  ~RuntimeDirTest() {
     unlink((directory_ + "/admin.sock").c_str());
     rmdir(directory_.c_str());
   }
@@ -38,47 +44,55 @@ class RuntimeDirTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(RuntimeDirTest, SearchOrder) {
+TEST_CASE_METHOD(RuntimeDirTest,
+                 "The search for the runtime directory keeps its order",
+                 "[forebayctl][runtime_dir]") {
   const std::map<std::string, std::string> all = {
       {"FOREBAY_RUNTIME_DIR", "/named"}, {"XDG_RUNTIME_DIR", directory_}};
-  EXPECT_EQ(Find("/option", all), "/option");
-  EXPECT_EQ(Find("", all), "/named");
-  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_}}),
-            directory_ + "/forebay");
+  CHECK(Find("/option", all) == "/option");
+  CHECK(Find("", all) == "/named");
+  CHECK(Find("", {{"XDG_RUNTIME_DIR", directory_}}) == directory_ + "/forebay");
   const std::string last = "/tmp/forebay-" + std::to_string(getuid());
-  EXPECT_EQ(Find("", {}), last);
-  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_ + "/gone"}}), last);
+  CHECK(Find("", {}) == last);
+  CHECK(Find("", {{"XDG_RUNTIME_DIR", directory_ + "/gone"}}) == last);
   std::ofstream(directory_ + "/admin.sock").put('\n');
-  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_}}), directory_);
-  EXPECT_EQ(Find("", all), "/named");
+  CHECK(Find("", {{"XDG_RUNTIME_DIR", directory_}}) == directory_);
+  CHECK(Find("", all) == "/named");
 }
 
-TEST_F(RuntimeDirTest, ASystemDirectoryOfStrangersIsPassedOver) {
+TEST_CASE_METHOD(RuntimeDirTest,
+                 "A system runtime directory of strangers is passed over",
+                 "[forebayctl][runtime_dir]") {
   std::ofstream(directory_ + "/admin.sock").put('\n');
-  ASSERT_EQ(chmod(directory_.c_str(), 0777), 0);
-  EXPECT_EQ(Find("", {{"XDG_RUNTIME_DIR", directory_}}),
-            directory_ + "/forebay");
+  REQUIRE(chmod(directory_.c_str(), 0777) == 0);
+  CHECK(Find("", {{"XDG_RUNTIME_DIR", directory_}}) == directory_ + "/forebay");
 }
 
-TEST_F(RuntimeDirTest, OwnersAreChecked) {
-  EXPECT_TRUE(CheckOwner(directory_).ok());
-  EXPECT_TRUE(CheckOwner("/").ok());
-  EXPECT_TRUE(absl::IsNotFound(CheckOwner(directory_ + "/none")));
-  EXPECT_TRUE(absl::IsFailedPrecondition(CheckOwner("/dev/null")));
-  ASSERT_EQ(chmod(directory_.c_str(), 0770), 0);
-  EXPECT_EQ(
-      CheckOwner(directory_).message(),
-      directory_ + " can be written by others: a daemon there is not trusted");
+TEST_CASE_METHOD(RuntimeDirTest,
+                 "The owners of runtime directories are checked",
+                 "[forebayctl][runtime_dir]") {
+  CHECK_THAT(CheckOwner(directory_), IsOk());
+  CHECK_THAT(CheckOwner("/"), IsOk());
+  CHECK_THAT(CheckOwner(directory_ + "/none"),
+             HasCode(absl::StatusCode::kNotFound));
+  CHECK_THAT(CheckOwner("/dev/null"),
+             HasCode(absl::StatusCode::kFailedPrecondition));
+  REQUIRE(chmod(directory_.c_str(), 0770) == 0);
+  CHECK(CheckOwner(directory_).message() ==
+        directory_ +
+            " can be written by others: a daemon there is not trusted");
 }
 
-TEST_F(RuntimeDirTest, AnotherUsersDirectoryIsNotTrusted) {
-  if (getuid() != 0) GTEST_SKIP() << "only root can give a folder away";
-  ASSERT_EQ(chown(directory_.c_str(), 65534, 65534), 0);
-  EXPECT_EQ(CheckOwner(directory_).message(),
-            directory_ +
-                " belongs to uid 65534: a daemon there is not "
-                "trusted");
-  ASSERT_EQ(chown(directory_.c_str(), 0, 0), 0);
+TEST_CASE_METHOD(RuntimeDirTest,
+                 "Another user's runtime directory is not trusted",
+                 "[forebayctl][runtime_dir]") {
+  if (getuid() != 0) SKIP("only root can give a folder away");
+  REQUIRE(chown(directory_.c_str(), 65534, 65534) == 0);
+  CHECK(CheckOwner(directory_).message() ==
+        directory_ +
+            " belongs to uid 65534: a daemon there is not "
+            "trusted");
+  REQUIRE(chown(directory_.c_str(), 0, 0) == 0);
 }
 
 }  // namespace

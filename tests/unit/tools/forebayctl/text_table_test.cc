@@ -1,6 +1,6 @@
 #include "tools/forebayctl/text_table.h"
 
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
 
 namespace forebay::ctl {
 namespace {
@@ -12,37 +12,40 @@ TextTable Table() {
   return table;
 }
 
-TEST(TextTableTest, AlignsColumns) {
-  EXPECT_EQ(Table().Format(0),
-            "JOB     DATASET          N\n"
-            "resnet  /data/train      5\n"
-            "vé      /d           1,234\n");
+TEST_CASE("A text table aligns its columns", "[forebayctl][text_table]") {
+  CHECK(Table().Format(0) ==
+        "JOB     DATASET          N\n"
+        "resnet  /data/train      5\n"
+        "vé      /d           1,234\n");
 }
 
-TEST(TextTableTest, DropsColumnsByRankWhereThereIsNoRoom) {
-  EXPECT_EQ(Table().Format(26), Table().Format(0));
-  EXPECT_EQ(Table().Format(25),
-            "JOB         N\n"
-            "resnet      5\n"
-            "vé      1,234\n");
+TEST_CASE("A text table drops columns by rank where room is short",
+          "[forebayctl][text_table]") {
+  CHECK(Table().Format(26) == Table().Format(0));
+  CHECK(Table().Format(25) ==
+        "JOB         N\n"
+        "resnet      5\n"
+        "vé      1,234\n");
 }
 
-TEST(TextTableTest, CutsTextWhenNoMoreColumnsCanGo) {
+TEST_CASE("A text table cuts text when no more columns can go",
+          "[forebayctl][text_table]") {
   TextTable table({{"JOB"}, {"N", true}});
   table.AddRow({"a-very-long-näme", "7"});
-  EXPECT_EQ(table.Format(12),
-            "JOB        N\n"
-            "a-very-l…  7\n");
+  CHECK(table.Format(12) ==
+        "JOB        N\n"
+        "a-very-l…  7\n");
   // It stays readable, even where that is too wide.
-  EXPECT_EQ(table.Format(2),
-            "JOB       N\n"
-            "a-very-…  7\n");
+  CHECK(table.Format(2) ==
+        "JOB       N\n"
+        "a-very-…  7\n");
 }
 
-TEST(TextTableTest, NamesCannotDriveTheTerminal) {
+TEST_CASE("Names in a text table cannot drive the terminal",
+          "[forebayctl][text_table]") {
   TextTable table({{"JOB"}});
   table.AddRow({"a\033[2Jb\n\xC2\x9B"});
-  EXPECT_EQ(table.Format(0), "JOB\na?[2Jb??\n");
+  CHECK(table.Format(0) == "JOB\na?[2Jb??\n");
 }
 
 }  // namespace

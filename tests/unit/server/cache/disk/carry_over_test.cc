@@ -1,17 +1,16 @@
 // Tests of which records of an evicted segment are written again.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
 #include <fstream>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
 namespace {
 
-using ::testing::SizeIs;
+using tests::SizeIs;
 
 constexpr std::uint64_t kSegment = 32 * kPageBytes;
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -22,7 +21,7 @@ constexpr std::uint64_t kNewcomer = 100;
 
 // A full tier, whose first segment is the least useful: all of it is wanted
 // late, except for two samples.
-class CarryOverTest : public testing::Test {
+class CarryOverTest {
  protected:
   static constexpr std::uint64_t kSoon[] = {3, 7};
 
@@ -49,7 +48,7 @@ class CarryOverTest : public testing::Test {
   // Returns whether a read of it was a hit; checks the bytes.
   bool IsHit(std::uint64_t sample) {
     const auto before = Counted().hits.reads;
-    EXPECT_EQ(house_.Text(Sample(sample)), house_.Truth(Sample(sample)));
+    CHECK(house_.Text(Sample(sample)) == house_.Truth(Sample(sample)));
     return Counted().hits.reads > before;
   }
   Snapshot Counted() { return house_.cache().Snapshot(); }
@@ -58,24 +57,30 @@ class CarryOverTest : public testing::Test {
   std::map<std::uint64_t, storage::ObjectVersion> versions_;
 };
 
-TEST_F(CarryOverTest, WhatIsWantedSoonGoesAlong) {
-  ASSERT_EQ(Counted().evicted.reads, 0);
-  ASSERT_THAT(house_.Segments(), SizeIs(kSegments));
+TEST_CASE_METHOD(
+    CarryOverTest,
+    "What is wanted soon goes along when the disk cache evicts its segment",
+    "[disk][carry_over]") {
+  REQUIRE(Counted().evicted.reads == 0);
+  REQUIRE_THAT(house_.Segments(), SizeIs(kSegments));
   const auto written = Counted().written.reads;
   house_.ReadAndSettle(Sample(kNewcomer));
-  EXPECT_THAT(house_.Segments(), SizeIs(kSegments));
-  EXPECT_EQ(Counted().evicted.reads, kInEach);
-  EXPECT_EQ(Counted().carried.reads, 2);
-  EXPECT_EQ(Counted().written.reads, written + 3);
-  EXPECT_EQ(Counted().entries, kSegments * kInEach - kInEach + 3);
+  CHECK_THAT(house_.Segments(), SizeIs(kSegments));
+  CHECK(Counted().evicted.reads == kInEach);
+  CHECK(Counted().carried.reads == 2);
+  CHECK(Counted().written.reads == written + 3);
+  CHECK(Counted().entries == kSegments * kInEach - kInEach + 3);
   house_.Reopen();
-  for (const std::uint64_t sample : kSoon) EXPECT_TRUE(IsHit(sample));
-  EXPECT_TRUE(IsHit(kNewcomer));
-  EXPECT_FALSE(IsHit(1));
-  EXPECT_EQ(Counted().damaged, 0);
+  for (const std::uint64_t sample : kSoon) CHECK(IsHit(sample));
+  CHECK(IsHit(kNewcomer));
+  CHECK_FALSE(IsHit(1));
+  CHECK(Counted().damaged == 0);
 }
 
-TEST_F(CarryOverTest, AtMostHalfOfASegmentDoes) {
+TEST_CASE_METHOD(
+    CarryOverTest,
+    "At most half of a segment goes along when the disk cache evicts it",
+    "[disk][carry_over]") {
   // The random draws rarely see these samples.
   for (std::uint64_t sample = 1; sample <= kInEach; ++sample) {
     house_.next_use().Want(sample, (sample <= 6 ? 20 : 300) * kSecond);
@@ -86,12 +91,15 @@ TEST_F(CarryOverTest, AtMostHalfOfASegmentDoes) {
   }
   house_.next_use().Want(kNewcomer, kSecond);
   house_.ReadAndSettle(Sample(kNewcomer));
-  EXPECT_EQ(Counted().evicted.reads, kInEach);
-  EXPECT_LE(Counted().carried.reads, kInEach / 2);
-  EXPECT_TRUE(IsHit(kNewcomer));
+  CHECK(Counted().evicted.reads == kInEach);
+  CHECK(Counted().carried.reads <= kInEach / 2);
+  CHECK(IsHit(kNewcomer));
 }
 
-TEST_F(CarryOverTest, WhatIsDamagedDoesNot) {
+TEST_CASE_METHOD(
+    CarryOverTest,
+    "What is damaged does not go along when the disk cache evicts its segment",
+    "[disk][carry_over]") {
   const auto path = house_.Segments().front();
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   for (std::uint64_t at = kPageBytes; at < kSegment; at += 1000) {
@@ -100,29 +108,35 @@ TEST_F(CarryOverTest, WhatIsDamagedDoesNot) {
   }
   file.close();
   house_.ReadAndSettle(Sample(kNewcomer));
-  EXPECT_EQ(Counted().carried.reads, 0);
-  EXPECT_EQ(Counted().damaged, 2);
-  EXPECT_TRUE(IsHit(kNewcomer));
-  EXPECT_FALSE(IsHit(kSoon[0]));
+  CHECK(Counted().carried.reads == 0);
+  CHECK(Counted().damaged == 2);
+  CHECK(IsHit(kNewcomer));
+  CHECK_FALSE(IsHit(kSoon[0]));
 }
 
-TEST_F(CarryOverTest, ADiskThatCannotBeReadCostsOnlyThat) {
+TEST_CASE_METHOD(
+    CarryOverTest,
+    "A disk that cannot be read costs the disk cache only what would go along",
+    "[disk][carry_over]") {
   house_.faults().read = EIO;
   house_.ReadAndSettle(Sample(kNewcomer));
   house_.faults().read = 0;
-  EXPECT_EQ(Counted().failures, 2);
-  EXPECT_EQ(Counted().carried.reads, 0);
-  EXPECT_TRUE(IsHit(kNewcomer));
+  CHECK(Counted().failures == 2);
+  CHECK(Counted().carried.reads == 0);
+  CHECK(IsHit(kNewcomer));
 }
 
-TEST_F(CarryOverTest, ADiskWithoutSpaceForBothDropsTheOldSegment) {
+TEST_CASE_METHOD(CarryOverTest,
+                 "A disk without space for both the old and the new segment "
+                 "drops the old one",
+                 "[disk][carry_over]") {
   house_.faults().creates_before = 0;
   house_.faults().create = ENOSPC;
   house_.ReadAndSettle(Sample(kNewcomer));
   house_.faults().create = 0;
-  EXPECT_EQ(Counted().evicted.reads, 2 * kInEach);
-  EXPECT_EQ(Counted().carried.reads, 0);
-  EXPECT_THAT(house_.Segments(), SizeIs(kSegments - 2));
+  CHECK(Counted().evicted.reads == 2 * kInEach);
+  CHECK(Counted().carried.reads == 0);
+  CHECK_THAT(house_.Segments(), SizeIs(kSegments - 2));
 }
 
 }  // namespace

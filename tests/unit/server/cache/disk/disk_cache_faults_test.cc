@@ -1,24 +1,24 @@
 // Tests that the tier gives right bytes whatever fault its disk has.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <random>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
 namespace {
 
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::SizeIs;
 
 constexpr std::uint64_t kSegment = 16 * kPageBytes;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kObjects = 12;
 
-class DiskCacheFaultsTest : public testing::Test {
+class DiskCacheFaultsTest {
  protected:
   DiskCacheFaultsTest() {
     for (int i = 0; i < kObjects; ++i) {
@@ -31,7 +31,7 @@ class DiskCacheFaultsTest : public testing::Test {
   // Reads all objects and checks their bytes.
   void ReadAll() {
     for (const storage::ReadRequest& request : requests_) {
-      ASSERT_EQ(house_.Text(request), house_.Truth(request));
+      REQUIRE(house_.Text(request) == house_.Truth(request));
     }
     house_.Settle();
   }
@@ -50,9 +50,11 @@ class DiskCacheFaultsTest : public testing::Test {
   std::vector<storage::ReadRequest> requests_;
 };
 
-TEST_F(DiskCacheFaultsTest, AFlippedBitCostsAtMostWhatItIsIn) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "A flipped bit costs the disk cache at most what it is in",
+                 "[disk][disk_cache_faults]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937 random(seed);
   ReadAll();
   for (int round = 0; round < 60; ++round) {
@@ -64,11 +66,14 @@ TEST_F(DiskCacheFaultsTest, AFlippedBitCostsAtMostWhatItIsIn) {
     Overwrite(path, content);
     house_.Open();
     ReadAll();
-    ASSERT_LE(Counted().used, Counted().capacity);
+    REQUIRE(Counted().used <= Counted().capacity);
   }
 }
 
-TEST_F(DiskCacheFaultsTest, EntriesThatAreDamagedAreReadBelowAndKeptAnew) {
+TEST_CASE_METHOD(
+    DiskCacheFaultsTest,
+    "The disk cache reads damaged entries from below and keeps them anew",
+    "[disk][disk_cache_faults]") {
   ReadAll();
   // Changes the files without the daemon: the index does not match them.
   for (const auto& path : house_.Segments()) {
@@ -80,14 +85,16 @@ TEST_F(DiskCacheFaultsTest, EntriesThatAreDamagedAreReadBelowAndKeptAnew) {
     file << content;
   }
   ReadAll();
-  EXPECT_EQ(Counted().damaged, kObjects);
-  EXPECT_EQ(Counted().hits.reads, 0);
-  EXPECT_FALSE(Counted().off);
+  CHECK(Counted().damaged == kObjects);
+  CHECK(Counted().hits.reads == 0);
+  CHECK_FALSE(Counted().off);
   ReadAll();
-  EXPECT_EQ(Counted().hits.reads, kObjects);
+  CHECK(Counted().hits.reads == kObjects);
 }
 
-TEST_F(DiskCacheFaultsTest, SegmentsThatAreTruncatedAreRemoved) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "The disk cache removes segments that are truncated",
+                 "[disk][disk_cache_faults]") {
   ReadAll();
   house_.Close();
   const auto segments = house_.Segments();
@@ -97,38 +104,45 @@ TEST_F(DiskCacheFaultsTest, SegmentsThatAreTruncatedAreRemoved) {
     length += kSegment / segments.size();
   }
   house_.Open();
-  EXPECT_THAT(house_.Segments(), IsEmpty());
-  EXPECT_EQ(Counted().entries, 0);
+  CHECK_THAT(house_.Segments(), IsEmpty());
+  CHECK(Counted().entries == 0);
   ReadAll();
 }
 
-TEST_F(DiskCacheFaultsTest, SegmentsThatTookEachOthersPlaceAreRemoved) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "The disk cache removes segments that took each other's place",
+                 "[disk][disk_cache_faults]") {
   ReadAll();
   house_.Close();
   const auto segments = house_.Segments();
-  ASSERT_GT(segments.size(), 2);
+  REQUIRE(segments.size() > 2);
   const std::string first = ContentOf(segments[0]);
   Overwrite(segments[0], ContentOf(segments[1]));
   Overwrite(segments[1], first);
   house_.Open();
-  EXPECT_THAT(house_.Segments(), SizeIs(segments.size() - 2));
+  CHECK_THAT(house_.Segments(), SizeIs(segments.size() - 2));
   ReadAll();
 }
 
 // The header fits, but the rest is still another segment's.
-TEST_F(DiskCacheFaultsTest, RecordsOfAnotherSegmentAreNotBelieved) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "The disk cache does not believe records of another segment",
+                 "[disk][disk_cache_faults]") {
   ReadAll();
   house_.Close();
   const auto segments = house_.Segments();
-  ASSERT_GT(segments.size(), 2);
+  REQUIRE(segments.size() > 2);
   Overwrite(segments[0], ContentOf(segments[0]).substr(0, kPageBytes) +
                              ContentOf(segments[1]).substr(kPageBytes));
   house_.Open();
-  EXPECT_THAT(house_.Segments(), SizeIs(segments.size() - 1));
+  CHECK_THAT(house_.Segments(), SizeIs(segments.size() - 1));
   ReadAll();
 }
 
-TEST_F(DiskCacheFaultsTest, AFooterThatIsGoneIsMadeUpForByTheRecords) {
+TEST_CASE_METHOD(
+    DiskCacheFaultsTest,
+    "Records of the disk cache make up for a segment's footer that is gone",
+    "[disk][disk_cache_faults]") {
   ReadAll();
   house_.Close();
   for (const auto& path : house_.Segments()) {
@@ -137,62 +151,74 @@ TEST_F(DiskCacheFaultsTest, AFooterThatIsGoneIsMadeUpForByTheRecords) {
     Overwrite(path, content);
   }
   house_.Open();
-  EXPECT_EQ(Counted().entries, kObjects);
+  CHECK(Counted().entries == kObjects);
   ReadAll();
-  EXPECT_EQ(Counted().hits.reads, kObjects);
+  CHECK(Counted().hits.reads == kObjects);
 }
 
-TEST_F(DiskCacheFaultsTest, ADiskThatCannotBeReadIsLeftAloneForAWhile) {
+TEST_CASE_METHOD(
+    DiskCacheFaultsTest,
+    "The disk cache leaves a disk that cannot be read alone for a while",
+    "[disk][disk_cache_faults]") {
   ReadAll();
   house_.faults().read = EIO;
   ReadAll();
-  EXPECT_TRUE(Counted().off);
-  EXPECT_EQ(Counted().failures, 4);
+  CHECK(Counted().off);
+  CHECK(Counted().failures == 4);
   const auto reads = house_.faults().reads_done.load();
   ReadAll();
-  EXPECT_EQ(house_.faults().reads_done, reads);
+  CHECK(house_.faults().reads_done == reads);
   house_.faults().read = 0;
   house_.clock().Advance(kSecond);
-  EXPECT_FALSE(Counted().off);
+  CHECK_FALSE(Counted().off);
   ReadAll();
   ReadAll();
-  EXPECT_EQ(Counted().failures, 4);
-  EXPECT_EQ(Counted().entries, kObjects);
+  CHECK(Counted().failures == 4);
+  CHECK(Counted().entries == kObjects);
 }
 
-TEST_F(DiskCacheFaultsTest, ADiskThatCannotBeWrittenIsLeftAloneForAWhile) {
+TEST_CASE_METHOD(
+    DiskCacheFaultsTest,
+    "The disk cache leaves a disk that cannot be written alone for a while",
+    "[disk][disk_cache_faults]") {
   for (const int error : {EIO, ENOSPC, EROFS}) {
     house_.faults().write = error;
     ReadAll();
-    EXPECT_TRUE(Counted().off);
-    EXPECT_EQ(Counted().entries, 0);
-    EXPECT_THAT(house_.Segments(), IsEmpty());
+    CHECK(Counted().off);
+    CHECK(Counted().entries == 0);
+    CHECK_THAT(house_.Segments(), IsEmpty());
     house_.faults().write = 0;
     house_.clock().Advance(300 * kSecond);
   }
   ReadAll();
-  EXPECT_EQ(Counted().entries, kObjects);
-  EXPECT_EQ(Counted().failures, 3);
+  CHECK(Counted().entries == kObjects);
+  CHECK(Counted().failures == 3);
 }
 
-TEST_F(DiskCacheFaultsTest, AWriteThatFailsTakesNothingAlongThatWasWritten) {
+TEST_CASE_METHOD(
+    DiskCacheFaultsTest,
+    "A write of the disk cache that fails takes nothing along that was written",
+    "[disk][disk_cache_faults]") {
   house_.faults().writes_before = 4;
   house_.faults().write = EIO;
   for (const storage::ReadRequest& request : requests_) {
     house_.ReadAndSettle(request);  // one write each
   }
-  EXPECT_GT(Counted().entries, 0);
-  EXPECT_LT(Counted().entries, kObjects);
+  CHECK(Counted().entries > 0);
+  CHECK(Counted().entries < kObjects);
   house_.faults().write = 0;
   ReadAll();
-  EXPECT_GT(Counted().hits.reads, 0);
+  CHECK(Counted().hits.reads > 0);
   house_.clock().Advance(kSecond);
   ReadAll();
   house_.Reopen();
-  EXPECT_EQ(Counted().entries, kObjects);
+  CHECK(Counted().entries == kObjects);
 }
 
-TEST_F(DiskCacheFaultsTest, AFullDiskGetsSpaceBackBeforeTheNextSegment) {
+TEST_CASE_METHOD(
+    DiskCacheFaultsTest,
+    "A full disk gets space back before the disk cache's next segment",
+    "[disk][disk_cache_faults]") {
   ReadAll();
   const auto before = Counted();
   house_.faults().create = ENOSPC;
@@ -200,40 +226,47 @@ TEST_F(DiskCacheFaultsTest, AFullDiskGetsSpaceBackBeforeTheNextSegment) {
   for (int i = 0; i < 8 && Counted().failures == 0; ++i) {
     const std::string name = "more" + std::to_string(i);
     const auto request = house_.Request(name, house_.Put(name, 40'000));
-    EXPECT_EQ(house_.Text(request), house_.Truth(request));
+    CHECK(house_.Text(request) == house_.Truth(request));
     house_.Settle();
   }
-  EXPECT_TRUE(Counted().off);
-  EXPECT_EQ(Counted().used, before.used - kSegment);
-  EXPECT_GT(Counted().evicted.reads, 0);
+  CHECK(Counted().off);
+  CHECK(Counted().used == before.used - kSegment);
+  CHECK(Counted().evicted.reads > 0);
   house_.faults().create = 0;
   house_.clock().Advance(kSecond);
   ReadAll();
   ReadAll();
-  EXPECT_EQ(Counted().used, house_.Segments().size() * kSegment);
+  CHECK(Counted().used == house_.Segments().size() * kSegment);
 }
 
-TEST_F(DiskCacheFaultsTest, MovesThatAreShortOrInterruptedAreGoneOnWith) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "The disk cache goes on with reads and writes that are short "
+                 "or interrupted",
+                 "[disk][disk_cache_faults]") {
   house_.faults().short_moves = true;
   house_.faults().interrupted = 5;
   ReadAll();
   house_.faults().interrupted = 5;
   ReadAll();
-  EXPECT_EQ(Counted().hits.reads, kObjects);
-  EXPECT_EQ(Counted().failures, 0);
+  CHECK(Counted().hits.reads == kObjects);
+  CHECK(Counted().failures == 0);
 }
 
-TEST_F(DiskCacheFaultsTest, WhatCannotBeMadeToLastIsStillThere) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "What the disk cache cannot make to last is still there",
+                 "[disk][disk_cache_faults]") {
   house_.faults().sync = EIO;
   ReadAll();
-  EXPECT_TRUE(Counted().off);
+  CHECK(Counted().off);
   house_.faults().sync = 0;
   ReadAll();
-  EXPECT_GT(Counted().hits.reads, 0);
+  CHECK(Counted().hits.reads > 0);
 }
 
 // As if the file system turned read-only.
-TEST_F(DiskCacheFaultsTest, ASegmentThatCannotBeRemovedKeepsItsSpace) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "A segment that the disk cache cannot remove keeps its space",
+                 "[disk][disk_cache_faults]") {
   house_.Close();
   house_.set_capacity(2 * kSegment);
   house_.Open();
@@ -242,25 +275,30 @@ TEST_F(DiskCacheFaultsTest, ASegmentThatCannotBeRemovedKeepsItsSpace) {
     house_.clock().Advance(1201 * kSecond);
     const std::string name = "more" + std::to_string(i);
     const auto request = house_.Request(name, house_.Put(name, 40'000));
-    EXPECT_EQ(house_.ReadAndSettle(request), house_.Truth(request));
-    ASSERT_LE(house_.Segments().size(), 2);
-    ASSERT_EQ(Counted().used, house_.Segments().size() * kSegment);
+    CHECK(house_.ReadAndSettle(request) == house_.Truth(request));
+    REQUIRE(house_.Segments().size() <= 2);
+    REQUIRE(Counted().used == house_.Segments().size() * kSegment);
   }
-  EXPECT_GT(Counted().failures, 0);
+  CHECK(Counted().failures > 0);
 }
 
-TEST_F(DiskCacheFaultsTest, AVolumeThatCannotBeListedIsNotOpened) {
+TEST_CASE_METHOD(DiskCacheFaultsTest,
+                 "The disk cache does not open a volume that cannot be listed",
+                 "[disk][disk_cache_faults]") {
   house_.Close();
   house_.faults().list = EIO;
-  EXPECT_EQ(house_.TryOpen().status().code(), absl::StatusCode::kUnavailable);
+  CHECK_THAT(house_.TryOpen(), HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(DiskCacheFaultsTest, AVolumeThatKeepsWhatItShouldNotIsNotOpened) {
+TEST_CASE_METHOD(
+    DiskCacheFaultsTest,
+    "The disk cache does not open a volume that keeps what it should not",
+    "[disk][disk_cache_faults]") {
   ReadAll();
   house_.Close();
   Overwrite(house_.Segments()[0], std::string(kSegment, 'x'));
   house_.faults().remove = EROFS;
-  EXPECT_EQ(house_.TryOpen().status().code(), absl::StatusCode::kUnavailable);
+  CHECK_THAT(house_.TryOpen(), HasCode(absl::StatusCode::kUnavailable));
   house_.faults().remove = 0;
   house_.Open();
   ReadAll();

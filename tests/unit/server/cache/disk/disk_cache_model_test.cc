@@ -2,14 +2,13 @@
 // changes of the source. It gives the bytes of the source, and its files stay
 // within their capacity.
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
 #include <system_error>
 
+#include "tests/catch/catch.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
@@ -53,8 +52,8 @@ class Life {
       const std::uint64_t size = std::filesystem::file_size(path, gone);
       if (!gone) bytes += size;
     }
-    ASSERT_LE(bytes, kCapacity);
-    ASSERT_LE(house_.cache().Snapshot().used, kCapacity);
+    REQUIRE(bytes <= kCapacity);
+    REQUIRE(house_.cache().Snapshot().used <= kCapacity);
   }
 
   DiskHouse& house() { return house_; }
@@ -82,7 +81,7 @@ class Life {
       request.purpose.next_use_nanos =
           static_cast<std::int64_t>(random_() % 1000) * kSecond;
     }
-    ASSERT_EQ(house_.Text(request), house_.Truth(request));
+    REQUIRE(house_.Text(request) == house_.Truth(request));
     if (random_() % 4 == 0) house_.Settle();
   }
 
@@ -117,20 +116,21 @@ class Life {
   std::map<int, storage::ObjectVersion> versions_;
 };
 
-TEST(DiskCacheModelTest, GivesWhatLiesBelowWhateverHappens) {
+TEST_CASE("The disk cache gives what lies below whatever happens",
+          "[disk][disk_cache_model]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   Life life(seed);
   Tally hits;
   for (int step = 0; step < 4000; ++step) {
     hits.Add(life.house().cache().Snapshot().hits);
+    CAPTURE(step);
     life.Step();
-    ASSERT_FALSE(testing::Test::HasFatalFailure()) << "step " << step;
     if (step % 20 == 0) life.CheckSize();
   }
-  EXPECT_GT(hits.reads, 100);
+  CHECK(hits.reads > 100);
   life.house().Close();
-  EXPECT_EQ(life.house().budget().used(), 0);
+  CHECK(life.house().budget().used() == 0);
 }
 
 }  // namespace

@@ -1,89 +1,94 @@
 #include "server/cache/disk/disk_cache.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::cache::disk {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::SizeIs;
 
 constexpr std::uint64_t kPlenty = std::uint64_t{64} << 20;
 constexpr std::uint64_t kSmallSegment = 16 * kPageBytes;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(DiskCacheTest, KeepsWhatWasReadOverARestart) {
+TEST_CASE("The disk cache keeps what was read over a restart",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   std::vector<storage::ReadRequest> requests;
   for (const std::size_t length : {1, 15, 16, 4096, 47'000, 3'000'000}) {
     const std::string name = "class a/ü" + std::to_string(length);
     requests.push_back(house.Request(name, house.Put(name, length)));
-    EXPECT_EQ(house.Text(requests.back()), house.Truth(requests.back()));
+    CHECK(house.Text(requests.back()) == house.Truth(requests.back()));
   }
   house.Reopen();
-  EXPECT_EQ(house.cache().Snapshot().entries, requests.size());
+  CHECK(house.cache().Snapshot().entries == requests.size());
   for (const storage::ReadRequest& request : requests) {
-    EXPECT_EQ(house.Text(request), house.Truth(request));
-    EXPECT_EQ(house.below().times(request.object), 1);
+    CHECK(house.Text(request) == house.Truth(request));
+    CHECK(house.below().times(request.object) == 1);
   }
   const Snapshot snapshot = house.cache().Snapshot();
-  EXPECT_EQ(snapshot.hits.reads, requests.size());
-  EXPECT_EQ(snapshot.hits.bytes, 1 + 15 + 16 + 4096 + 47'000 + 3'000'000);
-  EXPECT_EQ(snapshot.misses.reads, 0);
-  EXPECT_EQ(snapshot.damaged, 0);
+  CHECK(snapshot.hits.reads == requests.size());
+  CHECK(snapshot.hits.bytes == 1 + 15 + 16 + 4096 + 47'000 + 3'000'000);
+  CHECK(snapshot.misses.reads == 0);
+  CHECK(snapshot.damaged == 0);
 }
 
-TEST(DiskCacheTest, GivesItBackWhileItIsOpen) {
+TEST_CASE("The disk cache gives back what was read while it is open",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   const auto request = house.Request("a", house.Put("a", 1000));
   house.ReadAndSettle(request);
-  EXPECT_EQ(house.cache().Snapshot().written.reads, 1);
+  CHECK(house.cache().Snapshot().written.reads == 1);
   house.memory().Remove("a");
-  EXPECT_EQ(house.Text(request).size(), 1000);
-  EXPECT_EQ(house.cache().Snapshot().hits.reads, 1);
-  EXPECT_EQ(house.cache().Snapshot().misses.reads, 1);
+  CHECK(house.Text(request).size() == 1000);
+  CHECK(house.cache().Snapshot().hits.reads == 1);
+  CHECK(house.cache().Snapshot().misses.reads == 1);
 }
 
-TEST(DiskCacheTest, TellsExtentsVersionsObjectsAndRootsApart) {
+TEST_CASE(
+    "The disk cache tells extents and versions and objects and roots apart",
+    "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   storage::MemorySource other;
   const auto first = house.memory().Put("a", "first");
-  EXPECT_EQ(house.ReadAndSettle(house.Request("a", first)), "first");
+  CHECK(house.ReadAndSettle(house.Request("a", first)) == "first");
   auto part = house.Request("a", first);
   part.offset = 1;
   part.length = 2;
-  EXPECT_EQ(house.ReadAndSettle(part), "ir");
+  CHECK(house.ReadAndSettle(part) == "ir");
   part.length = 3;
-  EXPECT_EQ(house.ReadAndSettle(part), "irs");
+  CHECK(house.ReadAndSettle(part) == "irs");
   const auto second = house.memory().Put("a", "other");
-  EXPECT_EQ(house.ReadAndSettle(house.Request("a", second)), "other");
+  CHECK(house.ReadAndSettle(house.Request("a", second)) == "other");
   house.Reopen();
   // The first version is found by its version.
-  EXPECT_EQ(house.Text(house.Request("a", first)), "first");
-  EXPECT_EQ(house.Text(part), "irs");
-  EXPECT_EQ(house.Text(house.Request("a", second)), "other");
-  EXPECT_THAT(house.Text(house.Request("b", second)), HasSubstr("NOT_FOUND"));
+  CHECK(house.Text(house.Request("a", first)) == "first");
+  CHECK(house.Text(part) == "irs");
+  CHECK(house.Text(house.Request("a", second)) == "other");
+  CHECK_THAT(house.Text(house.Request("b", second)), Contains("NOT_FOUND"));
   auto elsewhere = house.Request("a", second);
   elsewhere.root = other.root();
-  EXPECT_THAT(house.Text(elsewhere), HasSubstr("INVALID_ARGUMENT"));
-  EXPECT_EQ(house.below().times("a"), 4 + 1);
+  CHECK_THAT(house.Text(elsewhere), Contains("INVALID_ARGUMENT"));
+  CHECK(house.below().times("a") == 4 + 1);
 }
 
-TEST(DiskCacheTest, KeepsNothingOfARootWithoutALastingIdentity) {
+TEST_CASE("The disk cache keeps nothing of a root without a lasting identity",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   auto request = house.Request("a", house.Put("a", 10));
   request.root = storage::FakeRoot::Make({.uri = "near", .identity = "near"});
-  EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("INVALID_ARGUMENT"));
+  CHECK_THAT(house.ReadAndSettle(request), Contains("INVALID_ARGUMENT"));
   request.root = nullptr;
-  EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("INVALID_ARGUMENT"));
-  EXPECT_EQ(house.cache().Snapshot().misses.reads, 0);
-  EXPECT_THAT(house.Segments(), IsEmpty());
+  CHECK_THAT(house.ReadAndSettle(request), Contains("INVALID_ARGUMENT"));
+  CHECK(house.cache().Snapshot().misses.reads == 0);
+  CHECK_THAT(house.Segments(), IsEmpty());
 }
 
 // Files of another host, which must be checked at the source.
@@ -126,7 +131,10 @@ class NoLayout final : public storage::ObjectLayout {
   }
 };
 
-TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
+TEST_CASE(
+    "The disk cache asks whether an object is still there where that cannot be "
+    "told",
+    "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   house.Close();
   Elsewhere below;
@@ -152,19 +160,20 @@ TEST(DiskCacheTest, AsksWhetherItIsStillThereWhereThatCannotBeTold) {
     while (cache->Snapshot().waiting > 0) std::this_thread::yield();
     return text.get_future().get();
   };
-  EXPECT_EQ(read(), "content");
-  EXPECT_EQ(read(), "content");
+  CHECK(read() == "content");
+  CHECK(read() == "content");
   below.is_gone = true;
-  EXPECT_EQ(read(), "NOT_FOUND: a: is gone");
-  EXPECT_EQ(below.log, "rqq");
+  CHECK(read() == "NOT_FOUND: a: is gone");
+  CHECK(below.log == "rqq");
   // If the object was touched, the source can check whether its layout changed.
-  EXPECT_THAT(below.layouts, ElementsAre(layout, layout, layout));
-  EXPECT_EQ(cache->Snapshot().hits.reads, 1);
+  CHECK_THAT(below.layouts, ElementsAre(layout, layout, layout));
+  CHECK(cache->Snapshot().hits.reads == 1);
 }
 
 // A file on a network file system may be replaced by another of equal size and
 // time.
-TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
+TEST_CASE("The disk cache reads anew and keeps what has another revision",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   house.Close();
   Elsewhere below;
@@ -197,111 +206,121 @@ TEST(DiskCacheTest, WhatHasAnotherRevisionIsReadAnewAndKept) {
     return given;
   };
   open();
-  EXPECT_EQ(read(), "content");
-  EXPECT_EQ(read(), "content");
-  EXPECT_EQ(seen, below.revision);
+  CHECK(read() == "content");
+  CHECK(read() == "content");
+  CHECK(seen == below.revision);
   below.content = "CONTENT";
   below.revision.inode = 2;
-  EXPECT_EQ(read(), "CONTENT");
-  EXPECT_EQ(seen, below.revision);
-  EXPECT_EQ(read(), "CONTENT");
-  EXPECT_EQ(below.log, "rqqrq");
-  EXPECT_EQ(cache->Snapshot().damaged, 0);
+  CHECK(read() == "CONTENT");
+  CHECK(seen == below.revision);
+  CHECK(read() == "CONTENT");
+  CHECK(below.log == "rqqrq");
+  CHECK(cache->Snapshot().damaged == 0);
   // The record tells the revision, whoever wrote it.
   open();
-  EXPECT_EQ(read(), "CONTENT");
-  EXPECT_EQ(seen, below.revision);
+  CHECK(read() == "CONTENT");
+  CHECK(seen == below.revision);
   below.content = "Content";
   below.revision.inode = 3;
-  EXPECT_EQ(read(), "Content");
-  EXPECT_EQ(below.log, "rqqrqqqr");
+  CHECK(read() == "Content");
+  CHECK(below.log == "rqqrqqqr");
 }
 
-TEST(DiskCacheTest, ServesNoMoreHitsOnceItWasStopped) {
+TEST_CASE("The disk cache serves no more hits once it was stopped",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   const auto request = house.Request("a", house.Put("a", 10));
   house.ReadAndSettle(request);
   house.cache().Stop();
-  EXPECT_EQ(house.Text(request), "CANCELLED: a: the daemon is shutting down");
-  EXPECT_EQ(house.below().times("a"), 1);
+  CHECK(house.Text(request) == "CANCELLED: a: the daemon is shutting down");
+  CHECK(house.below().times("a") == 1);
 }
 
-TEST(DiskCacheTest, KeepsNothingOfWhichNoVersionIsKnown) {
+TEST_CASE("The disk cache keeps nothing of which no version is known",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   auto request = house.Request("a", house.Put("a", 10));
   request.version.stamp = 0;
-  EXPECT_THAT(house.ReadAndSettle(request), HasSubstr("FAILED_PRECONDITION"));
-  EXPECT_EQ(house.cache().Snapshot().misses.reads, 0);
+  CHECK_THAT(house.ReadAndSettle(request), Contains("FAILED_PRECONDITION"));
+  CHECK(house.cache().Snapshot().misses.reads == 0);
 }
 
-TEST(DiskCacheTest, PassesOnWhatCannotBeKept) {
+TEST_CASE("The disk cache passes on what cannot be kept",
+          "[disk][disk_cache]") {
   DiskHouse house(8 * kSmallSegment, kSmallSegment);
   const auto empty = house.Request("empty", house.Put("empty", 0));
   const auto huge = house.Request("huge", house.Put("huge", kSmallSegment));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(house.ReadAndSettle(empty), "");
-    EXPECT_EQ(house.ReadAndSettle(huge), house.Truth(huge));
+    CHECK(house.ReadAndSettle(empty) == "");
+    CHECK(house.ReadAndSettle(huge) == house.Truth(huge));
   }
-  EXPECT_EQ(house.below().times("empty"), 2);
-  EXPECT_EQ(house.below().times("huge"), 2);
-  EXPECT_THAT(house.Segments(), IsEmpty());
+  CHECK(house.below().times("empty") == 2);
+  CHECK(house.below().times("huge") == 2);
+  CHECK_THAT(house.Segments(), IsEmpty());
 }
 
-TEST(DiskCacheTest, WritesNothingThatIsNeverWantedAgain) {
+TEST_CASE("The disk cache writes nothing that is never wanted again",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   house.next_use().Want(1, kNever);
   const auto request = house.Request("a", house.Put("a", 10), 1);
   house.ReadAndSettle(request);
-  EXPECT_THAT(house.Segments(), IsEmpty());
-  EXPECT_EQ(house.cache().Snapshot().refused.reads, 1);
+  CHECK_THAT(house.Segments(), IsEmpty());
+  CHECK(house.cache().Snapshot().refused.reads == 1);
 }
 
-TEST(DiskCacheTest, ErrorsAreNotKept) {
+TEST_CASE("The disk cache does not keep errors", "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   const auto request = house.Request("a", house.Put("a", 10));
   house.faulty().Fail("a", absl::UnavailableError("a: scripted"));
-  EXPECT_EQ(house.ReadAndSettle(request), "UNAVAILABLE: a: scripted");
-  EXPECT_EQ(house.ReadAndSettle(request), house.Truth(request));
+  CHECK(house.ReadAndSettle(request) == "UNAVAILABLE: a: scripted");
+  CHECK(house.ReadAndSettle(request) == house.Truth(request));
 }
 
-TEST(DiskCacheTest, MoreThanMayWaitIsNotKept) {
+TEST_CASE("The disk cache does not keep more than may wait",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   house.set_waiting_bytes(100'000);
   house.Reopen();
   const auto large = house.Request("large", house.Put("large", 100'000));
   const auto small = house.Request("small", house.Put("small", 10'000));
-  EXPECT_EQ(house.ReadAndSettle(large), house.Truth(large));
-  EXPECT_EQ(house.ReadAndSettle(small), house.Truth(small));
-  EXPECT_EQ(house.cache().Snapshot().refused.bytes, 100'000);
-  EXPECT_EQ(house.cache().Snapshot().written.reads, 1);
+  CHECK(house.ReadAndSettle(large) == house.Truth(large));
+  CHECK(house.ReadAndSettle(small) == house.Truth(small));
+  CHECK(house.cache().Snapshot().refused.bytes == 100'000);
+  CHECK(house.cache().Snapshot().written.reads == 1);
 }
 
-TEST(DiskCacheTest, GoesOnInTheSegmentThatWasOpen) {
+TEST_CASE("The disk cache goes on in the segment that was open",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   for (int i = 0; i < 5; ++i) {
     const std::string name = "a" + std::to_string(i);
     house.Text(house.Request(name, house.Put(name, 1000)));
     house.Reopen();
-    EXPECT_EQ(house.cache().Snapshot().entries, i + 1);
+    CHECK(house.cache().Snapshot().entries == i + 1);
   }
-  EXPECT_THAT(house.Segments(), SizeIs(1));
+  CHECK_THAT(house.Segments(), SizeIs(1));
 }
 
-TEST(DiskCacheTest, TakesNoMoreThanItsCapacity) {
+TEST_CASE("The disk cache takes no more than its capacity",
+          "[disk][disk_cache]") {
   DiskHouse house(8 * kSmallSegment, kSmallSegment);
   for (int i = 0; i < 60; ++i) {
     house.clock().Advance(1201 * kSecond);
     const std::string name = "a" + std::to_string(i);
     const auto request = house.Request(name, house.Put(name, 20'000));
-    EXPECT_EQ(house.ReadAndSettle(request), house.Truth(request));
-    EXPECT_LE(house.Segments().size(), 8);
-    EXPECT_EQ(house.cache().Snapshot().used,
-              house.Segments().size() * kSmallSegment);
+    CHECK(house.ReadAndSettle(request) == house.Truth(request));
+    CHECK(house.Segments().size() <= 8);
+    CHECK(house.cache().Snapshot().used ==
+          house.Segments().size() * kSmallSegment);
   }
-  EXPECT_GT(house.cache().Snapshot().evicted.reads, 30);
+  CHECK(house.cache().Snapshot().evicted.reads > 30);
 }
 
-TEST(DiskCacheTest, ItsIndexTakesNoMoreThanItsMemoryHoweverSmallEntriesAre) {
+TEST_CASE(
+    "The disk cache's index takes no more than its memory however small "
+    "entries are",
+    "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   constexpr std::uint64_t kMax = (256 << 10) / Index::kEntryBytes;
   const auto version = house.Put("a", 8000);
@@ -317,42 +336,44 @@ TEST(DiskCacheTest, ItsIndexTakesNoMoreThanItsMemoryHoweverSmallEntriesAre) {
   }
   house.Settle();
   const Snapshot snapshot = house.cache().Snapshot();
-  EXPECT_LE(snapshot.entries, kMax);
-  EXPECT_GT(snapshot.entries, kMax / 2);
-  EXPECT_GT(snapshot.refused.reads, 500);
-  EXPECT_GT(snapshot.evicted.reads, 100);
+  CHECK(snapshot.entries <= kMax);
+  CHECK(snapshot.entries > kMax / 2);
+  CHECK(snapshot.refused.reads > 500);
+  CHECK(snapshot.evicted.reads > 100);
 }
 
-TEST(DiskCacheTest, LeavesFilesAloneThatAreNotItsOwn) {
+TEST_CASE("The disk cache leaves files alone that are not its own",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   std::ofstream(house.path() + "/notes.txt") << "mine";
   std::filesystem::create_directory(house.path() + "/segment-folder");
   house.Reopen();
-  EXPECT_TRUE(std::filesystem::exists(house.path() + "/notes.txt"));
-  EXPECT_TRUE(std::filesystem::exists(house.path() + "/segment-folder"));
+  CHECK(std::filesystem::exists(house.path() + "/notes.txt"));
+  CHECK(std::filesystem::exists(house.path() + "/segment-folder"));
 }
 
-TEST(DiskCacheTest, OneAtATime) {
+TEST_CASE("A directory has one disk cache at a time", "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
-  EXPECT_EQ(house.TryOpen().status().code(), absl::StatusCode::kAlreadyExists);
+  CHECK_THAT(house.TryOpen(), HasCode(absl::StatusCode::kAlreadyExists));
 }
 
-TEST(DiskCacheTest, CountsItsMemory) {
+TEST_CASE("The disk cache counts its memory in the budget",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
-  EXPECT_GT(house.budget().used(), std::uint64_t{32} << 20);
+  CHECK(house.budget().used() > std::uint64_t{32} << 20);
   house.Close();
-  EXPECT_EQ(house.budget().used(), 0);
+  CHECK(house.budget().used() == 0);
   const auto all =
       *house.budget().Reserve(DiskHouse::kMemory - (8 << 20), "a test");
-  EXPECT_EQ(house.TryOpen().status().code(),
-            absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(house.TryOpen(), HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(DiskCacheTest, PassesSharesOn) {
+TEST_CASE("The disk cache passes shares on to the source below",
+          "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
   house.cache().Share(5, {.job = 2, .urgency = 7});
-  ASSERT_THAT(house.below().shares(), SizeIs(1));
-  EXPECT_EQ(house.below().shares()[0].first, 5);
+  REQUIRE_THAT(house.below().shares(), SizeIs(1));
+  CHECK(house.below().shares()[0].first == 5);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 // rarely rewrites records. For two loaders it is much better than keeping the
 // same records, at the price of few rewrites.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <latch>
 #include <numeric>
@@ -13,10 +11,15 @@
 
 #include "server/cache/loader_next_use.h"
 #include "server/cache/next_use_registry.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/thread_checks.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kSamples = 1'000;
 constexpr std::size_t kBytes = 20'000;
@@ -59,7 +62,7 @@ class Order final : public LoaderNextUse {
       std::vector<std::vector<std::int64_t>>(kSamples);
 };
 
-class DiskHitRatioTest : public testing::Test {
+class DiskHitRatioTest {
  protected:
   struct Found {
     double hits = 0;     // over reads, after the first epoch
@@ -98,6 +101,7 @@ class DiskHitRatioTest : public testing::Test {
       if (at == kSamples) begin = cache->Snapshot();
       house.clock().Advance(kBatch * kPeriod);  // they are read at its end
       for (const auto& order : orders) {
+        tests::ThreadChecks checks;
         std::latch done(kBatch);
         std::vector<storage::ReadRequest> requests;
         for (std::size_t i = 0; i < kBatch; ++i) {
@@ -107,7 +111,7 @@ class DiskHitRatioTest : public testing::Test {
           requests.back().sample = {1, sample};
           requests.back().done =
               [&](const absl::StatusOr<storage::ReadResult>& result) {
-                EXPECT_TRUE(result.ok());
+                checks.CheckOk(result.status());
                 done.count_down();
               };
         }
@@ -127,28 +131,39 @@ class DiskHitRatioTest : public testing::Test {
   }
 };
 
-TEST_F(DiskHitRatioTest, OneLoaderHitsTheStoredFraction) {
+TEST_CASE_METHOD(DiskHitRatioTest,
+                 "A lone loader hits about the fraction of samples that the "
+                 "disk tier stores",
+                 "[disk][disk_hit_ratio]") {
   const Found found = Run(1, 0.5);
-  RecordProperty("hits", std::to_string(found.hits));
-  EXPECT_GT(found.held, 0.4);
-  EXPECT_GT(found.hits, 0.9 * found.held) << found.held;
-  EXPECT_LT(found.written, 3);
+  CAPTURE(found.hits);
+  CHECK(found.held > 0.4);
+  CAPTURE(found.held);
+  CHECK(found.hits > 0.9 * found.held);
+  CHECK(found.written < 3);
 }
 
-TEST_F(DiskHitRatioTest, TwoLoadersHitMoreThanThat) {
+TEST_CASE_METHOD(
+    DiskHitRatioTest,
+    "Two loaders hit the disk tier more often than the fraction that it stores",
+    "[disk][disk_hit_ratio]") {
   const Found found = Run(2, 0.5);
-  RecordProperty("hits", std::to_string(found.hits));
-  EXPECT_GT(found.hits, found.held + 0.08) << found.written;
-  EXPECT_LT(found.again, 0.5);
+  CAPTURE(found.hits);
+  CAPTURE(found.written);
+  CHECK(found.hits > found.held + 0.08);
+  CHECK(found.again < 0.5);
 }
 
-TEST_F(DiskHitRatioTest, SmallerTiersGainMoreFromEviction) {
+TEST_CASE_METHOD(DiskHitRatioTest,
+                 "A smaller disk tier gains more hits from eviction",
+                 "[disk][disk_hit_ratio]") {
   const Found found = Run(2, 0.25);
-  RecordProperty("hits", std::to_string(found.hits));
-  RecordProperty("held", std::to_string(found.held));
-  RecordProperty("again", std::to_string(found.again));
-  EXPECT_GT(found.hits, found.held + 0.12) << found.written;
-  EXPECT_LT(found.again, 0.5);
+  CAPTURE(found.hits);
+  CAPTURE(found.held);
+  CAPTURE(found.again);
+  CAPTURE(found.written);
+  CHECK(found.hits > found.held + 0.12);
+  CHECK(found.again < 0.5);
 }
 
 }  // namespace

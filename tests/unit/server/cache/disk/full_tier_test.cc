@@ -1,16 +1,15 @@
 // Tests of which segments a full tier evicts, and for which entries.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
 namespace {
 
-using ::testing::SizeIs;
+using tests::SizeIs;
 
 // A segment fits one entry of kLarge.
 constexpr std::uint64_t kSmallSegment = 16 * kPageBytes;
@@ -18,7 +17,7 @@ constexpr std::size_t kLarge = 40'000;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // Four segments of one entry each, wanted one second after another.
-class FullTierTest : public testing::Test {
+class FullTierTest {
  protected:
   FullTierTest() {
     for (std::uint64_t sample = 1; sample <= 4; ++sample) {
@@ -43,8 +42,8 @@ class FullTierTest : public testing::Test {
     for (const auto& [sample, version] : versions_) {
       const auto before = house_.cache().Snapshot().hits.reads;
       Want(sample, kNever);  // so this read stores nothing
-      EXPECT_EQ(house_.ReadAndSettle(Sample(sample)),
-                house_.Truth(Sample(sample)));
+      CHECK(house_.ReadAndSettle(Sample(sample)) ==
+            house_.Truth(Sample(sample)));
       if (house_.cache().Snapshot().hits.reads > before) {
         kept += std::to_string(sample);
       }
@@ -56,30 +55,42 @@ class FullTierTest : public testing::Test {
   std::map<std::uint64_t, storage::ObjectVersion> versions_;
 };
 
-TEST_F(FullTierTest, WhatIsWantedLaterIsNotWritten) {
+TEST_CASE_METHOD(FullTierTest,
+                 "A full disk tier does not write an entry that is wanted "
+                 "later than all others",
+                 "[disk][full_tier]") {
   Want(5, 9 * kSecond);
   house_.ReadAndSettle(Sample(5));
-  EXPECT_EQ(house_.cache().Snapshot().refused.reads, 1);
-  EXPECT_EQ(house_.cache().Snapshot().evicted.reads, 0);
-  EXPECT_EQ(Kept(), "1234");
+  CHECK(house_.cache().Snapshot().refused.reads == 1);
+  CHECK(house_.cache().Snapshot().evicted.reads == 0);
+  CHECK(Kept() == "1234");
 }
 
-TEST_F(FullTierTest, WhatIsWantedLastMakesWay) {
+TEST_CASE_METHOD(FullTierTest,
+                 "A full disk tier evicts the segment wanted last to make way "
+                 "for a newcomer",
+                 "[disk][full_tier]") {
   Want(5, kSecond / 2);
   house_.ReadAndSettle(Sample(5));
-  EXPECT_EQ(house_.cache().Snapshot().evicted.reads, 1);
-  EXPECT_THAT(house_.Segments(), SizeIs(4));
-  EXPECT_EQ(Kept(), "1235");
+  CHECK(house_.cache().Snapshot().evicted.reads == 1);
+  CHECK_THAT(house_.Segments(), SizeIs(4));
+  CHECK(Kept() == "1235");
 }
 
-TEST_F(FullTierTest, AnythingEvictsWhatIsNeverWanted) {
+TEST_CASE_METHOD(
+    FullTierTest,
+    "Any newcomer evicts a segment that is never wanted from a full disk tier",
+    "[disk][full_tier]") {
   Want(2, kNever);
   Want(5, 9 * kSecond);
   house_.ReadAndSettle(Sample(5));
-  EXPECT_EQ(Kept(), "1345");
+  CHECK(Kept() == "1345");
 }
 
-TEST_F(FullTierTest, AfterARestartTheLeastRecentlyUsedMakesWay) {
+TEST_CASE_METHOD(
+    FullTierTest,
+    "After a restart a full disk tier evicts the least recently used segment",
+    "[disk][full_tier]") {
   house_.Reopen();
   house_.clock().Advance(100 * kSecond);
   Want(1, 200 * kSecond);
@@ -91,23 +102,29 @@ TEST_F(FullTierTest, AfterARestartTheLeastRecentlyUsedMakesWay) {
   // Sample 1 is unused for twice as long as the newcomer can wait.
   Want(5, 140 * kSecond);
   house_.ReadAndSettle(Sample(5));
-  EXPECT_EQ(Kept(), "2345");
+  CHECK(Kept() == "2345");
 }
 
-TEST_F(FullTierTest, NewcomersOfUnknownUseWaitUntilSomethingIsStale) {
+TEST_CASE_METHOD(FullTierTest,
+                 "A full disk tier refuses a newcomer of unknown use until a "
+                 "segment is stale",
+                 "[disk][full_tier]") {
   house_.Reopen();
   house_.clock().Advance(1199 * kSecond);
   auto request = Sample(5);
   request.sample = {};
   house_.ReadAndSettle(request);
-  EXPECT_EQ(house_.cache().Snapshot().refused.reads, 1);
+  CHECK(house_.cache().Snapshot().refused.reads == 1);
   house_.clock().Advance(2 * kSecond);
   house_.ReadAndSettle(request);
-  EXPECT_EQ(house_.cache().Snapshot().evicted.reads, 1);
-  EXPECT_EQ(house_.cache().Snapshot().entries, 4);
+  CHECK(house_.cache().Snapshot().evicted.reads == 1);
+  CHECK(house_.cache().Snapshot().entries == 4);
 }
 
-TEST_F(FullTierTest, AnEvictedSegmentCanStillBeRead) {
+TEST_CASE_METHOD(
+    FullTierTest,
+    "An evicted segment can still be read by a read that began before",
+    "[disk][full_tier]") {
   // Both reads begin before the newcomer replaces the segment. Their order is
   // not determined; the bytes are right either way.
   std::promise<std::string> promise;
@@ -119,16 +136,18 @@ TEST_F(FullTierTest, AnEvictedSegmentCanStillBeRead) {
   house_.cache().Read({&request, 1});
   Want(5, kSecond / 2);
   house_.ReadAndSettle(Sample(5));
-  EXPECT_EQ(promise.get_future().get(), truth);
+  CHECK(promise.get_future().get() == truth);
 }
 
-TEST_F(FullTierTest, ASmallerTierKeepsTheNewest) {
+TEST_CASE_METHOD(FullTierTest,
+                 "A disk tier that is made smaller keeps the newest segments",
+                 "[disk][full_tier]") {
   house_.Close();
   house_.set_capacity(2 * kSmallSegment);
   house_.Open();
-  EXPECT_THAT(house_.Segments(), SizeIs(2));
-  EXPECT_EQ(house_.cache().Snapshot().used, 2 * kSmallSegment);
-  EXPECT_EQ(Kept(), "34");
+  CHECK_THAT(house_.Segments(), SizeIs(2));
+  CHECK(house_.cache().Snapshot().used == 2 * kSmallSegment);
+  CHECK(Kept() == "34");
 }
 
 }  // namespace

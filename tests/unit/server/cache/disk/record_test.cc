@@ -1,10 +1,10 @@
 #include "server/cache/disk/record.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::cache::disk {
 namespace {
@@ -22,40 +22,44 @@ std::vector<std::uint8_t> FrontOf(const Key& key) {
   return {header.begin(), header.end()};
 }
 
-TEST(RecordTest, AFrontSaysWhatItsDataAre) {
+TEST_CASE("A disk record's front says what its data are", "[disk][record]") {
   const std::vector<std::uint8_t> bytes = FrontOf(kKey);
   const auto header = ParseRecordHeader(bytes, kSerial);
-  ASSERT_TRUE(header.has_value());
-  EXPECT_TRUE(header->key == kKey);
-  EXPECT_EQ(header->fingerprint, FingerprintOf(kKey));
-  EXPECT_EQ(header->bytes, bytes.size());
-  EXPECT_EQ(header->data_crc, 0xf130f21e);  // of 1, 2, 3
-  EXPECT_EQ(RecordBytes(kKey), RoundUp(bytes.size() + 3, kRecordAlignment));
+  REQUIRE(header.has_value());
+  CHECK(header->key == kKey);
+  CHECK(header->fingerprint == FingerprintOf(kKey));
+  CHECK(header->bytes == bytes.size());
+  CHECK(header->data_crc == 0xf130f21e);  // of 1, 2, 3
+  CHECK(RecordBytes(kKey) == RoundUp(bytes.size() + 3, kRecordAlignment));
 }
 
 // Every later version must find the records of this one.
-TEST(RecordTest, FingerprintsStayTheSame) {
-  EXPECT_EQ(FingerprintOf(kKey), 1410214722200169892u);
+TEST_CASE("Fingerprints of disk record keys stay the same in later versions",
+          "[disk][record]") {
+  CHECK(FingerprintOf(kKey) == 1410214722200169892u);
 }
 
-TEST(RecordTest, NoFlippedBitAndNoMissingByteIsOverlooked) {
+TEST_CASE("The disk record parser overlooks no flipped bit and no missing byte",
+          "[disk][record]") {
   std::vector<std::uint8_t> bytes = FrontOf(kKey);
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     bytes[bit / 8] ^= 1u << bit % 8;
-    EXPECT_FALSE(ParseRecordHeader(bytes, kSerial).has_value()) << bit;
+    CAPTURE(bit);
+    CHECK_FALSE(ParseRecordHeader(bytes, kSerial).has_value());
     bytes[bit / 8] ^= 1u << bit % 8;
   }
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(
+    CAPTURE(size);
+    CHECK_FALSE(
         ParseRecordHeader(absl::MakeConstSpan(bytes).first(size), kSerial)
-            .has_value())
-        << size;
+            .has_value());
   }
-  EXPECT_TRUE(ParseRecordHeader(bytes, kSerial).has_value());
-  EXPECT_FALSE(ParseRecordHeader(bytes, kSerial + 1).has_value());
+  CHECK(ParseRecordHeader(bytes, kSerial).has_value());
+  CHECK_FALSE(ParseRecordHeader(bytes, kSerial + 1).has_value());
 }
 
-TEST(RecordTest, KeysThatDifferInAnythingAreDifferent) {
+TEST_CASE("Disk record keys that differ in anything are different",
+          "[disk][record]") {
   const std::vector<Key> others = {
       {"gs://bucket/c", "lass a/ü.jpg", kKey.version, 17, 3},
       {kKey.root, "class a/u.jpg", kKey.version, 17, 3},
@@ -65,24 +69,25 @@ TEST(RecordTest, KeysThatDifferInAnythingAreDifferent) {
       {kKey.root, kKey.object, kKey.version, 17, 4},
   };
   for (const Key& other : others) {
-    EXPECT_FALSE(other == kKey);
-    EXPECT_NE(FingerprintOf(other), FingerprintOf(kKey));
+    CHECK_FALSE(other == kKey);
+    CHECK(FingerprintOf(other) != FingerprintOf(kKey));
   }
 }
 
-TEST(RecordTest, NotEverythingFits) {
-  EXPECT_TRUE(Fits(kKey));
+TEST_CASE("Empty or huge data and overlong names do not fit a disk record",
+          "[disk][record]") {
+  CHECK(Fits(kKey));
   Key key = kKey;
   key.length = 0;
-  EXPECT_FALSE(Fits(key));
+  CHECK_FALSE(Fits(key));
   key.length = std::uint64_t{1} << 32;
-  EXPECT_FALSE(Fits(key));
+  CHECK_FALSE(Fits(key));
   key.length = 1;
   const std::string name(kMaxNameBytes - key.root.size(), 'n');
   key.object = name;
-  EXPECT_TRUE(Fits(key));
+  CHECK(Fits(key));
   key.root = "gs://bucket/d";
-  EXPECT_FALSE(Fits(key));
+  CHECK_FALSE(Fits(key));
 }
 
 }  // namespace

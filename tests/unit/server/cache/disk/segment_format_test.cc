@@ -1,9 +1,9 @@
 #include "server/cache/disk/segment_format.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::cache::disk {
 namespace {
@@ -15,41 +15,46 @@ std::vector<std::uint8_t> BytesOf(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
-TEST(SegmentFormatTest, ItsNameIsItsSerial) {
-  EXPECT_EQ(SegmentName(42), "segment-000000000000002a");
+TEST_CASE("A segment file's name is its serial number",
+          "[disk][segment_format]") {
+  CHECK(SegmentName(42) == "segment-000000000000002a");
   for (const std::uint64_t serial :
        {std::uint64_t{0}, std::uint64_t{42}, UINT64_MAX}) {
-    EXPECT_EQ(SerialOf(SegmentName(serial)), serial);
+    CHECK(SerialOf(SegmentName(serial)) == serial);
   }
   for (const char* name :
        {"", "segment-", "segment-2a", "segment-000000000000002A",
         "segment-000000000000002a~", "segment-00000000000000002a", "lock",
         "xsegment-000000000000002a", "segment-0000000000000-2a"}) {
-    EXPECT_FALSE(SerialOf(name).has_value()) << name;
+    CAPTURE(name);
+    CHECK_FALSE(SerialOf(name).has_value());
   }
 }
 
-TEST(SegmentFormatTest, AHeaderIsOfOneSegment) {
+TEST_CASE("A segment header is valid for one segment alone",
+          "[disk][segment_format]") {
   std::vector<std::uint8_t> header =
       BytesOf(EncodeSegmentHeader(kSerial, kBytes));
-  EXPECT_EQ(header.size(), kPageBytes);
-  EXPECT_TRUE(IsSegmentHeader(header, kSerial, kBytes));
-  EXPECT_FALSE(IsSegmentHeader(header, kSerial + 1, kBytes));
-  EXPECT_FALSE(IsSegmentHeader(header, kSerial, kBytes + kPageBytes));
+  CHECK(header.size() == kPageBytes);
+  CHECK(IsSegmentHeader(header, kSerial, kBytes));
+  CHECK_FALSE(IsSegmentHeader(header, kSerial + 1, kBytes));
+  CHECK_FALSE(IsSegmentHeader(header, kSerial, kBytes + kPageBytes));
   for (std::size_t bit = 0; bit < std::size_t{32} * 8; ++bit) {
     header[bit / 8] ^= 1u << bit % 8;
-    EXPECT_FALSE(IsSegmentHeader(header, kSerial, kBytes)) << bit;
+    CAPTURE(bit);
+    CHECK_FALSE(IsSegmentHeader(header, kSerial, kBytes));
     header[bit / 8] ^= 1u << bit % 8;
   }
-  EXPECT_FALSE(IsSegmentHeader({}, kSerial, kBytes));
+  CHECK_FALSE(IsSegmentHeader({}, kSerial, kBytes));
   for (const std::uint64_t odd :
        {std::uint64_t{0}, kPageBytes, kBytes + 1, 2 * kMaxSegmentBytes}) {
-    EXPECT_FALSE(IsSegmentHeader(BytesOf(EncodeSegmentHeader(kSerial, odd)),
-                                 kSerial, odd));
+    CHECK_FALSE(IsSegmentHeader(BytesOf(EncodeSegmentHeader(kSerial, odd)),
+                                kSerial, odd));
   }
 }
 
-TEST(SegmentFormatTest, AFooterGivesTheLocationsBack) {
+TEST_CASE("A segment footer gives the record locations back",
+          "[disk][segment_format]") {
   for (const std::size_t count : {0, 1, 254, 255, 256, 700}) {
     std::vector<RecordLocation> locations;
     for (std::size_t i = 0; i < count; ++i) {
@@ -57,36 +62,40 @@ TEST(SegmentFormatTest, AFooterGivesTheLocationsBack) {
           {i * 977, static_cast<std::uint32_t>(4096 + 16 * i), 96});
     }
     const auto footer = BytesOf(EncodeFooter(kSerial, locations));
-    EXPECT_EQ(footer.size(), FooterBytes(count));
-    EXPECT_EQ(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
-                            kSerial, kBytes),
-              footer.size());
+    CHECK(footer.size() == FooterBytes(count));
+    CHECK(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes), kSerial,
+                        kBytes) == footer.size());
     const auto parsed = ParseFooter(footer, kSerial, kBytes);
-    ASSERT_TRUE(parsed.has_value()) << count;
-    ASSERT_EQ(parsed->size(), count);
+    CAPTURE(count);
+    REQUIRE(parsed.has_value());
+    REQUIRE(parsed->size() == count);
     for (std::size_t i = 0; i < count; ++i) {
-      EXPECT_EQ((*parsed)[i].fingerprint, i * 977);
-      EXPECT_EQ((*parsed)[i].offset, 4096 + 16 * i);
-      EXPECT_EQ((*parsed)[i].bytes, 96);
+      CHECK((*parsed)[i].fingerprint == i * 977);
+      CHECK((*parsed)[i].offset == 4096 + 16 * i);
+      CHECK((*parsed)[i].bytes == 96);
     }
-    EXPECT_FALSE(ParseFooter(footer, kSerial + 1, kBytes).has_value());
+    CHECK_FALSE(ParseFooter(footer, kSerial + 1, kBytes).has_value());
   }
 }
 
-TEST(SegmentFormatTest, NoFlippedBitOfAFooterIsOverlooked) {
+TEST_CASE("The segment footer's parser overlooks no flipped bit",
+          "[disk][segment_format]") {
   std::vector<std::uint8_t> footer = BytesOf(
       EncodeFooter(kSerial, std::vector<RecordLocation>{{1, 4096, 96}}));
   const std::size_t used = 16 + 24;
   for (std::size_t bit = (footer.size() - used) * 8; bit < footer.size() * 8;
        ++bit) {
     footer[bit / 8] ^= 1u << bit % 8;
-    EXPECT_FALSE(ParseFooter(footer, kSerial, kBytes).has_value()) << bit;
+    CAPTURE(bit);
+    CHECK_FALSE(ParseFooter(footer, kSerial, kBytes).has_value());
     footer[bit / 8] ^= 1u << bit % 8;
   }
-  EXPECT_TRUE(ParseFooter(footer, kSerial, kBytes).has_value());
+  CHECK(ParseFooter(footer, kSerial, kBytes).has_value());
 }
 
-TEST(SegmentFormatTest, LocationsLieBetweenHeaderAndFooter) {
+TEST_CASE(
+    "The record locations of a segment lie between its header and its footer",
+    "[disk][segment_format]") {
   const std::uint32_t end = kBytes - kPageBytes;
   for (const RecordLocation& location :
        std::vector<RecordLocation>{{1, 4080, 96},
@@ -97,22 +106,23 @@ TEST(SegmentFormatTest, LocationsLieBetweenHeaderAndFooter) {
                                    {1, 4096, 0xffff'fff0}}) {
     const auto footer =
         BytesOf(EncodeFooter(kSerial, std::vector<RecordLocation>{location}));
-    EXPECT_FALSE(ParseFooter(footer, kSerial, kBytes).has_value())
-        << location.offset << " " << location.bytes;
+    UNSCOPED_INFO(location.offset << " " << location.bytes);
+    CHECK_FALSE(ParseFooter(footer, kSerial, kBytes).has_value());
   }
   const auto footer = BytesOf(
       EncodeFooter(kSerial, std::vector<RecordLocation>{{1, end - 96, 96}}));
-  EXPECT_TRUE(ParseFooter(footer, kSerial, kBytes).has_value());
+  CHECK(ParseFooter(footer, kSerial, kBytes).has_value());
 }
 
-TEST(SegmentFormatTest, AFooterIsNeverLargerThanItsSegment) {
+TEST_CASE("A segment footer is never larger than its segment",
+          "[disk][segment_format]") {
   const std::vector<RecordLocation> locations(3 * 256,
                                               RecordLocation{1, 4096, 96});
   const auto footer = BytesOf(EncodeFooter(kSerial, locations));
-  EXPECT_FALSE(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
-                             kSerial, footer.size())
-                   .has_value());
-  EXPECT_FALSE(
+  CHECK_FALSE(FooterBytesAt(absl::MakeConstSpan(footer).last(kPageBytes),
+                            kSerial, footer.size())
+                  .has_value());
+  CHECK_FALSE(
       ParseFooter(footer, kSerial, footer.size() - kPageBytes).has_value());
 }
 

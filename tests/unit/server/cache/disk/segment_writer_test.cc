@@ -1,14 +1,16 @@
 #include "server/cache/disk/segment_writer.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::cache::disk {
 namespace {
+
+using tests::IsOk;
 
 constexpr std::uint64_t kSegment = 64 * kPageBytes;
 constexpr std::uint64_t kRecord = 256;
@@ -28,7 +30,7 @@ Key KeyOfRecord(std::uint64_t bytes) {
   return KeyOf(bytes - RecordBytes(KeyOf(0)));
 }
 
-class SegmentWriterTest : public testing::Test {
+class SegmentWriterTest {
  protected:
   SegmentWriterTest() {
     const std::string name = SegmentName(1);
@@ -53,30 +55,36 @@ class SegmentWriterTest : public testing::Test {
   std::shared_ptr<const SegmentFile> file_;
 };
 
-TEST_F(SegmentWriterTest, SpaceForTwoFitsBoth) {
+TEST_CASE_METHOD(SegmentWriterTest,
+                 "A segment writer that has space for two records fits both",
+                 "[disk][segment_writer]") {
   // From a size that surely fits to one that surely does not, in the smallest
   // steps.
   for (std::uint64_t next = kSegment - 24 * kPageBytes;
        next < kSegment - 16 * kPageBytes; next += kRecordAlignment) {
     SegmentWriter writer = NewWriter();
     for (std::size_t i = 0; i < kBefore; ++i) {
-      ASSERT_TRUE(Append(writer, kRecord).ok());
+      REQUIRE_THAT(Append(writer, kRecord), IsOk());
     }
     const bool has_space = writer.HasSpace(kRecord, next);
-    ASSERT_TRUE(Append(writer, kRecord).ok());
-    ASSERT_TRUE(writer.Flush().ok());
-    EXPECT_EQ(writer.HasSpace(next), has_space) << next;
+    REQUIRE_THAT(Append(writer, kRecord), IsOk());
+    REQUIRE_THAT(writer.Flush(), IsOk());
+    CAPTURE(next);
+    CHECK(writer.HasSpace(next) == has_space);
   }
 }
 
-TEST_F(SegmentWriterTest, TheFooterFollowsAFullSegment) {
+TEST_CASE_METHOD(
+    SegmentWriterTest,
+    "A segment writer writes the footer that follows a full segment",
+    "[disk][segment_writer]") {
   SegmentWriter writer = NewWriter();
   std::uint64_t next = kRecord;
   while (writer.HasSpace(next + kRecordAlignment)) next += kRecordAlignment;
-  ASSERT_TRUE(Append(writer, next).ok());
-  EXPECT_FALSE(writer.HasSpace(kRecordAlignment));
-  ASSERT_TRUE(writer.Flush().ok());
-  EXPECT_TRUE(writer.Seal().ok());
+  REQUIRE_THAT(Append(writer, next), IsOk());
+  CHECK_FALSE(writer.HasSpace(kRecordAlignment));
+  REQUIRE_THAT(writer.Flush(), IsOk());
+  CHECK_THAT(writer.Seal(), IsOk());
 }
 
 }  // namespace

@@ -1,23 +1,24 @@
 // Tests with a disk on which reads take longer than those of the source.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
 #include <future>
 #include <thread>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
 namespace {
 
+using tests::SizeIs;
+
 constexpr std::int64_t kMilli = 1'000'000;
 constexpr int kThreads = 2;  // of the tier
 
 // A tier that has all objects. Lives until its disk hangs no more.
-class SlowDiskTest : public testing::Test {
+class SlowDiskTest {
  protected:
   using Answer = std::future<std::string>;
 
@@ -28,7 +29,7 @@ class SlowDiskTest : public testing::Test {
       house_.ReadAndSettle(requests_.back());
     }
   }
-  ~SlowDiskTest() override { Recover(); }
+  ~SlowDiskTest() { Recover(); }
 
   Answer Ask(std::size_t object) {
     auto promise = std::make_shared<std::promise<std::string>>();
@@ -58,7 +59,7 @@ class SlowDiskTest : public testing::Test {
     while (house_.faults().reads_done == 0) std::this_thread::yield();
     house_.clock().Advance(nanos);
     Recover();
-    EXPECT_EQ(answer.get(), Truth(0));
+    CHECK(answer.get() == Truth(0));
   }
   void Recover() {
     house_.faults().hangs = false;
@@ -76,44 +77,50 @@ class SlowDiskTest : public testing::Test {
   std::vector<storage::ReadRequest> requests_;
 };
 
-TEST_F(SlowDiskTest, WhatWaitsForADiskThatHangsIsReadBelow) {
+TEST_CASE_METHOD(
+    SlowDiskTest,
+    "The disk tier reads from below what waits for a disk that hangs",
+    "[disk][slow_disk]") {
   std::vector<Answer> answers = Hang();
   house_.clock().Advance(999 * kMilli);
   house_.cache().Tick();
-  EXPECT_FALSE(Counted().off);
+  CHECK_FALSE(Counted().off);
   house_.clock().Advance(2 * kMilli);
   house_.cache().Tick();
-  EXPECT_TRUE(Counted().off);
+  CHECK(Counted().off);
   for (int i = kThreads; i < 5; ++i) {
-    EXPECT_EQ(answers[i].get(), Truth(i));
-    EXPECT_EQ(TimesBelow(i), 2);
+    CHECK(answers[i].get() == Truth(i));
+    CHECK(TimesBelow(i) == 2);
   }
-  EXPECT_EQ(Ask(5).get(), Truth(5));
-  EXPECT_EQ(TimesBelow(5), 2);
+  CHECK(Ask(5).get() == Truth(5));
+  CHECK(TimesBelow(5) == 2);
   Recover();
   for (int i = 0; i < kThreads; ++i) {
-    EXPECT_EQ(answers[i].get(), Truth(i));
-    EXPECT_EQ(TimesBelow(i), 1);
+    CHECK(answers[i].get() == Truth(i));
+    CHECK(TimesBelow(i) == 1);
   }
   house_.Settle();
-  EXPECT_EQ(Counted().written.reads, requests_.size());  // each only once
+  CHECK(Counted().written.reads == requests_.size());  // each only once
 }
 
-TEST_F(SlowDiskTest, AReaderThatJoinedAHitJoinsTheReadBelow) {
+TEST_CASE_METHOD(SlowDiskTest,
+                 "A reader that joined a disk hit also joins the read below "
+                 "that replaces it",
+                 "[disk][slow_disk]") {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     requests_[i].ticket = 100 + i;
   }
   std::vector<Answer> answers = Hang();
   house_.cache().Share(100, {.job = 2});
   house_.cache().Share(102, {.job = 3});
-  EXPECT_THAT(house_.below().shares(), testing::SizeIs(2));
+  CHECK_THAT(house_.below().shares(), SizeIs(2));
   house_.clock().Advance(1001 * kMilli);
   house_.cache().Tick();  // reads queued hits below
   answers[2].get();
   auto shares = house_.below().shares();
-  ASSERT_THAT(shares, testing::SizeIs(3));
-  EXPECT_EQ(shares[2].first, 102);
-  EXPECT_EQ(shares[2].second.job, 3);
+  REQUIRE_THAT(shares, SizeIs(3));
+  CHECK(shares[2].first == 102);
+  CHECK(shares[2].second.job == 3);
   house_.faults().read = EIO;  // and then what the disk fails to give
   Recover();
   for (Answer& answer : answers) {
@@ -121,38 +128,46 @@ TEST_F(SlowDiskTest, AReaderThatJoinedAHitJoinsTheReadBelow) {
   }
   house_.Close();
   shares = house_.below().shares();
-  ASSERT_THAT(shares, testing::SizeIs(4));
-  EXPECT_EQ(shares[3].first, 100);
-  EXPECT_EQ(shares[3].second.job, 2);
+  REQUIRE_THAT(shares, SizeIs(4));
+  CHECK(shares[3].first == 100);
+  CHECK(shares[3].second.job == 2);
 }
 
-TEST_F(SlowDiskTest, ItIsTriedAgain) {
+TEST_CASE_METHOD(SlowDiskTest,
+                 "The disk tier tries a disk again after it has hung",
+                 "[disk][slow_disk]") {
   std::vector<Answer> answers = Hang();
   house_.clock().Advance(1001 * kMilli);
-  EXPECT_EQ(Ask(5).get(), Truth(5));  // a read detects it as well
+  CHECK(Ask(5).get() == Truth(5));  // a read detects it as well
   Recover();
   for (Answer& answer : answers) answer.get();
   house_.clock().Advance(1000 * kMilli);
-  EXPECT_FALSE(Counted().off);
+  CHECK_FALSE(Counted().off);
   const auto hits = Counted().hits.reads;
-  EXPECT_EQ(Ask(5).get(), Truth(5));
-  EXPECT_EQ(Counted().hits.reads, hits + 1);
-  EXPECT_EQ(TimesBelow(5), 2);
+  CHECK(Ask(5).get() == Truth(5));
+  CHECK(Counted().hits.reads == hits + 1);
+  CHECK(TimesBelow(5) == 2);
 }
 
-TEST_F(SlowDiskTest, IsLeftAloneWhenMostReadsAreSlow) {
+TEST_CASE_METHOD(
+    SlowDiskTest,
+    "The disk tier leaves a disk alone when most of its reads are slow",
+    "[disk][slow_disk]") {
   for (int i = 0; i < 63; ++i) ReadFor(101 * kMilli);
   for (int i = 0; i < 5; ++i) ReadFor(99 * kMilli);
   for (int i = 0; i < 5; ++i) ReadFor(101 * kMilli);
-  EXPECT_EQ(TimesBelow(0), 1);
+  CHECK(TimesBelow(0) == 1);
   ReadFor(101 * kMilli);
   house_.cache().Tick();
-  EXPECT_TRUE(Counted().off);
-  EXPECT_EQ(Ask(0).get(), Truth(0));
-  EXPECT_EQ(TimesBelow(0), 2);
+  CHECK(Counted().off);
+  CHECK(Ask(0).get() == Truth(0));
+  CHECK(TimesBelow(0) == 2);
 }
 
-TEST_F(SlowDiskTest, ASlowSourceIsNoWayOut) {
+TEST_CASE_METHOD(
+    SlowDiskTest,
+    "The disk tier waits longer for a slow disk where the source is slow too",
+    "[disk][slow_disk]") {
   house_.faulty().Hold();
   std::vector<Answer> misses;
   for (int i = 0; i < 20; ++i) {
@@ -166,10 +181,10 @@ TEST_F(SlowDiskTest, ASlowSourceIsNoWayOut) {
   const std::vector<Answer> answers = Hang();
   house_.clock().Advance(5000 * kMilli);
   house_.cache().Tick();
-  EXPECT_FALSE(Counted().off);
+  CHECK_FALSE(Counted().off);
   house_.clock().Advance(3000 * kMilli);
   house_.cache().Tick();
-  EXPECT_TRUE(Counted().off);
+  CHECK(Counted().off);
 }
 
 }  // namespace

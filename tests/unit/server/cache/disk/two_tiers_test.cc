@@ -1,21 +1,21 @@
 // Tests of the hits of the memory tier and of the disk tier below it, by job.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
 #include <latch>
 
 #include "server/cache/cache.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/thread_checks.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::Key;
+using tests::ElementsAre;
+using tests::Key;
 
-class TwoTiersTest : public testing::Test {
+class TwoTiersTest {
  protected:
   static constexpr std::uint64_t kPlenty = std::uint64_t{64} << 20;
 
@@ -31,6 +31,7 @@ class TwoTiersTest : public testing::Test {
     if (!versions_.contains(object)) {
       versions_[object] = house_.Put(object, object.size() * 100);
     }
+    tests::ThreadChecks checks;
     std::latch done(static_cast<std::ptrdiff_t>(jobs.size()));
     std::vector<storage::ReadRequest> requests;
     for (const std::uint64_t job : jobs) {
@@ -38,7 +39,7 @@ class TwoTiersTest : public testing::Test {
       request.purpose.job = job;
       request.done = [&, truth = house_.Truth(request)](
                          const absl::StatusOr<storage::ReadResult>& result) {
-        EXPECT_EQ(CacheHouse::TextOf(result), truth);
+        checks.Check(CacheHouse::TextOf(result) == truth, "other bytes");
         done.count_down();
       };
       requests.push_back(std::move(request));
@@ -62,7 +63,9 @@ class TwoTiersTest : public testing::Test {
   std::unique_ptr<Cache> memory_;
 };
 
-TEST_F(TwoTiersTest, WhatTheTierGaveIsCountedByJob) {
+TEST_CASE_METHOD(TwoTiersTest,
+                 "The cache counts by job what the disk tier gave",
+                 "[disk][two_tiers]") {
   SetMemory(0);
   Read("a", {1});
   Read("bb", {2});
@@ -70,46 +73,51 @@ TEST_F(TwoTiersTest, WhatTheTierGaveIsCountedByJob) {
   Read("bb", {2});
   Read("bb", {1});
   const cache::Snapshot snapshot = memory_->Snapshot();
-  EXPECT_EQ(Reads(snapshot.jobs.at(1)), "0+0+1+1");
-  EXPECT_EQ(Reads(snapshot.jobs.at(2)), "0+0+2+1");
-  EXPECT_EQ(snapshot.jobs.at(1).disk.bytes, 200);
-  EXPECT_EQ(snapshot.jobs.at(2).disk.bytes, 300);
-  EXPECT_EQ(snapshot.jobs.at(2).bytes_saved(), 300);
-  EXPECT_EQ(Reads(snapshot.total), "0+0+3+2");
-  EXPECT_EQ(snapshot.total.disk.reads, house_.cache().Snapshot().hits.reads);
-  EXPECT_EQ(snapshot.total.disk.bytes, house_.cache().Snapshot().hits.bytes);
+  CHECK(Reads(snapshot.jobs.at(1)) == "0+0+1+1");
+  CHECK(Reads(snapshot.jobs.at(2)) == "0+0+2+1");
+  CHECK(snapshot.jobs.at(1).disk.bytes == 200);
+  CHECK(snapshot.jobs.at(2).disk.bytes == 300);
+  CHECK(snapshot.jobs.at(2).bytes_saved() == 300);
+  CHECK(Reads(snapshot.total) == "0+0+3+2");
+  CHECK(snapshot.total.disk.reads == house_.cache().Snapshot().hits.reads);
+  CHECK(snapshot.total.disk.bytes == house_.cache().Snapshot().hits.bytes);
 }
 
-TEST_F(TwoTiersTest, AForgottenJobsHitsStayInTheTotal) {
+TEST_CASE_METHOD(TwoTiersTest,
+                 "A forgotten job's disk hits stay in the cache's total",
+                 "[disk][two_tiers]") {
   SetMemory(0);
   for (const std::uint64_t job : {1, 2, 2}) Read("a", {job});
   memory_->Forget(2);
   const cache::Snapshot snapshot = memory_->Snapshot();
-  EXPECT_THAT(snapshot.jobs, ElementsAre(Key(1)));
-  EXPECT_EQ(Reads(snapshot.total), "0+0+2+1");
+  CHECK_THAT(snapshot.jobs, ElementsAre(Key(1)));
+  CHECK(Reads(snapshot.total) == "0+0+2+1");
 }
 
-TEST_F(TwoTiersTest, EachReadCountsOnceInOneTier) {
+TEST_CASE_METHOD(TwoTiersTest, "Each read counts once in one tier of the cache",
+                 "[disk][two_tiers]") {
   SetMemory(1 << 20);
   Read("a", {1, 2});
-  EXPECT_EQ(Reads(memory_->Snapshot().total), "0+1+0+1");
+  CHECK(Reads(memory_->Snapshot().total) == "0+1+0+1");
   Read("a", {2, 1});
-  EXPECT_EQ(Reads(memory_->Snapshot().total), "2+1+0+1");
+  CHECK(Reads(memory_->Snapshot().total) == "2+1+0+1");
   SetMemory(1 << 20);  // as after a restart
   Read("a", {1, 2});
   Read("a", {1});
   const cache::Snapshot snapshot = memory_->Snapshot();
-  EXPECT_EQ(Reads(snapshot.jobs.at(1)), "1+0+1+0");
-  EXPECT_EQ(Reads(snapshot.jobs.at(2)), "0+1+0+0");
-  EXPECT_EQ(snapshot.total.bytes_saved(), 300);
+  CHECK(Reads(snapshot.jobs.at(1)) == "1+0+1+0");
+  CHECK(Reads(snapshot.jobs.at(2)) == "0+1+0+0");
+  CHECK(snapshot.total.bytes_saved() == 300);
 }
 
-TEST_F(TwoTiersTest, WhatTheTierCannotReadComesFromTheSource) {
+TEST_CASE_METHOD(TwoTiersTest,
+                 "Bytes that the disk tier cannot read come from the source",
+                 "[disk][two_tiers]") {
   SetMemory(0);
   Read("a", {1});
   house_.faults().read = EIO;
   Read("a", {1});
-  EXPECT_EQ(Reads(memory_->Snapshot().jobs.at(1)), "0+0+0+2");
+  CHECK(Reads(memory_->Snapshot().jobs.at(1)) == "0+0+0+2");
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/records/build_record_index.h"
 #include "server/dataset/tfrecord/example_choice.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
 #include "tests/unit/server/dataset/array_record/made_file.h"
@@ -17,8 +17,11 @@
 namespace forebay::dataset::array_record {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using records::RecordIndex;
-using testing::HasSubstr;
 using tfrecord::RecordFields;
 
 // Files with an index, as a catalog makes it.
@@ -33,18 +36,18 @@ class Indexed {
     for (const std::string& file : files_) {
       listed.push_back({"file", {.size = file.size()}});
       auto parser = format_.Parse(listed.back(), {}, &memory);
-      EXPECT_TRUE(parser.ok()) << parser.status();
+      CHECK_THAT(parser, IsOk());
       while (const auto next = (*parser)->next_read()) {
         const absl::Status taken =
             (*parser)->Take(AsBytes(file).subspan(next->offset, next->length));
-        EXPECT_TRUE(taken.ok()) << taken;
+        CHECK_THAT(taken, IsOk());
         if (!taken.ok()) break;
       }
       found.push_back((*parser)->TakeRecords());
     }
     auto index = records::BuildRecordIndex(format_.text(), listed,
                                            std::move(found), memory);
-    EXPECT_TRUE(index.ok()) << index.status();
+    CHECK_THAT(index, IsOk());
     index_ = *std::move(index);
   }
 
@@ -78,7 +81,7 @@ class Indexed {
   std::string ErrorOf(std::uint64_t record) const {
     MadeValues made;
     const auto values = Read(record, &made);
-    EXPECT_FALSE(values.ok());
+    CHECK_FALSE(values.ok());
     return std::string(values.status().message());
   }
 
@@ -97,7 +100,8 @@ RecordFields Features(const std::vector<std::string>& names,
   return *RecordFields::OfExamples(names, types);
 }
 
-TEST(ArrayRecordFormatTest, ReadsWhatItsOwnReaderReads) {
+TEST_CASE("The ArrayRecord format reads what ArrayRecord's own reader reads",
+          "[array_record][array_record_format]") {
   const std::vector<GoldenFile> goldens = GoldenFiles();
   std::vector<std::string> files;
   std::vector<GoldenRecord> expected;
@@ -107,92 +111,99 @@ TEST(ArrayRecordFormatTest, ReadsWhatItsOwnReaderReads) {
                     golden.records.end());
   }
   const Indexed indexed(Whole("bytes"), std::move(files));
-  ASSERT_EQ(indexed.index().size(), expected.size());
+  REQUIRE(indexed.index().size() == expected.size());
   for (std::uint64_t i = 0; i < expected.size(); ++i) {
     MadeValues made;
     const auto values = indexed.Read(i, &made);
-    ASSERT_TRUE(values.ok()) << i << ": " << values.status();
-    EXPECT_EQ(RecordOf(AsBytes(values->front())), expected[i]) << i;
-    EXPECT_LE(values->front().size(), indexed.fields()[0].longest);
+    UNSCOPED_INFO(i << ": " << values.status());
+    REQUIRE_THAT(values, IsOk());
+    CAPTURE(i);
+    CHECK(RecordOf(AsBytes(values->front())) == expected[i]);
+    CHECK(values->front().size() <= indexed.fields()[0].longest);
   }
 }
 
-TEST(ArrayRecordFormatTest, FindsFeaturesByName) {
+TEST_CASE("The ArrayRecord format finds features by name",
+          "[array_record][array_record_format]") {
   for (const char* const name : {"examples", "examples_8"}) {
     const Indexed indexed(
         Features({"label", "name", "scores"}, {"int64", "text", "float32[n]"}),
         {GoldenBytes(name)});
-    ASSERT_EQ(indexed.index().size(), 20);
+    REQUIRE(indexed.index().size() == 20);
     for (std::uint64_t i = 0; i < 20; ++i) {
       MadeValues made;
       const auto values = indexed.Read(i, &made);
-      ASSERT_TRUE(values.ok()) << values.status();
-      EXPECT_EQ((*values)[0], std::to_string(i));
-      EXPECT_EQ((*values)[1], "sample " + std::to_string(i));
-      EXPECT_EQ((*values)[2].size(), i % 4 * 4);
+      REQUIRE_THAT(values, IsOk());
+      CHECK((*values)[0] == std::to_string(i));
+      CHECK((*values)[1] == "sample " + std::to_string(i));
+      CHECK((*values)[2].size() == i % 4 * 4);
     }
-    EXPECT_EQ(indexed.fields()[0].longest, 8);
-    EXPECT_EQ(indexed.fields()[2].longest, 12);
+    CHECK(indexed.fields()[0].longest == 8);
+    CHECK(indexed.fields()[2].longest == 12);
   }
 }
 
-TEST(ArrayRecordFormatTest, TellsOfDamagedChunks) {
+TEST_CASE("The ArrayRecord format tells of damaged chunks",
+          "[array_record][array_record_format]") {
   Indexed indexed(Whole("bytes"),
                   {FileOf({ChunkOf({"abc", "d"}), ChunkOf({"ef"})})});
   indexed.file(0)[110] ^= 1;
-  EXPECT_THAT(indexed.ErrorOf(0), HasSubstr("hash of a chunk's data"));
-  EXPECT_THAT(indexed.ErrorOf(1), HasSubstr("hash of a chunk's data"));
+  CHECK_THAT(indexed.ErrorOf(0), Contains("hash of a chunk's data"));
+  CHECK_THAT(indexed.ErrorOf(1), Contains("hash of a chunk's data"));
   MadeValues made;
-  EXPECT_TRUE(indexed.Read(2, &made).ok());
+  CHECK_THAT(indexed.Read(2, &made), IsOk());
 }
 
-TEST(ArrayRecordFormatTest, TellsOfAListThatSaysOtherThings) {
+TEST_CASE(
+    "The ArrayRecord format tells of a chunk list that contradicts the chunks",
+    "[array_record][array_record_format]") {
   MadeFile more_records;
   more_records.List({more_records.Add(ChunkOf({"abc"})), 3, 2});
   const Indexed few(Whole("image"), {more_records.End()});
   MadeValues made;
-  EXPECT_TRUE(few.Read(0, &made).ok());
-  EXPECT_THAT(few.ErrorOf(1), HasSubstr("has only 1 records"));
+  CHECK_THAT(few.Read(0, &made), IsOk());
+  CHECK_THAT(few.ErrorOf(1), Contains("has only 1 records"));
   MadeFile fewer_bytes;
   fewer_bytes.List({fewer_bytes.Add(ChunkOf({"abc"})), 2, 1});
   const Indexed long_one(Whole("image"), {MadeFile(fewer_bytes).End()});
-  EXPECT_THAT(long_one.ErrorOf(0), HasSubstr("3 bytes of records"));
+  CHECK_THAT(long_one.ErrorOf(0), Contains("3 bytes of records"));
   fewer_bytes.AddListed(ChunkOf({"defg"}));
   const Indexed long_too(Whole("image"), {fewer_bytes.End()});
-  EXPECT_THAT(long_too.ErrorOf(0),
-              HasSubstr("has 3 bytes, but when it was indexed 2"));
+  CHECK_THAT(long_too.ErrorOf(0),
+             Contains("has 3 bytes, but when it was indexed 2"));
 }
 
-TEST(ArrayRecordFormatTest, TextsMakeThemAgain) {
+TEST_CASE("An ArrayRecord format's text makes the same format again",
+          "[array_record][array_record_format]") {
   const ArrayRecordFormat whole(Whole("image"), nullptr);
   const ArrayRecordFormat features(Features({"a", "b"}, {"int64[n]", "image"}),
                                    nullptr);
-  EXPECT_NE(whole.text(), features.text());
+  CHECK(whole.text() != features.text());
   for (const ArrayRecordFormat* const format : {&whole, &features}) {
     const auto again = ArrayRecordFormat::Parse(format->text(), nullptr);
-    ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ((*again)->text(), format->text());
-    EXPECT_EQ(ArrayRecordFormat::Parse(format->text().substr(1), nullptr)
-                  .status()
-                  .code(),
-              absl::StatusCode::kDataLoss);
+    REQUIRE_THAT(again, IsOk());
+    CHECK((*again)->text() == format->text());
+    CHECK_THAT(
+        ArrayRecordFormat::Parse(format->text().substr(1), nullptr).status(),
+        HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_FALSE(ArrayRecordFormat::Parse("array_record nothing", nullptr).ok());
-  EXPECT_FALSE(ArrayRecordFormat::Parse("", nullptr).ok());
+  CHECK_FALSE(ArrayRecordFormat::Parse("array_record nothing", nullptr).ok());
+  CHECK_FALSE(ArrayRecordFormat::Parse("", nullptr).ok());
 }
 
-TEST(ArrayRecordFilesTest, RefusesWhatIsNoField) {
+TEST_CASE("The choice of ArrayRecord fields refuses what is not a field",
+          "[array_record][array_record_format]") {
   using Texts = std::vector<std::string>;
-  EXPECT_TRUE(tfrecord::ExampleChoice::Create({}, {}).ok());
-  EXPECT_TRUE(tfrecord::ExampleChoice::Create({""}, {"image"}).ok());
-  EXPECT_TRUE(tfrecord::ExampleChoice::Create({"a"}, {"text"}).ok());
+  CHECK_THAT(tfrecord::ExampleChoice::Create({}, {}), IsOk());
+  CHECK_THAT(tfrecord::ExampleChoice::Create({""}, {"image"}), IsOk());
+  CHECK_THAT(tfrecord::ExampleChoice::Create({"a"}, {"text"}), IsOk());
   for (const auto& [names, types] :
        std::vector<std::pair<Texts, Texts>>{{{""}, {"nothing"}},
                                             {{"a"}, {"nothing"}},
                                             {{"a"}, {}},
                                             {{"a", "a"}, {"text", "text"}}}) {
-    EXPECT_EQ(tfrecord::ExampleChoice::Create(names, types).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(tfrecord::ExampleChoice::Create(names, types),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
 }
 

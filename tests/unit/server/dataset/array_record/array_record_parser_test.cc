@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
 #include "tests/unit/server/dataset/array_record/made_file.h"
@@ -13,22 +13,25 @@
 namespace forebay::dataset::array_record {
 namespace {
 
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
+
 using records::LengthBounds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using tfrecord::RecordFields;
 
 RecordFields Whole(std::string_view type) {
   auto fields = RecordFields::OfPayload(type);
-  EXPECT_TRUE(fields.ok()) << fields.status();
+  CHECK_THAT(fields, IsOk());
   return *std::move(fields);
 }
 
 RecordFields Features(const std::vector<std::string>& names,
                       const std::vector<std::string>& types) {
   auto fields = RecordFields::OfExamples(names, types);
-  EXPECT_TRUE(fields.ok()) << fields.status();
+  CHECK_THAT(fields, IsOk());
   return *std::move(fields);
 }
 
@@ -49,8 +52,8 @@ absl::StatusOr<Parsed> Parse(const std::string& file,
   if (!parser.ok()) return parser.status();
   Parsed parsed;
   while (const auto next = (*parser)->next_read()) {
-    EXPECT_GT(next->length, 0);
-    EXPECT_LE(next->offset + next->length, file.size());
+    CHECK(next->length > 0);
+    CHECK(next->offset + next->length <= file.size());
     parsed.read += next->length;
     const absl::Status taken =
         (*parser)->Take(AsBytes(file).subspan(next->offset, next->length));
@@ -63,7 +66,7 @@ absl::StatusOr<Parsed> Parse(const std::string& file,
 Parsed Found(const std::string& file, const RecordFields& fields,
              const ReadSizes& sizes = {}) {
   auto parsed = Parse(file, fields, sizes);
-  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  CHECK_THAT(parsed, IsOk());
   return parsed.ok() ? *std::move(parsed) : Parsed();
 }
 
@@ -72,40 +75,45 @@ std::string ThreeChunks() {
                  ChunkOf({"", "", std::string(1000, 'g')})});
 }
 
-TEST(ArrayRecordParserTest, TheExtentOfARecordIsItsChunk) {
+TEST_CASE("The ArrayRecord parser makes a record's extent its chunk",
+          "[array_record][array_record_parser]") {
   const Parsed parsed = Found(ThreeChunks(), Whole("image"));
-  EXPECT_THAT(parsed.found.begins, ElementsAre(64, 64, 112, 157, 157, 157));
-  EXPECT_THAT(parsed.found.ends, ElementsAre(112, 112, 157, 1203, 1203, 1203));
-  EXPECT_THAT(parsed.found.unpacked, ElementsAre(4, 4, 2, 1000, 1000, 1000));
-  EXPECT_THAT(parsed.found.bounds,
-              ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
+  CHECK_THAT(parsed.found.begins, ElementsAre(64, 64, 112, 157, 157, 157));
+  CHECK_THAT(parsed.found.ends, ElementsAre(112, 112, 157, 1203, 1203, 1203));
+  CHECK_THAT(parsed.found.unpacked, ElementsAre(4, 4, 2, 1000, 1000, 1000));
+  CHECK_THAT(parsed.found.bounds,
+             ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
   // No chunk was read.
-  EXPECT_EQ(parsed.read, (1 << 17) - 1203);
+  CHECK(parsed.read == (1 << 17) - 1203);
 }
 
-TEST(ArrayRecordParserTest, FilesMayHaveNoRecords) {
+TEST_CASE("An ArrayRecord file may have no records",
+          "[array_record][array_record_parser]") {
   const Parsed parsed = Found(FileOf({}), Whole("bytes"));
-  EXPECT_THAT(parsed.found.ends, IsEmpty());
-  EXPECT_THAT(parsed.found.bounds, IsEmpty());
+  CHECK_THAT(parsed.found.ends, IsEmpty());
+  CHECK_THAT(parsed.found.bounds, IsEmpty());
 }
 
-TEST(ArrayRecordParserTest, ReadsChunksOfSeveralRecordsThatVary) {
+TEST_CASE("The ArrayRecord parser reads chunks of several records that vary",
+          "[array_record][array_record_parser]") {
   for (const std::uint64_t most_read : {1, 1000, 1 << 20}) {
     const Parsed parsed =
         Found(ThreeChunks(), Whole("bytes"), {.min = 0, .max = most_read});
-    EXPECT_THAT(parsed.found.bounds,
-                ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
-    EXPECT_EQ(parsed.found.ends.size(), 6);
+    CHECK_THAT(parsed.found.bounds,
+               ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
+    CHECK(parsed.found.ends.size() == 6);
     // One that is alone in its chunk is as long as that.
-    EXPECT_THAT(parsed.found.unpacked, ElementsAre(3, 1, 2, 0, 0, 1000));
+    CHECK_THAT(parsed.found.unpacked, ElementsAre(3, 1, 2, 0, 0, 1000));
   }
   const std::string alone = FileOf({ChunkOf({"abc"}), ChunkOf({"defg"})});
   const Parsed parsed = Found(alone, Whole("bytes"));
-  EXPECT_THAT(parsed.found.bounds,
-              ElementsAre(LengthBounds{0, 4}, LengthBounds{3, 4}));
+  CHECK_THAT(parsed.found.bounds,
+             ElementsAre(LengthBounds{0, 4}, LengthBounds{3, 4}));
 }
 
-TEST(ArrayRecordParserTest, MeasuresTheRecordsOfItsOwnWriter) {
+TEST_CASE(
+    "The ArrayRecord parser measures the records of ArrayRecord's own writer",
+    "[array_record][array_record_parser]") {
   for (const GoldenFile& golden : GoldenFiles()) {
     LengthBounds lengths;
     for (const GoldenRecord& record : golden.records)
@@ -113,62 +121,68 @@ TEST(ArrayRecordParserTest, MeasuresTheRecordsOfItsOwnWriter) {
     const std::string file = GoldenBytes(golden.name);
     // Rows are measured whatever the chunks have.
     const Parsed parsed = Found(file, Whole("uint8[n]"));
-    EXPECT_EQ(parsed.found.ends.size(), golden.records.size()) << golden.name;
+    CAPTURE(golden.name);
+    CHECK(parsed.found.ends.size() == golden.records.size());
     if (golden.records.empty()) continue;
-    EXPECT_EQ(parsed.found.bounds[0], lengths) << golden.name;
-    EXPECT_EQ(Found(file, Whole("bytes")).found.bounds[0].longest,
-              lengths.longest)
-        << golden.name;
+    CHECK(parsed.found.bounds[0] == lengths);
+    CHECK(Found(file, Whole("bytes")).found.bounds[0].longest ==
+          lengths.longest);
   }
 }
 
-TEST(ArrayRecordParserTest, MeasuresFeaturesOfAnyLength) {
+TEST_CASE("The ArrayRecord parser measures features of any length",
+          "[array_record][array_record_parser]") {
   const RecordFields fields =
       Features({"scores", "name"}, {"float32[n]", "text"});
   for (const char* const name : {"examples", "examples_8"}) {
     const Parsed parsed = Found(GoldenBytes(name), fields);
-    EXPECT_EQ(parsed.found.bounds[0], (LengthBounds{0, 12})) << name;
-    EXPECT_EQ(parsed.found.bounds[1], (LengthBounds{8, 9})) << name;
+    CAPTURE(name);
+    CHECK(parsed.found.bounds[0] == LengthBounds{0, 12});
+    CHECK(parsed.found.bounds[1] == LengthBounds{8, 9});
   }
 }
 
-TEST(ArrayRecordParserTest, DamagedChunksAreToldWhenTheyAreRead) {
+TEST_CASE(
+    "The ArrayRecord parser leaves damaged chunks to be told when they are "
+    "read",
+    "[array_record][array_record_parser]") {
   std::string file = ThreeChunks();
   file[110] ^= 1;
   const Parsed parsed = Found(file, Whole("bytes"));
-  EXPECT_EQ(parsed.found.ends.size(), 6);
-  EXPECT_EQ(parsed.found.bounds[0], (LengthBounds{0, 1000}));
+  CHECK(parsed.found.ends.size() == 6);
+  CHECK(parsed.found.bounds[0] == LengthBounds{0, 1000});
 }
 
-TEST(ArrayRecordParserTest, ErrorsNameTheFile) {
+TEST_CASE("The ArrayRecord parser's errors name the file",
+          "[array_record][array_record_parser]") {
   const auto error_of = [](const std::string& file) {
     const auto parsed = Parse(file, Whole("bytes"));
-    EXPECT_FALSE(parsed.ok());
+    CHECK_FALSE(parsed.ok());
     return std::string(parsed.status().message());
   };
-  EXPECT_THAT(error_of(""), HasSubstr("a.array_record: is no ArrayRecord"));
-  EXPECT_THAT(error_of(std::string(1 << 17, 'x')),
-              HasSubstr("a.array_record: at byte 65536: is no ArrayRecord"));
-  EXPECT_THAT(error_of(GoldenBytes("transposed")), HasSubstr("transposed"));
+  CHECK_THAT(error_of(""), Contains("a.array_record: is no ArrayRecord"));
+  CHECK_THAT(error_of(std::string(1 << 17, 'x')),
+             Contains("a.array_record: at byte 65536: is no ArrayRecord"));
+  CHECK_THAT(error_of(GoldenBytes("transposed")), Contains("transposed"));
   MadeChunk transposed = ChunkOf({"a", "b"});
   transposed.type = 't';
-  EXPECT_THAT(error_of(FileOf({transposed})),
-              HasSubstr("a.array_record: at byte 64: its records"));
+  CHECK_THAT(error_of(FileOf({transposed})),
+             Contains("a.array_record: at byte 64: its records"));
 }
 
-TEST(ArrayRecordParserTest, AChunkThatNeverFitsIsRefused) {
+TEST_CASE("The ArrayRecord parser refuses a chunk that never fits into memory",
+          "[array_record][array_record_parser]") {
   base::MemoryBudget budget(8 << 20);
   MadeChunk chunk = ChunkOf({"a"});
   chunk.decoded_bytes = 9 << 20;
   const auto parsed = Parse(FileOf({chunk}), Whole("image"), {}, &budget);
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(parsed, HasCode(absl::StatusCode::kResourceExhausted));
   for (const std::uint64_t huge : {std::uint64_t{1} << 63, UINT64_MAX}) {
     chunk.decoded_bytes = huge;
-    EXPECT_EQ(
-        Parse(FileOf({chunk}), Whole("image"), {}, &budget).status().code(),
-        absl::StatusCode::kResourceExhausted);
+    CHECK_THAT(Parse(FileOf({chunk}), Whole("image"), {}, &budget),
+               HasCode(absl::StatusCode::kResourceExhausted));
   }
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
 }  // namespace

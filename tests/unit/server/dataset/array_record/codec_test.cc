@@ -8,11 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
 
 namespace forebay::dataset::array_record {
 namespace {
+
+using tests::HasCode;
 
 // Nothing, packed.
 constexpr std::string_view kBrotliNothing("\x06", 1);
@@ -43,44 +46,46 @@ std::string Unpacked(Codec codec, std::string_view packed, std::size_t length) {
       Decompress(codec, AsBytes(packed),
                  {reinterpret_cast<std::uint8_t*>(text.data()), length});
   if (status.ok()) return text;
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
   return "damaged";
 }
 
-TEST(CodecTest, UnpacksAllOfAStreamAndNothingElse) {
+TEST_CASE("An ArrayRecord codec unpacks all of a stream and nothing else",
+          "[array_record][codec]") {
   for (const auto& [codec, packed] : std::vector<std::pair<Codec, std::string>>{
            {Codec::kZstd, Zstd(Text())}, {Codec::kSnappy, Snappy(Text())}}) {
     const int number = static_cast<int>(codec);
-    EXPECT_EQ(Unpacked(codec, packed, 30), Text()) << number;
-    EXPECT_EQ(Unpacked(codec, packed, 29), "damaged") << number;
-    EXPECT_EQ(Unpacked(codec, packed, 31), "damaged") << number;
-    EXPECT_EQ(Unpacked(codec, packed + "x", 30), "damaged") << number;
-    EXPECT_EQ(Unpacked(codec, "", 30), "damaged") << number;
+    CAPTURE(number);
+    CHECK(Unpacked(codec, packed, 30) == Text());
+    CHECK(Unpacked(codec, packed, 29) == "damaged");
+    CHECK(Unpacked(codec, packed, 31) == "damaged");
+    CHECK(Unpacked(codec, packed + "x", 30) == "damaged");
+    CHECK(Unpacked(codec, "", 30) == "damaged");
     for (std::size_t end = 0; end < packed.size(); ++end)
-      EXPECT_EQ(Unpacked(codec, packed.substr(0, end), 30), "damaged")
-          << number;
+      CHECK(Unpacked(codec, packed.substr(0, end), 30) == "damaged");
   }
 }
 
-TEST(CodecTest, UnpacksNothing) {
-  EXPECT_EQ(Unpacked(Codec::kZstd, Zstd(""), 0), "");
-  EXPECT_EQ(Unpacked(Codec::kSnappy, Snappy(""), 0), "");
-  EXPECT_EQ(Unpacked(Codec::kBrotli, kBrotliNothing, 0), "");
-  EXPECT_EQ(Unpacked(Codec::kBrotli, kBrotliNothing, 1), "damaged");
-  EXPECT_EQ(Unpacked(Codec::kBrotli, "", 0), "damaged");
+TEST_CASE("An ArrayRecord codec unpacks a stream that holds nothing",
+          "[array_record][codec]") {
+  CHECK(Unpacked(Codec::kZstd, Zstd(""), 0) == "");
+  CHECK(Unpacked(Codec::kSnappy, Snappy(""), 0) == "");
+  CHECK(Unpacked(Codec::kBrotli, kBrotliNothing, 0) == "");
+  CHECK(Unpacked(Codec::kBrotli, kBrotliNothing, 1) == "damaged");
+  CHECK(Unpacked(Codec::kBrotli, "", 0) == "damaged");
 }
 
-TEST(CodecTest, KnowsFour) {
+TEST_CASE("The ArrayRecord format knows four codecs", "[array_record][codec]") {
   int known = 0;
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto codec = CodecOf(static_cast<std::uint8_t>(byte));
     if (codec.ok()) {
       ++known;
     } else {
-      EXPECT_EQ(codec.status().code(), absl::StatusCode::kUnimplemented);
+      CHECK_THAT(codec, HasCode(absl::StatusCode::kUnimplemented));
     }
   }
-  EXPECT_EQ(known, 4);
+  CHECK(known == 4);
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/array_record/footer_finder.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
 #include "tests/unit/server/dataset/array_record/made_file.h"
@@ -14,7 +14,9 @@
 namespace forebay::dataset::array_record {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 using Chunks = std::vector<ListedChunk>;
 
@@ -24,13 +26,13 @@ absl::StatusOr<Chunks> ChunksOf(const std::string& file,
   auto finder = FooterFinder::Create(file.size(), read_bytes, memory);
   if (!finder.ok()) return finder.status();
   while (const auto wanted = finder->wanted()) {
-    EXPECT_LE(wanted->length, file.size());
-    EXPECT_LE(wanted->offset, file.size() - wanted->length);
+    CHECK(wanted->length <= file.size());
+    CHECK(wanted->offset <= file.size() - wanted->length);
     const absl::Status seen =
         finder->See(AsBytes(file).subspan(wanted->offset, wanted->length));
     if (!seen.ok()) return seen;
   }
-  EXPECT_TRUE(finder->found().has_value());
+  CHECK(finder->found().has_value());
   Chunks chunks;
   while (true) {
     const auto chunk = finder->found()->Next();
@@ -48,8 +50,7 @@ absl::StatusOr<Chunks> ChunksOf(const std::string& file,
 
 std::string ErrorOf(const std::string& file) {
   const auto chunks = ChunksOf(file);
-  EXPECT_EQ(chunks.status().code(), absl::StatusCode::kDataLoss)
-      << chunks.status();
+  CHECK_THAT(chunks, HasCode(absl::StatusCode::kDataLoss));
   return std::string(chunks.status().message());
 }
 
@@ -60,57 +61,63 @@ MadeFile TwoChunks() {
   return file;
 }
 
-TEST(FooterTest, ListsChunksWhateverIsReadAtATime) {
+TEST_CASE("An ArrayRecord footer lists its chunks whatever is read at a time",
+          "[array_record][footer]") {
   for (const std::uint64_t read_bytes : {0, 65'536, 100'000, 1 << 30}) {
     const auto chunks = ChunksOf(TwoChunks().End(), read_bytes);
-    ASSERT_TRUE(chunks.ok()) << chunks.status();
-    EXPECT_EQ(*chunks, (Chunks{{64, 112, 2, 4}, {112, 157, 1, 2}}));
+    REQUIRE_THAT(chunks, IsOk());
+    CHECK(*chunks == Chunks{{64, 112, 2, 4}, {112, 157, 1, 2}});
   }
   const auto none = ChunksOf(MadeFile().End());
-  ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_EQ(*none, Chunks());
+  REQUIRE_THAT(none, IsOk());
+  CHECK(*none == Chunks());
 }
 
-TEST(FooterTest, ListsAllChunksOfItsOwnWriter) {
+TEST_CASE("An ArrayRecord footer lists all chunks of ArrayRecord's own writer",
+          "[array_record][footer]") {
   for (const GoldenFile& golden : GoldenFiles()) {
     const auto chunks = ChunksOf(GoldenBytes(golden.name));
-    ASSERT_TRUE(chunks.ok()) << golden.name << ": " << chunks.status();
+    UNSCOPED_INFO(golden.name << ": " << chunks.status());
+    REQUIRE_THAT(chunks, IsOk());
     std::uint64_t records = 0;
     for (const ListedChunk& chunk : *chunks) records += chunk.records;
-    EXPECT_EQ(records, golden.records.size()) << golden.name;
+    CAPTURE(golden.name);
+    CHECK(records == golden.records.size());
   }
 }
 
-TEST(FooterTest, FilesOfOtherSizesAreNone) {
+TEST_CASE("Files of other sizes are not ArrayRecord files",
+          "[array_record][footer]") {
   const std::string file = TwoChunks().End();
   for (const std::uint64_t size :
        {0ul, 1ul, 65'535ul, file.size() - 1, file.size() - 4096})
-    EXPECT_THAT(ErrorOf(file.substr(0, size)), HasSubstr("or truncated"));
-  EXPECT_THAT(ErrorOf(file.substr(0, 65'536)),
-              HasSubstr("no chunk of records"));
-  EXPECT_THAT(ErrorOf(std::string(1 << 17, 'x')),
-              HasSubstr("at byte 65536: is no ArrayRecord file"));
+    CHECK_THAT(ErrorOf(file.substr(0, size)), Contains("or truncated"));
+  CHECK_THAT(ErrorOf(file.substr(0, 65'536)), Contains("no chunk of records"));
+  CHECK_THAT(ErrorOf(std::string(1 << 17, 'x')),
+             Contains("at byte 65536: is no ArrayRecord file"));
 }
 
-TEST(FooterTest, PostscriptsThatSayNoPlaceAreRefused) {
+TEST_CASE("An ArrayRecord postscript that says no valid place is refused",
+          "[array_record][footer]") {
   const auto error_of = [](const std::string& postscript) {
     return ErrorOf(TwoChunks().EndWith(TwoChunks().Footer(), postscript));
   };
   const std::string magic = Number(2, 0x71930e704fdae05e);
-  EXPECT_THAT(error_of(""), HasSubstr("no list of chunks"));
-  EXPECT_THAT(error_of(magic), HasSubstr("no list of chunks"));
-  EXPECT_THAT(error_of(Number(1, 157)), HasSubstr("no list of chunks"));
-  EXPECT_THAT(error_of(Number(1, 157) + Number(2, 1)),
-              HasSubstr("no list of chunks"));
-  EXPECT_THAT(error_of(magic + "\xff"), HasSubstr("no list of chunks"));
+  CHECK_THAT(error_of(""), Contains("no list of chunks"));
+  CHECK_THAT(error_of(magic), Contains("no list of chunks"));
+  CHECK_THAT(error_of(Number(1, 157)), Contains("no list of chunks"));
+  CHECK_THAT(error_of(Number(1, 157) + Number(2, 1)),
+             Contains("no list of chunks"));
+  CHECK_THAT(error_of(magic + "\xff"), Contains("no list of chunks"));
   for (const std::uint64_t offset :
        {std::uint64_t{0}, std::uint64_t{24}, std::uint64_t{65'536},
         std::uint64_t{1} << 63, UINT64_MAX})
-    EXPECT_THAT(error_of(Number(1, offset) + magic), HasSubstr("cannot lie"));
-  EXPECT_THAT(error_of(Number(1, 64) + magic), HasSubstr("at byte 64: "));
+    CHECK_THAT(error_of(Number(1, offset) + magic), Contains("cannot lie"));
+  CHECK_THAT(error_of(Number(1, 64) + magic), Contains("at byte 64: "));
 }
 
-TEST(FooterTest, ListsThatCannotBeAreRefused) {
+TEST_CASE("Impossible chunk lists in an ArrayRecord footer are refused",
+          "[array_record][footer]") {
   const auto error_of = [](const std::vector<MadeFile::Listed>& listed) {
     MadeFile file = TwoChunks();
     for (const MadeFile::Listed& one : listed) file.List(one);
@@ -119,14 +126,15 @@ TEST(FooterTest, ListsThatCannotBeAreRefused) {
   for (const std::uint64_t offset :
        {std::uint64_t{0}, std::uint64_t{112}, std::uint64_t{157},
         std::uint64_t{1} << 63, UINT64_MAX})
-    EXPECT_THAT(error_of({{offset, 1, 1}}), HasSubstr("where none can be"));
-  EXPECT_THAT(error_of({{113, 1, 0}}), HasSubstr("has one of 0 records"));
-  EXPECT_THAT(error_of({{113, 1, std::uint64_t{1} << 62}}),
-              HasSubstr("records in"));
-  EXPECT_THAT(error_of({{113, 1, 45}}), HasSubstr("records in"));
+    CHECK_THAT(error_of({{offset, 1, 1}}), Contains("where none can be"));
+  CHECK_THAT(error_of({{113, 1, 0}}), Contains("has one of 0 records"));
+  CHECK_THAT(error_of({{113, 1, std::uint64_t{1} << 62}}),
+             Contains("records in"));
+  CHECK_THAT(error_of({{113, 1, 45}}), Contains("records in"));
 }
 
-TEST(FooterTest, FootersThatContradictThemselvesAreRefused) {
+TEST_CASE("ArrayRecord footers that contradict themselves are refused",
+          "[array_record][footer]") {
   const auto error_of = [](void (*change)(std::vector<std::string>*)) {
     MadeFile file = TwoChunks();
     std::vector<std::string> footer = file.Footer();
@@ -134,41 +142,42 @@ TEST(FooterTest, FootersThatContradictThemselvesAreRefused) {
     return ErrorOf(file.EndWith(footer));
   };
   using Footer = std::vector<std::string>*;
-  EXPECT_THAT(error_of([](Footer f) { f->clear(); }), HasSubstr("beginning"));
-  EXPECT_THAT(error_of([](Footer f) { f->front() = ""; }),
-              HasSubstr("is none of an ArrayRecord file"));
-  EXPECT_THAT(error_of([](Footer f) { f->front() = Text(1, "\xff"); }),
-              HasSubstr("is malformed"));
-  EXPECT_THAT(error_of([](Footer f) { f->pop_back(); }),
-              HasSubstr("has 1 of 2 chunks"));
-  EXPECT_THAT(error_of([](Footer f) { f->back() = "\xff"; }),
-              HasSubstr("where none can be"));
-  EXPECT_THAT(error_of([](Footer f) {
-                f->front() =
-                    Text(1, Number(1, 1) + Number(2, 2) + Number(3, 4));
-              }),
-              HasSubstr("lacks 1 records"));
-  EXPECT_THAT(error_of([](Footer f) {
-                f->front() =
-                    Text(1, Number(1, 1) + Number(2, 2) + Number(3, 2));
-              }),
-              HasSubstr("has one of 1 records, of 0 that are left"));
+  CHECK_THAT(error_of([](Footer f) { f->clear(); }), Contains("beginning"));
+  CHECK_THAT(error_of([](Footer f) { f->front() = ""; }),
+             Contains("is none of an ArrayRecord file"));
+  CHECK_THAT(error_of([](Footer f) { f->front() = Text(1, "\xff"); }),
+             Contains("is malformed"));
+  CHECK_THAT(error_of([](Footer f) { f->pop_back(); }),
+             Contains("has 1 of 2 chunks"));
+  CHECK_THAT(error_of([](Footer f) { f->back() = "\xff"; }),
+             Contains("where none can be"));
+  CHECK_THAT(error_of([](Footer f) {
+               f->front() = Text(1, Number(1, 1) + Number(2, 2) + Number(3, 4));
+             }),
+             Contains("lacks 1 records"));
+  CHECK_THAT(error_of([](Footer f) {
+               f->front() = Text(1, Number(1, 1) + Number(2, 2) + Number(3, 2));
+             }),
+             Contains("has one of 1 records, of 0 that are left"));
 }
 
-TEST(FooterTest, RefusesOtherVersionsAndTransposedRecords) {
+TEST_CASE(
+    "An ArrayRecord footer of another version or of transposed records is "
+    "refused",
+    "[array_record][footer]") {
   MadeFile file = TwoChunks();
   std::vector<std::string> footer = file.Footer();
   footer[0] = Text(1, Number(1, 2) + Number(2, 2) + Number(3, 3));
   const auto other = ChunksOf(file.EndWith(footer));
-  EXPECT_EQ(other.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(other.status().message()), HasSubstr("version 2"));
+  CHECK_THAT(other, HasCode(absl::StatusCode::kUnimplemented));
+  CHECK_THAT(other.status().message(), Contains("version 2"));
   const auto transposed = ChunksOf(GoldenBytes("transposed"));
-  EXPECT_EQ(transposed.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(transposed.status().message()),
-              HasSubstr("transposed"));
+  CHECK_THAT(transposed, HasCode(absl::StatusCode::kUnimplemented));
+  CHECK_THAT(transposed.status().message(), Contains("transposed"));
 }
 
-TEST(FooterTest, CountsWhatItHolds) {
+TEST_CASE("The ArrayRecord footer's reader counts the memory that it holds",
+          "[array_record][footer]") {
   base::MemoryBudget budget(1 << 20);
   {
     base::WorkingMemory memory(&budget, "a footer");
@@ -177,10 +186,10 @@ TEST(FooterTest, CountsWhatItHolds) {
     MadeFile large;
     for (int i = 0; i < 100'000; ++i) large.List({64, 1, 1});
     const auto chunks = ChunksOf(large.End(), 0, &memory);
-    EXPECT_EQ(chunks.status().code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_TRUE(ChunksOf(file.End(), 0, &memory).ok());
+    CHECK_THAT(chunks, HasCode(absl::StatusCode::kResourceExhausted));
+    CHECK_THAT(ChunksOf(file.End(), 0, &memory), IsOk());
   }
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
 }  // namespace

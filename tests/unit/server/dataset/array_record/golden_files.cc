@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset::array_record {
 namespace {
@@ -28,9 +28,10 @@ std::vector<GoldenFile> GoldenFiles() {
       GoldenRecord& record = files.back().records.emplace_back();
       words >> record.length >> std::hex >> record.crc32;
     }
-    EXPECT_FALSE(words.fail()) << line;
+    CAPTURE(line);
+    CHECK_FALSE(words.fail());
   }
-  EXPECT_FALSE(files.empty());
+  CHECK_FALSE(files.empty());
   return files;
 }
 
@@ -44,7 +45,8 @@ std::string GoldenBytes(std::string_view name) {
   while (file != nullptr &&
          (read = gzread(file, piece.data(), piece.size())) > 0)
     bytes.append(piece.data(), static_cast<std::size_t>(read));
-  EXPECT_TRUE(file != nullptr && read == 0) << path;
+  CAPTURE(path);
+  CHECK((file != nullptr && read == 0));
   if (file != nullptr) gzclose(file);
   return bytes;
 }

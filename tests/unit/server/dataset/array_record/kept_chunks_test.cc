@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
 #include "tests/unit/server/dataset/array_record/made_file.h"
@@ -36,24 +36,26 @@ class Stored {
   const std::string file_;
 };
 
-TEST(KeptChunksTest, KeepsWhatIsReadOnceMore) {
+TEST_CASE("An ArrayRecord chunk is kept when it is read once more",
+          "[array_record][kept_chunks]") {
   const std::vector<std::string> records = {
       "", "abc", "", "d", std::string(1000, 'x'), ""};
   const Stored stored(records);
   KeptChunks chunks(base::AmpleBudget());
-  EXPECT_FALSE(chunks.Find(stored.digest()).has_value());
+  CHECK_FALSE(chunks.Find(stored.digest()).has_value());
   chunks.Add(stored.digest(), stored.Read());
-  EXPECT_FALSE(chunks.Find(stored.digest()).has_value());
+  CHECK_FALSE(chunks.Find(stored.digest()).has_value());
   chunks.Add(stored.digest(), stored.Read());
   const auto kept = chunks.Find(stored.digest());
-  ASSERT_TRUE(kept.has_value());
-  ASSERT_EQ(kept->size(), records.size());
+  REQUIRE(kept.has_value());
+  REQUIRE(kept->size() == records.size());
   for (std::size_t i = 0; i < records.size(); ++i)
-    EXPECT_EQ(AsText(kept->At(i)), records[i]);
-  EXPECT_FALSE(chunks.Find(Stored({"abc"}).digest()).has_value());
+    CHECK(AsText(kept->At(i)) == records[i]);
+  CHECK_FALSE(chunks.Find(Stored({"abc"}).digest()).has_value());
 }
 
-TEST(KeptChunksTest, ForgetsWhatItSawLongAgo) {
+TEST_CASE("The kept ArrayRecord chunks forget what they saw long ago",
+          "[array_record][kept_chunks]") {
   const Stored stored({"abc", "d"});
   KeptChunks chunks(base::AmpleBudget());
   chunks.Add(stored.digest(), stored.Read());
@@ -62,14 +64,15 @@ TEST(KeptChunksTest, ForgetsWhatItSawLongAgo) {
     chunks.Add(other.digest(), other.Read());
   }
   chunks.Add(stored.digest(), stored.Read());
-  EXPECT_FALSE(chunks.Find(stored.digest()).has_value());
+  CHECK_FALSE(chunks.Find(stored.digest()).has_value());
 }
 
-TEST(KeptChunksTest, KeepsNothingWithoutABudget) {
+TEST_CASE("No ArrayRecord chunk is kept without a memory budget",
+          "[array_record][kept_chunks]") {
   const Stored stored({"abc", "d"});
   KeptChunks chunks(nullptr);
   for (int i = 0; i < 3; ++i) chunks.Add(stored.digest(), stored.Read());
-  EXPECT_FALSE(chunks.Find(stored.digest()).has_value());
+  CHECK_FALSE(chunks.Find(stored.digest()).has_value());
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // Datasets that are made of others: what each sample is, and the way back.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <random>
 #include <string>
@@ -8,15 +6,19 @@
 
 #include "server/dataset/composed/concatenation.h"
 #include "server/dataset/composed/subset.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/dataset/composed/plain_dataset.h"
 
 namespace forebay::dataset::composed {
 namespace {
 
+using tests::HasCode;
+
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
-class ComposedTest : public testing::Test {
+class ComposedTest {
  protected:
   DatasetPtr Plain(const std::string& name, std::uint64_t size) {
     return std::make_shared<const PlainDataset>(name, size);
@@ -44,15 +46,15 @@ void ExpectConsistent(const Dataset& dataset) {
   const std::vector<const Dataset*> sources = dataset.sources();
   for (std::uint64_t id = 0; id < dataset.size(); ++id) {
     const SourceSample origin = dataset.SourceSampleOf(id);
-    ASSERT_LT(origin.source, sources.size());
+    REQUIRE(origin.source < sources.size());
     const Dataset& source = *sources[origin.source];
-    EXPECT_EQ(dataset.At(id).object, source.At(origin.id).object);
-    EXPECT_EQ(LabelOf(dataset, id), LabelOf(source, origin.id));
-    EXPECT_LE(dataset.At(id).length, dataset.largest_sample());
+    CHECK(dataset.At(id).object == source.At(origin.id).object);
+    CHECK(LabelOf(dataset, id) == LabelOf(source, origin.id));
+    CHECK(dataset.At(id).length <= dataset.largest_sample());
     const auto unpacked = dataset.Unpack(
         id, std::vector<std::uint8_t>(20),
         [](std::uint64_t) { return absl::Span<std::uint8_t>(); });
-    EXPECT_EQ(unpacked->size(), dataset.At(id).length);
+    CHECK(unpacked->size() == dataset.At(id).length);
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     for (std::uint64_t sample = 0; sample < sources[i]->size(); ++sample) {
@@ -64,37 +66,41 @@ void ExpectConsistent(const Dataset& dataset) {
       std::vector<std::uint64_t> found;
       dataset.FindSamples({i, sample}, &found);
       std::sort(found.begin(), found.end());
-      EXPECT_EQ(found, expected);
+      CHECK(found == expected);
     }
   }
 }
 
-TEST_F(ComposedTest, ASubsetHasTheSamplesOfItsList) {
+TEST_CASE_METHOD(ComposedTest, "A subset has the samples of its list",
+                 "[composed]") {
   const DatasetPtr whole = Plain("a", 10);
   const DatasetPtr subset = SubsetOf(whole, {7, 2, 7, 0});
-  EXPECT_EQ(subset->size(), 4);
-  EXPECT_EQ(subset->At(1).object, "a/2");
-  EXPECT_EQ(LabelOf(*subset, 2), 70);
-  EXPECT_EQ(subset->largest_sample(), 8);
-  EXPECT_EQ(subset->uri(), "a");
-  EXPECT_EQ(subset->classes(), whole->classes());
+  CHECK(subset->size() == 4);
+  CHECK(subset->At(1).object == "a/2");
+  CHECK(LabelOf(*subset, 2) == 70);
+  CHECK(subset->largest_sample() == 8);
+  CHECK(subset->uri() == "a");
+  CHECK(subset->classes() == whole->classes());
   ExpectConsistent(*subset);
 }
 
-TEST_F(ComposedTest, AConcatenationHasOnePartAfterTheOther) {
+TEST_CASE_METHOD(ComposedTest, "A concatenation has one part after the other",
+                 "[composed]") {
   const DatasetPtr both = Concatenated({Plain("a", 3), Plain("b", 5)});
-  EXPECT_EQ(both->size(), 8);
-  EXPECT_EQ(both->At(2).object, "a/2");
-  EXPECT_EQ(both->At(3).object, "b/0");
-  EXPECT_EQ(both->largest_sample(), 5);
-  EXPECT_EQ(both->uri(), "a + b");
-  EXPECT_EQ(both->sources()[1]->root()->uri(), "b");
+  CHECK(both->size() == 8);
+  CHECK(both->At(2).object == "a/2");
+  CHECK(both->At(3).object == "b/0");
+  CHECK(both->largest_sample() == 5);
+  CHECK(both->uri() == "a + b");
+  CHECK(both->sources()[1]->root()->uri() == "b");
   ExpectConsistent(*both);
 }
 
-TEST_F(ComposedTest, AnyTreeOfThemIsConsistent) {
+TEST_CASE_METHOD(ComposedTest,
+                 "Any tree of subsets and concatenations is consistent",
+                 "[composed]") {
   const auto seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 50; ++round) {
     std::vector<DatasetPtr> made = {Plain("a", 1 + random() % 9),
@@ -113,7 +119,8 @@ TEST_F(ComposedTest, AnyTreeOfThemIsConsistent) {
   }
 }
 
-TEST_F(ComposedTest, VersionsTellThemApart) {
+TEST_CASE_METHOD(ComposedTest, "Versions tell composed datasets apart",
+                 "[composed]") {
   const DatasetPtr a = Plain("a", 5);
   const DatasetPtr b = Plain("b", 5);
   const std::vector<DatasetPtr> all = {a,
@@ -127,50 +134,56 @@ TEST_F(ComposedTest, VersionsTellThemApart) {
                                        Concatenated({a, b, b})};
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      EXPECT_NE(all[i]->version(), all[j]->version()) << i << " and " << j;
+      UNSCOPED_INFO(i << " and " << j);
+      CHECK(all[i]->version() != all[j]->version());
     }
   }
-  EXPECT_EQ(SubsetOf(a, {0, 1})->version(), SubsetOf(a, {0, 1})->version());
-  EXPECT_EQ(Concatenated({a, b})->version(), Concatenated({a, b})->version());
+  CHECK(SubsetOf(a, {0, 1})->version() == SubsetOf(a, {0, 1})->version());
+  CHECK(Concatenated({a, b})->version() == Concatenated({a, b})->version());
 }
 
-TEST_F(ComposedTest, ClassesAreThoseThatAllPartsHave) {
+TEST_CASE_METHOD(ComposedTest,
+                 "A concatenation's classes are those that all parts have",
+                 "[composed]") {
   const auto other = std::make_shared<const PlainDataset>(
       "b", 2, std::vector<std::string>{"dog", "cat"});
-  EXPECT_EQ(Concatenated({Plain("a", 2), Plain("b", 2)})->classes(),
-            (std::vector<std::string>{"cat", "dog"}));
-  EXPECT_TRUE(Concatenated({Plain("a", 2), other})->classes().empty());
+  CHECK(Concatenated({Plain("a", 2), Plain("b", 2)})->classes() ==
+        std::vector<std::string>{"cat", "dog"});
+  CHECK(Concatenated({Plain("a", 2), other})->classes().empty());
 }
 
-TEST_F(ComposedTest, PartsHaveEqualFields) {
+TEST_CASE_METHOD(ComposedTest, "The parts of a concatenation have equal fields",
+                 "[composed]") {
   const auto refusal = [&](std::vector<Field> fields) {
     auto other = std::make_shared<PlainDataset>("b", 2);
     other->set_fields(std::move(fields));
     const auto made = Concatenation::Create({Plain("a", 2), other});
-    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(made, HasCode(absl::StatusCode::kInvalidArgument));
     return std::string(made.status().message());
   };
-  EXPECT_EQ(refusal({{"image", proto::FieldKind::kImage, 1}}),
-            "part 1 (b) has the fields image, but part 0 (a) image, label");
-  EXPECT_EQ(refusal({{"image", proto::FieldKind::kImage, 1},
-                     {"label", proto::FieldKind::kText, 1}}),
-            "the fields of part 1 (b) are of other types than those of part 0 "
-            "(a)");
-  EXPECT_FALSE(Concatenation::Create({}).ok());
+  CHECK(refusal({{"image", proto::FieldKind::kImage, 1}}) ==
+        "part 1 (b) has the fields image, but part 0 (a) image, label");
+  CHECK(refusal({{"image", proto::FieldKind::kImage, 1},
+                 {"label", proto::FieldKind::kText, 1}}) ==
+        "the fields of part 1 (b) are of other types than those of part 0 "
+        "(a)");
+  CHECK_FALSE(Concatenation::Create({}).ok());
   // Lengths may differ.
   auto longer = std::make_shared<PlainDataset>("b", 2);
   longer->set_fields({{"image", proto::FieldKind::kImage, 99},
                       {"label", proto::FieldKind::kLabel, 0}});
-  EXPECT_EQ(Concatenated({Plain("a", 2), longer})->fields()[0].longest, 99);
+  CHECK(Concatenated({Plain("a", 2), longer})->fields()[0].longest == 99);
 }
 
-TEST_F(ComposedTest, RefusesMoreSamplesThanCanBeCounted) {
+TEST_CASE_METHOD(ComposedTest,
+                 "A concatenation refuses more samples than can be counted",
+                 "[composed]") {
   const DatasetPtr half = Plain("a", std::uint64_t{1} << 63);
-  EXPECT_EQ(Concatenated({half, Plain("b", INT64_MAX)})->size(), UINT64_MAX);
+  CHECK(Concatenated({half, Plain("b", INT64_MAX)})->size() == UINT64_MAX);
   const absl::Status refused = Concatenation::Create({half, half}).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(refused.message(),
-            "with part 1 (a) there are more samples than can be counted");
+  CHECK_THAT(refused, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK(refused.message() ==
+        "with part 1 (a) there are more samples than can be counted");
 }
 
 }  // namespace

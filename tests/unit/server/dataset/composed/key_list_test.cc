@@ -8,19 +8,23 @@
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/lmdb/lmdb_format.h"
 #include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_dataset.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/sealed_numbers.h"
 #include "tests/unit/server/dataset/composed/plain_dataset.h"
 
 namespace forebay::dataset::composed {
 namespace {
 
-class KeyListTest : public ::testing::Test {
+using tests::HasCode;
+using tests::IsOk;
+
+class KeyListTest {
  protected:
   // An LMDB file with these keys, or without any.
   std::unique_ptr<const Dataset> Entries(const std::vector<std::string>& names,
@@ -30,13 +34,13 @@ class KeyListTest : public ::testing::Test {
     records::KeyPacker keys;
     for (const std::string& name : names) {
       records[0].ends.push_back(records[0].ends.size() + 1);
-      EXPECT_TRUE(keys.Add(name, memory).ok());
+      CHECK_THAT(keys.Add(name, memory), IsOk());
     }
     if (has_keys) records[0].keys = keys.Take();
     const storage::ListedObject file = {"data.mdb", {.size = 100}};
     auto index =
         records::BuildRecordIndex("", {&file, 1}, std::move(records), memory);
-    EXPECT_TRUE(index.ok()) << index.status();
+    CHECK_THAT(index, IsOk());
     return std::make_unique<const records::RecordDataset>(
         *std::move(index),
         std::make_shared<const lmdb::LmdbFormat>(
@@ -53,7 +57,7 @@ class KeyListTest : public ::testing::Test {
     list += keys;
     const auto memory = base::SealedMemory::Map(
         base::Memfd(list.data(), list.size()), &budget_, "a list");
-    EXPECT_TRUE(memory.ok()) << memory.status();
+    CHECK_THAT(memory, IsOk());
     const auto numbers = NumbersOfKeys(
         whole, **memory, count.value_or(lengths.size()), &budget_);
     if (!numbers.ok()) return numbers.status();
@@ -65,21 +69,24 @@ class KeyListTest : public ::testing::Test {
   base::MemoryBudget budget_{1 << 20};
 };
 
-TEST_F(KeyListTest, FindsTheNumbersOfKeys) {
+TEST_CASE_METHOD(KeyListTest, "A key list finds the sample numbers of its keys",
+                 "[composed][key_list]") {
   const auto whole = Entries({"", "a", "bc"});
-  EXPECT_EQ(*NumbersOf(*whole, {2, 0, 1, 2}, "bcabc"),
-            (std::vector<std::uint64_t>{2, 0, 1, 2}));
+  CHECK(*NumbersOf(*whole, {2, 0, 1, 2}, "bcabc") ==
+        std::vector<std::uint64_t>{2, 0, 1, 2});
 }
 
-TEST_F(KeyListTest, GivesItsMemoryBack) {
+TEST_CASE_METHOD(KeyListTest, "A key list gives its memory back",
+                 "[composed][key_list]") {
   const auto whole = Entries({"a"});
   const std::uint64_t before = budget_.used();
-  EXPECT_TRUE(NumbersOf(*whole, {1}, "a").ok());
-  EXPECT_FALSE(NumbersOf(*whole, {1}, "b").ok());
-  EXPECT_EQ(budget_.used(), before);
+  CHECK_THAT(NumbersOf(*whole, {1}, "a"), IsOk());
+  CHECK_FALSE(NumbersOf(*whole, {1}, "b").ok());
+  CHECK(budget_.used() == before);
 }
 
-TEST_F(KeyListTest, RefusesWhatIsNoList) {
+TEST_CASE_METHOD(KeyListTest, "A key list refuses bytes that are not a list",
+                 "[composed][key_list]") {
   const auto whole = Entries({"a"});
   constexpr std::uint64_t kMany = UINT64_MAX;
   for (const auto& [lengths, keys, count] : std::vector<
@@ -93,18 +100,19 @@ TEST_F(KeyListTest, RefusesWhatIsNoList) {
            {{}, "aaa", 1}}) {
     const absl::Status refused =
         NumbersOf(*whole, lengths, keys, count).status();
-    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+    CHECK_THAT(refused, HasCode(absl::StatusCode::kInvalidArgument));
   }
 }
 
-TEST_F(KeyListTest, RefusesDatasetsWithoutKeys) {
+TEST_CASE_METHOD(KeyListTest, "A key list refuses datasets without keys",
+                 "[composed][key_list]") {
   const PlainDataset plain("plain", 3);
-  EXPECT_EQ(NumbersOf(plain, {1}, "a").status(),
-            absl::InvalidArgumentError("plain: its samples have no keys"));
-  EXPECT_EQ(NumbersOf(*Entries({"a"}, false), {1}, "a").status(),
-            absl::InvalidArgumentError("here: its samples have no keys"));
-  EXPECT_EQ(NumbersOf(*Entries({}), {1}, "a").status(),
-            absl::NotFoundError("here: no entry has the key a"));
+  CHECK(NumbersOf(plain, {1}, "a").status() ==
+        absl::InvalidArgumentError("plain: its samples have no keys"));
+  CHECK(NumbersOf(*Entries({"a"}, false), {1}, "a").status() ==
+        absl::InvalidArgumentError("here: its samples have no keys"));
+  CHECK(NumbersOf(*Entries({}), {1}, "a").status() ==
+        absl::NotFoundError("here: no entry has the key a"));
 }
 
 }  // namespace

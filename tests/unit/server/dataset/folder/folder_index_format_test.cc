@@ -7,11 +7,15 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::folder {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint32_t kFormat = 1;
 
@@ -27,7 +31,7 @@ std::string Encoded() {
   parts.scanned_at_nanos = 99;
   parts.link_context = 98;
   auto index = FolderIndex::Create(std::move(parts));
-  EXPECT_TRUE(index.ok()) << index.status();
+  CHECK_THAT(index, IsOk());
   return EncodeFolderIndex(**index, kFormat);
 }
 
@@ -39,53 +43,57 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> Decode(
   return DecodeFolderIndex(file, format, memory);
 }
 
-TEST(FolderIndexFormatTest, GivesBackWhatItWasGiven) {
+TEST_CASE("The folder index format gives back what it was given",
+          "[folder][folder_index_format]") {
   const auto index = Decode(Encoded());
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ(EncodeFolderIndex(**index, kFormat), Encoded());
-  EXPECT_EQ((*index)->parts().scanned_at_nanos, 99);
-  EXPECT_EQ((*index)->parts().link_context, 98);
-  EXPECT_EQ((*index)->parts().directories[2].stamp,
-            (DirectoryStamp{5, 6, 7, 8}));
-  ASSERT_EQ((*index)->size(), 3);
-  EXPECT_EQ((*index)->At(1).object, "a/22.png");
-  EXPECT_EQ((*index)->At(1).version.stamp, -400);
-  EXPECT_EQ((*index)->At(2).object, "a/b/3.jpg");
-  EXPECT_EQ((*index)->At(2).length, 500);
+  REQUIRE_THAT(index, IsOk());
+  CHECK(EncodeFolderIndex(**index, kFormat) == Encoded());
+  CHECK((*index)->parts().scanned_at_nanos == 99);
+  CHECK((*index)->parts().link_context == 98);
+  CHECK((*index)->parts().directories[2].stamp == DirectoryStamp{5, 6, 7, 8});
+  REQUIRE((*index)->size() == 3);
+  CHECK((*index)->At(1).object == "a/22.png");
+  CHECK((*index)->At(1).version.stamp == -400);
+  CHECK((*index)->At(2).object == "a/b/3.jpg");
+  CHECK((*index)->At(2).length == 500);
 }
 
-TEST(FolderIndexFormatTest, LayoutIsAsDocumented) {
+TEST_CASE("The folder index format's layout is as documented",
+          "[folder][folder_index_format]") {
   const std::string bytes = Encoded();
-  EXPECT_EQ(bytes.size(), 64 + 3 * 56 + 3 * 20 + 20 + 16);
-  EXPECT_EQ(bytes.substr(0, 8), "FBYINDEX");
-  EXPECT_EQ(bytes.substr(8, 8), std::string("\1\0\0\0\1\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(32, 8), std::string("\3\0\0\0\0\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(64 + 3 * 56 + 3 * 20, 20), "a1.jpg22.pnga/b3.jpg");
+  CHECK(bytes.size() == 64 + 3 * 56 + 3 * 20 + 20 + 16);
+  CHECK(bytes.substr(0, 8) == "FBYINDEX");
+  CHECK(bytes.substr(8, 8) == std::string("\1\0\0\0\1\0\0\0", 8));
+  CHECK(bytes.substr(32, 8) == std::string("\3\0\0\0\0\0\0\0", 8));
+  CHECK(bytes.substr(64 + 3 * 56 + 3 * 20, 20) == "a1.jpg22.pnga/b3.jpg");
 }
 
-TEST(FolderIndexFormatTest, EveryFlippedBitIsNoticed) {
+TEST_CASE("The folder index format notices every flipped bit",
+          "[folder][folder_index_format]") {
   const std::string bytes = Encoded();
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] ^= 1 << bit % 8;
-    EXPECT_EQ(Decode(damaged).status().code(), absl::StatusCode::kDataLoss)
-        << bit;
+    CAPTURE(bit);
+    CHECK_THAT(Decode(damaged), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(FolderIndexFormatTest, EveryOtherLengthIsNoticed) {
+TEST_CASE("The folder index format notices every other length",
+          "[folder][folder_index_format]") {
   const std::string bytes = Encoded();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_EQ(Decode(bytes.substr(0, length)).status().code(),
-              absl::StatusCode::kDataLoss);
+    CHECK_THAT(Decode(bytes.substr(0, length)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_FALSE(Decode(bytes + '\0').ok());
-  EXPECT_FALSE(Decode(bytes + bytes).ok());
+  CHECK_FALSE(Decode(bytes + '\0').ok());
+  CHECK_FALSE(Decode(bytes + bytes).ok());
 }
 
-TEST(FolderIndexFormatTest, AnotherDatasetFormatIsRefused) {
-  EXPECT_EQ(Decode(Encoded(), kFormat + 1).status().code(),
-            absl::StatusCode::kDataLoss);
+TEST_CASE("The folder index format refuses another dataset format",
+          "[folder][folder_index_format]") {
+  CHECK_THAT(Decode(Encoded(), kFormat + 1),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

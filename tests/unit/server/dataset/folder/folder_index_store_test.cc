@@ -12,14 +12,16 @@
 #include <string>
 #include <utility>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::folder {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 const FolderKey kKey = {0x10, 0xab, 1};
 
@@ -31,7 +33,7 @@ std::shared_ptr<const FolderIndex> IndexOf(std::int64_t scanned_at_nanos) {
   parts.records.emplace_back(0, 5, 100, 200);
   parts.scanned_at_nanos = scanned_at_nanos;
   auto index = FolderIndex::Create(std::move(parts));
-  EXPECT_TRUE(index.ok()) << index.status();
+  CHECK_THAT(index, IsOk());
   return *std::move(index);
 }
 
@@ -40,7 +42,7 @@ int FilesIn(const std::string& path) {
   return std::distance(begin(entries), end(entries));
 }
 
-class FolderIndexStoreTest : public testing::Test {
+class FolderIndexStoreTest {
  protected:
   std::string File() const { return Directory() + "/10-ab-1.index"; }
   std::string Directory() const { return tree_.path() + "/indexes"; }
@@ -50,95 +52,111 @@ class FolderIndexStoreTest : public testing::Test {
   const FolderIndexStore store_ = FolderIndexStore(Directory(), &budget_);
 };
 
-TEST_F(FolderIndexStoreTest, KeepsAndReplacesAndRemoves) {
-  EXPECT_EQ(store_.Load(kKey).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_TRUE(store_.Remove(kKey).ok());
+TEST_CASE_METHOD(
+    FolderIndexStoreTest,
+    "The folder index store keeps and replaces and removes indexes",
+    "[folder][folder_index_store]") {
+  CHECK_THAT(store_.Load(kKey), HasCode(absl::StatusCode::kNotFound));
+  CHECK_THAT(store_.Remove(kKey), IsOk());
   for (const std::int64_t scanned : {1, 2}) {
     const absl::Status saved = store_.Save(kKey, *IndexOf(scanned));
-    ASSERT_TRUE(saved.ok()) << saved;
+    REQUIRE_THAT(saved, IsOk());
     const auto index = store_.Load(kKey);
-    ASSERT_TRUE(index.ok()) << index.status();
-    EXPECT_EQ((*index)->parts().scanned_at_nanos, scanned);
-    EXPECT_EQ((*index)->At(0).object, "a/1.jpg");
+    REQUIRE_THAT(index, IsOk());
+    CHECK((*index)->parts().scanned_at_nanos == scanned);
+    CHECK((*index)->At(0).object == "a/1.jpg");
   }
-  EXPECT_EQ(FilesIn(Directory()), 1);
-  EXPECT_TRUE(std::filesystem::exists(File()));
+  CHECK(FilesIn(Directory()) == 1);
+  CHECK(std::filesystem::exists(File()));
   for (const FolderKey& other :
        {FolderKey{0x10, 0xac, 1}, FolderKey{0x11, 0xab, 1},
         FolderKey{0x10, 0xab, 2}}) {
-    EXPECT_EQ(store_.Load(other).status().code(), absl::StatusCode::kNotFound);
+    CHECK_THAT(store_.Load(other), HasCode(absl::StatusCode::kNotFound));
   }
-  EXPECT_TRUE(store_.Remove(kKey).ok());
-  EXPECT_EQ(store_.Load(kKey).status().code(), absl::StatusCode::kNotFound);
+  CHECK_THAT(store_.Remove(kKey), IsOk());
+  CHECK_THAT(store_.Load(kKey), HasCode(absl::StatusCode::kNotFound));
 }
 
-TEST_F(FolderIndexStoreTest, AnIndexHoldsItsPartOfTheBudget) {
-  ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
-  EXPECT_EQ(budget_.used(), 0);
+TEST_CASE_METHOD(FolderIndexStoreTest,
+                 "A stored folder index holds its part of the memory budget",
+                 "[folder][folder_index_store]") {
+  REQUIRE_THAT(store_.Save(kKey, *IndexOf(1)), IsOk());
+  CHECK(budget_.used() == 0);
   {
     const auto index = store_.Load(kKey);
-    ASSERT_TRUE(index.ok()) << index.status();
-    EXPECT_EQ(budget_.used(), (*index)->memory());
+    REQUIRE_THAT(index, IsOk());
+    CHECK(budget_.used() == (*index)->memory());
   }
-  EXPECT_EQ(budget_.used(), 0);
+  CHECK(budget_.used() == 0);
   const auto others = budget_.Reserve(budget_.limit() - 100, "others");
   const absl::Status status = store_.Load(kKey).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(File()));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(), Contains(File()));
 }
 
-TEST_F(FolderIndexStoreTest, OnlyItsOwnerMayEnter) {
-  ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
+TEST_CASE_METHOD(FolderIndexStoreTest,
+                 "Only its owner may enter the folder index store",
+                 "[folder][folder_index_store]") {
+  REQUIRE_THAT(store_.Save(kKey, *IndexOf(1)), IsOk());
   using std::filesystem::perms;
   const auto others = perms::group_all | perms::others_all;
-  EXPECT_EQ(std::filesystem::status(Directory()).permissions() & others,
-            perms::none);
-  EXPECT_EQ(std::filesystem::status(File()).permissions() & others,
-            perms::none);
+  CHECK((std::filesystem::status(Directory()).permissions() & others) ==
+        perms::none);
+  CHECK((std::filesystem::status(File()).permissions() & others) ==
+        perms::none);
 }
 
-TEST_F(FolderIndexStoreTest, NamesDamagedFiles) {
-  ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
+TEST_CASE_METHOD(FolderIndexStoreTest,
+                 "The folder index store names damaged files",
+                 "[folder][folder_index_store]") {
+  REQUIRE_THAT(store_.Save(kKey, *IndexOf(1)), IsOk());
   for (const char* content : {"", "nonsense"}) {
     std::ofstream(File(), std::ios::binary) << content;
     const absl::Status status = store_.Load(kKey).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_THAT(std::string(status.message()), HasSubstr(File()));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(status.message(), Contains(File()));
   }
 }
 
-TEST_F(FolderIndexStoreTest, ReadsRegularFilesOnly) {
+TEST_CASE_METHOD(FolderIndexStoreTest,
+                 "The folder index store reads regular files only",
+                 "[folder][folder_index_store]") {
   tree_.MakeFifo("indexes/10-ab-1.index");
-  EXPECT_EQ(store_.Load(kKey).status().code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(store_.Load(kKey), HasCode(absl::StatusCode::kDataLoss));
   tree_.Remove("indexes/10-ab-1.index");
   tree_.Link("indexes/10-ab-1.index", "/dev/zero");
-  EXPECT_FALSE(store_.Load(kKey).ok());
+  CHECK_FALSE(store_.Load(kKey).ok());
 }
 
-TEST_F(FolderIndexStoreTest, NamesADirectoryThatCannotBeMade) {
+TEST_CASE_METHOD(FolderIndexStoreTest,
+                 "The folder index store names a directory that cannot be made",
+                 "[folder][folder_index_store]") {
   tree_.Write("indexes", "a file in its place");
   const absl::Status status = store_.Save(kKey, *IndexOf(1));
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(std::string(status.message()), HasSubstr(Directory()));
+  CHECK_FALSE(status.ok());
+  CHECK_THAT(status.message(), Contains(Directory()));
 }
 
 // A limit on the size of files stands in for a full disk: writing fails half
 // way.
-TEST_F(FolderIndexStoreTest, AFailedWriteLeavesWhatWasThere) {
-  ASSERT_TRUE(store_.Save(kKey, *IndexOf(1)).ok());
+TEST_CASE_METHOD(
+    FolderIndexStoreTest,
+    "A failed write of the folder index store leaves what was there",
+    "[folder][folder_index_store]") {
+  REQUIRE_THAT(store_.Save(kKey, *IndexOf(1)), IsOk());
   signal(SIGXFSZ, SIG_IGN);
   rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const rlimit tight = {100, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &tight) == 0);
   const absl::Status status = store_.Save(kKey, *IndexOf(2));
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(std::string(status.message()), HasSubstr(File()));
-  EXPECT_EQ(FilesIn(Directory()), 1);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK_FALSE(status.ok());
+  CHECK_THAT(status.message(), Contains(File()));
+  CHECK(FilesIn(Directory()) == 1);
   const auto index = store_.Load(kKey);
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ((*index)->parts().scanned_at_nanos, 1);
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->parts().scanned_at_nanos == 1);
 }
 
 }  // namespace

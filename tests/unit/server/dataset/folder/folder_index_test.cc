@@ -6,10 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::folder {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // Classes "c0", "c1", ... of equally many files "0.jpg", "1.jpg", ...
 FolderIndexParts Parts(std::uint64_t classes, std::uint64_t files_each) {
@@ -36,65 +40,69 @@ FolderIndexParts Parts(std::uint64_t classes, std::uint64_t files_each) {
   return parts;
 }
 
-TEST(FolderIndexTest, FindsEverySample) {
+TEST_CASE("A folder index finds every sample", "[folder][folder_index]") {
   const auto index = FolderIndex::Create(Parts(30, 7));
-  ASSERT_TRUE(index.ok()) << index.status();
-  ASSERT_EQ((*index)->size(), 210);
-  EXPECT_EQ((*index)->largest_sample(), 7);
-  EXPECT_EQ((*index)->classes().size(), 30);
+  REQUIRE_THAT(index, IsOk());
+  REQUIRE((*index)->size() == 210);
+  CHECK((*index)->largest_sample() == 7);
+  CHECK((*index)->classes().size() == 30);
   for (std::uint64_t id = 0; id < 210; ++id) {
     const Sample sample = (*index)->At(id);
-    EXPECT_EQ(sample.object, "c" + std::to_string(id / 7) + "/" +
-                                 std::to_string(id % 7) + ".jpg");
-    EXPECT_EQ((*index)->LabelOf(id), id / 7);
-    EXPECT_EQ(sample.length, id % 7 + 1);
-    EXPECT_EQ(sample.version.size, id % 7 + 1);
-    EXPECT_EQ(sample.version.stamp, -5 - static_cast<int>(id % 7));
+    CHECK(sample.object ==
+          "c" + std::to_string(id / 7) + "/" + std::to_string(id % 7) + ".jpg");
+    CHECK((*index)->LabelOf(id) == id / 7);
+    CHECK(sample.length == id % 7 + 1);
+    CHECK(sample.version.size == id % 7 + 1);
+    CHECK(sample.version.stamp == -5 - static_cast<int>(id % 7));
   }
 }
 
-TEST(FolderIndexTest, AMillionSamplesTakeAtMost24BytesEach) {
+TEST_CASE("A folder index takes at most 24 bytes for each of a million samples",
+          "[folder][folder_index]") {
   const auto index = FolderIndex::Create(Parts(1000, 1000));
-  ASSERT_TRUE(index.ok()) << index.status();
+  REQUIRE_THAT(index, IsOk());
   const std::uint64_t names = (*index)->parts().names.size();
   const double each = ((*index)->memory() - names) / 1e6;
   std::cout << each << " bytes a sample besides " << names / 1e6
             << " of its name\n";
-  EXPECT_LE(each, 24);
+  CHECK(each <= 24);
 }
 
-TEST(FolderIndexTest, RecordKeepsItsNumbers) {
+TEST_CASE("A folder index's file record keeps its numbers",
+          "[folder][folder_index]") {
   for (const std::int64_t mtime : {std::int64_t{0}, INT64_MIN, INT64_MAX,
                                    std::int64_t{-1}, std::int64_t{1} << 33}) {
     for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1} << 32,
                                      (std::uint64_t{1} << 48) - 1}) {
       const FileRecord record(UINT32_MAX, UINT16_MAX, size, mtime);
-      EXPECT_EQ(record.name_offset(), UINT32_MAX);
-      EXPECT_EQ(record.name_length(), UINT16_MAX);
-      EXPECT_EQ(record.size(), size);
-      EXPECT_EQ(record.mtime_nanos(), mtime);
+      CHECK(record.name_offset() == UINT32_MAX);
+      CHECK(record.name_length() == UINT16_MAX);
+      CHECK(record.size() == size);
+      CHECK(record.mtime_nanos() == mtime);
     }
   }
-  EXPECT_EQ(FileRecord(0, 1, UINT64_MAX, 0).size(), FileRecord::kLargestSize);
+  CHECK(FileRecord(0, 1, UINT64_MAX, 0).size() == FileRecord::kLargestSize);
 }
 
-TEST(FolderIndexTest, SettledIsWellAfterTheLastChange) {
+TEST_CASE("A folder index is settled if scanned well after the last change",
+          "[folder][folder_index]") {
   FolderIndexParts parts = Parts(2, 1);
   parts.directories[1].stamp.ctime_nanos = 10'000'000'000;
   parts.directories[2].stamp.ctime_nanos = 7;
   const auto index = FolderIndex::Create(std::move(parts));
-  ASSERT_TRUE(index.ok()) << index.status();
+  REQUIRE_THAT(index, IsOk());
   const auto is_settled = [&](std::int64_t scanned_at_nanos) {
     (*index)->Confirm(scanned_at_nanos);
     return (*index)->IsSettled();
   };
-  EXPECT_FALSE(is_settled(INT64_MIN));
-  EXPECT_FALSE(is_settled(10'000'000'000));
-  EXPECT_FALSE(is_settled(12'000'000'000));
-  EXPECT_TRUE(is_settled(12'000'000'001));
+  CHECK_FALSE(is_settled(INT64_MIN));
+  CHECK_FALSE(is_settled(10'000'000'000));
+  CHECK_FALSE(is_settled(12'000'000'000));
+  CHECK(is_settled(12'000'000'001));
 }
 
-TEST(FolderIndexTest, RefusesPartsThatDoNotFit) {
+TEST_CASE("A folder index refuses parts that do not fit together",
+          "[folder][folder_index]") {
   const std::function<void(FolderIndexParts&)> breakages[] = {
       [](FolderIndexParts& p) { p.directories.clear(); },
       [](FolderIndexParts& p) { p.directories[0].path_length = 1; },
@@ -128,9 +136,9 @@ TEST(FolderIndexTest, RefusesPartsThatDoNotFit) {
   for (const auto& breakage : breakages) {
     FolderIndexParts parts = Parts(3, 2);
     breakage(parts);
-    EXPECT_EQ(FolderIndex::Create(std::move(parts)).status().code(),
-              absl::StatusCode::kDataLoss)
-        << number;
+    CAPTURE(number);
+    CHECK_THAT(FolderIndex::Create(std::move(parts)),
+               HasCode(absl::StatusCode::kDataLoss));
     ++number;
   }
 }

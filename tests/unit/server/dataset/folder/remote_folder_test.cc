@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "proto/dataset.pb.h"
 #include "server/dataset/folder/folder_catalog.h"
 #include "server/dataset/folder/folder_scan.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -19,9 +19,11 @@
 namespace forebay::dataset::folder {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -38,7 +40,8 @@ ScanOptions Options(base::MemoryBudget* budget = base::AmpleBudget()) {
   return options;
 }
 
-TEST(ListFolderTest, IsLikeTheFolderOfTheSameContent) {
+TEST_CASE("A listed remote folder is like the local folder of the same content",
+          "[folder][remote_folder]") {
   const ScratchTree tree;
   FakeLister lister;
   for (const std::string name :
@@ -50,68 +53,70 @@ TEST(ListFolderTest, IsLikeTheFolderOfTheSameContent) {
   }
   const auto folder = ScanFolder(*tree.Root("data"), Options());
   const auto listed = ListFolder(lister, *lister.root(), Options());
-  ASSERT_TRUE(folder.ok()) << folder.status();
-  ASSERT_TRUE(listed.ok()) << listed.status();
-  EXPECT_EQ((*listed)->classes(), (*folder)->classes());
-  EXPECT_EQ(Names(**listed), Names(**folder));
+  REQUIRE_THAT(folder, IsOk());
+  REQUIRE_THAT(listed, IsOk());
+  CHECK((*listed)->classes() == (*folder)->classes());
+  CHECK(Names(**listed) == Names(**folder));
   const auto& directories = (*listed)->parts().directories;
-  ASSERT_GE(directories.size(), 2);
-  EXPECT_EQ(directories[1].label, 0);
-  EXPECT_EQ((*listed)->At(0).version.size, 1);
-  EXPECT_GT((*listed)->At(0).version.stamp, 1'700'000'000'000'000);
+  REQUIRE(directories.size() >= 2);
+  CHECK(directories[1].label == 0);
+  CHECK((*listed)->At(0).version.size == 1);
+  CHECK((*listed)->At(0).version.stamp > 1'700'000'000'000'000);
 }
 
-TEST(ListFolderTest, OddNamesAreNoTrouble) {
+TEST_CASE("A remote folder takes odd object names without trouble",
+          "[folder][remote_folder]") {
   FakeLister lister;
   lister.Put("/nameless/1.jpg");
   lister.Put("a//1.jpg");
   lister.Put("a/../1.jpg");
   lister.Put("a/1.jpg");
   const auto index = ListFolder(lister, *lister.root(), Options());
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_THAT((*index)->classes(), ElementsAre("a"));
-  EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a//1.jpg", "a/../1.jpg"));
+  REQUIRE_THAT(index, IsOk());
+  CHECK_THAT((*index)->classes(), ElementsAre("a"));
+  CHECK_THAT(Names(**index), ElementsAre("a/1.jpg", "a//1.jpg", "a/../1.jpg"));
 }
 
-TEST(ListFolderTest, NamesMayBeLongerThanThoseOfFiles) {
+TEST_CASE("Names in a remote folder may be longer than those of files",
+          "[folder][remote_folder]") {
   FakeLister lister;
   const std::string longest = std::string(1018, 'x') + ".jpg";
   lister.Put("a/1.jpg");
   lister.Put("a/" + longest);
   const auto index = ListFolder(lister, *lister.root(), Options());
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_THAT(Names(**index), ElementsAre("a/1.jpg", "a/" + longest));
+  REQUIRE_THAT(index, IsOk());
+  CHECK_THAT(Names(**index), ElementsAre("a/1.jpg", "a/" + longest));
 }
 
-TEST(ListFolderTest, SaysWhatIsMissing) {
+TEST_CASE("A remote folder says what is missing", "[folder][remote_folder]") {
   FakeLister lister;
   lister.Put("1.jpg");
-  EXPECT_EQ(
-      ListFolder(lister, *lister.root(), Options()).status(),
-      absl::NotFoundError("gs://bucket/train: found no class folder in it"));
+  CHECK(ListFolder(lister, *lister.root(), Options()).status() ==
+        absl::NotFoundError("gs://bucket/train: found no class folder in it"));
   lister.Put("a/1.jpg");
   lister.Put("b/notes.txt");
   const absl::Status status =
       ListFolder(lister, *lister.root(), Options()).status();
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("gs://bucket/train: found no valid file for the "
-                        "classes b; supported extensions are .jpg"));
+  CHECK_THAT(status.message(),
+             Contains("gs://bucket/train: found no valid file for the "
+                      "classes b; supported extensions are .jpg"));
 }
 
-TEST(ListFolderTest, StopsWhereMemoryEnds) {
+TEST_CASE("The listing of a remote folder stops where memory ends",
+          "[folder][remote_folder]") {
   FakeLister lister;
   for (int i = 0; i < 4000; ++i)
     lister.Put("a/" + std::to_string(i) + std::string(200, 'x') + ".jpg");
   base::MemoryBudget budget(std::uint64_t{1} << 20);
   const absl::Status status =
       ListFolder(lister, *lister.root(), Options(&budget)).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("gs://bucket/train: no memory for its index"));
-  EXPECT_EQ(budget.used(), 0);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(),
+             Contains("gs://bucket/train: no memory for its index"));
+  CHECK(budget.used() == 0);
 }
 
-class RemoteFolderTest : public testing::Test {
+class RemoteFolderTest {
  protected:
   RemoteFolderTest() {
     lister_.Put("a/1.jpg");
@@ -130,7 +135,7 @@ class RemoteFolderTest : public testing::Test {
 
   std::shared_ptr<const Dataset> Open(FolderCatalog& folders) {
     auto dataset = folders.Open(lister_.root(), {}, &warnings_, {});
-    EXPECT_TRUE(dataset.ok()) << dataset.status();
+    CHECK_THAT(dataset, IsOk());
     return dataset.ok() ? *dataset : nullptr;
   }
 
@@ -140,102 +145,118 @@ class RemoteFolderTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(RemoteFolderTest, ARecentListServesAll) {
+TEST_CASE_METHOD(RemoteFolderTest,
+                 "A recent list of a remote folder serves all loaders",
+                 "[folder][remote_folder]") {
   const auto folders = New();
   const auto one = Open(*folders);
   now_ += 60 * kSecond;
-  EXPECT_EQ(Open(*folders)->index(), one->index());
-  EXPECT_EQ(lister_.lists, 1);
+  CHECK(Open(*folders)->index() == one->index());
+  CHECK(lister_.lists == 1);
   now_ += 1;
-  EXPECT_EQ(Open(*folders)->index(), one->index())
-      << "nothing has changed: one copy";
-  EXPECT_EQ(lister_.lists, 2);
-  EXPECT_EQ(Open(*folders)->index(), one->index());
-  EXPECT_EQ(lister_.lists, 2);
-  EXPECT_THAT(warnings_, IsEmpty());
+  UNSCOPED_INFO("nothing has changed: one copy");
+  CHECK(Open(*folders)->index() == one->index());
+  CHECK(lister_.lists == 2);
+  CHECK(Open(*folders)->index() == one->index());
+  CHECK(lister_.lists == 2);
+  CHECK_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(RemoteFolderTest, WhatChangedIsSeenByTheNextList) {
+TEST_CASE_METHOD(RemoteFolderTest,
+                 "The next list of a remote folder sees what changed",
+                 "[folder][remote_folder]") {
   const auto folders = New();
   const auto before = Open(*folders);
   lister_.Put("a/0.jpg");
-  EXPECT_EQ(Open(*folders)->index(), before->index());
+  CHECK(Open(*folders)->index() == before->index());
   now_ += 61 * kSecond;
   const auto after = Open(*folders);
-  EXPECT_EQ(after->size(), 3);
-  EXPECT_EQ(before->size(), 2);
-  EXPECT_NE(after->version(), before->version());
+  CHECK(after->size() == 3);
+  CHECK(before->size() == 2);
+  CHECK(after->version() != before->version());
   // After the clock was set back, no list is recent.
   now_ -= 3600 * kSecond;
-  EXPECT_EQ(Open(*folders)->index(), after->index());
-  EXPECT_EQ(lister_.lists, 3);
+  CHECK(Open(*folders)->index() == after->index());
+  CHECK(lister_.lists == 3);
 }
 
-TEST_F(RemoteFolderTest, ARestartedDaemonFindsTheIndexOnDisk) {
+TEST_CASE_METHOD(
+    RemoteFolderTest,
+    "A restarted daemon finds the index of a remote folder on disk",
+    "[folder][remote_folder]") {
   const Version version = Open(*New())->version();
   now_ += 59 * kSecond;
   const auto later = New();
-  EXPECT_EQ(Open(*later)->version(), version);
-  EXPECT_EQ(lister_.lists, 1);
+  CHECK(Open(*later)->version() == version);
+  CHECK(lister_.lists == 1);
   now_ += 2 * kSecond;
-  EXPECT_EQ(Open(*New())->version(), version);
-  EXPECT_EQ(lister_.lists, 2);
+  CHECK(Open(*New())->version() == version);
+  CHECK(lister_.lists == 2);
 }
 
-TEST_F(RemoteFolderTest, AnEarlierListIsBetterThanNone) {
+TEST_CASE_METHOD(
+    RemoteFolderTest,
+    "An earlier list of a remote folder serves where none can be made",
+    "[folder][remote_folder]") {
   const Version version = Open(*New())->version();
   now_ += 3600 * kSecond;
   lister_.status = absl::UnavailableError("no connection");
-  EXPECT_EQ(Open(*New())->version(), version);
-  EXPECT_THAT(warnings_,
-              ElementsAre("gs://bucket/train: no connection: the index of an "
-                          "earlier list is used instead"));
+  CHECK(Open(*New())->version() == version);
+  CHECK_THAT(warnings_,
+             ElementsAre("gs://bucket/train: no connection: the index of an "
+                         "earlier list is used instead"));
   // Without permission to list, the saved index must not be used.
   lister_.status = absl::PermissionDeniedError("denied");
-  EXPECT_EQ(New()->Open(lister_.root(), {}, &warnings_, {}).status(),
-            absl::PermissionDeniedError("gs://bucket/train: denied"));
+  CHECK(New()->Open(lister_.root(), {}, &warnings_, {}).status() ==
+        absl::PermissionDeniedError("gs://bucket/train: denied"));
 }
 
-TEST_F(RemoteFolderTest, AStaleIndexIsListedAnew) {
+TEST_CASE_METHOD(RemoteFolderTest,
+                 "A remote folder with a stale index is listed anew",
+                 "[folder][remote_folder]") {
   const auto folders = New();
   const auto before = Open(*folders);
   lister_.Put("a/1.jpg", 2);
   folders->MarkStale(before->version());
   lister_.status = absl::UnavailableError("no connection");
-  EXPECT_TRUE(absl::IsUnavailable(
-      folders->Open(lister_.root(), {}, &warnings_, {}).status()));
+  CHECK_THAT(folders->Open(lister_.root(), {}, &warnings_, {}),
+             HasCode(absl::StatusCode::kUnavailable));
   lister_.status = absl::OkStatus();
   const auto after = Open(*folders);
-  EXPECT_EQ(after->At(0).length, 2);
+  CHECK(after->At(0).length == 2);
   // The next list has noticed; the new index is not stale.
   folders->MarkStale(before->version());
-  EXPECT_EQ(Open(*folders)->index(), after->index());
-  EXPECT_EQ(lister_.lists, 3);
+  CHECK(Open(*folders)->index() == after->index());
+  CHECK(lister_.lists == 3);
   // The stale index is not on disk, too.
   folders->MarkStale(after->version());
   folders->RemoveStale();
-  EXPECT_EQ(Open(*New())->version(), after->version());
-  EXPECT_EQ(lister_.lists, 4);
+  CHECK(Open(*New())->version() == after->version());
+  CHECK(lister_.lists == 4);
 }
 
-TEST_F(RemoteFolderTest, ADamagedIndexIsBuiltAnewWithAWarning) {
+TEST_CASE_METHOD(RemoteFolderTest,
+                 "A remote folder's damaged index is built anew with a warning",
+                 "[folder][remote_folder]") {
   Open(*New());
   for (const auto& file :
        std::filesystem::directory_iterator(tree_.path() + "/indexes"))
     std::ofstream(file.path(), std::ios::app) << "garbage";
-  EXPECT_EQ(Open(*New())->size(), 2);
-  EXPECT_EQ(lister_.lists, 2);
-  ASSERT_EQ(warnings_.size(), 1);
-  EXPECT_THAT(warnings_[0],
-              HasSubstr("gs://bucket/train: its index is built anew: "));
+  CHECK(Open(*New())->size() == 2);
+  CHECK(lister_.lists == 2);
+  REQUIRE(warnings_.size() == 1);
+  CHECK_THAT(warnings_[0],
+             Contains("gs://bucket/train: its index is built anew: "));
 }
 
-TEST_F(RemoteFolderTest, WhoWaitsForAListSharesIt) {
+TEST_CASE_METHOD(RemoteFolderTest,
+                 "A loader that waits for a remote folder's list shares it",
+                 "[folder][remote_folder]") {
   const auto folders = New();
   constexpr int kLoaders = 8;
   std::latch start(kLoaders);
   std::vector<std::shared_ptr<const Dataset>> found(kLoaders);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (auto& dataset : found) {
     threads.emplace_back([&] {
       std::vector<std::string> warnings;
@@ -243,13 +264,15 @@ TEST_F(RemoteFolderTest, WhoWaitsForAListSharesIt) {
       dataset = *folders->Open(lister_.root(), {}, &warnings, {});
     });
   }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(lister_.lists, 1);
+  for (std::jthread& thread : threads) thread.join();
+  CHECK(lister_.lists == 1);
   for (const auto& dataset : found)
-    EXPECT_EQ(dataset->index(), found[0]->index());
+    CHECK(dataset->index() == found[0]->index());
 }
 
-TEST_F(RemoteFolderTest, WhoStopsLeavesTheListToOthers) {
+TEST_CASE_METHOD(RemoteFolderTest,
+                 "A loader that stops leaves a remote folder's list to others",
+                 "[folder][remote_folder]") {
   const auto folders = New();
   std::stop_source stop;
   std::latch listing(1);
@@ -266,16 +289,16 @@ TEST_F(RemoteFolderTest, WhoStopsLeavesTheListToOthers) {
   };
   absl::Status first;
   absl::Status second;
-  std::thread lister([&] { first = open(); });
+  std::jthread lister([&] { first = open(); });
   listing.wait();
-  std::thread waiter([&] { second = open(); });
+  std::jthread waiter([&] { second = open(); });
   stop.request_stop();
   waiter.join();
-  EXPECT_TRUE(absl::IsCancelled(second)) << second;
+  CHECK_THAT(second, HasCode(absl::StatusCode::kCancelled));
   go.count_down();
   lister.join();
-  EXPECT_TRUE(absl::IsCancelled(first)) << first;
-  EXPECT_EQ(Open(*folders)->size(), 2);
+  CHECK_THAT(first, HasCode(absl::StatusCode::kCancelled));
+  CHECK(Open(*folders)->size() == 2);
 }
 
 }  // namespace

@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/folder/folder_scan.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::folder {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::IsEmpty;
 
-class RevalidationTest : public testing::Test {
+class RevalidationTest {
  protected:
   RevalidationTest() {
     for (int i = 0; i < 10; ++i) {
@@ -41,49 +41,62 @@ class RevalidationTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(RevalidationTest, WhatIsTheSameHolds) {
-  for (const std::uint64_t most : {1, 2, 3, 20, 21, 22, 1000})
-    EXPECT_TRUE(Holds(most)) << most;
-  EXPECT_THAT(warnings_, IsEmpty());
+TEST_CASE_METHOD(RevalidationTest,
+                 "A folder index holds on revalidation where all is the same",
+                 "[folder][revalidation]") {
+  for (const std::uint64_t most : {1, 2, 3, 20, 21, 22, 1000}) {
+    CAPTURE(most);
+    CHECK(Holds(most));
+  }
+  CHECK_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(RevalidationTest, NamesAFileThatWasEdited) {
+TEST_CASE_METHOD(RevalidationTest, "Revalidation names a file that was edited",
+                 "[folder][revalidation]") {
   tree_.Write("b/sub/7.jpg", "xy");
-  EXPECT_FALSE(Holds());
-  EXPECT_THAT(
-      warnings_,
-      ElementsAre(HasSubstr(": b/sub/7.jpg was changed in its place: ")));
+  CHECK_FALSE(Holds());
+  CHECK_THAT(warnings_,
+             ElementsAre(Contains(": b/sub/7.jpg was changed in its place: ")));
 }
 
-TEST_F(RevalidationTest, LooksWhereLinksLead) {
+TEST_CASE_METHOD(RevalidationTest, "Revalidation looks where links lead",
+                 "[folder][revalidation]") {
   tree_.Write("a/0.jpg", "xy");
-  EXPECT_FALSE(Holds());
-  EXPECT_THAT(warnings_,
-              ElementsAre(HasSubstr(": a/0.jpg was changed in its place: ")));
+  CHECK_FALSE(Holds());
+  CHECK_THAT(warnings_,
+             ElementsAre(Contains(": a/0.jpg was changed in its place: ")));
   index_ =
       *ScanFolder(*tree_.Root(), {.stop = {}, .budget = base::AmpleBudget()});
-  EXPECT_TRUE(Holds());
+  CHECK(Holds());
 }
 
-TEST_F(RevalidationTest, OfMoreFilesSomeAreLookedAt) {
+TEST_CASE_METHOD(RevalidationTest,
+                 "Revalidation looks at some of more files than its limit",
+                 "[folder][revalidation]") {
   tree_.Write("a/1.jpg", "xy");
-  EXPECT_TRUE(Holds(5));
-  EXPECT_FALSE(Holds(21));
+  CHECK(Holds(5));
+  CHECK_FALSE(Holds(21));
   for (int i = 0; i < 10; ++i)
     tree_.Write("b/sub/" + std::to_string(i) + ".jpg", "xyz");
-  EXPECT_FALSE(Holds(5));
+  CHECK_FALSE(Holds(5));
 }
 
-TEST_F(RevalidationTest, ADirectoryThatChangedIsNoEdit) {
+TEST_CASE_METHOD(
+    RevalidationTest,
+    "Revalidation does not take a changed directory for an edited file",
+    "[folder][revalidation]") {
   tree_.Write("a/new.jpg", "x");
-  EXPECT_FALSE(Holds());
-  EXPECT_THAT(warnings_, IsEmpty());
+  CHECK_FALSE(Holds());
+  CHECK_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(RevalidationTest, IsNotKnownWhereItWasStopped) {
+TEST_CASE_METHOD(
+    RevalidationTest,
+    "Revalidation that was stopped does not let a folder index hold",
+    "[folder][revalidation]") {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_FALSE(
+  CHECK_FALSE(
       IsUnchanged(*tree_.Root(), *index_, stop.get_token(), &warnings_));
 }
 

@@ -5,12 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::folder {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr int kDirectories = 20;
 constexpr int kFiles = 20;
@@ -25,7 +29,7 @@ bool StopAfterSome(std::string_view) {
   return true;
 }
 
-class TreeScanTest : public testing::Test {
+class TreeScanTest {
  protected:
   TreeScanTest() {
     for (int d = 0; d < kDirectories; ++d) {
@@ -46,34 +50,44 @@ class TreeScanTest : public testing::Test {
   base::WorkingMemory memory_{base::AmpleBudget(), "a scan"};
 };
 
-TEST_F(TreeScanTest, FindsAllUnlessStopped) {
+TEST_CASE_METHOD(TreeScanTest,
+                 "A tree scan finds all files unless it is stopped",
+                 "[folder][tree_scan]") {
   const auto tree = Scan(3);
-  ASSERT_TRUE(tree.ok()) << tree.status();
-  EXPECT_EQ(tree->directories.size(), 1 + kDirectories);
-  EXPECT_EQ(looked_at, kDirectories * kFiles);
+  REQUIRE_THAT(tree, IsOk());
+  CHECK(tree->directories.size() == 1 + kDirectories);
+  CHECK(looked_at == kDirectories * kFiles);
 }
 
-TEST_F(TreeScanTest, OneThreadLooksAtNothingOnceStopped) {
+TEST_CASE_METHOD(
+    TreeScanTest,
+    "A tree scan with one thread looks at nothing once it is stopped",
+    "[folder][tree_scan]") {
   for (const int after : {1, kFiles, kDirectories * kFiles / 2}) {
     stop = std::stop_source();
     stop_after = after;
     looked_at = 0;
-    EXPECT_EQ(Scan(1).status().code(), absl::StatusCode::kCancelled);
-    EXPECT_EQ(looked_at, after);
+    CHECK_THAT(Scan(1), HasCode(absl::StatusCode::kCancelled));
+    CHECK(looked_at == after);
   }
 }
 
-TEST_F(TreeScanTest, EachThreadLooksAtOneMoreAtMost) {
+TEST_CASE_METHOD(
+    TreeScanTest,
+    "Each thread of a stopped tree scan looks at one more file at most",
+    "[folder][tree_scan]") {
   constexpr int kThreads = 4;
   stop_after = 2 * kFiles;
-  EXPECT_EQ(Scan(kThreads).status().code(), absl::StatusCode::kCancelled);
-  EXPECT_LT(looked_at, 2 * kFiles + kThreads);
+  CHECK_THAT(Scan(kThreads), HasCode(absl::StatusCode::kCancelled));
+  CHECK(looked_at < 2 * kFiles + kThreads);
 }
 
-TEST_F(TreeScanTest, DoesNotBeginWhenStopped) {
+TEST_CASE_METHOD(TreeScanTest,
+                 "A tree scan does not begin when it is already stopped",
+                 "[folder][tree_scan]") {
   stop.request_stop();
-  EXPECT_EQ(Scan(2).status().code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(looked_at, 0);
+  CHECK_THAT(Scan(2), HasCode(absl::StatusCode::kCancelled));
+  CHECK(looked_at == 0);
 }
 
 }  // namespace

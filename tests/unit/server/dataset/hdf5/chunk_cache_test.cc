@@ -2,12 +2,16 @@
 
 #include <string>
 
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 const std::vector<Filter>& Shuffle() {
   static const auto* const filters =
@@ -15,7 +19,7 @@ const std::vector<Filter>& Shuffle() {
   return *filters;
 }
 
-class ChunkCacheTest : public testing::Test {
+class ChunkCacheTest {
  protected:
   absl::StatusOr<std::string> Get(ChunkCache& cache, const std::string& chunk,
                                   std::uint32_t mask, std::uint64_t bytes) {
@@ -44,49 +48,61 @@ class ChunkCacheTest : public testing::Test {
 };
 
 // No other sample is in it.
-TEST_F(ChunkCacheTest, KeepsNoneOfOneRow) {
+TEST_CASE_METHOD(ChunkCacheTest,
+                 "The HDF5 chunk cache keeps no chunk of one row",
+                 "[hdf5][chunk_cache]") {
   base::MemoryBudget budget(1 << 20);
   ChunkCache cache(&budget, 1000);
   rows_ = 1;
-  EXPECT_EQ(*Get(cache, "abcd", 0, 4), "acbd");
-  EXPECT_FALSE(Has(cache, "abcd"));
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(*Get(cache, "abcd", 0, 4) == "acbd");
+  CHECK_FALSE(Has(cache, "abcd"));
+  CHECK(budget.used() == 0);
 }
 
-TEST_F(ChunkCacheTest, KeepsTheLastOnes) {
+TEST_CASE_METHOD(ChunkCacheTest,
+                 "The HDF5 chunk cache keeps the last used chunks",
+                 "[hdf5][chunk_cache]") {
   base::MemoryBudget budget(1 << 20);
   ChunkCache cache(&budget, 8);
-  EXPECT_EQ(*Get(cache, "acbd", 0, 4), "abcd");
-  ASSERT_TRUE(Get(cache, "1234", 0, 4).ok());
-  EXPECT_TRUE(Has(cache, "acbd"));
-  EXPECT_EQ(*Get(cache, "acbd", 0, 4), "abcd");
-  ASSERT_TRUE(Get(cache, "5678", 0, 4).ok());
-  EXPECT_TRUE(Has(cache, "acbd"));
-  EXPECT_FALSE(Has(cache, "1234"));  // was used least lately
+  CHECK(*Get(cache, "acbd", 0, 4) == "abcd");
+  REQUIRE_THAT(Get(cache, "1234", 0, 4), IsOk());
+  CHECK(Has(cache, "acbd"));
+  CHECK(*Get(cache, "acbd", 0, 4) == "abcd");
+  REQUIRE_THAT(Get(cache, "5678", 0, 4), IsOk());
+  CHECK(Has(cache, "acbd"));
+  CHECK_FALSE(Has(cache, "1234"));  // was used least lately
 }
 
-TEST_F(ChunkCacheTest, TellsApartWhatIsMadeOfChunks) {
+TEST_CASE_METHOD(
+    ChunkCacheTest,
+    "The HDF5 chunk cache tells apart what filters make of the same chunk",
+    "[hdf5][chunk_cache]") {
   base::MemoryBudget budget(1 << 20);
   ChunkCache cache(&budget, 100);
-  ASSERT_TRUE(Get(cache, "acbd", 0, 4).ok());
-  EXPECT_EQ(*Get(cache, "acbd", 1, 4), "acbd");
-  EXPECT_FALSE(Get(cache, "acbd", 0, 5).ok());
+  REQUIRE_THAT(Get(cache, "acbd", 0, 4), IsOk());
+  CHECK(*Get(cache, "acbd", 1, 4) == "acbd");
+  CHECK_FALSE(Get(cache, "acbd", 0, 5).ok());
 }
 
-TEST_F(ChunkCacheTest, KeepsNothingWithoutMemory) {
+TEST_CASE_METHOD(ChunkCacheTest,
+                 "The HDF5 chunk cache keeps nothing without memory",
+                 "[hdf5][chunk_cache]") {
   base::MemoryBudget budget(16);
   ChunkCache cache(&budget, 100);
-  ASSERT_TRUE(Get(cache, "acbd", 0, 4).ok());
-  EXPECT_FALSE(Has(cache, "acbd"));
-  EXPECT_EQ(budget.used(), 0u);
+  REQUIRE_THAT(Get(cache, "acbd", 0, 4), IsOk());
+  CHECK_FALSE(Has(cache, "acbd"));
+  CHECK(budget.used() == 0u);
 }
 
-TEST_F(ChunkCacheTest, UnpacksIntoTheRoomAlone) {
+TEST_CASE_METHOD(ChunkCacheTest,
+                 "The HDF5 chunk cache unpacks into the given room alone",
+                 "[hdf5][chunk_cache]") {
   base::MemoryBudget budget(1 << 20);
   ChunkCache cache(&budget, 100);
   room_.clear();
-  EXPECT_TRUE(absl::IsResourceExhausted(Get(cache, "acbd", 0, 4).status()));
-  EXPECT_EQ(asked_, 1);
+  CHECK_THAT(Get(cache, "acbd", 0, 4),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(asked_ == 1);
 }
 
 }  // namespace

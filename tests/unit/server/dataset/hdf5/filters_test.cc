@@ -7,16 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/checksum.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::IsOk;
 
 constexpr Filter kGzip = {FilterKind::kDeflate};
 constexpr Filter kLzf = {FilterKind::kLzf};
@@ -52,92 +53,95 @@ std::string ErrorOf(const std::vector<Filter>& filters, std::string_view chunk,
   return Undo(filters, 0, chunk, bytes).status().ToString();
 }
 
-TEST(ChecksumTest, IsThatOfTheFormat) {
-  EXPECT_EQ(Lookup3(AsBytes("")), 0xdeadbeefu);
-  EXPECT_EQ(Lookup3(AsBytes("Four score and seven years ago")), 0x17770551u);
-  EXPECT_EQ(Fletcher32(AsBytes("abcde")), 0x4ff029c7u);
+TEST_CASE("The HDF5 checksums are those of the format", "[hdf5][filters]") {
+  CHECK(Lookup3(AsBytes("")) == 0xdeadbeefu);
+  CHECK(Lookup3(AsBytes("Four score and seven years ago")) == 0x17770551u);
+  CHECK(Fletcher32(AsBytes("abcde")) == 0x4ff029c7u);
 }
 
-TEST(FiltersTest, AreUndoneFromTheLastOn) {
+TEST_CASE("HDF5 filters are undone from the last on", "[hdf5][filters]") {
   const std::string plain(3000, 'x');
   const auto found =
       Undo({kGzip, kFletcher}, 0, Summed(Gzip(plain)), plain.size());
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(*found, plain);
+  REQUIRE_THAT(found, IsOk());
+  CHECK(*found == plain);
   const auto other =
       Undo({kFletcher, kGzip}, 0, Gzip(Summed(plain)), plain.size());
-  ASSERT_TRUE(other.ok()) << other.status();
-  EXPECT_EQ(*other, plain);
+  REQUIRE_THAT(other, IsOk());
+  CHECK(*other == plain);
 }
 
-TEST(FiltersTest, AreLeftOutByTheirBit) {
+TEST_CASE("HDF5 filters are left out by their bit in the mask",
+          "[hdf5][filters]") {
   const std::string plain = Summed("abcd");
   const auto found = Undo({kGzip, kFletcher}, 1, plain, 4);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(*found, "abcd");
+  REQUIRE_THAT(found, IsOk());
+  CHECK(*found == "abcd");
 }
 
-TEST(FiltersTest, ShufflesWithARest) {
+TEST_CASE("The HDF5 shuffle filter is undone with a rest of bytes",
+          "[hdf5][filters]") {
   const auto found = Undo({{FilterKind::kShuffle, 2}}, 0, "acebdfg", 7);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(*found, "abcdefg");
+  REQUIRE_THAT(found, IsOk());
+  CHECK(*found == "abcdefg");
 }
 
 // As libhdf5 writes them for references, of which it shuffles none.
-TEST(FiltersTest, AShuffleWithoutParametersIsLeftOut) {
+TEST_CASE("An HDF5 shuffle filter without parameters may only be left out",
+          "[hdf5][filters]") {
   const std::string message{2, 2, 2, 0, 1, 0, 0, 0, 1,
                             0, 1, 0, 1, 0, 4, 0, 0, 0};
   const auto filters = ParseFilters(AsBytes(message));
-  ASSERT_TRUE(filters.ok()) << filters.status();
+  REQUIRE_THAT(filters, IsOk());
   const std::string plain = "abcdefg";
   const auto found = Undo(*filters, 1, Gzip(plain), plain.size());
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(*found, plain);
-  EXPECT_THAT(ErrorOf(*filters, Gzip(plain), plain.size()),
-              HasSubstr("its filters contradict themselves"));
+  REQUIRE_THAT(found, IsOk());
+  CHECK(*found == plain);
+  CHECK_THAT(ErrorOf(*filters, Gzip(plain), plain.size()),
+             Contains("its filters contradict themselves"));
 }
 
-TEST(FiltersTest, LzfRefersToWhatItMakes) {
+TEST_CASE("The HDF5 LZF filter refers to bytes that it makes",
+          "[hdf5][filters]") {
   // Three literals, then six bytes from two bytes back.
   const std::string packed = {2, 'a', 'b', 'c', '\x80', 1};
   const auto found = Undo({kLzf}, 0, packed, 9);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(*found, "abcbcbcbc");
+  REQUIRE_THAT(found, IsOk());
+  CHECK(*found == "abcbcbcbc");
 }
 
-TEST(FiltersTest, DamagedDataIsAnError) {
-  EXPECT_THAT(ErrorOf({kGzip}, "no zlib stream", 9),
-              HasSubstr("its deflated data is damaged"));
-  EXPECT_THAT(ErrorOf({kGzip}, "", 9),
-              HasSubstr("its deflated data is damaged"));
+TEST_CASE("Damaged data in an HDF5 filter is an error", "[hdf5][filters]") {
+  CHECK_THAT(ErrorOf({kGzip}, "no zlib stream", 9),
+             Contains("its deflated data is damaged"));
+  CHECK_THAT(ErrorOf({kGzip}, "", 9), Contains("its deflated data is damaged"));
   const std::string packed = Gzip(std::string(3000, 'x'));
-  EXPECT_THAT(ErrorOf({kGzip}, packed.substr(0, packed.size() - 1), 3000),
-              HasSubstr("its deflated data is damaged"));
-  EXPECT_THAT(ErrorOf({kGzip}, packed, 2999),
-              HasSubstr("a chunk has 3000 bytes instead of 2999"));
-  EXPECT_THAT(ErrorOf({kLzf}, std::string{'\x20', 5}, 9),
-              HasSubstr("its LZF data is damaged"));
-  EXPECT_THAT(ErrorOf({kLzf}, std::string{5, 'a'}, 9),
-              HasSubstr("its LZF data is damaged"));
-  EXPECT_THAT(ErrorOf({kFletcher}, "abcdefgh", 4),
-              HasSubstr("its checksum is"));
-  EXPECT_THAT(ErrorOf({kFletcher}, "abc", 4), HasSubstr("has no checksum"));
+  CHECK_THAT(ErrorOf({kGzip}, packed.substr(0, packed.size() - 1), 3000),
+             Contains("its deflated data is damaged"));
+  CHECK_THAT(ErrorOf({kGzip}, packed, 2999),
+             Contains("a chunk has 3000 bytes instead of 2999"));
+  CHECK_THAT(ErrorOf({kLzf}, std::string{'\x20', 5}, 9),
+             Contains("its LZF data is damaged"));
+  CHECK_THAT(ErrorOf({kLzf}, std::string{5, 'a'}, 9),
+             Contains("its LZF data is damaged"));
+  CHECK_THAT(ErrorOf({kFletcher}, "abcdefgh", 4), Contains("its checksum is"));
+  CHECK_THAT(ErrorOf({kFletcher}, "abc", 4), Contains("has no checksum"));
 }
 
 // A thousand times what the shape says.
-TEST(FiltersTest, InflatesNoMoreThanTheShapeSays) {
+TEST_CASE("An HDF5 filter inflates no more than the shape says",
+          "[hdf5][filters]") {
   const std::string bomb = Gzip(std::string(std::size_t{1} << 22, '\0'));
-  EXPECT_THAT(ErrorOf({kGzip}, bomb, 4096),
-              HasSubstr("its deflated data is damaged"));
+  CHECK_THAT(ErrorOf({kGzip}, bomb, 4096),
+             Contains("its deflated data is damaged"));
 }
 
-TEST(FiltersTest, OthersAreNamed) {
+TEST_CASE("Other HDF5 filters are named in the error", "[hdf5][filters]") {
   // Version 2, one filter: number, bytes of its name, flags, parameters.
   const std::string message{2, 1, '\x01', '\x7d', 6,   0,   0,   0,
                             0, 0, 'b',    'l',    'o', 's', 'c', 0};
-  EXPECT_THAT(ParseFilters(AsBytes(message)).status().ToString(),
-              HasSubstr("is written with the filter 32001 (blosc)"));
-  EXPECT_FALSE(ParseFilters(AsBytes("")).ok());
+  CHECK_THAT(ParseFilters(AsBytes(message)).status().ToString(),
+             Contains("is written with the filter 32001 (blosc)"));
+  CHECK_FALSE(ParseFilters(AsBytes("")).ok());
 }
 
 }  // namespace

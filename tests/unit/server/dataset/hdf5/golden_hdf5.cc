@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "absl/strings/str_replace.h"
-#include "gtest/gtest.h"
 #include "server/base/status.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -26,20 +26,22 @@ std::vector<GoldenHdf5> GoldenHdf5s() {
     if (kind == "file") {
       files.push_back({name, {}});
     } else {
-      EXPECT_EQ(kind, "column");
+      CHECK(kind == "column");
       GoldenColumn column = {absl::StrReplaceAll(name, {{"%20", " "}})};
       words >> column.rows >> column.bytes >> std::hex >> column.crc;
       files.back().columns.push_back(std::move(column));
     }
-    EXPECT_TRUE(words) << line;
+    CAPTURE(line);
+    CHECK(words);
   }
-  EXPECT_GT(files.size(), 10u);
+  CHECK(files.size() > 10u);
   return files;
 }
 
 std::string GoldenFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
@@ -49,8 +51,8 @@ absl::Status LookInto(const std::string& file, FileView& view,
     absl::Status status = look(view);
     const auto wanted = view.wanted();
     if (!absl::IsUnavailable(status) || !wanted.has_value()) return status;
-    EXPECT_GT(wanted->length, 0u);
-    EXPECT_LE(wanted->offset + wanted->length, file.size());
+    CHECK(wanted->length > 0u);
+    CHECK(wanted->offset + wanted->length <= file.size());
     FOREBAY_RETURN_IF_ERROR(view.Take(AsBytes(
         std::string_view(file).substr(wanted->offset, wanted->length))));
   }

@@ -9,21 +9,23 @@
 #include <variant>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/records/packed_keys.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
 #include "tests/unit/server/dataset/hdf5/read_rows.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
-using testing::HasSubstr;
-using testing::SizeIs;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+using tests::SizeIs;
 
-class Hdf5ParserTest : public ::testing::Test {
+class Hdf5ParserTest {
  protected:
   absl::StatusOr<Column> Find(const std::string& file, const std::string& path,
                               bool is_kept) {
@@ -40,7 +42,7 @@ class Hdf5ParserTest : public ::testing::Test {
   static std::string ValuesOf(const std::string& file, const Hdf5Format& format,
                               const records::FileRecords& found) {
     const auto values = ReadRows(file, format, found, 1);
-    EXPECT_TRUE(values.ok()) << values.status();
+    CHECK_THAT(values, IsOk());
     return values.ok() ? values->front() : std::string();
   }
 
@@ -51,97 +53,107 @@ class Hdf5ParserTest : public ::testing::Test {
 
 bool IsCompact(const std::string& path) { return path == "compact"; }
 
-TEST_F(Hdf5ParserTest, ReadsWhatH5pyReads) {
+TEST_CASE_METHOD(Hdf5ParserTest, "The HDF5 parser reads what h5py reads",
+                 "[hdf5][hdf5_parser]") {
   for (const GoldenHdf5& golden : GoldenHdf5s()) {
     const std::string file = GoldenFile(golden.file);
     for (const GoldenColumn& expected : golden.columns) {
       for (const bool is_kept : {true, false}) {
-        SCOPED_TRACE(golden.file + " " + expected.path +
-                     (is_kept ? " kept" : " read"));
+        INFO(golden.file + " " + expected.path + (is_kept ? " kept" : " read"));
         if (!is_kept && IsCompact(expected.path)) continue;
         const auto column = Find(file, expected.path, is_kept);
-        ASSERT_TRUE(column.ok()) << column.status();
+        REQUIRE_THAT(column, IsOk());
         const Hdf5Format format({*column}, &budget_);
         const auto again = Hdf5Format::Parse(format.text(), &budget_);
-        ASSERT_TRUE(again.ok()) << again.status();
-        EXPECT_EQ((*again)->text(), format.text());
+        REQUIRE_THAT(again, IsOk());
+        CHECK((*again)->text() == format.text());
         const auto found = Parse(file, **again);
-        ASSERT_TRUE(found.ok()) << found.status();
-        ASSERT_THAT(found->ends, SizeIs(expected.rows));
+        REQUIRE_THAT(found, IsOk());
+        REQUIRE_THAT(found->ends, SizeIs(expected.rows));
         const std::string values = ValuesOf(file, **again, *found);
-        EXPECT_EQ(values.size(), expected.bytes);
-        EXPECT_EQ(
-            crc32(0, AsBytes(values).data(), static_cast<uInt>(values.size())),
-            expected.crc);
+        CHECK(values.size() == expected.bytes);
+        CHECK(crc32(0, AsBytes(values).data(),
+                    static_cast<uInt>(values.size())) == expected.crc);
       }
     }
   }
 }
 
 // However much is read at a time.
-TEST_F(Hdf5ParserTest, FindsTheSameInSmallReads) {
+TEST_CASE_METHOD(Hdf5ParserTest,
+                 "The HDF5 parser finds the same rows in small reads",
+                 "[hdf5][hdf5_parser]") {
   const std::string file = GoldenFile("chunks_latest.h5");
   for (const char* const path : {"first/all", "text", "cubes"}) {
     const auto column = Find(file, path, true);
-    ASSERT_TRUE(column.ok()) << column.status();
+    REQUIRE_THAT(column, IsOk());
     const Hdf5Format format({*column}, &budget_);
     const auto much = Parse(file, format, {.min = 1 << 20, .max = 1 << 20});
     const auto little = Parse(file, format, {.min = 1, .max = 1});
-    ASSERT_TRUE(much.ok() && little.ok());
-    EXPECT_EQ(much->keys.bytes, little->keys.bytes);
-    EXPECT_EQ(much->ends, little->ends);
+    REQUIRE_THAT(much, IsOk());
+    REQUIRE_THAT(little, IsOk());
+    CHECK(much->keys.bytes == little->keys.bytes);
+    CHECK(much->ends == little->ends);
   }
 }
 
 // A walk through a group goes on where it lacked bytes.
-TEST_F(Hdf5ParserTest, FindsTheSameSamplesInSmallReads) {
+TEST_CASE_METHOD(Hdf5ParserTest,
+                 "The HDF5 parser finds the same samples in small reads",
+                 "[hdf5][hdf5_parser]") {
   for (const char* const name : {"samples_earliest.h5", "samples_latest.h5"}) {
     const std::string file = GoldenFile(name);
     const auto column = Find(file, "data/*/text", true);
-    ASSERT_TRUE(column.ok()) << column.status();
+    REQUIRE_THAT(column, IsOk());
     const Hdf5Format format({*column}, &budget_);
     const auto much = Parse(file, format, {.min = 1 << 20, .max = 1 << 20});
     const auto little = Parse(file, format, {.min = 1, .max = 1});
-    ASSERT_TRUE(much.ok() && little.ok()) << much.status() << little.status();
-    EXPECT_EQ(much->keys.bytes, little->keys.bytes);
-    EXPECT_THAT(little->ends, SizeIs(12));
+    UNSCOPED_INFO(much.status() << little.status());
+    REQUIRE_THAT(much, IsOk());
+    REQUIRE_THAT(little, IsOk());
+    CHECK(much->keys.bytes == little->keys.bytes);
+    CHECK_THAT(little->ends, SizeIs(12));
   }
 }
 
 // A row may be long, and a member of it short.
-TEST_F(Hdf5ParserTest, MakesOfRowsOnlyWhatIsWanted) {
+TEST_CASE_METHOD(Hdf5ParserTest,
+                 "The HDF5 format makes of rows only what is wanted",
+                 "[hdf5][hdf5_parser]") {
   const std::string file = GoldenFile("rare_latest.h5");
   const auto column = Find(file, "not_written/y", false);
-  ASSERT_TRUE(column.ok()) << column.status();
+  REQUIRE_THAT(column, IsOk());
   const Hdf5Format format({*column}, &budget_);
   const auto found = Parse(file, format);
-  ASSERT_TRUE(found.ok()) << found.status();
+  REQUIRE_THAT(found, IsOk());
   records::KeyReader keys(found->keys.bytes);
-  ASSERT_TRUE(keys.Next());
+  REQUIRE(keys.Next());
   MadeValues made;
   FieldValue value;
-  ASSERT_TRUE(format
-                  .ReadKeyedValues(keys.key(), AsBytes(file).first(1),
-                                   absl::MakeSpan(&value, 1), &made)
-                  .ok());
-  EXPECT_EQ(std::get<std::int64_t>(value), 513);
-  EXPECT_LE(made.bytes(), 4u);
+  REQUIRE_THAT(format.ReadKeyedValues(keys.key(), AsBytes(file).first(1),
+                                      absl::MakeSpan(&value, 1), &made),
+               IsOk());
+  CHECK(std::get<std::int64_t>(value) == 513);
+  CHECK(made.bytes() <= 4u);
 }
 
 // Unpacked chunks lie in the room for that.
-TEST_F(Hdf5ParserTest, UnpacksIntoTheRoomForIt) {
+TEST_CASE_METHOD(Hdf5ParserTest,
+                 "The HDF5 format unpacks chunks into the room for them",
+                 "[hdf5][hdf5_parser]") {
   const std::string file = GoldenFile("chunks_latest.h5");
   for (const char* const path : {"first/all", "first/all_parts"}) {
     const auto column = Find(file, path, false);
-    ASSERT_TRUE(column.ok()) << column.status();
+    REQUIRE_THAT(column, IsOk());
     const Hdf5Format format({*column}, nullptr);
     const auto found = Parse(file, format);
-    ASSERT_TRUE(found.ok()) << found.status();
+    REQUIRE_THAT(found, IsOk());
     records::KeyReader keys(found->keys.bytes);
-    ASSERT_TRUE(keys.Next());
+    REQUIRE(keys.Next());
     std::vector<std::uint8_t> scratch;
     const auto ask = [&](std::uint64_t bytes) {
-      EXPECT_TRUE(scratch.empty()) << "asked twice";
+      UNSCOPED_INFO("asked twice");
+      CHECK(scratch.empty());
       scratch.resize(bytes);
       return absl::MakeSpan(scratch);
     };
@@ -150,35 +162,39 @@ TEST_F(Hdf5ParserTest, UnpacksIntoTheRoomForIt) {
     FieldValue value;
     const auto record = AsBytes(file).subspan(
         found->begins[0], found->ends[0] - found->begins[0]);
-    ASSERT_TRUE(format
-                    .ReadKeyedValues(keys.key(), record,
-                                     absl::MakeSpan(&value, 1), &made)
-                    .ok());
-    EXPECT_GE(scratch.size(), column->row_bytes);
-    EXPECT_EQ(made.bytes(), column->row_bytes);
+    REQUIRE_THAT(format.ReadKeyedValues(keys.key(), record,
+                                        absl::MakeSpan(&value, 1), &made),
+                 IsOk());
+    CHECK(scratch.size() >= column->row_bytes);
+    CHECK(made.bytes() == column->row_bytes);
   }
 }
 
 // The metadata of many chunks is read in large pieces.
-TEST_F(Hdf5ParserTest, ReadsAFewPieces) {
+TEST_CASE_METHOD(
+    Hdf5ParserTest,
+    "The HDF5 parser reads the metadata of many chunks in a few pieces",
+    "[hdf5][hdf5_parser]") {
   const std::string file = GoldenFile("many_latest.h5");
   const auto column = Find(file, "first", false);
-  ASSERT_TRUE(column.ok());
+  REQUIRE_THAT(column, IsOk());
   const Hdf5Format format({*column}, &budget_);
-  ASSERT_TRUE(Parse(file, format).ok());
-  EXPECT_LT(reads_, 20);
+  REQUIRE_THAT(Parse(file, format), IsOk());
+  CHECK(reads_ < 20);
 }
 
-TEST_F(Hdf5ParserTest, GivesBackTheMemoryOfItsWork) {
+TEST_CASE_METHOD(Hdf5ParserTest,
+                 "The HDF5 parser gives back the memory of its work",
+                 "[hdf5][hdf5_parser]") {
   const std::string file = GoldenFile("rows_latest.h5");
   const auto column = Find(file, "bytes/variable", true);
-  ASSERT_TRUE(column.ok());
+  REQUIRE_THAT(column, IsOk());
   const Hdf5Format format({*column}, &budget_);
-  ASSERT_TRUE(Parse(file, format).ok());
+  REQUIRE_THAT(Parse(file, format), IsOk());
   base::WorkingMemory memory(&budget_, "another test");
   const auto parser =
       format.Parse({"a.h5", {.size = file.size()}}, {}, &memory);
-  ASSERT_TRUE(parser.ok());
+  REQUIRE_THAT(parser, IsOk());
 }
 
 struct Refusal {
@@ -186,7 +202,8 @@ struct Refusal {
   std::string says;
 };
 
-TEST_F(Hdf5ParserTest, NamesWhatItCannotRead) {
+TEST_CASE_METHOD(Hdf5ParserTest, "The HDF5 parser names what it cannot read",
+                 "[hdf5][hdf5_parser]") {
   const std::string file = GoldenFile("refused.h5");
   const std::vector<Refusal> refusals = {
       {"scalar", "has a single value, which is in no row"},
@@ -205,26 +222,28 @@ TEST_F(Hdf5ParserTest, NamesWhatItCannotRead) {
       {"", "/: is a group, of complex, external, "},
   };
   for (const Refusal& refusal : refusals) {
-    SCOPED_TRACE(refusal.path);
+    INFO(refusal.path);
     const auto column = Find(file, refusal.path, false);
-    EXPECT_THAT(column.status().ToString(), HasSubstr(refusal.says));
+    CHECK_THAT(column.status().ToString(), Contains(refusal.says));
   }
 }
 
 // Every truncated file is an error that names the file, and none of them a
 // crash.
-TEST_F(Hdf5ParserTest, TruncatedFilesAreErrors) {
+TEST_CASE_METHOD(Hdf5ParserTest,
+                 "The HDF5 parser reports truncated files as errors",
+                 "[hdf5][hdf5_parser]") {
   for (const char* const name : {"small_earliest.h5", "small_latest.h5"}) {
     const std::string whole = GoldenFile(name);
     for (const char* const path : {"y", "z", "jpg", "group/text", "both"}) {
       const auto column = Find(whole, path, true);
-      ASSERT_TRUE(column.ok()) << column.status();
+      REQUIRE_THAT(column, IsOk());
       const Hdf5Format format({*column}, nullptr);
       for (std::size_t size = 0; size < whole.size(); size += 61) {
         const auto found = Parse(whole.substr(0, size), format);
-        ASSERT_FALSE(found.ok());
-        EXPECT_TRUE(absl::IsDataLoss(found.status())) << found.status();
-        EXPECT_THAT(found.status().ToString(), HasSubstr("a.h5: "));
+        REQUIRE_FALSE(found.ok());
+        CHECK_THAT(found, HasCode(absl::StatusCode::kDataLoss));
+        CHECK_THAT(found.status().ToString(), Contains("a.h5: "));
       }
     }
   }
@@ -232,12 +251,13 @@ TEST_F(Hdf5ParserTest, TruncatedFilesAreErrors) {
 
 // Whatever byte is another one, the parser ends, and what it finds lies in the
 // file.
-TEST_F(Hdf5ParserTest, DamagedFilesDoNoHarm) {
+TEST_CASE_METHOD(Hdf5ParserTest, "Damaged files do the HDF5 parser no harm",
+                 "[hdf5][hdf5_parser]") {
   for (const char* const name : {"small_earliest.h5", "small_latest.h5"}) {
     std::string file = GoldenFile(name);
     for (const char* const path : {"y", "jpg"}) {
       const auto column = Find(file, path, true);
-      ASSERT_TRUE(column.ok()) << column.status();
+      REQUIRE_THAT(column, IsOk());
       const Hdf5Format format({*column}, nullptr);
       for (std::size_t at = 0; at < file.size(); at += 7) {
         const char was = file[at];
@@ -245,8 +265,8 @@ TEST_F(Hdf5ParserTest, DamagedFilesDoNoHarm) {
           file[at] = now;
           const auto found = Parse(file, format);
           for (std::size_t i = 0; found.ok() && i < found->ends.size(); ++i) {
-            ASSERT_LT(found->begins[i], found->ends[i]);
-            ASSERT_LE(found->ends[i], file.size());
+            REQUIRE(found->begins[i] < found->ends[i]);
+            REQUIRE(found->ends[i] <= file.size());
           }
         }
         file[at] = was;
@@ -256,10 +276,12 @@ TEST_F(Hdf5ParserTest, DamagedFilesDoNoHarm) {
 }
 
 // A node of a B-tree that is its own child.
-TEST_F(Hdf5ParserTest, ACircleIsAnError) {
+TEST_CASE_METHOD(Hdf5ParserTest,
+                 "A circle in an HDF5 index of chunks is an error",
+                 "[hdf5][hdf5_parser]") {
   std::string file = GoldenFile("many_earliest.h5");
   const auto column = Find(file, "first", false);
-  ASSERT_TRUE(column.ok()) << column.status();
+  REQUIRE_THAT(column, IsOk());
   const Hdf5Format format({*column}, nullptr);
   int circles = 0;
   for (std::size_t at = file.find("TREE"); at != file.npos;
@@ -272,11 +294,11 @@ TEST_F(Hdf5ParserTest, ACircleIsAnError) {
       damaged[child + i] = static_cast<char>(at >> (8 * i));
     const auto found = Parse(damaged, format);
     if (!found.ok()) {
-      EXPECT_THAT(found.status().ToString(),
-                  HasSubstr("its index of chunks contradicts itself"));
+      CHECK_THAT(found.status().ToString(),
+                 Contains("its index of chunks contradicts itself"));
     }
   }
-  EXPECT_GT(circles, 0);
+  CHECK(circles > 0);
 }
 
 }  // namespace

@@ -4,21 +4,24 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/checksum.h"
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/hdf5/tree.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+using tests::SizeIs;
 
-class HostileHdf5Test : public testing::Test {
+class HostileHdf5Test {
  protected:
   absl::Status Find(const std::string& file, const std::string& path) {
     FileView view(file.size(), {}, &memory_);
@@ -80,33 +83,37 @@ void Set(std::uint64_t number, std::size_t bytes, std::size_t at,
 }
 
 // References that are shorter than what is read of each.
-TEST_F(HostileHdf5Test, ReferencesHaveOneSize) {
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "HDF5 references have one size and others are refused",
+                 "[hdf5][hostile_hdf5]") {
   std::string file = GoldenFile("small_earliest.h5");
   const std::string type("\x19\0\0\0\x10\0\0\0", 8);
   const std::size_t at = file.find(type);
-  ASSERT_NE(at, file.npos);
-  ASSERT_TRUE(Parse(file, "jpg", true).ok());
+  REQUIRE(at != file.npos);
+  REQUIRE_THAT(Parse(file, "jpg", true), IsOk());
   file[at + 4] = 1;
   for (const bool is_kept : {true, false}) {
     const absl::Status status = Parse(file, "jpg", is_kept);
-    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-    EXPECT_THAT(status.ToString(),
-                HasSubstr("jpg: is damaged: its datatype contradicts itself"));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(status.ToString(),
+               Contains("jpg: is damaged: its datatype contradicts itself"));
   }
 }
 
 // Fill values that are not read would be zeros, and filters none.
-TEST_F(HostileHdf5Test, SharedMessagesAreNamed) {
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "The HDF5 parser names shared messages that it does not read",
+                 "[hdf5][hostile_hdf5]") {
   const std::string file = GoldenFile("shared_messages.h5");
   const absl::Status status = Find(file, "y");
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.ToString(), HasSubstr("y: has its fi"));
-  EXPECT_THAT(status.ToString(),
-              HasSubstr(" in a heap of shared messages, which is not read"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
+  CHECK_THAT(status.ToString(), Contains("y: has its fi"));
+  CHECK_THAT(status.ToString(),
+             Contains(" in a heap of shared messages, which is not read"));
   // Others can be read.
   const std::vector<std::string> listed = List(file);
-  ASSERT_THAT(listed, testing::SizeIs(3));
-  EXPECT_THAT(listed[1], HasSubstr("in a heap of shared messages"));
+  REQUIRE_THAT(listed, SizeIs(3));
+  CHECK_THAT(listed[1], Contains("in a heap of shared messages"));
 }
 
 // A group of the old kind. All symbols have the one name that there is.
@@ -154,61 +161,72 @@ std::string GroupOfOneName(std::uint64_t symbols, std::uint64_t name_bytes) {
   return file;
 }
 
-TEST_F(HostileHdf5Test, NamesHavePlacesOfTheirOwn) {
+TEST_CASE_METHOD(
+    HostileHdf5Test,
+    "The names in an HDF5 group have places of their own or are refused",
+    "[hdf5][hostile_hdf5]") {
   // One is its own name's.
-  EXPECT_THAT(Find(GroupOfOneName(1, 100), "x").ToString(),
-              HasSubstr("is not there: the file has aaa"));
+  CHECK_THAT(Find(GroupOfOneName(1, 100), "x").ToString(),
+             Contains("is not there: the file has aaa"));
   const absl::Status status = Find(GroupOfOneName(60000, 100000), "x");
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.ToString(), HasSubstr("a group contradicts itself"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.ToString(), Contains("a group contradicts itself"));
 }
 
 // HDF5 refuses these, although no value depends on them.
-TEST_F(HostileHdf5Test, SuperblocksAreSound) {
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "HDF5 superblocks that are not sound are refused",
+                 "[hdf5][hostile_hdf5]") {
   const std::string whole = GoldenFile("small_earliest.h5");
-  ASSERT_TRUE(Find(whole, "jpg").ok());
+  REQUIRE_THAT(Find(whole, "jpg"), IsOk());
   // The versions of free space, the root's entry and shared messages; the
   // ranks; the place of free space; the end, as counted from the begin; the
   // kind of what the root's entry keeps.
   for (const std::size_t at : {9, 10, 12, 32, 27, 75}) {
     std::string file = whole;
     file[at] = static_cast<char>(file[at] ^ 0x40);
-    EXPECT_TRUE(absl::IsDataLoss(Find(file, "jpg"))) << at;
+    CAPTURE(at);
+    CHECK_THAT(Find(file, "jpg"), HasCode(absl::StatusCode::kDataLoss));
   }
   std::string file = whole;
   file[16] = file[17] = 0;
-  EXPECT_TRUE(absl::IsDataLoss(Find(file, "jpg")));
+  CHECK_THAT(Find(file, "jpg"), HasCode(absl::StatusCode::kDataLoss));
   file = whole;
   file[52] = 0;
-  EXPECT_THAT(Find(file, "jpg").ToString(),
-              HasSubstr("it has a driver information block"));
+  CHECK_THAT(Find(file, "jpg").ToString(),
+             Contains("it has a driver information block"));
 }
 
-TEST_F(HostileHdf5Test, FreeBlocksLieInTheirHeap) {
+TEST_CASE_METHOD(
+    HostileHdf5Test,
+    "HDF5 free blocks that lie outside their heap or repeat are refused",
+    "[hdf5][hostile_hdf5]") {
   std::string file = GroupOfOneName(1, 100);
   const std::size_t heap = file.find("HEAP");
   Set(100, 8, heap + 16, &file);
-  EXPECT_THAT(Find(file, "x").ToString(), HasSubstr("contradicts itself"));
+  CHECK_THAT(Find(file, "x").ToString(), Contains("contradicts itself"));
   // It is followed by itself.
   file = GroupOfOneName(1, 100);
   const std::size_t block = file.find("HEAP") + 32 + 40;
   Set(40, 8, file.find("HEAP") + 16, &file);
   Set(40, 8, block, &file);
   Set(16, 8, block + 8, &file);
-  EXPECT_THAT(Find(file, "x").ToString(), HasSubstr("contradicts itself"));
+  CHECK_THAT(Find(file, "x").ToString(), Contains("contradicts itself"));
 }
 
 // An extensible array of chunks, with a super block that says of each of many
 // pages that it was written.
-TEST_F(HostileHdf5Test, PagesTakePlace) {
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "HDF5 index pages that the file has no place for are refused",
+                 "[hdf5][hostile_hdf5]") {
   constexpr std::uint64_t kSuper = 20;
   std::string file = GoldenFile("sparse_latest.h5");
   const std::size_t header = file.find("EAHD");
-  ASSERT_NE(header, file.npos);
+  REQUIRE(header != file.npos);
   const auto sum = [](std::string_view bytes) {
     return Lookup3(AsBytes(bytes));
   };
-  ASSERT_EQ(file[header + 5], 0);  // chunks without filters
+  REQUIRE(file[header + 5] == 0);  // chunks without filters
   file.replace(header + 7, 5, std::string("\x20\0\1\1\0", 5));
   const std::uint64_t index = file.size();
   const std::uint64_t super = index + 14 + 33 * 8 + 4;
@@ -231,9 +249,9 @@ TEST_F(HostileHdf5Test, PagesTakePlace) {
   Set(file.size(), 8, 28, &file);  // the superblock's end of the file
   Set(sum(std::string_view(file).substr(0, 44)), 4, 44, &file);
   const absl::Status status = Parse(file, "rows", false);
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.ToString(),
-              HasSubstr("an index of chunks contradicts itself"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.ToString(),
+             Contains("an index of chunks contradicts itself"));
 }
 
 // Sets the version and the consistency flags of a superblock of version 3.
@@ -243,24 +261,27 @@ void SetFlags(unsigned version, unsigned flags, std::string* file) {
   Set(Lookup3(AsBytes(std::string_view(*file).substr(0, 44))), 4, 44, file);
 }
 
-TEST_F(HostileHdf5Test, AWriterThatMayHaveTheFileOpen) {
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "An HDF5 file that a writer may have open is refused",
+                 "[hdf5][hostile_hdf5]") {
   std::string file = GoldenFile("small_latest.h5");
-  ASSERT_EQ(file[8], 3);
+  REQUIRE(file[8] == 3);
   const absl::Status unmarked = Find(file, "");
   for (const unsigned version : {2, 3}) {
     // The second bit has no meaning.
     for (const unsigned flags : {0, 2}) {
       SetFlags(version, flags, &file);
-      EXPECT_EQ(Find(file, ""), unmarked) << flags;
+      CAPTURE(flags);
+      CHECK(Find(file, "") == unmarked);
     }
     for (const unsigned flags : {1, 4, 5}) {
       SetFlags(version, flags, &file);
       const absl::Status status = Find(file, "");
-      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-      EXPECT_THAT(status.ToString(),
-                  HasSubstr(flags == 1 ? "is marked as open for writing: "
-                                       : "is marked as open for SWMR writing"));
-      EXPECT_THAT(status.ToString(), HasSubstr("`h5clear -s`"));
+      CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
+      CHECK_THAT(status.ToString(),
+                 Contains(flags == 1 ? "is marked as open for writing: "
+                                     : "is marked as open for SWMR writing"));
+      CHECK_THAT(status.ToString(), Contains("`h5clear -s`"));
     }
   }
 }

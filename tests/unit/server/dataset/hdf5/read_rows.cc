@@ -4,11 +4,11 @@
 #include <string_view>
 #include <variant>
 
-#include "gtest/gtest.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/tree.h"
 #include "server/dataset/records/packed_keys.h"
 #include "server/dataset/records/value_type.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
 
 namespace forebay::dataset::hdf5 {
@@ -55,8 +55,8 @@ absl::StatusOr<records::FileRecords> FindRows(const std::string& file,
       auto parser,
       format.Parse({"a.h5", {.size = file.size()}}, sizes, memory));
   while (const auto read = parser->next_read()) {
-    EXPECT_GT(read->length, 0u);
-    EXPECT_LE(read->offset + read->length, file.size());
+    CHECK(read->length > 0u);
+    CHECK(read->offset + read->length <= file.size());
     ++*reads;
     FOREBAY_RETURN_IF_ERROR(parser->Take(
         AsBytes(std::string_view(file).substr(read->offset, read->length))));
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> ReadRows(
   std::vector<FieldValue> values(columns);
   records::KeyReader keys(found.keys.bytes);
   for (std::size_t i = 0; i < found.ends.size(); ++i) {
-    EXPECT_TRUE(keys.Next());
+    CHECK(keys.Next());
     const std::uint64_t length = found.ends[i] - found.begins[i];
     std::string record;
     if (found.begins[i] < file.size()) {
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<std::string>> ReadRows(
       for (const auto& piece : pieces)
         record += file.substr(piece.offset, piece.length);
     }
-    EXPECT_EQ(record.size(), length);
+    CHECK(record.size() == length);
     MadeValues made;
     FOREBAY_RETURN_IF_ERROR(format.ReadKeyedValues(
         keys.key(), AsBytes(record), absl::MakeSpan(values), &made));

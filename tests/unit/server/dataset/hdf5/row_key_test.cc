@@ -3,16 +3,17 @@
 #include <string>
 #include <string_view>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using tests::ElementsAre;
+using tests::IsEmpty;
+using tests::IsOk;
 
-TEST(RowKeyTest, IsReadAsItWasWritten) {
+TEST_CASE("An HDF5 row key is read as it was written", "[hdf5][row_key]") {
   RowPlace place;
   place.kind = RowPlace::Kind::kChunk;
   place.filters = {{FilterKind::kShuffle, 4}, {FilterKind::kLzf}};
@@ -21,26 +22,26 @@ TEST(RowKeyTest, IsReadAsItWasWritten) {
   place.row = 300;
   const std::string key = EncodeRowKey({place}, {}, {"abc", "", "x"});
   const auto read = DecodeRowKey(key);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->places[0].kind, place.kind);
-  ASSERT_EQ(read->places[0].filters.size(), 2u);
-  EXPECT_EQ(read->places[0].filters[0].kind, FilterKind::kShuffle);
-  EXPECT_EQ(read->places[0].filters[0].element_bytes, 4u);
-  EXPECT_EQ(read->places[0].mask, 2u);
-  EXPECT_EQ(read->places[0].chunk_bytes, 100000u);
-  EXPECT_EQ(read->places[0].row, 300u);
-  EXPECT_THAT(read->kept, ElementsAre("abc", "", "x"));
+  REQUIRE_THAT(read, IsOk());
+  CHECK(read->places[0].kind == place.kind);
+  REQUIRE(read->places[0].filters.size() == 2u);
+  CHECK(read->places[0].filters[0].kind == FilterKind::kShuffle);
+  CHECK(read->places[0].filters[0].element_bytes == 4u);
+  CHECK(read->places[0].mask == 2u);
+  CHECK(read->places[0].chunk_bytes == 100000u);
+  CHECK(read->places[0].row == 300u);
+  CHECK_THAT(read->kept, ElementsAre("abc", "", "x"));
 }
 
-TEST(RowKeyTest, HasTheFillValue) {
+TEST_CASE("An HDF5 row key has the fill value", "[hdf5][row_key]") {
   RowPlace place;
   place.kind = RowPlace::Kind::kFilled;
   place.fill = std::string("\0\1", 2);
   const std::string key = EncodeRowKey({place}, {}, {});
   const auto read = DecodeRowKey(key);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->places[0].fill, place.fill);
-  EXPECT_THAT(read->kept, IsEmpty());
+  REQUIRE_THAT(read, IsOk());
+  CHECK(read->places[0].fill == place.fill);
+  CHECK_THAT(read->kept, IsEmpty());
 }
 
 // Two datasets, of which one has its rows in parts.
@@ -61,67 +62,71 @@ RowKey Gathered() {
   return row;
 }
 
-TEST(RowKeyTest, HasThePlacesOfSeveralDatasets) {
+TEST_CASE("An HDF5 row key has the places of several datasets",
+          "[hdf5][row_key]") {
   const RowKey row = Gathered();
   const std::string key = EncodeRowKey(row.places, row.pieces, {"abc", ""});
   const auto read = DecodeRowKey(key);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->pieces, row.pieces);
-  EXPECT_THAT(read->kept, ElementsAre("abc", ""));
-  ASSERT_EQ(read->places.size(), 2u);
-  EXPECT_EQ(read->places[0].kind, RowPlace::Kind::kDirect);
-  EXPECT_EQ(read->places[0].length, 100u);
+  REQUIRE_THAT(read, IsOk());
+  CHECK(read->pieces == row.pieces);
+  CHECK_THAT(read->kept, ElementsAre("abc", ""));
+  REQUIRE(read->places.size() == 2u);
+  CHECK(read->places[0].kind == RowPlace::Kind::kDirect);
+  CHECK(read->places[0].length == 100u);
   const RowPlace& parts = read->places[1];
-  EXPECT_EQ(parts.kind, RowPlace::Kind::kParts);
-  EXPECT_EQ(parts.length, 30u);
-  EXPECT_EQ(parts.row, 3u);
-  EXPECT_EQ(parts.chunk_bytes, 8u * 5 * 6 * 4);
-  EXPECT_THAT(parts.shape, ElementsAre(10, 6));
-  EXPECT_THAT(parts.chunk, ElementsAre(8, 5, 6));
-  ASSERT_EQ(parts.chunks.size(), 2u);
-  EXPECT_EQ(parts.chunks[0].mask, 1u);
-  EXPECT_EQ(parts.chunks[1].number, 1u);
-  EXPECT_EQ(parts.chunks[1].offset, 20u);
-  EXPECT_EQ(parts.chunks[1].bytes, 10u);
-  EXPECT_EQ(parts.chunks[1].mask, UINT32_MAX);
+  CHECK(parts.kind == RowPlace::Kind::kParts);
+  CHECK(parts.length == 30u);
+  CHECK(parts.row == 3u);
+  CHECK(parts.chunk_bytes == 8u * 5 * 6 * 4);
+  CHECK_THAT(parts.shape, ElementsAre(10, 6));
+  CHECK_THAT(parts.chunk, ElementsAre(8, 5, 6));
+  REQUIRE(parts.chunks.size() == 2u);
+  CHECK(parts.chunks[0].mask == 1u);
+  CHECK(parts.chunks[1].number == 1u);
+  CHECK(parts.chunks[1].offset == 20u);
+  CHECK(parts.chunks[1].bytes == 10u);
+  CHECK(parts.chunks[1].mask == UINT32_MAX);
 }
 
 // So that an index of many rows is small.
-TEST(RowKeyTest, RowsOfTheSameChunksHaveKeysThatBeginAlike) {
+TEST_CASE("HDF5 rows of the same chunks have keys that begin alike",
+          "[hdf5][row_key]") {
   RowKey row = Gathered();
   const std::string one = EncodeRowKey(row.places, row.pieces, {});
   row.places[1].row = 4;
   const std::string other = EncodeRowKey(row.places, row.pieces, {});
-  ASSERT_EQ(one.size(), other.size());
-  EXPECT_EQ(one.substr(0, one.size() - 1), other.substr(0, other.size() - 1));
+  REQUIRE(one.size() == other.size());
+  CHECK(one.substr(0, one.size() - 1) == other.substr(0, other.size() - 1));
 }
 
-TEST(RowKeyTest, PiecesHaveTheBytesOfAllPlaces) {
+TEST_CASE("The pieces of an HDF5 row key have the bytes of all places",
+          "[hdf5][row_key]") {
   RowKey row = Gathered();
   row.places[0].length = 101;
-  EXPECT_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
+  CHECK_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
   row = Gathered();
   row.places[0].length = UINT64_MAX - 29;  // overflows to 0 with the other's
-  EXPECT_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
+  CHECK_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
   row = Gathered();
   row.pieces[1].length = 0;
-  EXPECT_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
+  CHECK_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
   row = Gathered();
   row.pieces[1].length = std::uint64_t{1} << 63;
-  EXPECT_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
+  CHECK_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
   row = Gathered();
   row.places.resize(kMostPlaces + 1);
-  EXPECT_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
+  CHECK_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
 }
 
-TEST(RowKeyTest, APartOfAGatheredRowsKeyIsNone) {
+TEST_CASE("A part of a gathered HDF5 row's key is not a key",
+          "[hdf5][row_key]") {
   const RowKey row = Gathered();
   const std::string key = EncodeRowKey(row.places, row.pieces, {});
   for (std::size_t size = 0; size < key.size(); ++size)
-    EXPECT_FALSE(DecodeRowKey(std::string_view(key).substr(0, size)).ok());
+    CHECK_FALSE(DecodeRowKey(std::string_view(key).substr(0, size)).ok());
 }
 
-TEST(RowKeyTest, OtherBytesAreNoKey) {
+TEST_CASE("Other bytes are not an HDF5 row key", "[hdf5][row_key]") {
   RowPlace place;
   place.kind = RowPlace::Kind::kChunk;
   place.filters = {{FilterKind::kDeflate}};
@@ -130,10 +135,10 @@ TEST(RowKeyTest, OtherBytesAreNoKey) {
   // Without kept values it is a key still.
   const std::size_t place_only = key.size() - 4;
   for (std::size_t size = 0; size < key.size(); ++size) {
-    EXPECT_EQ(DecodeRowKey(whole.substr(0, size)).ok(), size == place_only)
-        << size;
+    CAPTURE(size);
+    CHECK(DecodeRowKey(whole.substr(0, size)).ok() == (size == place_only));
   }
-  EXPECT_FALSE(DecodeRowKey("\x09").ok());
+  CHECK_FALSE(DecodeRowKey("\x09").ok());
 }
 
 }  // namespace

@@ -10,23 +10,24 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/hdf5/path_pattern.h"
 #include "server/dataset/records/packed_keys.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"
 #include "tests/unit/server/dataset/hdf5/read_rows.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
-using testing::SizeIs;
+using tests::IsOk;
+using tests::SizeIs;
 
 constexpr std::size_t kMostColumns = 15;
 
-class SeveralDatasetsTest : public ::testing::Test {
+class SeveralDatasetsTest {
  protected:
   // Those that can be read together: with as many rows, and of one group's
   // objects or of none.
@@ -69,95 +70,102 @@ class SeveralDatasetsTest : public ::testing::Test {
   base::WorkingMemory memory_{&budget_, "a test"};
 };
 
-TEST_F(SeveralDatasetsTest, AreEachWhatH5pyReads) {
+TEST_CASE_METHOD(SeveralDatasetsTest,
+                 "Several HDF5 datasets read together are each what h5py reads",
+                 "[hdf5][several_datasets]") {
   std::size_t gathered = 0;
   for (const GoldenHdf5& golden : GoldenHdf5s()) {
     const std::string file = GoldenFile(golden.file);
     for (const std::vector<GoldenColumn>& together : Together(golden)) {
-      SCOPED_TRACE(golden.file + " " + together.front().path);
+      INFO(golden.file + " " + together.front().path);
       auto columns = ColumnsOf(file, together);
-      ASSERT_TRUE(columns.ok()) << columns.status();
+      REQUIRE_THAT(columns, IsOk());
       // Some are kept, as if they were small.
       for (Column& column : *columns)
         column.is_kept = column.path.size() % 3 == 0;
       const Hdf5Format written(*columns, &budget_);
       const auto format = Hdf5Format::Parse(written.text(), &budget_);
-      ASSERT_TRUE(format.ok()) << format.status();
+      REQUIRE_THAT(format, IsOk());
       const auto found = Find(file, **format);
-      ASSERT_TRUE(found.ok()) << found.status();
+      REQUIRE_THAT(found, IsOk());
       const auto values = ReadRows(file, **format, *found, together.size());
-      ASSERT_TRUE(values.ok()) << values.status();
+      REQUIRE_THAT(values, IsOk());
       for (std::size_t i = 0; i < together.size(); ++i) {
-        SCOPED_TRACE(together[i].path);
+        INFO(together[i].path);
         const std::string& value = (*values)[i];
-        EXPECT_EQ(value.size(), together[i].bytes);
-        EXPECT_EQ(
-            crc32(0, AsBytes(value).data(), static_cast<uInt>(value.size())),
-            together[i].crc);
+        CHECK(value.size() == together[i].bytes);
+        CHECK(crc32(0, AsBytes(value).data(),
+                    static_cast<uInt>(value.size())) == together[i].crc);
       }
       gathered +=
           found->begins.empty() || found->begins[0] < file.size() ? 0 : 1;
     }
   }
-  EXPECT_GT(gathered, 6u);
+  CHECK(gathered > 6u);
 }
 
 // Behind the file's own bytes, one behind the other, or with it.
-TEST_F(SeveralDatasetsTest, RowsOfTheSameChunksShareAnExtent) {
+TEST_CASE_METHOD(SeveralDatasetsTest,
+                 "HDF5 rows of the same chunks share an extent",
+                 "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("chunks_latest.h5");
   std::vector<Column> columns;
   for (const char* const path : {"first/gzip", "first/lzf_parts"}) {
     auto column = FindColumn(file, path, false, &memory_);
-    ASSERT_TRUE(column.ok()) << column.status();
+    REQUIRE_THAT(column, IsOk());
     columns.push_back(*std::move(column));
   }
   const Hdf5Format format(columns, nullptr);
   const auto found = Find(file, format);
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->begins, SizeIs(20));
+  REQUIRE_THAT(found, IsOk());
+  REQUIRE_THAT(found->begins, SizeIs(20));
   std::uint64_t end = file.size();
   int extents = 0;
   for (std::size_t i = 0; i < found->begins.size(); ++i) {
     if (i > 0 && found->begins[i] == found->begins[i - 1]) {
-      EXPECT_EQ(found->ends[i], found->ends[i - 1]);
+      CHECK(found->ends[i] == found->ends[i - 1]);
       continue;
     }
-    EXPECT_EQ(found->begins[i], end);
+    CHECK(found->begins[i] == end);
     end = found->ends[i];
     ++extents;
   }
-  EXPECT_EQ(extents, 5);  // chunks begin with rows 0, 7, 8, 14, 16
+  CHECK(extents == 5);  // chunks begin with rows 0, 7, 8, 14, 16
 }
 
 // One that is scattered lies behind the file as well.
-TEST_F(SeveralDatasetsTest, ChunksOfARowMayLieFarApart) {
+TEST_CASE_METHOD(SeveralDatasetsTest,
+                 "The chunks of an HDF5 row may lie far apart",
+                 "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("apart_latest.h5");
   for (const char* const path : {"packed", "plain"}) {
     const auto column = FindColumn(file, path, false, &memory_);
-    ASSERT_TRUE(column.ok()) << column.status();
+    REQUIRE_THAT(column, IsOk());
     const Hdf5Format format({*column}, nullptr);
     const auto found = Find(file, format);
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_GE(found->begins[0], file.size());
-    EXPECT_LT(found->ends.back() - file.size(), 60'000u);  // all rows together
+    REQUIRE_THAT(found, IsOk());
+    CHECK(found->begins[0] >= file.size());
+    CHECK(found->ends.back() - file.size() < 60'000u);  // all rows together
   }
 }
 
 // Whatever byte is another one, a row is that of some file, or an error.
-TEST_F(SeveralDatasetsTest, OtherKeysDoNoHarm) {
+TEST_CASE_METHOD(SeveralDatasetsTest,
+                 "Altered HDF5 row keys do no harm when rows are read",
+                 "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("chunks_latest.h5");
   std::vector<Column> columns;
   for (const char* const path :
        {"first/all", "first/all_parts", "fill/zeros"}) {
     auto column = FindColumn(file, path, false, &memory_);
-    ASSERT_TRUE(column.ok()) << column.status();
+    REQUIRE_THAT(column, IsOk());
     columns.push_back(*std::move(column));
   }
   const Hdf5Format format(columns, &budget_);
   const auto found = Find(file, format);
-  ASSERT_TRUE(found.ok()) << found.status();
+  REQUIRE_THAT(found, IsOk());
   records::KeyReader keys(found->keys.bytes);
-  ASSERT_TRUE(keys.Next());
+  REQUIRE(keys.Next());
   std::mt19937 random(1);
   std::vector<FieldValue> values(columns.size());
   for (int i = 0; i < 20'000; ++i) {
@@ -177,46 +185,49 @@ TEST_F(SeveralDatasetsTest, OtherKeysDoNoHarm) {
     MadeValues made(&room);
     const absl::Status status = format.ReadKeyedValues(
         key, AsBytes(record), absl::MakeSpan(values), &made);
-    EXPECT_TRUE(pieces.ok() || !status.ok());
+    CHECK((pieces.ok() || !status.ok()));
   }
 }
 
 // A dataset's room to unpack in serves the next one, too: it is asked for once.
-TEST_F(SeveralDatasetsTest, UnpackOneAfterTheOther) {
+TEST_CASE_METHOD(
+    SeveralDatasetsTest,
+    "Several HDF5 datasets unpack one after the other in the same room",
+    "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("chunks_latest.h5");
   std::vector<Column> columns;
   for (const char* const path :
        {"first/all", "first/gzip", "first/all_parts"}) {
     auto column = FindColumn(file, path, false, &memory_);
-    ASSERT_TRUE(column.ok()) << column.status();
+    REQUIRE_THAT(column, IsOk());
     columns.push_back(*std::move(column));
   }
   const Hdf5Format format(columns, nullptr);
   const auto found = Find(file, format);
-  ASSERT_TRUE(found.ok()) << found.status();
+  REQUIRE_THAT(found, IsOk());
   records::KeyReader keys(found->keys.bytes);
-  ASSERT_TRUE(keys.Next());
+  REQUIRE(keys.Next());
   std::string record;
   const auto pieces = format.PiecesOf(keys.key());
-  ASSERT_TRUE(pieces.ok()) << pieces.status();
+  REQUIRE_THAT(pieces, IsOk());
   for (const auto& piece : *pieces)
     record += file.substr(piece.offset, piece.length);
   std::vector<std::uint8_t> scratch;
   const auto ask = [&](std::uint64_t bytes) {
-    EXPECT_TRUE(scratch.empty()) << "asked twice";
+    UNSCOPED_INFO("asked twice");
+    CHECK(scratch.empty());
     scratch.resize(bytes);
     return absl::MakeSpan(scratch);
   };
   const UnpackRoom room = ask;
   MadeValues made(&room);
   std::vector<FieldValue> values(3);
-  ASSERT_TRUE(format
-                  .ReadKeyedValues(keys.key(), AsBytes(record),
-                                   absl::MakeSpan(values), &made)
-                  .ok());
-  EXPECT_EQ(made.bytes(), 3 * columns[0].row_bytes);
+  REQUIRE_THAT(format.ReadKeyedValues(keys.key(), AsBytes(record),
+                                      absl::MakeSpan(values), &made),
+               IsOk());
+  CHECK(made.bytes() == 3 * columns[0].row_bytes);
   // No more than the largest of them needs.
-  EXPECT_LT(scratch.size(), 4000u);
+  CHECK(scratch.size() < 4000u);
 }
 
 }  // namespace

@@ -5,12 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::dataset::inflated {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using storage::inflated::AsBytes;
 using storage::inflated::Gzip;
@@ -78,10 +82,10 @@ Parsed Parse(const std::string& content, const ReadSizes& sizes,
          return &sampler.emplace(size, seen, step, read);
        }},
       sizes, &writer, &memory);
-  EXPECT_TRUE(parser.ok());
+  CHECK_THAT(parser, IsOk());
   while (const auto next = (*parser)->next_read()) {
-    EXPECT_GT(next->length, 0);
-    EXPECT_LE(next->offset + next->length, content.size());
+    CHECK(next->length > 0);
+    CHECK(next->offset + next->length <= content.size());
     parsed.status =
         (*parser)->Take(AsBytes(content).subspan(next->offset, next->length));
     if (!parsed.status.ok()) return parsed;
@@ -91,7 +95,8 @@ Parsed Parse(const std::string& content, const ReadSizes& sizes,
   return parsed;
 }
 
-TEST(InflatingParserTest, GivesTheInnerParserWhatItWants) {
+TEST_CASE("The inflating parser gives the inner parser what it wants",
+          "[inflated][inflating_parser]") {
   const std::string text = Prose(1'300'000, 1) + Noise(300'000, 2);
   struct Case {
     std::uint64_t seen;
@@ -109,29 +114,32 @@ TEST(InflatingParserTest, GivesTheInnerParserWhatItWants) {
          {ReadSizes{512, 512}, ReadSizes{4096, 1 << 18}}) {
       const Parsed plain =
           Parse(text, sizes, wanted.seen, wanted.step, wanted.read);
-      EXPECT_TRUE(plain.text == expected);
-      EXPECT_FALSE(plain.file.has_value());
+      CHECK(plain.text == expected);
+      CHECK_FALSE(plain.file.has_value());
       const Parsed packed =
           Parse(Gzip(text), sizes, wanted.seen, wanted.step, wanted.read);
-      ASSERT_TRUE(packed.status.ok()) << packed.status;
-      EXPECT_TRUE(packed.text == expected) << wanted.seen << ' ' << wanted.step;
-      ASSERT_TRUE(packed.file.has_value());
-      EXPECT_EQ(packed.file->size, text.size());
-      EXPECT_EQ(packed.file->packing, Packing::kGzip);
-      EXPECT_GE(packed.file->points.size(), 2);
+      REQUIRE_THAT(packed.status, IsOk());
+      UNSCOPED_INFO(wanted.seen << ' ' << wanted.step);
+      CHECK(packed.text == expected);
+      REQUIRE(packed.file.has_value());
+      CHECK(packed.file->size == text.size());
+      CHECK(packed.file->packing == Packing::kGzip);
+      CHECK(packed.file->points.size() >= 2);
     }
   }
 }
 
-TEST(InflatingParserTest, NamesTheFileAndTheByte) {
+TEST_CASE("The inflating parser's errors name the file and the byte",
+          "[inflated][inflating_parser]") {
   const std::string packed = Gzip(Prose(100'000, 1));
   const Parsed parsed = Parse(packed.substr(0, 5000), {}, 1, 1, 512);
-  EXPECT_TRUE(absl::IsDataLoss(parsed.status));
-  EXPECT_EQ(parsed.status.message(),
-            "a: at byte 5000: is truncated in its compressed data");
+  CHECK_THAT(parsed.status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK(parsed.status.message() ==
+        "a: at byte 5000: is truncated in its compressed data");
 }
 
-TEST(InflatingParserTest, CountsWhatItKeeps) {
+TEST_CASE("The inflating parser counts the memory of what it keeps",
+          "[inflated][inflating_parser]") {
   base::MemoryBudget budget(std::uint64_t{2} << 20);
   base::WorkingMemory memory(&budget, "a file");
   PointFileWriter writer("", &memory);
@@ -145,17 +153,18 @@ TEST(InflatingParserTest, CountsWhatItKeeps) {
          return &sampler.emplace(size, 8 << 20, 8 << 20, 512);
        }},
       {}, &writer, &memory);
-  ASSERT_TRUE(parser.ok());
+  REQUIRE_THAT(parser, IsOk());
   absl::Status status;
   while (const auto next = (*parser)->next_read()) {
     status =
         (*parser)->Take(AsBytes(packed).subspan(next->offset, next->length));
     if (!status.ok()) break;
   }
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(InflatingParserTest, FindsTheSameInZstdFrames) {
+TEST_CASE("The inflating parser finds the same in zstd frames",
+          "[inflated][inflating_parser]") {
   const std::string text = Prose(10'000'000, 1) + Noise(2'000'000, 2);
   std::string expected;
   for (std::size_t at = 0; at < text.size(); at += 700)
@@ -164,17 +173,18 @@ TEST(InflatingParserTest, FindsTheSameInZstdFrames) {
        {ManyZstd(text, 900'000), Zstd(text),
         Zstd(text, {.window_log = 24, .tells_size = false})}) {
     const Parsed parsed = Parse(packed, {4096, 1 << 18}, 12, 700, 512);
-    ASSERT_TRUE(parsed.status.ok()) << parsed.status;
-    EXPECT_TRUE(parsed.text == expected);
-    ASSERT_TRUE(parsed.file.has_value());
-    EXPECT_EQ(parsed.file->packing, Packing::kZstd);
-    EXPECT_EQ(parsed.file->size, text.size());
-    EXPECT_GE(parsed.file->points.size(), 4);
+    REQUIRE_THAT(parsed.status, IsOk());
+    CHECK(parsed.text == expected);
+    REQUIRE(parsed.file.has_value());
+    CHECK(parsed.file->packing == Packing::kZstd);
+    CHECK(parsed.file->size == text.size());
+    CHECK(parsed.file->points.size() >= 4);
   }
 }
 
 // Pieces that are kept of a file must not be read in place of another one's.
-TEST(InflatingParserTest, TellsFilesApartOfWhichItKeepsPieces) {
+TEST_CASE("The inflating parser tells files apart of which it keeps pieces",
+          "[inflated][inflating_parser]") {
   std::string packed =
       Zstd(Noise(3'000'000, 1), {.window_log = 24, .tells_size = false});
   // Without the checksum at its end, as libraries write it.
@@ -182,16 +192,17 @@ TEST(InflatingParserTest, TellsFilesApartOfWhichItKeepsPieces) {
   packed.resize(packed.size() - 4);
   const auto crc_of = [](const std::string& content) {
     const Parsed parsed = Parse(content, {4096, 1 << 18}, 12, 700, 512);
-    EXPECT_TRUE(parsed.status.ok()) << parsed.status;
+    CHECK_THAT(parsed.status, IsOk());
     return parsed.file.value_or(storage::inflated::InflatedFile())
         .pieces_crc32c;
   };
   const std::uint32_t first = crc_of(packed);
   packed[1'500'000] = static_cast<char>(packed[1'500'000] ^ 1);
-  EXPECT_NE(crc_of(packed), first);
+  CHECK(crc_of(packed) != first);
 }
 
-TEST(InflatingParserTest, SaysHowToDoWithoutPieces) {
+TEST_CASE("The inflating parser says how to do without kept pieces",
+          "[inflated][inflating_parser]") {
   base::MemoryBudget budget(std::uint64_t{24} << 20);
   base::WorkingMemory memory(&budget, "a file");
   PointFileWriter writer("", &memory);
@@ -205,19 +216,19 @@ TEST(InflatingParserTest, SaysHowToDoWithoutPieces) {
          return &sampler.emplace(size, 1, 1 << 20, 512);
        }},
       {}, &writer, &memory);
-  ASSERT_TRUE(parser.ok());
+  REQUIRE_THAT(parser, IsOk());
   absl::Status status;
   while (const auto next = (*parser)->next_read()) {
     status =
         (*parser)->Take(AsBytes(packed).subspan(next->offset, next->length));
     if (!status.ok()) break;
   }
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_TRUE(std::string(status.message())
-                  .starts_with("a: has a long zstd frame, and what that "
-                               "inflates to could not be kept; "
-                               "pzstd makes short ones: "))
-      << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CAPTURE(status);
+  CHECK(std::string(status.message())
+            .starts_with("a: has a long zstd frame, and what that "
+                         "inflates to could not be kept; "
+                         "pzstd makes short ones: "));
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <string>
 
-#include "gtest/gtest.h"
 #include "server/base/crc32c.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::dataset::inflated {
 namespace {
+
+using tests::IsOk;
 
 using storage::inflated::AsBytes;
 using storage::inflated::Noise;
@@ -18,8 +21,8 @@ std::uint32_t ByReads(const std::string& file, std::uint64_t* read,
   *read = 0;
   while (const auto next = parser.next_read()) {
     *read += next->length;
-    EXPECT_TRUE(
-        parser.Take(AsBytes(file).subspan(next->offset, next->length)).ok());
+    CHECK_THAT(parser.Take(AsBytes(file).subspan(next->offset, next->length)),
+               IsOk());
   }
   return parser.crc32c();
 }
@@ -28,11 +31,12 @@ std::uint32_t OfAll(const std::string& file, std::size_t piece) {
   PieceDigest digest(file.size());
   for (std::size_t at = 0; at < file.size(); at += piece)
     digest.Take(at, AsBytes(file).subspan(at, piece));
-  EXPECT_FALSE(digest.wanted().has_value());
+  CHECK_FALSE(digest.wanted().has_value());
   return digest.crc32c();
 }
 
-TEST(PieceDigestTest, IsTheSameHoweverTheFileIsRead) {
+TEST_CASE("A piece digest is the same however the file is read",
+          "[inflated][piece_digest]") {
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{4097},
         std::size_t{8000}, std::size_t{1} << 20, (std::size_t{1} << 20) + 5,
@@ -41,36 +45,40 @@ TEST(PieceDigestTest, IsTheSameHoweverTheFileIsRead) {
     const std::string file = Noise(size, 1);
     std::uint64_t read = 0;
     const std::uint32_t crc32c = ByReads(file, &read);
-    EXPECT_LE(read, 5 * 4096);
+    CHECK(read <= 5 * 4096);
     for (const std::size_t piece : {1, 4095, 100'000, 1 << 22}) {
       if (piece == 1 && size > 10'000) continue;
-      EXPECT_EQ(OfAll(file, piece), crc32c) << size << ' ' << piece;
+      UNSCOPED_INFO(size << ' ' << piece);
+      CHECK(OfAll(file, piece) == crc32c);
     }
   }
 }
 
-TEST(PieceDigestTest, MayBeOfAllOfAFile) {
+TEST_CASE("A piece digest may be of all of a file",
+          "[inflated][piece_digest]") {
   for (const std::size_t size : {0, 1, 1 << 20, (1 << 20) + 5, 3'500'000}) {
     const std::string file = Noise(size, 1);
     std::uint64_t read = 0;
-    EXPECT_EQ(ByReads(file, &read, /*whole=*/true), base::Crc32c(AsBytes(file)))
-        << size;
-    EXPECT_LE(read, size + (1 << 20));
+    CAPTURE(size);
+    CHECK(ByReads(file, &read, /*whole=*/true) == base::Crc32c(AsBytes(file)));
+    CHECK(read <= size + (1 << 20));
     PieceDigest digest(size, /*whole=*/true);
     for (std::size_t at = 0; at < size; at += 100'000)
       digest.Take(at, AsBytes(file).subspan(at, 100'000));
-    EXPECT_EQ(digest.crc32c(), base::Crc32c(AsBytes(file))) << size;
+    CHECK(digest.crc32c() == base::Crc32c(AsBytes(file)));
   }
 }
 
-TEST(PieceDigestTest, TellsOtherFilesApart) {
+TEST_CASE("A piece digest tells other files apart",
+          "[inflated][piece_digest]") {
   std::string file = Noise(3'500'000, 1);
   std::uint64_t read = 0;
   const std::uint32_t crc32c = ByReads(file, &read);
   for (const std::size_t at : {std::size_t{0}, std::size_t{1} << 20,
                                file.size() - 1, file.size() - 4096}) {
     file[at] ^= 1;
-    EXPECT_NE(ByReads(file, &read), crc32c) << at;
+    CAPTURE(at);
+    CHECK(ByReads(file, &read) != crc32c);
     file[at] ^= 1;
   }
 }

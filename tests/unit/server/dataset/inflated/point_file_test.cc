@@ -10,15 +10,19 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/base/crc32c.h"
 #include "server/storage/inflated/windows.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::dataset::inflated {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using storage::ListedObject;
 using storage::inflated::AccessPoint;
@@ -27,7 +31,7 @@ using storage::inflated::FilePoints;
 using storage::inflated::InflatedFile;
 using storage::inflated::PackKept;
 
-class PointFileTest : public testing::Test {
+class PointFileTest {
  protected:
   // Points of the second and the third of three files.
   absl::StatusOr<PointsPtr> Write(const std::string& path) {
@@ -60,125 +64,144 @@ class PointFileTest : public testing::Test {
   }
 
   static void ExpectPoints(const FilePoints& points) {
-    EXPECT_EQ(points.Find("a"), nullptr);
+    CHECK(points.Find("a") == nullptr);
     const auto* const file = points.Find("c.gz");
-    ASSERT_NE(file, nullptr);
-    EXPECT_EQ(file->packed_size, 3000);
-    EXPECT_EQ(file->size, 5'000'000);
+    REQUIRE(file != nullptr);
+    CHECK(file->packed_size == 3000);
+    CHECK(file->size == 5'000'000);
     const auto all = points.PointsOf(*file);
-    ASSERT_EQ(all.size(), 4);
-    EXPECT_EQ(all[2].bit, 6002);
-    EXPECT_EQ(*points.WindowOf(all[2]), WindowOf(22));
-    EXPECT_EQ(*points.WindowOf(all[0]), "");
+    REQUIRE(all.size() == 4);
+    CHECK(all[2].bit == 6002);
+    CHECK(*points.WindowOf(all[2]) == WindowOf(22));
+    CHECK(*points.WindowOf(all[0]) == "");
   }
 
   base::WorkingMemory memory_{base::AmpleBudget(), "points"};
   storage::local::ScratchDir folder_;
 };
 
-TEST_F(PointFileTest, KeepsPointsInMemoryOrInAFile) {
+TEST_CASE_METHOD(PointFileTest,
+                 "The point file writer keeps points in memory or in a file",
+                 "[inflated][point_file]") {
   const auto in_memory = Write("");
-  ASSERT_TRUE(in_memory.ok()) << in_memory.status();
+  REQUIRE_THAT(in_memory, IsOk());
   ExpectPoints(**in_memory);
   const std::string path = folder_.Path("new/index.points");
   const auto in_file = Write(path);
-  ASSERT_TRUE(in_file.ok()) << in_file.status();
+  REQUIRE_THAT(in_file, IsOk());
   ExpectPoints(**in_file);
   const auto loaded = LoadPoints(path, memory_);
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  REQUIRE_THAT(loaded, IsOk());
   ExpectPoints(**loaded);
-  EXPECT_EQ((*loaded)->digest(), (*in_file)->digest());
+  CHECK((*loaded)->digest() == (*in_file)->digest());
   // The points have it open.
   std::filesystem::remove(path);
   ExpectPoints(**loaded);
-  EXPECT_TRUE(absl::IsNotFound(LoadPoints(path, memory_).status()));
+  CHECK_THAT(LoadPoints(path, memory_), HasCode(absl::StatusCode::kNotFound));
 }
 
-TEST_F(PointFileTest, LeavesNoHalfOfAFile) {
+TEST_CASE_METHOD(PointFileTest,
+                 "The point file writer leaves no half of a file",
+                 "[inflated][point_file]") {
   {
     PointFileWriter writer(folder_.Path("index.points"), &memory_);
-    ASSERT_TRUE(writer.Add("a window").ok());
+    REQUIRE_THAT(writer.Add("a window"), IsOk());
   }
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
+  CHECK(std::filesystem::is_empty(folder_.Path()));
 }
 
 // Nor if the daemon is killed meanwhile: a long frame's pieces may be
 // gigabytes.
-TEST_F(PointFileTest, LeavesNoHalfOfAFileWhenItIsKilled) {
+TEST_CASE_METHOD(
+    PointFileTest,
+    "The point file writer leaves no half of a file when it is killed",
+    "[inflated][point_file]") {
   const std::string path = folder_.Path("index.points");
   const pid_t child = fork();
-  ASSERT_GE(child, 0);
+  REQUIRE(child >= 0);
   if (child == 0) {
     PointFileWriter writer(path, &memory_);
     if (writer.Add("a window").ok()) raise(SIGKILL);
     _exit(1);
   }
   int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(std::filesystem::is_empty(folder_.Path()));
 }
 
 // As on a full disk, which takes some bytes.
-TEST_F(PointFileTest, WhatAFileDoesNotTakeIsInMemory) {
+TEST_CASE_METHOD(
+    PointFileTest,
+    "The point file writer keeps in memory what a file does not take",
+    "[inflated][point_file]") {
   struct rlimit before = {};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const auto handler = signal(SIGXFSZ, SIG_IGN);
   // The last one has room for all windows, and not for the table behind them.
   for (const rlim_t bytes : {20'000, 0, 102'200}) {
-    SCOPED_TRACE(bytes);
+    CAPTURE(bytes);
     const struct rlimit few = {.rlim_cur = bytes, .rlim_max = before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &few) == 0);
     const auto points = Write(folder_.Path("index.points"));
     setrlimit(RLIMIT_FSIZE, &before);
-    ASSERT_TRUE(points.ok()) << points.status();
+    REQUIRE_THAT(points, IsOk());
     ExpectPoints(**points);
-    EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
+    CHECK(std::filesystem::is_empty(folder_.Path()));
   }
   signal(SIGXFSZ, handler);
 }
 
-TEST_F(PointFileTest, MakesNoFileWithoutPoints) {
+TEST_CASE_METHOD(PointFileTest,
+                 "The point file writer makes no file without points",
+                 "[inflated][point_file]") {
   PointFileWriter writer(folder_.Path("index.points"), &memory_);
   const std::vector<ListedObject> files = {{"a", {.size = 7}}};
   const auto none = writer.Finish(files, {std::nullopt});
-  ASSERT_TRUE(none.ok());
-  EXPECT_EQ(*none, nullptr);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.Path()));
+  REQUIRE_THAT(none, IsOk());
+  CHECK(*none == nullptr);
+  CHECK(std::filesystem::is_empty(folder_.Path()));
 }
 
-TEST_F(PointFileTest, FindsEveryDamage) {
+TEST_CASE_METHOD(PointFileTest, "The point file reader finds every damage",
+                 "[inflated][point_file]") {
   const std::string path = folder_.Path("index.points");
-  ASSERT_TRUE(Write(path).ok());
+  REQUIRE_THAT(Write(path), IsOk());
   std::ifstream file(path, std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(file)), {});
   const auto load = [&](const std::string& content) {
     folder_.Write("index.points", content);
     return LoadPoints(path, memory_).status();
   };
-  EXPECT_TRUE(load(whole).ok());
+  CHECK_THAT(load(whole), IsOk());
   // Its header, two files, eight points, names, checksum and length.
   const std::size_t table = whole.size() - (48 + 96 + 256 + 8 + 16 + 8);
   for (std::size_t at = table; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] ^= 0x10;
-    EXPECT_TRUE(absl::IsDataLoss(load(damaged))) << at;
+    CAPTURE(at);
+    CHECK_THAT(load(damaged), HasCode(absl::StatusCode::kDataLoss));
   }
-  for (std::size_t size = 0; size < whole.size(); size += 97)
-    EXPECT_TRUE(absl::IsDataLoss(load(whole.substr(0, size)))) << size;
+  for (std::size_t size = 0; size < whole.size(); size += 97) {
+    CAPTURE(size);
+    CHECK_THAT(load(whole.substr(0, size)),
+               HasCode(absl::StatusCode::kDataLoss));
+  }
   // A window is checked when it is wanted.
   std::string damaged = whole;
   damaged[100] ^= 1;
   folder_.Write("index.points", damaged);
   const auto points = LoadPoints(path, memory_);
-  ASSERT_TRUE(points.ok());
+  REQUIRE_THAT(points, IsOk());
   const auto first = (*points)->PointsOf(*(*points)->Find("b.gz"))[1];
-  EXPECT_TRUE(absl::IsDataLoss((*points)->WindowOf(first).status()));
+  CHECK_THAT((*points)->WindowOf(first), HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST_F(PointFileTest, TiesAnIndexToItsPoints) {
+TEST_CASE_METHOD(PointFileTest,
+                 "A digest of points ties an index to its points",
+                 "[inflated][point_file]") {
   const auto points = Write("");
-  ASSERT_TRUE(points.ok());
+  REQUIRE_THAT(points, IsOk());
   std::string bytes;
   const auto take = [&](const FindPoints& find) {
     std::string file = bytes;
@@ -187,16 +210,16 @@ TEST_F(PointFileTest, TiesAnIndexToItsPoints) {
     return TakePoints(reader, find);
   };
   AppendPoints(bytes, nullptr);
-  EXPECT_EQ(bytes, "");
-  EXPECT_EQ(*take(nullptr), nullptr);
+  CHECK(bytes == "");
+  CHECK(*take(nullptr) == nullptr);
   AppendPoints(bytes, *points);
   const auto find = [&]() -> absl::StatusOr<PointsPtr> { return *points; };
-  EXPECT_EQ(*take(find), *points);
-  EXPECT_TRUE(absl::IsDataLoss(take(nullptr).status()));
+  CHECK(*take(find) == *points);
+  CHECK_THAT(take(nullptr), HasCode(absl::StatusCode::kDataLoss));
   bytes[3] ^= 1;
-  EXPECT_TRUE(absl::IsDataLoss(take(find).status()));
+  CHECK_THAT(take(find), HasCode(absl::StatusCode::kDataLoss));
   bytes.pop_back();
-  EXPECT_TRUE(absl::IsDataLoss(take(find).status()));
+  CHECK_THAT(take(find), HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

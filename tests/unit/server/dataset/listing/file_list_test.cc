@@ -5,18 +5,21 @@
 #include <string_view>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::listing {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using Paths = std::vector<std::string>;
 
-class FileListTest : public testing::Test {
+class FileListTest {
  protected:
   FileListTest() {
     for (const char* path : {"train/0.tar", "train/1.tar", "train/10.tar",
@@ -31,7 +34,7 @@ class FileListTest : public testing::Test {
 
   Paths List(const std::vector<std::string>& patterns) {
     const auto files = ListFiles(*tree_.Root(), patterns, memory_);
-    EXPECT_TRUE(files.ok()) << files.status();
+    CHECK_THAT(files, IsOk());
     Paths paths;
     if (!files.ok()) return paths;
     for (const storage::ListedObject& file : *files) paths.push_back(file.name);
@@ -42,58 +45,68 @@ class FileListTest : public testing::Test {
   base::WorkingMemory memory_{base::AmpleBudget(), "files"};
 };
 
-TEST_F(FileListTest, ExpandsBracesInTheirOrder) {
-  EXPECT_EQ(List({"train/{10,0,1}.tar", "top.tar", "top.tar"}),
-            Paths({"train/10.tar", "train/0.tar", "train/1.tar", "top.tar",
-                   "top.tar"}));
+TEST_CASE_METHOD(FileListTest, "A file list expands braces in their order",
+                 "[listing][file_list]") {
+  CHECK(List({"train/{10,0,1}.tar", "top.tar", "top.tar"}) ==
+        Paths({"train/10.tar", "train/0.tar", "train/1.tar", "top.tar",
+               "top.tar"}));
 }
 
-TEST_F(FileListTest, FitsFilesAsGlobDoes) {
-  EXPECT_EQ(List({"train/*.tar"}), Paths({"train/0.tar", "train/1.tar",
-                                          "train/10.tar", "train/link.tar"}));
-  EXPECT_EQ(List({"train/?.tar"}), Paths({"train/0.tar", "train/1.tar"}));
-  EXPECT_EQ(List({"train/[!0].tar"}), Paths({"train/1.tar"}));
-  EXPECT_EQ(List({"train/.*.tar"}), Paths({"train/.hidden.tar"}));
-  EXPECT_EQ(List({"*.tar"}), Paths({"top.tar"}));
-  EXPECT_EQ(List({"v*/*/0.tar"}), Paths({"val/a/0.tar", "val/b/0.tar"}));
-  EXPECT_EQ(List({"*/{b,a}/*.tar"}), Paths({"val/b/0.tar", "val/a/0.tar"}));
-  EXPECT_EQ(List({"val/[[]1].tar"}), Paths({"val/[1].tar"}));
+TEST_CASE_METHOD(FileListTest,
+                 "A file list fits files to patterns as glob does",
+                 "[listing][file_list]") {
+  CHECK(List({"train/*.tar"}) == Paths({"train/0.tar", "train/1.tar",
+                                        "train/10.tar", "train/link.tar"}));
+  CHECK(List({"train/?.tar"}) == Paths({"train/0.tar", "train/1.tar"}));
+  CHECK(List({"train/[!0].tar"}) == Paths({"train/1.tar"}));
+  CHECK(List({"train/.*.tar"}) == Paths({"train/.hidden.tar"}));
+  CHECK(List({"*.tar"}) == Paths({"top.tar"}));
+  CHECK(List({"v*/*/0.tar"}) == Paths({"val/a/0.tar", "val/b/0.tar"}));
+  CHECK(List({"*/{b,a}/*.tar"}) == Paths({"val/b/0.tar", "val/a/0.tar"}));
+  CHECK(List({"val/[[]1].tar"}) == Paths({"val/[1].tar"}));
 }
 
-TEST_F(FileListTest, TakesTheFileOfThatNameIfNoneFits) {
-  EXPECT_EQ(List({"val/[1].tar"}), Paths({"val/[1].tar"}));
+TEST_CASE_METHOD(
+    FileListTest,
+    "A file list takes the file named like the pattern if none fits",
+    "[listing][file_list]") {
+  CHECK(List({"val/[1].tar"}) == Paths({"val/[1].tar"}));
   tree_.Write("val/1.tar", "");
-  EXPECT_EQ(List({"val/[1].tar"}), Paths({"val/1.tar"}));
+  CHECK(List({"val/[1].tar"}) == Paths({"val/1.tar"}));
 }
 
-TEST_F(FileListTest, ALinkThatLeadsOutsideIsNotPassedOver) {
+TEST_CASE_METHOD(FileListTest,
+                 "A file list does not pass over a link that leads outside",
+                 "[listing][file_list]") {
   tree_.Link("train/outside.tar", "/etc/passwd");
   tree_.Link("val/outside", "/etc");
-  EXPECT_EQ(List({"train/?.tar"}), Paths({"train/0.tar", "train/1.tar"}));
+  CHECK(List({"train/?.tar"}) == Paths({"train/0.tar", "train/1.tar"}));
   for (const char* pattern : {"train/*.tar", "val/*/passwd"}) {
     const auto files = ListFiles(*tree_.Root(), {pattern}, memory_);
-    EXPECT_TRUE(absl::IsPermissionDenied(files.status())) << files.status();
-    EXPECT_THAT(std::string(files.status().message()),
-                HasSubstr("leads outside the dataset's root"));
+    CHECK_THAT(files, HasCode(absl::StatusCode::kPermissionDenied));
+    CHECK_THAT(files.status().message(),
+               Contains("leads outside the dataset's root"));
   }
 }
 
-TEST_F(FileListTest, KnowsTheirVersions) {
+TEST_CASE_METHOD(FileListTest, "A file list knows the versions of its files",
+                 "[listing][file_list]") {
   const auto files = ListFiles(*tree_.Root(), {"train/link.tar"}, memory_);
-  ASSERT_TRUE(files.ok()) << files.status();
+  REQUIRE_THAT(files, IsOk());
   const auto stat = tree_.Root()->Stat("train/1.tar");
-  ASSERT_TRUE(stat.ok()) << stat.status();
-  EXPECT_EQ(files->at(0).version.size, std::string_view("train/1.tar").size());
-  EXPECT_EQ(files->at(0).version.stamp, stat->mtime_nanos);
+  REQUIRE_THAT(stat, IsOk());
+  CHECK(files->at(0).version.size == std::string_view("train/1.tar").size());
+  CHECK(files->at(0).version.stamp == stat->mtime_nanos);
 }
 
-TEST_F(FileListTest, ErrorsNameWhatLacks) {
+TEST_CASE_METHOD(FileListTest, "A file list's errors name what is missing",
+                 "[listing][file_list]") {
   const auto expect = [&](const std::string& pattern, absl::StatusCode code,
                           const std::string& named) {
     const absl::Status status =
         ListFiles(*tree_.Root(), {pattern}, memory_).status();
-    EXPECT_EQ(status.code(), code) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(named));
+    CHECK_THAT(status, HasCode(code));
+    CHECK_THAT(status.message(), Contains(named));
   };
   expect("train/{0..2}.tar", absl::StatusCode::kNotFound, "train/2.tar");
   expect("test/*.tar", absl::StatusCode::kNotFound, "test/*.tar: no file fits");
@@ -104,7 +117,10 @@ TEST_F(FileListTest, ErrorsNameWhatLacks) {
   expect("../*.tar", absl::StatusCode::kNotFound, "../*.tar");
 }
 
-TEST_F(FileListTest, PatternsFromBracesTakeTheMemoryOfTheirFiles) {
+TEST_CASE_METHOD(
+    FileListTest,
+    "A file list's patterns from braces take only the memory of their files",
+    "[listing][file_list]") {
   constexpr int kFiles = 1000;
   for (int i = 0; i < kFiles; ++i)
     tree_.Write("many/" + std::to_string(kFiles + i) + "-of-1.tar", "");
@@ -112,28 +128,29 @@ TEST_F(FileListTest, PatternsFromBracesTakeTheMemoryOfTheirFiles) {
   base::WorkingMemory memory(&budget, "files");
   const auto files =
       ListFiles(*tree_.Root(), {"many/{1000..1999}-*.tar"}, memory);
-  ASSERT_TRUE(files.ok()) << files.status();
-  ASSERT_EQ(files->size(), kFiles);
+  REQUIRE_THAT(files, IsOk());
+  REQUIRE(files->size() == kFiles);
   for (int i = 0; i < kFiles; ++i)
-    EXPECT_EQ((*files)[i].name,
-              "many/" + std::to_string(kFiles + i) + "-of-1.tar");
+    CHECK((*files)[i].name ==
+          "many/" + std::to_string(kFiles + i) + "-of-1.tar");
 }
 
-TEST_F(FileListTest, PatternsOfOneDirectoryKeepTheirOrder) {
-  EXPECT_EQ(
-      List({"train/1*.tar", "val/?/0.tar", "train/0*", "val/b*/*.tar",
-            "train/[0-9].tar"}),
-      Paths({"train/1.tar", "train/10.tar", "val/a/0.tar", "val/b/0.tar",
-             "train/0.tar", "val/b/0.tar", "train/0.tar", "train/1.tar"}));
+TEST_CASE_METHOD(FileListTest,
+                 "A file list's patterns of one directory keep their order",
+                 "[listing][file_list]") {
+  CHECK(List({"train/1*.tar", "val/?/0.tar", "train/0*", "val/b*/*.tar",
+              "train/[0-9].tar"}) ==
+        Paths({"train/1.tar", "train/10.tar", "val/a/0.tar", "val/b/0.tar",
+               "train/0.tar", "val/b/0.tar", "train/0.tar", "train/1.tar"}));
 }
 
-TEST_F(FileListTest, Stops) {
+TEST_CASE_METHOD(FileListTest, "A file list stops when it is told to",
+                 "[listing][file_list]") {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(ListFiles(*tree_.Root(), {"*.tar"}, memory_, stop.get_token())
-                .status()
-                .code(),
-            absl::StatusCode::kCancelled);
+  CHECK_THAT(
+      ListFiles(*tree_.Root(), {"*.tar"}, memory_, stop.get_token()).status(),
+      HasCode(absl::StatusCode::kCancelled));
 }
 
 }  // namespace

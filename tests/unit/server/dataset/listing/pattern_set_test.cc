@@ -7,66 +7,71 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::listing {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::UnorderedElementsAreArray;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
+using tests::UnorderedElementsAreArray;
+
 using Numbers = std::vector<std::size_t>;
 
-class PatternSetTest : public testing::Test {
+class PatternSetTest {
  protected:
   Numbers Fitting(const PatternSet& patterns, std::string_view name) {
     Numbers numbers;
-    EXPECT_TRUE(patterns
-                    .ForEach(name,
-                             [&](std::size_t number) {
-                               numbers.push_back(number);
-                               return absl::OkStatus();
-                             })
-                    .ok());
+    CHECK_THAT(patterns.ForEach(name,
+                                [&](std::size_t number) {
+                                  numbers.push_back(number);
+                                  return absl::OkStatus();
+                                }),
+               IsOk());
     return numbers;
   }
 
   base::WorkingMemory memory_{base::AmpleBudget(), "patterns"};
 };
 
-TEST_F(PatternSetTest, FindsWhatFitsAmongMany) {
+TEST_CASE_METHOD(PatternSetTest,
+                 "A pattern set finds what fits among many patterns",
+                 "[listing][pattern_set]") {
   PatternSet patterns(memory_);
-  EXPECT_TRUE(patterns.empty());
+  CHECK(patterns.empty());
   for (std::size_t i = 0; i < 1000; ++i) {
-    ASSERT_TRUE(
-        patterns.Add("part-" + std::to_string(1000 + i) + "-*.tar", i).ok());
+    REQUIRE_THAT(patterns.Add("part-" + std::to_string(1000 + i) + "-*.tar", i),
+                 IsOk());
   }
-  EXPECT_FALSE(patterns.empty());
-  EXPECT_THAT(Fitting(patterns, "part-1007-of-9.tar"), ElementsAre(7));
-  EXPECT_THAT(Fitting(patterns, "part-1007-.tar"), ElementsAre(7));
-  EXPECT_THAT(Fitting(patterns, "part-1007.tar"), IsEmpty());
-  EXPECT_THAT(Fitting(patterns, ""), IsEmpty());
+  CHECK_FALSE(patterns.empty());
+  CHECK_THAT(Fitting(patterns, "part-1007-of-9.tar"), ElementsAre(7));
+  CHECK_THAT(Fitting(patterns, "part-1007-.tar"), ElementsAre(7));
+  CHECK_THAT(Fitting(patterns, "part-1007.tar"), IsEmpty());
+  CHECK_THAT(Fitting(patterns, ""), IsEmpty());
 }
 
-TEST_F(PatternSetTest, AnErrorEndsTheSearch) {
+TEST_CASE_METHOD(PatternSetTest, "An error ends the search of a pattern set",
+                 "[listing][pattern_set]") {
   PatternSet patterns(memory_);
-  ASSERT_TRUE(patterns.Add("*", 0).ok());
-  ASSERT_TRUE(patterns.Add("a*", 1).ok());
+  REQUIRE_THAT(patterns.Add("*", 0), IsOk());
+  REQUIRE_THAT(patterns.Add("a*", 1), IsOk());
   int calls = 0;
-  EXPECT_EQ(patterns.ForEach("a",
-                             [&](std::size_t) {
-                               ++calls;
-                               return absl::AbortedError("enough");
-                             }),
-            absl::AbortedError("enough"));
-  EXPECT_EQ(calls, 1);
+  CHECK(patterns.ForEach("a", [&](std::size_t) {
+    ++calls;
+    return absl::AbortedError("enough");
+  }) == absl::AbortedError("enough"));
+  CHECK(calls == 1);
 }
 
-TEST_F(PatternSetTest, FindsThePatternsThatFnmatchFits) {
+TEST_CASE_METHOD(PatternSetTest,
+                 "A pattern set finds the patterns that fnmatch fits",
+                 "[listing][pattern_set]") {
   constexpr std::uint32_t kSeed = 20261129;
-  SCOPED_TRACE(kSeed);
+  CAPTURE(kSeed);
   std::mt19937 random(kSeed);
   const auto draw = [&](std::string_view letters) {
     std::string text(random() % 6, '\0');
@@ -77,7 +82,7 @@ TEST_F(PatternSetTest, FindsThePatternsThatFnmatchFits) {
   PatternSet patterns(memory_);
   for (std::size_t i = 0; i < 500; ++i) {
     drawn.push_back(draw("ab*?[]!-/.\\"));
-    ASSERT_TRUE(patterns.Add(drawn.back(), i).ok());
+    REQUIRE_THAT(patterns.Add(drawn.back(), i), IsOk());
   }
   int fits = 0;
   for (int round = 0; round < 500; ++round) {
@@ -89,25 +94,28 @@ TEST_F(PatternSetTest, FindsThePatternsThatFnmatchFits) {
         expected.push_back(i);
     }
     fits += static_cast<int>(expected.size());
-    EXPECT_THAT(Fitting(patterns, name), UnorderedElementsAreArray(expected))
-        << name;
+    CAPTURE(name);
+    CHECK_THAT(Fitting(patterns, name), UnorderedElementsAreArray(expected));
   }
-  EXPECT_GT(fits, 100);
+  CHECK(fits > 100);
 }
 
-TEST_F(PatternSetTest, GivesItsMemoryBack) {
+TEST_CASE_METHOD(PatternSetTest, "A pattern set gives its memory back",
+                 "[listing][pattern_set]") {
   base::MemoryBudget budget(std::uint64_t{1} << 20);
   base::WorkingMemory memory(&budget, "patterns");
   for (int round = 0; round < 20; ++round) {
     PatternSet patterns(memory);
-    for (std::size_t i = 0; i < 1000; ++i)
-      ASSERT_TRUE(patterns.Add(std::to_string(i) + "*", i).ok()) << round;
+    for (std::size_t i = 0; i < 1000; ++i) {
+      CAPTURE(round);
+      REQUIRE_THAT(patterns.Add(std::to_string(i) + "*", i), IsOk());
+    }
   }
   PatternSet patterns(memory);
   absl::Status status;
   for (std::size_t i = 0; i < 100000 && status.ok(); ++i)
     status = patterns.Add("x*", i);
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

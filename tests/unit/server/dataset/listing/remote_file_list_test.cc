@@ -1,22 +1,23 @@
 #include "server/dataset/listing/remote_file_list.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 
 namespace forebay::dataset::listing {
 namespace {
 
-using ::testing::ElementsAre;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
 
-class RemoteFileListTest : public ::testing::Test {
+class RemoteFileListTest {
  protected:
   absl::StatusOr<std::vector<std::string>> List(
       const std::vector<std::string>& patterns) {
@@ -25,7 +26,7 @@ class RemoteFileListTest : public ::testing::Test {
     if (!files.ok()) return files.status();
     std::vector<std::string> paths;
     for (const storage::ListedObject& file : *files) {
-      EXPECT_EQ(file.version, *lister_.Stat(*lister_.root(), file.name, {}));
+      CHECK(file.version == *lister_.Stat(*lister_.root(), file.name, {}));
       paths.push_back(file.name);
     }
     return paths;
@@ -35,7 +36,9 @@ class RemoteFileListTest : public ::testing::Test {
   base::WorkingMemory memory_{base::AmpleBudget(), "files"};
 };
 
-TEST_F(RemoteFileListTest, NamedOnesComeInTheirOrder) {
+TEST_CASE_METHOD(RemoteFileListTest,
+                 "A remote file list has named files in their order",
+                 "[listing][remote_file_list]") {
   std::vector<std::string> expected;
   for (int i = 127; i >= 0; --i) {
     const std::string number = std::to_string(i);
@@ -43,24 +46,28 @@ TEST_F(RemoteFileListTest, NamedOnesComeInTheirOrder) {
                        ".tar");
     lister_.Put(expected.back(), 512 * i + 1);
   }
-  EXPECT_EQ(*List({"a/{127..000}.tar"}), expected);
-  EXPECT_EQ(lister_.lists, 0);
+  CHECK(*List({"a/{127..000}.tar"}) == expected);
+  CHECK(lister_.lists == 0);
 }
 
-TEST_F(RemoteFileListTest, PatternsAreMatchedAsPathsAre) {
+TEST_CASE_METHOD(RemoteFileListTest,
+                 "A remote file list matches patterns as paths are matched",
+                 "[listing][remote_file_list]") {
   for (const char* name :
        {"b-10.tar", "b-9.tar", "b-1.tgz", ".b-2.tar", "sub/b-3.tar",
         "sub/deep/b-4.tar", "c-1.tar", "c-1.tar.idx"})
     lister_.Put(name);
-  EXPECT_THAT(*List({"*.tar"}), ElementsAre("b-10.tar", "b-9.tar", "c-1.tar"));
-  EXPECT_THAT(
+  CHECK_THAT(*List({"*.tar"}), ElementsAre("b-10.tar", "b-9.tar", "c-1.tar"));
+  CHECK_THAT(
       *List({"c-1.tar", "{sub,sub/deep}/*.tar", "b-?.tar"}),
       ElementsAre("c-1.tar", "sub/b-3.tar", "sub/deep/b-4.tar", "b-9.tar"));
-  EXPECT_THAT(*List({"*/b-[0-9].tar"}), ElementsAre("sub/b-3.tar"));
-  EXPECT_EQ(lister_.lists, 3);
+  CHECK_THAT(*List({"*/b-[0-9].tar"}), ElementsAre("sub/b-3.tar"));
+  CHECK(lister_.lists == 3);
 }
 
-TEST_F(RemoteFileListTest, GivesBackTheMemoryOfItsSteps) {
+TEST_CASE_METHOD(RemoteFileListTest,
+                 "A remote file list gives back the memory of its steps",
+                 "[listing][remote_file_list]") {
   constexpr std::uint64_t kObjects = 20000;
   for (std::uint64_t i = 0; i < kObjects; ++i)
     lister_.Put(std::string(60, 'x') + std::to_string(kObjects + i) + "-1.tar");
@@ -68,34 +75,38 @@ TEST_F(RemoteFileListTest, GivesBackTheMemoryOfItsSteps) {
   base::WorkingMemory memory(&budget, "files");
   const auto files =
       ListRemoteFiles(lister_, *lister_.root(), {"*.tar"}, memory, {});
-  ASSERT_TRUE(files.ok()) << files.status();
-  ASSERT_EQ(files->size(), kObjects);
+  REQUIRE_THAT(files, IsOk());
+  REQUIRE(files->size() == kObjects);
   // The memory of the steps is reserved still, and free for later work.
   const std::uint64_t used = budget.used();
   std::uint64_t results = files->capacity() * sizeof(files->front());
   for (const storage::ListedObject& file : *files)
     results += base::HeapBytes(file.name.size());
-  ASSERT_TRUE(memory.Grow(results / 2).ok());
-  EXPECT_EQ(budget.used(), used);
+  REQUIRE_THAT(memory.Grow(results / 2), IsOk());
+  CHECK(budget.used() == used);
 }
 
-TEST_F(RemoteFileListTest, TakesTheObjectOfThatNameIfNoneFits) {
+TEST_CASE_METHOD(
+    RemoteFileListTest,
+    "A remote file list takes the object named like the pattern if none fits",
+    "[listing][remote_file_list]") {
   lister_.Put("a[1].tar");
-  EXPECT_THAT(*List({"a[1].tar"}), ElementsAre("a[1].tar"));
+  CHECK_THAT(*List({"a[1].tar"}), ElementsAre("a[1].tar"));
   lister_.Put("a1.tar");
-  EXPECT_THAT(*List({"a[1].tar"}), ElementsAre("a1.tar"));
+  CHECK_THAT(*List({"a[1].tar"}), ElementsAre("a1.tar"));
 }
 
-TEST_F(RemoteFileListTest, SaysWhatIsMissing) {
+TEST_CASE_METHOD(RemoteFileListTest, "A remote file list says what is missing",
+                 "[listing][remote_file_list]") {
   lister_.Put("a-1.tar");
-  EXPECT_EQ(List({"a-{1..2}.tar"}).status(),
-            absl::NotFoundError("a-2.tar: is not there"));
-  EXPECT_EQ(List({"b*.tar"}).status(),
-            absl::NotFoundError("b*.tar: no object fits this pattern"));
-  EXPECT_EQ(List({"a-{1..2.tar"}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  CHECK(List({"a-{1..2}.tar"}).status() ==
+        absl::NotFoundError("a-2.tar: is not there"));
+  CHECK(List({"b*.tar"}).status() ==
+        absl::NotFoundError("b*.tar: no object fits this pattern"));
+  CHECK_THAT(List({"a-{1..2.tar"}),
+             HasCode(absl::StatusCode::kInvalidArgument));
   lister_.status = absl::UnavailableError("no connection");
-  EXPECT_EQ(List({"*.tar"}).status(), lister_.status);
+  CHECK(List({"*.tar"}).status() == lister_.status);
 }
 
 }  // namespace

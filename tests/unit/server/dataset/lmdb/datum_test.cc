@@ -5,11 +5,15 @@
 #include <variant>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // Written by protobuf, of caffe.proto: see the comment of each.
 
@@ -32,81 +36,84 @@ records::ValueType Type(std::string_view text) {
   return *records::ParseValueType(text);
 }
 
-TEST(DatumTest, BytesAreAnArray) {
+TEST_CASE("The bytes of a Caffe Datum are an array", "[lmdb][datum]") {
   const auto datum = ParseDatum(AsBytes(kBytes));
-  ASSERT_TRUE(datum.ok()) << datum.status();
-  EXPECT_EQ(datum->label, -1);
-  EXPECT_EQ(TypeOf(*datum), Type("uint8[1,2,3]"));
+  REQUIRE_THAT(datum, IsOk());
+  CHECK(datum->label == -1);
+  CHECK(TypeOf(*datum) == Type("uint8[1,2,3]"));
   MadeValues made;
   const auto content =
       ContentOf(*datum, Type("uint8[1,2,3]"), AsBytes(kBytes), &made);
-  ASSERT_TRUE(content.ok()) << content.status();
-  EXPECT_EQ(std::get<MadeBytes>(*content).bytes, AsBytes("abcdef"));
+  REQUIRE_THAT(content, IsOk());
+  CHECK(std::get<MadeBytes>(*content).bytes == AsBytes("abcdef"));
 }
 
-TEST(DatumTest, NumbersAreAnArray) {
+TEST_CASE("The numbers of a Caffe Datum are an array", "[lmdb][datum]") {
   for (const std::string_view message : {kFloats, kPackedFloats}) {
     const auto datum = ParseDatum(AsBytes(message));
-    ASSERT_TRUE(datum.ok()) << datum.status();
-    EXPECT_EQ(datum->label, 7);
+    REQUIRE_THAT(datum, IsOk());
+    CHECK(datum->label == 7);
     MadeValues made;
     const auto content =
         ContentOf(*datum, Type("float32[2,1,1]"), AsBytes(message), &made);
-    ASSERT_TRUE(content.ok()) << content.status();
+    REQUIRE_THAT(content, IsOk());
     const auto bytes = std::get<MadeBytes>(*content).bytes;
-    ASSERT_EQ(bytes.size(), 8u);
+    REQUIRE(bytes.size() == 8u);
     float numbers[2];
     std::memcpy(numbers, bytes.data(), sizeof(numbers));
-    EXPECT_EQ(numbers[0], 1);
-    EXPECT_EQ(numbers[1], -2);
+    CHECK(numbers[0] == 1);
+    CHECK(numbers[1] == -2);
   }
 }
 
-TEST(DatumTest, AFileIsAnImage) {
+TEST_CASE("A file in a Caffe Datum is an image", "[lmdb][datum]") {
   const auto datum = ParseDatum(AsBytes(kEncoded));
-  ASSERT_TRUE(datum.ok()) << datum.status();
+  REQUIRE_THAT(datum, IsOk());
   MadeValues made;
   const auto content =
       ContentOf(*datum, Type("image"), AsBytes(kEncoded), &made);
-  ASSERT_TRUE(content.ok()) << content.status();
-  EXPECT_EQ(std::get<FieldRange>(*content).offset, 2u);
-  EXPECT_EQ(std::get<FieldRange>(*content).length, 3u);
+  REQUIRE_THAT(content, IsOk());
+  CHECK(std::get<FieldRange>(*content).offset == 2u);
+  CHECK(std::get<FieldRange>(*content).length == 3u);
 }
 
-TEST(DatumTest, AFilesNumbersAreNobodys) {
+TEST_CASE("Numbers beside a file in a Caffe Datum are ignored",
+          "[lmdb][datum]") {
   // data: "\xff\xd8\xff" encoded: true float_data: [1]
   constexpr std::string_view kBoth(
       "\x22\x03\xff\xd8\xff\x38\x01\x35\x00\x00\x80\x3f", 12);
   const auto datum = ParseDatum(AsBytes(kBoth));
-  ASSERT_TRUE(datum.ok()) << datum.status();
+  REQUIRE_THAT(datum, IsOk());
   MadeValues made;
   const auto content = ContentOf(*datum, Type("image"), AsBytes(kBoth), &made);
-  ASSERT_TRUE(content.ok()) << content.status();
-  EXPECT_EQ(std::get<FieldRange>(*content).length, 3u);
+  REQUIRE_THAT(content, IsOk());
+  CHECK(std::get<FieldRange>(*content).length == 3u);
 }
 
-TEST(DatumTest, AFileWithoutBytesHasNoPlace) {
+TEST_CASE("A file without bytes in a Caffe Datum has no place",
+          "[lmdb][datum]") {
   constexpr std::string_view kEmpty = "\x38\x01";  // encoded: true
   const auto datum = ParseDatum(AsBytes(kEmpty));
-  ASSERT_TRUE(datum.ok()) << datum.status();
+  REQUIRE_THAT(datum, IsOk());
   MadeValues made;
   const auto content = ContentOf(*datum, Type("image"), AsBytes(kEmpty), &made);
-  ASSERT_TRUE(content.ok()) << content.status();
-  EXPECT_EQ(std::get<FieldRange>(*content).offset, 0u);
-  EXPECT_EQ(std::get<FieldRange>(*content).length, 0u);
+  REQUIRE_THAT(content, IsOk());
+  CHECK(std::get<FieldRange>(*content).offset == 0u);
+  CHECK(std::get<FieldRange>(*content).length == 0u);
 }
 
-TEST(DatumTest, OtherTypesAreRefused) {
+TEST_CASE("A Caffe Datum refuses types other than its own", "[lmdb][datum]") {
   MadeValues made;
   const auto datum = ParseDatum(AsBytes(kBytes));
-  ASSERT_TRUE(datum.ok());
+  REQUIRE_THAT(datum, IsOk());
   for (const char* const type : {"image", "uint8[3,2,1]", "float32[1,2,3]"}) {
     const auto content = ContentOf(*datum, Type(type), AsBytes(kBytes), &made);
-    EXPECT_EQ(content.status().code(), absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(content, HasCode(absl::StatusCode::kInvalidArgument));
   }
 }
 
-TEST(DatumTest, WhatContradictsItselfHasNoType) {
+TEST_CASE("A Caffe Datum that contradicts itself has no type",
+          "[lmdb][datum]") {
   // Five bytes, no extent, a negative one, extents that overflow, both kinds.
   for (const std::string_view message : {
            std::string_view("\x08\x01\x10\x02\x18\x03\x22\x05"
@@ -122,42 +129,43 @@ TEST(DatumTest, WhatContradictsItselfHasNoType) {
            std::string_view(),
        }) {
     const auto datum = ParseDatum(AsBytes(message));
-    ASSERT_TRUE(datum.ok()) << datum.status();
-    EXPECT_FALSE(TypeOf(*datum).has_value());
-    EXPECT_FALSE(DescriptionOf(*datum).empty());
+    REQUIRE_THAT(datum, IsOk());
+    CHECK_FALSE(TypeOf(*datum).has_value());
+    CHECK_FALSE(DescriptionOf(*datum).empty());
   }
 }
 
-TEST(DatumTest, DamagedMessagesAreRefused) {
+TEST_CASE("Damaged messages are refused as a Caffe Datum", "[lmdb][datum]") {
   for (const std::string_view message :
        {kBytes.substr(0, 10), kFloats.substr(0, 17),
         std::string_view("\x22\xff"), std::string_view("text"),
         std::string_view("\x32\x03"
                          "abc")}) {
-    EXPECT_EQ(ParseDatum(AsBytes(message)).status(),
-              absl::DataLossError("is no Datum of Caffe, or damaged"));
+    CHECK(ParseDatum(AsBytes(message)).status() ==
+          absl::DataLossError("is no Datum of Caffe, or damaged"));
   }
 }
 
-TEST(DatumTest, GuessesWhatIsSurelyADatum) {
+TEST_CASE("The guess of a type takes only what is surely a Datum of Caffe",
+          "[lmdb][datum]") {
   const auto guess = [](const std::vector<std::string_view>& values) {
     std::vector<absl::Span<const std::uint8_t>> bytes;
     for (const std::string_view value : values) bytes.push_back(AsBytes(value));
     return GuessDatumType(bytes);
   };
-  EXPECT_EQ(guess({kBytes, kBytes}), Type("uint8[1,2,3]"));
-  EXPECT_EQ(guess({kFloats, kPackedFloats}), Type("float32[2,1,1]"));
-  EXPECT_EQ(guess({kEncoded}), Type("image"));
-  EXPECT_FALSE(guess({kBytes, kFloats}).has_value());
-  EXPECT_FALSE(guess({kBytes, "text"}).has_value());
+  CHECK(guess({kBytes, kBytes}) == Type("uint8[1,2,3]"));
+  CHECK(guess({kFloats, kPackedFloats}) == Type("float32[2,1,1]"));
+  CHECK(guess({kEncoded}) == Type("image"));
+  CHECK_FALSE(guess({kBytes, kFloats}).has_value());
+  CHECK_FALSE(guess({kBytes, "text"}).has_value());
   // An image that is none, and an unknown field.
-  EXPECT_FALSE(guess({"\x22\x03"
-                      "abc\x38\x01"})
-                   .has_value());
-  EXPECT_FALSE(
+  CHECK_FALSE(guess({"\x22\x03"
+                     "abc\x38\x01"})
+                  .has_value());
+  CHECK_FALSE(
       guess({std::string(kBytes) + std::string("\x40\x01")}).has_value());
-  EXPECT_FALSE(guess({""}).has_value());
-  EXPECT_FALSE(guess({}).has_value());
+  CHECK_FALSE(guess({""}).has_value());
+  CHECK_FALSE(guess({}).has_value());
 }
 
 }  // namespace

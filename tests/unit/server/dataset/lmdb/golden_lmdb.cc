@@ -43,18 +43,20 @@ std::vector<GoldenLmdb> GoldenLmdbs() {
     } else {
       GoldenEntry entry = {Unquoted(name)};
       words >> entry.length >> std::hex >> entry.crc;
-      EXPECT_EQ(kind, "entry");
+      CHECK(kind == "entry");
       files.back().databases.back().entries.push_back(std::move(entry));
     }
-    EXPECT_TRUE(words) << line;
+    CAPTURE(line);
+    CHECK(words);
   }
-  EXPECT_GT(files.size(), 10u);
+  CHECK(files.size() > 10u);
   return files;
 }
 
 std::string GoldenFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 

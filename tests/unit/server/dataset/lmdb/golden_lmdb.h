@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset::lmdb {
 
@@ -45,14 +45,14 @@ inline absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
 template <typename T>
 T Get(const std::string& file, std::size_t offset) {
   T value = 0;
-  EXPECT_LE(offset + sizeof(T), file.size());
+  CHECK(offset + sizeof(T) <= file.size());
   std::memcpy(&value, file.data() + offset, sizeof(value));
   return value;
 }
 
 template <typename T>
 void Put(std::string& file, std::size_t offset, T value) {
-  ASSERT_LE(offset + sizeof(T), file.size());
+  REQUIRE(offset + sizeof(T) <= file.size());
   std::memcpy(file.data() + offset, &value, sizeof(value));
 }
 

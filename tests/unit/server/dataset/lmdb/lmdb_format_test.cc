@@ -7,14 +7,18 @@
 #include <variant>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/lmdb/format_choice.h"
 #include "server/dataset/records/record_index.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using records::ParseValueType;
 
@@ -48,16 +52,17 @@ std::vector<EntryFields> AllKinds() {
           EntryFields(Key("bytes", true), EntryFields::OfLsun{})};
 }
 
-TEST(LmdbFormatTest, TextsMakeThemAgain) {
+TEST_CASE("An LMDB format's text makes the same format again",
+          "[lmdb][lmdb_format]") {
   std::vector<std::string> texts;
   for (const EntryFields& fields : AllKinds()) {
     for (const char* const database : {"", "train"}) {
       const LmdbFormat format(database, fields);
       const auto again = LmdbFormat::Parse(format.text());
-      ASSERT_TRUE(again.ok()) << again.status();
-      EXPECT_EQ((*again)->text(), format.text());
-      EXPECT_EQ((*again)->key_field(), format.key_field());
-      EXPECT_EQ(std::count(texts.begin(), texts.end(), format.text()), 0);
+      REQUIRE_THAT(again, IsOk());
+      CHECK((*again)->text() == format.text());
+      CHECK((*again)->key_field() == format.key_field());
+      CHECK(std::count(texts.begin(), texts.end(), format.text()) == 0);
       texts.push_back(format.text());
     }
   }
@@ -66,14 +71,15 @@ TEST(LmdbFormatTest, TextsMakeThemAgain) {
                                   text.find('\0', 5), text.size() - 1}) {
       const auto other = LmdbFormat::Parse(text.substr(0, end));
       if (other.ok()) continue;
-      EXPECT_EQ(other.status().code(), absl::StatusCode::kDataLoss);
+      CHECK_THAT(other, HasCode(absl::StatusCode::kDataLoss));
     }
     text[0] = 'x';
-    EXPECT_FALSE(LmdbFormat::Parse(text).ok());
+    CHECK_FALSE(LmdbFormat::Parse(text).ok());
   }
 }
 
-TEST(LmdbFormatTest, FieldsAreThoseOfKeyAndValue) {
+TEST_CASE("The fields of the LMDB format are those of key and value",
+          "[lmdb][lmdb_format]") {
   std::vector<std::string> names;
   for (const EntryFields& fields : AllKinds()) {
     std::string all;
@@ -82,14 +88,14 @@ TEST(LmdbFormatTest, FieldsAreThoseOfKeyAndValue) {
       all += field.name + " ";
     names.push_back(all);
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{
-                "value ", "value ", "key value ", "value key ", "key ",
-                "array label ", "image label key ", "a b ", "image label ",
-                "key image label ", "image label key "}));
+  CHECK(names == std::vector<std::string>{
+                     "value ", "value ", "key value ", "value key ", "key ",
+                     "array label ", "image label key ", "a b ", "image label ",
+                     "key image label ", "image label key "});
 }
 
-TEST(LmdbFormatTest, TheIndexKnowsKeysAndFiles) {
+TEST_CASE("The LMDB format knows which fields the index has as keys and files",
+          "[lmdb][lmdb_format]") {
   std::vector<std::pair<int, int>> numbers;
   for (const EntryFields& fields : AllKinds()) {
     const auto or_none = [](std::optional<std::size_t> number) {
@@ -98,20 +104,21 @@ TEST(LmdbFormatTest, TheIndexKnowsKeysAndFiles) {
     numbers.emplace_back(or_none(fields.key_field()),
                          or_none(fields.file_field()));
   }
-  EXPECT_EQ(numbers, (std::vector<std::pair<int, int>>{{-1, -1},
-                                                       {-1, -1},
-                                                       {0, -1},
-                                                       {1, -1},
-                                                       {0, -1},
-                                                       {-1, -1},
-                                                       {2, -1},
-                                                       {-1, -1},
-                                                       {-1, 1},
-                                                       {0, 2},
-                                                       {2, 1}}));
+  CHECK(numbers == std::vector<std::pair<int, int>>{{-1, -1},
+                                                    {-1, -1},
+                                                    {0, -1},
+                                                    {1, -1},
+                                                    {0, -1},
+                                                    {-1, -1},
+                                                    {2, -1},
+                                                    {-1, -1},
+                                                    {-1, 1},
+                                                    {0, 2},
+                                                    {2, 1}});
 }
 
-TEST(LmdbFormatTest, FieldsHaveRoomForTheirLongestValue) {
+TEST_CASE("LMDB fields have room for their longest value",
+          "[lmdb][lmdb_format]") {
   const records::LengthBounds lengths = {.shortest = 16, .longest = 33};
   const auto longest = [&](std::size_t kind) {
     std::vector<std::uint64_t> found;
@@ -119,29 +126,33 @@ TEST(LmdbFormatTest, FieldsHaveRoomForTheirLongestValue) {
       found.push_back(field.longest);
     return found;
   };
-  EXPECT_EQ(longest(1), std::vector<std::uint64_t>{32});
-  EXPECT_EQ(longest(2), (std::vector<std::uint64_t>{9, 33}));
-  EXPECT_EQ(longest(5), (std::vector<std::uint64_t>{6, 8}));
+  CHECK(longest(1) == std::vector<std::uint64_t>{32});
+  CHECK(longest(2) == std::vector<std::uint64_t>{9, 33});
+  CHECK(longest(5) == std::vector<std::uint64_t>{6, 8});
   // Each byte may be a packed integer.
-  EXPECT_EQ(longest(7), (std::vector<std::uint64_t>{264, 33}));
+  CHECK(longest(7) == std::vector<std::uint64_t>{264, 33});
 }
 
-TEST(LmdbFormatTest, ValuesBeginBehindAByte) {
+TEST_CASE("An LMDB record's values begin behind a byte",
+          "[lmdb][lmdb_format]") {
   const LmdbFormat format("", EntryFields(Key("text"), Plain("bytes")));
   std::vector<FieldValue> values(2);
   MadeValues made;
   const auto record = AsBytes("xvalue");
-  ASSERT_TRUE(format.ReadValues(record, absl::MakeSpan(values), &made).ok());
-  EXPECT_EQ(std::get<FieldRange>(values[1]).offset, 1u);
-  EXPECT_EQ(std::get<FieldRange>(values[1]).length, 5u);
-  ASSERT_TRUE(
-      format.ReadValues(record.first(1), absl::MakeSpan(values), &made).ok());
-  EXPECT_EQ(std::get<FieldRange>(values[1]).length, 0u);
-  EXPECT_EQ(format.ReadValues({}, absl::MakeSpan(values), &made).code(),
-            absl::StatusCode::kDataLoss);
+  REQUIRE_THAT(format.ReadValues(record, absl::MakeSpan(values), &made),
+               IsOk());
+  CHECK(std::get<FieldRange>(values[1]).offset == 1u);
+  CHECK(std::get<FieldRange>(values[1]).length == 5u);
+  REQUIRE_THAT(
+      format.ReadValues(record.first(1), absl::MakeSpan(values), &made),
+      IsOk());
+  CHECK(std::get<FieldRange>(values[1]).length == 0u);
+  CHECK_THAT(format.ReadValues({}, absl::MakeSpan(values), &made),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(LmdbFormatTest, TheMarkTellsTheLastTransaction) {
+TEST_CASE("The mark of an LMDB file tells the last transaction",
+          "[lmdb][lmdb_format]") {
   const LmdbFormat format("", EntryFields(std::nullopt, Plain("bytes")));
   for (const GoldenLmdb& golden : GoldenLmdbs()) {
     std::string file = GoldenFile(golden.file);
@@ -152,15 +163,17 @@ TEST(LmdbFormatTest, TheMarkTellsTheLastTransaction) {
       std::copy(from.begin(), from.end(), out.begin());
       return true;
     };
-    EXPECT_EQ(format.FindMark(read), golden.transaction + 1) << golden.file;
+    CAPTURE(golden.file);
+    CHECK(format.FindMark(read) == golden.transaction + 1);
     file.resize(golden.page_bytes);
-    EXPECT_EQ(format.FindMark(read), std::nullopt);
+    CHECK(format.FindMark(read) == std::nullopt);
     file.assign(9000, 'x');
-    EXPECT_EQ(format.FindMark(read), std::nullopt);
+    CHECK(format.FindMark(read) == std::nullopt);
   }
 }
 
-TEST(LmdbFormatChoiceTest, RefusesWhatIsNoField) {
+TEST_CASE("The choice of LMDB fields refuses what is not a field",
+          "[lmdb][lmdb_format]") {
   using Texts = std::vector<std::string>;
   const auto choose = [](const Texts& names, const Texts& types,
                          const std::string& database = {}) {
@@ -176,7 +189,7 @@ TEST(LmdbFormatChoiceTest, RefusesWhatIsNoField) {
            {{"value", "key"}, {"datum", "int64"}},
            {{"key", "other"}, {"int64", "text"}},
            {{"value", "a", "b"}, {"int64", "text", "image"}}}) {
-    EXPECT_TRUE(choose(names, types).ok()) << choose(names, types);
+    CHECK_THAT(choose(names, types), IsOk());
   }
   for (const auto& [names, types] : std::vector<std::pair<Texts, Texts>>{
            {{""}, {"nothing"}},
@@ -188,10 +201,11 @@ TEST(LmdbFormatChoiceTest, RefusesWhatIsNoField) {
            {{"a"}, {"datum"}},
            {{"a"}, {"lsun"}},
            {{"a", "a"}, {"text", "text"}}}) {
-    EXPECT_EQ(choose(names, types).code(), absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(choose(names, types),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
-  EXPECT_EQ(choose({}, {}, std::string("a\0b", 3)).code(),
-            absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(choose({}, {}, std::string("a\0b", 3)),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

@@ -3,21 +3,23 @@
 #include <string>
 #include <string_view>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint32_t kMagic = 0xBEEFC0DE;
 
 void ExpectError(const absl::Status& status, absl::StatusCode code,
                  std::string_view reason) {
-  EXPECT_EQ(status.code(), code) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
+  CHECK_THAT(status, HasCode(code));
+  CHECK_THAT(status.message(), Contains(std::string(reason)));
 }
 
 absl::Status MetaStatus(const std::string& file, std::uint64_t number = 0) {
@@ -25,23 +27,26 @@ absl::Status MetaStatus(const std::string& file, std::uint64_t number = 0) {
       .status();
 }
 
-TEST(LmdbPageTest, ReadsMetaPages) {
+TEST_CASE("The LMDB page parser reads meta pages", "[lmdb][lmdb_page]") {
   const std::string file = GoldenFile("few_2048.mdb");
   const auto first = ParseLmdbMeta(AsBytes(file), 0);
   const auto second = ParseLmdbMeta(AsBytes(file).subspan(2048), 1);
-  ASSERT_TRUE(first.ok() && second.ok()) << first.status() << second.status();
-  EXPECT_EQ(first->page_bytes, 2048u);
-  EXPECT_EQ(first->transaction, 0u);
-  EXPECT_EQ(first->last_page, 1u);
-  EXPECT_EQ(first->tree.depth, 0u);
-  EXPECT_EQ(second->transaction, 1u);
-  EXPECT_EQ(second->last_page, 2u);
-  EXPECT_EQ(second->tree.root, 2u);
-  EXPECT_EQ(second->tree.depth, 1u);
-  EXPECT_EQ(second->tree.entries, 6u);
+  UNSCOPED_INFO(first.status() << second.status());
+  REQUIRE_THAT(first, IsOk());
+  REQUIRE_THAT(second, IsOk());
+  CHECK(first->page_bytes == 2048u);
+  CHECK(first->transaction == 0u);
+  CHECK(first->last_page == 1u);
+  CHECK(first->tree.depth == 0u);
+  CHECK(second->transaction == 1u);
+  CHECK(second->last_page == 2u);
+  CHECK(second->tree.root == 2u);
+  CHECK(second->tree.depth == 1u);
+  CHECK(second->tree.entries == 6u);
 }
 
-TEST(LmdbPageTest, TellsForeignFormatsByName) {
+TEST_CASE("The LMDB page parser tells foreign formats by name",
+          "[lmdb][lmdb_page]") {
   constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
   const std::string good = GoldenFile("few.mdb");
   std::string file = good;
@@ -62,7 +67,7 @@ TEST(LmdbPageTest, TellsForeignFormatsByName) {
   ExpectError(MetaStatus(file.substr(4)), kUnimplemented, "big-endian");
 }
 
-TEST(LmdbPageTest, RefusesOtherFiles) {
+TEST_CASE("The LMDB page parser refuses other files", "[lmdb][lmdb_page]") {
   constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
   const std::string good = GoldenFile("few.mdb");
   ExpectError(MetaStatus(good.substr(16)), kDataLoss, "lock file");
@@ -77,11 +82,13 @@ TEST(LmdbPageTest, RefusesOtherFiles) {
   ExpectError(MetaStatus(file), kDataLoss, "page 0 is the last");
 }
 
-TEST(LmdbPageTest, PagesHaveASizeThatLiblmdbGives) {
+TEST_CASE("LMDB pages of a size that liblmdb never gives are refused",
+          "[lmdb][lmdb_page]") {
   std::string file = GoldenFile("few.mdb");
   for (std::uint64_t size = 1; size <= std::uint64_t{1} << 31; size *= 2) {
     Put<std::uint32_t>(file, 40, static_cast<std::uint32_t>(size));
-    EXPECT_EQ(MetaStatus(file).ok(), size >= 512 && size <= 32768) << size;
+    CAPTURE(size);
+    CHECK(MetaStatus(file).ok() == (size >= 512 && size <= 32768));
   }
   for (const std::uint32_t size : {0, 511, 513, 4097, 6144, -1}) {
     Put<std::uint32_t>(file, 40, size);
@@ -89,7 +96,8 @@ TEST(LmdbPageTest, PagesHaveASizeThatLiblmdbGives) {
   }
 }
 
-TEST(LmdbPageTest, TheLargerTransactionIsTheLast) {
+TEST_CASE("The larger transaction of an LMDB file is the last",
+          "[lmdb][lmdb_page]") {
   std::string file = GoldenFile("empty.mdb");
   const auto newest = [&] {
     return NewestLmdbTransaction(AsBytes(file).subspan(0, kLmdbMetaBytes),
@@ -98,8 +106,8 @@ TEST(LmdbPageTest, TheLargerTransactionIsTheLast) {
   for (const std::uint64_t first : {0, 6, 8}) {
     Put<std::uint64_t>(file, 144, first);
     Put<std::uint64_t>(file, 4096 + 144, 7);
-    ASSERT_TRUE(newest().ok()) << newest().status();
-    EXPECT_EQ(*newest(), first == 8 ? 8u : 7u);
+    REQUIRE_THAT(newest(), IsOk());
+    CHECK(*newest() == (first == 8 ? 8u : 7u));
   }
   Put<std::uint32_t>(file, 40, 2048);
   ExpectError(newest().status(), absl::StatusCode::kDataLoss,
@@ -108,28 +116,29 @@ TEST(LmdbPageTest, TheLargerTransactionIsTheLast) {
   ExpectError(newest().status(), absl::StatusCode::kDataLoss, "no meta page");
 }
 
-TEST(LmdbPageTest, RecordsThatContradictThemselvesAreRefused) {
+TEST_CASE("LMDB tree records that contradict themselves are refused",
+          "[lmdb][lmdb_page]") {
   constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
-  EXPECT_TRUE(CheckLmdbTree({.root = kNoPage}).ok());
-  EXPECT_TRUE(CheckLmdbTree({.root = 2, .entries = 1, .depth = 32}).ok());
+  CHECK_THAT(CheckLmdbTree({.root = kNoPage}), IsOk());
+  CHECK_THAT(CheckLmdbTree({.root = 2, .entries = 1, .depth = 32}), IsOk());
   for (const std::uint16_t flags : {0x04, 0x14, 0x24, 0x46, 0x10}) {
     ExpectError(CheckLmdbTree({.root = kNoPage, .flags = flags}),
                 absl::StatusCode::kUnimplemented, "MDB_DUPSORT");
   }
-  EXPECT_TRUE(CheckLmdbTree({.root = kNoPage, .flags = 0x0a}).ok());
+  CHECK_THAT(CheckLmdbTree({.root = kNoPage, .flags = 0x0a}), IsOk());
   for (const LmdbTree& tree :
        {LmdbTree{.root = 2, .entries = 1, .depth = 33}, LmdbTree{.root = 2},
         LmdbTree{.root = kNoPage, .entries = 1},
         LmdbTree{.root = 2, .entries = 0, .depth = 1},
         LmdbTree{.root = kNoPage, .entries = 1, .depth = 1}}) {
-    EXPECT_EQ(CheckLmdbTree(tree).code(), absl::StatusCode::kDataLoss);
+    CHECK_THAT(CheckLmdbTree(tree), HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_EQ(ParseLmdbTree(AsBytes(std::string(47, 'x'))).status().code(),
-            absl::StatusCode::kDataLoss);
+  CHECK_THAT(ParseLmdbTree(AsBytes(std::string(47, 'x'))),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
 // The leaf of few_2048.mdb.
-class LmdbLeafTest : public testing::Test {
+class LmdbLeafTest {
  protected:
   void ExpectDamage(std::string_view reason) {
     ExpectError(ParseLmdbLeaf(AsBytes(page_), 2).status(),
@@ -144,17 +153,19 @@ class LmdbLeafTest : public testing::Test {
   std::string page_ = good_;
 };
 
-TEST_F(LmdbLeafTest, HasNodesInOrder) {
+TEST_CASE_METHOD(LmdbLeafTest, "An LMDB leaf has its nodes in order",
+                 "[lmdb][lmdb_page]") {
   const auto nodes = ParseLmdbLeaf(AsBytes(page_), 2);
-  ASSERT_TRUE(nodes.ok()) << nodes.status();
-  ASSERT_EQ(nodes->size(), 6u);
-  EXPECT_EQ((*nodes)[0].key, std::string_view("\0\xff odd\n", 7));
-  EXPECT_EQ(page_.substr((*nodes)[0].offset, (*nodes)[0].length), "one");
-  EXPECT_EQ((*nodes)[4].key, "nothing");
-  EXPECT_EQ((*nodes)[4].length, 0u);
+  REQUIRE_THAT(nodes, IsOk());
+  REQUIRE(nodes->size() == 6u);
+  CHECK((*nodes)[0].key == std::string_view("\0\xff odd\n", 7));
+  CHECK(page_.substr((*nodes)[0].offset, (*nodes)[0].length) == "one");
+  CHECK((*nodes)[4].key == "nothing");
+  CHECK((*nodes)[4].length == 0u);
 }
 
-TEST_F(LmdbLeafTest, DamagedHeadersAreRefused) {
+TEST_CASE_METHOD(LmdbLeafTest, "LMDB leaves with damaged headers are refused",
+                 "[lmdb][lmdb_page]") {
   Put<std::uint64_t>(page_, 0, 3);
   ExpectDamage("page 2 says that it is page 3");
   for (const std::uint16_t flags : {0, 1, 3, 4, 8, 0x22, 0x42}) {
@@ -172,10 +183,11 @@ TEST_F(LmdbLeafTest, DamagedHeadersAreRefused) {
   }
   // Notes of a writer: dirty, loose, kept.
   Put<std::uint16_t>(page_, 10, 0xc012);
-  EXPECT_TRUE(ParseLmdbLeaf(AsBytes(page_), 2).ok());
+  CHECK_THAT(ParseLmdbLeaf(AsBytes(page_), 2), IsOk());
 }
 
-TEST_F(LmdbLeafTest, NodesLieInTheirPage) {
+TEST_CASE_METHOD(LmdbLeafTest, "The nodes of an LMDB leaf lie in their page",
+                 "[lmdb][lmdb_page]") {
   for (const std::uint16_t offset : {0, 16, 2041, 2048, 0xffff}) {
     Put<std::uint16_t>(page_, 18, offset);
     ExpectDamage("node 1 of page 2 is damaged or lies outside");
@@ -194,14 +206,16 @@ TEST_F(LmdbLeafTest, NodesLieInTheirPage) {
   ExpectDamage("node 0 of page 2");
 }
 
-TEST_F(LmdbLeafTest, NodesAreOfOneKind) {
+TEST_CASE_METHOD(LmdbLeafTest, "Each node of an LMDB leaf is of one kind",
+                 "[lmdb][lmdb_page]") {
   for (const std::uint16_t flags : {3, 4, 6, 8, 0x8000}) {
     Put<std::uint16_t>(page_, node(1) + 4, flags);
     ExpectDamage("node 1 of page 2 is damaged");
   }
 }
 
-TEST_F(LmdbLeafTest, NodesDoNotOverlap) {
+TEST_CASE_METHOD(LmdbLeafTest, "The nodes of an LMDB leaf do not overlap",
+                 "[lmdb][lmdb_page]") {
   const auto longest = static_cast<std::uint16_t>(node(1));
   for (std::size_t i = 0; i < 6; ++i) {
     Put<std::uint16_t>(page_, 16 + 2 * i, longest);
@@ -209,25 +223,26 @@ TEST_F(LmdbLeafTest, NodesDoNotOverlap) {
   ExpectDamage("nodes of page 2 overlap");
 }
 
-TEST(LmdbBranchTest, HasPagesInOrder) {
+TEST_CASE("An LMDB branch has its pages in order", "[lmdb][lmdb_page]") {
   const std::string file = GoldenFile("deep_512.mdb");
   const auto meta = ParseLmdbMeta(AsBytes(file).subspan(512), 1);
-  ASSERT_TRUE(meta.ok());
-  ASSERT_EQ(meta->tree.depth, 3u);
+  REQUIRE_THAT(meta, IsOk());
+  REQUIRE(meta->tree.depth == 3u);
   std::string page = file.substr(512 * meta->tree.root, 512);
   const auto below = ParseLmdbBranch(AsBytes(page), meta->tree.root);
-  ASSERT_TRUE(below.ok()) << below.status();
-  ASSERT_GT(below->size(), 1u);
+  REQUIRE_THAT(below, IsOk());
+  REQUIRE(below->size() > 1u);
   for (const std::uint64_t number : *below) {
-    EXPECT_LE(number, meta->last_page);
-    EXPECT_TRUE(
-        ParseLmdbBranch(AsBytes(file).subspan(512 * number, 512), number).ok());
+    CHECK(number <= meta->last_page);
+    CHECK_THAT(
+        ParseLmdbBranch(AsBytes(file).subspan(512 * number, 512), number),
+        IsOk());
   }
   // Page numbers have 48 bits.
   const auto node = Get<std::uint16_t>(page, 18);
   Put<std::uint16_t>(page, node + 4, 0xabcd);
-  EXPECT_EQ((*ParseLmdbBranch(AsBytes(page), meta->tree.root))[1],
-            (*below)[1] | std::uint64_t{0xabcd} << 32);
+  CHECK((*ParseLmdbBranch(AsBytes(page), meta->tree.root))[1] ==
+        ((*below)[1] | std::uint64_t{0xabcd} << 32));
   Put<std::uint16_t>(page, node + 6, 0x7fff);
   ExpectError(ParseLmdbBranch(AsBytes(page), meta->tree.root).status(),
               absl::StatusCode::kDataLoss, "node 1 of page");

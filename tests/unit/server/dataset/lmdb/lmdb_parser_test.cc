@@ -8,19 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/base/status.h"
 #include "server/dataset/lmdb/lmdb_page.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
-class LmdbParserTest : public ::testing::Test {
+class LmdbParserTest {
  protected:
   // Parses a file; `before_read` may change it.
   absl::StatusOr<records::FileRecords> Parse(
@@ -31,8 +33,8 @@ class LmdbParserTest : public ::testing::Test {
         auto parser, LmdbParser::Create({"data.mdb", {.size = file.size()}},
                                         sizes, database, &memory_));
     while (const auto read = parser->next_read()) {
-      EXPECT_GT(read->length, 0u);
-      EXPECT_LE(read->offset + read->length, file.size());
+      CHECK(read->length > 0u);
+      CHECK(read->offset + read->length <= file.size());
       if (before_read) before_read(*read);
       bytes_read_ += read->length;
       FOREBAY_RETURN_IF_ERROR(parser->Take(
@@ -48,42 +50,46 @@ class LmdbParserTest : public ::testing::Test {
 
 void ExpectEqual(const records::FileRecords& found, const std::string& file,
                  const GoldenDatabase& expected) {
-  ASSERT_EQ(found.ends.size(), expected.entries.size());
-  ASSERT_EQ(found.begins.size(), expected.entries.size());
+  REQUIRE(found.ends.size() == expected.entries.size());
+  REQUIRE(found.begins.size() == expected.entries.size());
   records::KeyReader keys(found.keys.bytes);
   for (std::size_t i = 0; i < found.ends.size(); ++i) {
     const std::uint64_t begin = found.begins[i] + kBytesBeforeValue;
-    ASSERT_LT(found.begins[i], found.ends[i]);
-    ASSERT_EQ(found.ends[i] - begin, expected.entries[i].length);
+    REQUIRE(found.begins[i] < found.ends[i]);
+    REQUIRE(found.ends[i] - begin == expected.entries[i].length);
     const auto value = AsBytes(file).subspan(begin, found.ends[i] - begin);
-    EXPECT_EQ(crc32(0, value.data(), value.size()), expected.entries[i].crc);
-    ASSERT_TRUE(keys.Next());
-    EXPECT_EQ(keys.key(), expected.entries[i].key);
+    CHECK(crc32(0, value.data(), value.size()) == expected.entries[i].crc);
+    REQUIRE(keys.Next());
+    CHECK(keys.key() == expected.entries[i].key);
   }
-  EXPECT_FALSE(keys.Next());
+  CHECK_FALSE(keys.Next());
 }
 
-TEST_F(LmdbParserTest, FindsWhatLiblmdbFinds) {
+TEST_CASE_METHOD(LmdbParserTest, "The LMDB parser finds what liblmdb finds",
+                 "[lmdb][lmdb_parser]") {
   for (const GoldenLmdb& golden : GoldenLmdbs()) {
     std::string file = GoldenFile(golden.file);
     for (const GoldenDatabase& database : golden.databases) {
       for (const ReadSizes& sizes :
            {ReadSizes{}, ReadSizes{1, 1}, ReadSizes{1 << 18, 1 << 21}}) {
         const auto found = Parse(file, database.name, nullptr, sizes);
-        ASSERT_TRUE(found.ok()) << golden.file << ": " << found.status();
+        UNSCOPED_INFO(golden.file << ": " << found.status());
+        REQUIRE_THAT(found, IsOk());
         ExpectEqual(*found, file, database);
-        EXPECT_EQ(found->mark, golden.transaction + 1);
+        CHECK(found->mark == golden.transaction + 1);
       }
     }
   }
 }
 
-TEST_F(LmdbParserTest, PagesThatNobodyUsesAreNotRead) {
+TEST_CASE_METHOD(LmdbParserTest,
+                 "The LMDB parser does not read pages that nobody uses",
+                 "[lmdb][lmdb_parser]") {
   std::string file = GoldenFile("few.mdb");
   const std::size_t used = file.size();
   file.resize(std::size_t{1} << 24);
-  ASSERT_TRUE(Parse(file).ok());
-  EXPECT_LE(bytes_read_, 3 * used);
+  REQUIRE_THAT(Parse(file), IsOk());
+  CHECK(bytes_read_ <= 3 * used);
 }
 
 // Says that a transaction has ended after the one that wrote `file`.
@@ -94,7 +100,9 @@ void EndAnother(std::string& file, std::uint64_t page_bytes) {
                      std::max(first, second) + 1);
 }
 
-TEST_F(LmdbParserTest, AFileThatIsWrittenToMeanwhileIsRefused) {
+TEST_CASE_METHOD(LmdbParserTest,
+                 "The LMDB parser refuses a file that is written to meanwhile",
+                 "[lmdb][lmdb_parser]") {
   const std::string original = GoldenFile("deep_512.mdb");
   for (int when : {2, 5, 9}) {
     std::string file = original;
@@ -104,14 +112,17 @@ TEST_F(LmdbParserTest, AFileThatIsWrittenToMeanwhileIsRefused) {
                                if (++reads == when) EndAnother(file, 512);
                              },
                              {512, 512});
-    EXPECT_EQ(found.status(),
-              absl::FailedPreconditionError(
-                  "data.mdb: was written to while it was indexed"))
-        << when;
+    CAPTURE(when);
+    CHECK(found.status() ==
+          absl::FailedPreconditionError(
+              "data.mdb: was written to while it was indexed"));
   }
 }
 
-TEST_F(LmdbParserTest, WhatAWriterHasUsedAnewIsNoDamage) {
+TEST_CASE_METHOD(LmdbParserTest,
+                 "The LMDB parser does not take pages that a writer has used "
+                 "anew for damage",
+                 "[lmdb][lmdb_parser]") {
   std::string file = GoldenFile("deep_512.mdb");
   int reads = 0;
   const auto found = Parse(
@@ -123,10 +134,11 @@ TEST_F(LmdbParserTest, WhatAWriterHasUsedAnewIsNoDamage) {
         EndAnother(file, 512);
       },
       {512, 512});
-  EXPECT_EQ(found.status().code(), absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(found, HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(LmdbParserTest, DamageIsTold) {
+TEST_CASE_METHOD(LmdbParserTest, "The LMDB parser tells of damage to a page",
+                 "[lmdb][lmdb_parser]") {
   std::string file = GoldenFile("deep_512.mdb");
   int reads = 0;
   const auto found = Parse(
@@ -137,12 +149,13 @@ TEST_F(LmdbParserTest, DamageIsTold) {
                       512, 'x');
       },
       {512, 512});
-  EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(found.status().message()),
-              HasSubstr("data.mdb: at byte "));
+  CHECK_THAT(found, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(found.status().message(), Contains("data.mdb: at byte "));
 }
 
-TEST_F(LmdbParserTest, DamageOfAMetaPageIsTold) {
+TEST_CASE_METHOD(LmdbParserTest,
+                 "The LMDB parser tells of damage to a meta page",
+                 "[lmdb][lmdb_parser]") {
   for (const auto& [offset, says] :
        {std::pair(16, "data.mdb: at byte 0: there is no meta page of LMDB"),
         std::pair(528, "data.mdb: at byte 512: there is no meta page of LMDB"),
@@ -152,40 +165,43 @@ TEST_F(LmdbParserTest, DamageOfAMetaPageIsTold) {
                   "of 0 bytes")}) {
     std::string file = GoldenFile("deep_512.mdb");
     std::fill_n(file.begin() + offset, 4, '\0');
-    EXPECT_EQ(Parse(file).status(), absl::DataLossError(says));
+    CHECK(Parse(file).status() == absl::DataLossError(says));
   }
 }
 
-TEST_F(LmdbParserTest, FilesThatAreNoneAreRefused) {
+TEST_CASE_METHOD(LmdbParserTest,
+                 "The LMDB parser refuses files that are not LMDB files",
+                 "[lmdb][lmdb_parser]") {
   std::string file;
-  EXPECT_EQ(
-      Parse(file).status(),
-      absl::DataLossError("data.mdb: is no LMDB file: it has only 0 bytes"));
+  CHECK(Parse(file).status() ==
+        absl::DataLossError("data.mdb: is no LMDB file: it has only 0 bytes"));
   for (const std::size_t size : {200u, 4096u, 4200u, 9000u}) {
     file = GoldenFile("few.mdb").substr(0, size);
     const auto found = Parse(file);
-    EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss) << size;
-    EXPECT_THAT(std::string(found.status().message()), HasSubstr("truncated"));
+    CAPTURE(size);
+    CHECK_THAT(found, HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(found.status().message(), Contains("truncated"));
   }
   file.assign(20000, 'x');
-  EXPECT_EQ(Parse(file).status().code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(Parse(file), HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST_F(LmdbParserTest, CountsItsMemory) {
+TEST_CASE_METHOD(LmdbParserTest, "The LMDB parser counts its memory",
+                 "[lmdb][lmdb_parser]") {
   base::MemoryBudget budget(4096);
   base::WorkingMemory memory(&budget, "a test");
   const std::string file = GoldenFile("deep_512.mdb");
   auto parser =
       LmdbParser::Create({"data.mdb", {.size = file.size()}}, {}, "", &memory);
-  ASSERT_TRUE(parser.ok());
+  REQUIRE_THAT(parser, IsOk());
   absl::Status status;
   while (status.ok()) {
     const auto read = (*parser)->next_read();
-    ASSERT_TRUE(read.has_value());
+    REQUIRE(read.has_value());
     status = (*parser)->Take(
         AsBytes(std::string_view(file).substr(read->offset, read->length)));
   }
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

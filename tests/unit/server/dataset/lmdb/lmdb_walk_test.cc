@@ -7,15 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/status.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/lmdb/golden_lmdb.h"
 
 namespace forebay::dataset::lmdb {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
@@ -30,8 +32,8 @@ absl::StatusOr<std::vector<LmdbEntry>> Entries(std::string_view file,
   std::vector<LmdbEntry> entries;
   std::uint64_t steps = 0;
   while (const auto wanted = walk.wanted()) {
-    EXPECT_LE(wanted->offset + wanted->length, file.size());
-    EXPECT_LE(++steps, 2 + 2 * file.size() / 512);
+    CHECK(wanted->offset + wanted->length <= file.size());
+    CHECK(++steps <= 2 + 2 * file.size() / 512);
     const std::uint64_t before = std::min(extra, wanted->offset);
     const auto piece =
         file.substr(wanted->offset - before, before + wanted->length + extra);
@@ -44,18 +46,18 @@ absl::StatusOr<std::vector<LmdbEntry>> Entries(std::string_view file,
 void ExpectError(const std::string& file, absl::StatusCode code,
                  std::string_view reason, const std::string& database = {}) {
   const absl::Status status = Entries(file, database).status();
-  EXPECT_EQ(status.code(), code) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("data.mdb: "));
+  CHECK_THAT(status, HasCode(code));
+  CHECK_THAT(status.message(), Contains(std::string(reason)));
+  CHECK_THAT(status.message(), Contains("data.mdb: "));
 }
 
 void ExpectEqual(const std::vector<LmdbEntry>& found,
                  const std::vector<LmdbEntry>& expected) {
-  ASSERT_EQ(found.size(), expected.size());
+  REQUIRE(found.size() == expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(found[i].key, expected[i].key);
-    EXPECT_EQ(found[i].offset, expected[i].offset);
-    EXPECT_EQ(found[i].length, expected[i].length);
+    CHECK(found[i].key == expected[i].key);
+    CHECK(found[i].offset == expected[i].offset);
+    CHECK(found[i].length == expected[i].length);
   }
 }
 
@@ -77,87 +79,93 @@ std::uint64_t NodeOf(const std::string& file, std::uint64_t page,
   return page + Get<std::uint16_t>(file, page + 16 + 2 * index);
 }
 
-TEST(LmdbWalkTest, FindsWhatLiblmdbFinds) {
+TEST_CASE("The LMDB walk finds what liblmdb finds", "[lmdb][lmdb_walk]") {
   std::size_t entry_count = 0;
   for (const GoldenLmdb& golden : GoldenLmdbs()) {
     const std::string file = GoldenFile(golden.file);
     for (const GoldenDatabase& database : golden.databases) {
       const auto found = Entries(file, database.name);
-      ASSERT_TRUE(found.ok()) << golden.file << ": " << found.status();
-      ASSERT_EQ(found->size(), database.entries.size()) << golden.file;
+      UNSCOPED_INFO(golden.file << ": " << found.status());
+      REQUIRE_THAT(found, IsOk());
+      CAPTURE(golden.file);
+      REQUIRE(found->size() == database.entries.size());
       for (std::size_t i = 0; i < found->size(); ++i) {
         const LmdbEntry& entry = (*found)[i];
         const GoldenEntry& expected = database.entries[i];
-        EXPECT_EQ(entry.key, expected.key) << golden.file;
-        ASSERT_EQ(entry.length, expected.length) << golden.file;
+        CHECK(entry.key == expected.key);
+        REQUIRE(entry.length == expected.length);
         const auto value = AsBytes(file).subspan(entry.offset, entry.length);
-        EXPECT_EQ(crc32(0, value.data(), value.size()), expected.crc);
+        CHECK(crc32(0, value.data(), value.size()) == expected.crc);
       }
       entry_count += found->size();
     }
   }
-  EXPECT_GT(entry_count, 1500u);
+  CHECK(entry_count > 1500u);
 }
 
-TEST(LmdbWalkTest, PiecesOfAnyLengthShowTheSame) {
+TEST_CASE("The LMDB walk finds the same in pieces of any length",
+          "[lmdb][lmdb_walk]") {
   for (const GoldenLmdb& golden : GoldenLmdbs()) {
     const std::string file = GoldenFile(golden.file);
     for (const GoldenDatabase& database : golden.databases) {
       const auto expected = Entries(file, database.name);
-      ASSERT_TRUE(expected.ok()) << expected.status();
+      REQUIRE_THAT(expected, IsOk());
       for (const std::uint64_t extra : {1, 511, 512, 1500, 8192, 1 << 20}) {
         const auto found = Entries(file, database.name, extra);
-        ASSERT_TRUE(found.ok()) << found.status();
+        REQUIRE_THAT(found, IsOk());
         ExpectEqual(*found, *expected);
       }
     }
   }
 }
 
-TEST(LmdbWalkTest, KnowsPagesAndTransaction) {
+TEST_CASE("The LMDB walk knows the page size and the transaction",
+          "[lmdb][lmdb_walk]") {
   for (const GoldenLmdb& golden : GoldenLmdbs()) {
     const std::string file = GoldenFile(golden.file);
     auto walk = LmdbWalk::Create("data.mdb", file.size(),
                                  golden.databases.front().name);
-    ASSERT_TRUE(walk.ok());
+    REQUIRE_THAT(walk, IsOk());
     std::vector<LmdbEntry> entries;
-    ASSERT_TRUE(walk->See(0, AsBytes(file), &entries).ok());
-    EXPECT_FALSE(walk->wanted().has_value());
-    EXPECT_EQ(walk->page_bytes(), golden.page_bytes);
-    EXPECT_EQ(walk->transaction(), golden.transaction);
+    REQUIRE_THAT(walk->See(0, AsBytes(file), &entries), IsOk());
+    CHECK_FALSE(walk->wanted().has_value());
+    CHECK(walk->page_bytes() == golden.page_bytes);
+    CHECK(walk->transaction() == golden.transaction);
   }
 }
 
-TEST(LmdbWalkTest, AsksForNoPagesOfValues) {
+TEST_CASE("The LMDB walk asks for no pages of values", "[lmdb][lmdb_walk]") {
   const std::string file = GoldenFile("long_512.mdb");
   auto walk = LmdbWalk::Create("data.mdb", file.size());
-  ASSERT_TRUE(walk.ok());
+  REQUIRE_THAT(walk, IsOk());
   std::vector<LmdbEntry> entries;
   std::uint64_t pages = 0;
   while (const auto wanted = walk->wanted()) {
     const auto piece = AsBytes(file).subspan(wanted->offset, wanted->length);
-    ASSERT_TRUE(walk->See(wanted->offset, piece, &entries).ok());
+    REQUIRE_THAT(walk->See(wanted->offset, piece, &entries), IsOk());
     ++pages;
   }
-  EXPECT_EQ(pages, 8u);  // five leaves
-  EXPECT_EQ(entries.back().offset % 512, kLmdbPageHeader);
+  CHECK(pages == 8u);  // five leaves
+  CHECK(entries.back().offset % 512 == kLmdbPageHeader);
 }
 
-TEST(LmdbWalkTest, IgnoresBytesOutOfOrder) {
+TEST_CASE("The LMDB walk ignores bytes out of order", "[lmdb][lmdb_walk]") {
   const std::string file = GoldenFile("few.mdb");
   auto walk = LmdbWalk::Create("data.mdb", file.size());
-  ASSERT_TRUE(walk.ok());
+  REQUIRE_THAT(walk, IsOk());
   std::vector<LmdbEntry> entries;
-  EXPECT_TRUE(walk->See(1, AsBytes(file).subspan(1), &entries).ok());
-  EXPECT_TRUE(walk->See(0, AsBytes(file).subspan(0, 151), &entries).ok());
-  EXPECT_TRUE(walk->See(0, {}, &entries).ok());
-  EXPECT_TRUE(walk->See(file.size(), {}, &entries).ok());
-  EXPECT_TRUE(walk->See(~std::uint64_t{0}, AsBytes(file), &entries).ok());
-  EXPECT_EQ(walk->wanted()->offset, 0u);
-  EXPECT_TRUE(entries.empty());
+  CHECK_THAT(walk->See(1, AsBytes(file).subspan(1), &entries), IsOk());
+  CHECK_THAT(walk->See(0, AsBytes(file).subspan(0, 151), &entries), IsOk());
+  CHECK_THAT(walk->See(0, {}, &entries), IsOk());
+  CHECK_THAT(walk->See(file.size(), {}, &entries), IsOk());
+  CHECK_THAT(walk->See(~std::uint64_t{0}, AsBytes(file), &entries), IsOk());
+  CHECK(walk->wanted()->offset == 0u);
+  CHECK(entries.empty());
 }
 
-TEST(LmdbWalkTest, SeveralValuesForAKeyAreRefusedByName) {
+TEST_CASE(
+    "The LMDB walk refuses by name a database with several values for a key",
+    "[lmdb][lmdb_walk]") {
   const std::string file = GoldenFile("dupsort_512.mdb");
   for (const char* name : {"fixed", "several"}) {
     ExpectError(file, absl::StatusCode::kUnimplemented,
@@ -166,8 +174,8 @@ TEST(LmdbWalkTest, SeveralValuesForAKeyAreRefusedByName) {
                 name);
   }
   const auto plain = Entries(file, "plain");
-  ASSERT_TRUE(plain.ok()) << plain.status();
-  EXPECT_EQ(plain->size(), 1u);
+  REQUIRE_THAT(plain, IsOk());
+  CHECK(plain->size() == 1u);
   std::string unnamed = GoldenFile("few.mdb");
   Put<std::uint16_t>(unnamed, MetaOf(unnamed) + 92, 0x04);
   ExpectError(unnamed, absl::StatusCode::kUnimplemented, "MDB_DUPSORT");
@@ -180,7 +188,7 @@ TEST(LmdbWalkTest, SeveralValuesForAKeyAreRefusedByName) {
   ExpectError(damaged, kDataLoss, "node 0 of page ", "several");
 }
 
-TEST(LmdbWalkTest, NamesTheDatabasesThereAre) {
+TEST_CASE("The LMDB walk names the databases there are", "[lmdb][lmdb_walk]") {
   const std::string file = GoldenFile("only_named_512.mdb");
   ExpectError(file, absl::StatusCode::kInvalidArgument,
               "data.mdb: has entries in its named databases alone (from "
@@ -198,7 +206,8 @@ TEST(LmdbWalkTest, NamesTheDatabasesThereAre) {
               "named " + std::string(64, 'a') + "...", std::string(500, 'a'));
 }
 
-TEST(LmdbWalkTest, RefusesWhatIsNoLmdbFile) {
+TEST_CASE("The LMDB walk refuses what is not an LMDB file",
+          "[lmdb][lmdb_walk]") {
   ExpectError("", kDataLoss, "has only 0 bytes");
   ExpectError("hello", kDataLoss, "has only 5 bytes");
   ExpectError(std::string(8192, 'x'), kDataLoss,
@@ -212,34 +221,38 @@ TEST(LmdbWalkTest, RefusesWhatIsNoLmdbFile) {
   ExpectError(file, kDataLoss, "at byte 4096: there is no meta page");
 }
 
-TEST(LmdbWalkTest, IgnoresWhatLiesBehindTheEnd) {
+TEST_CASE("The LMDB walk ignores what lies behind the end",
+          "[lmdb][lmdb_walk]") {
   const std::string file = GoldenFile("churn_512.mdb");
   const auto expected = Entries(file);
   const auto found = Entries(file + std::string(700, 'x'));
-  ASSERT_TRUE(found.ok() && expected.ok()) << found.status();
+  CAPTURE(found.status());
+  REQUIRE_THAT(found, IsOk());
+  REQUIRE_THAT(expected, IsOk());
   ExpectEqual(*found, *expected);
 }
 
-TEST(LmdbWalkTest, TruncationsAreNoticed) {
+TEST_CASE("The LMDB walk notices truncations of a file", "[lmdb][lmdb_walk]") {
   for (const GoldenLmdb& golden : GoldenLmdbs()) {
     const std::string file = GoldenFile(golden.file);
     const std::string name = golden.databases.back().name;
     const auto all = Entries(file, name);
-    ASSERT_TRUE(all.ok()) << all.status();
+    REQUIRE_THAT(all, IsOk());
     for (std::size_t length = 0; length < file.size(); length += 64) {
       const std::string_view part = std::string_view(file).substr(0, length);
       const auto found = Entries(part, name);
       if (!found.ok()) {
-        EXPECT_EQ(found.status().code(), kDataLoss) << found.status();
+        CAPTURE(found.status());
+        CHECK(found.status().code() == kDataLoss);
         continue;
       }
       // Unless nothing in use was cut off.
       ExpectEqual(*found, *all);
       for (const LmdbEntry& entry : *found) {
-        EXPECT_LE(entry.offset + entry.length, length);
+        CHECK(entry.offset + entry.length <= length);
       }
     }
-    EXPECT_FALSE(Entries(file.substr(0, golden.page_bytes), name).ok());
+    CHECK_FALSE(Entries(file.substr(0, golden.page_bytes), name).ok());
   }
   ExpectError(GoldenFile("deep_512.mdb").substr(0, 10000), kDataLoss,
               "the file is truncated: it has 19 pages, and the tree page ");
@@ -248,7 +261,8 @@ TEST(LmdbWalkTest, TruncationsAreNoticed) {
 }
 
 // Each byte of small files, with all or some other values.
-TEST(LmdbWalkTest, AnyDamageYieldsErrorsOrEntriesInTheFile) {
+TEST_CASE("Any damage makes the LMDB walk yield errors or entries in the file",
+          "[lmdb][lmdb_walk]") {
   const struct {
     const char* file;
     const char* database;
@@ -266,8 +280,8 @@ TEST(LmdbWalkTest, AnyDamageYieldsErrorsOrEntriesInTheFile) {
         const auto found = Entries(file, database);
         if (!found.ok()) continue;
         for (const LmdbEntry& entry : *found) {
-          ASSERT_LE(entry.offset, file.size());
-          ASSERT_LE(entry.length, file.size() - entry.offset);
+          REQUIRE(entry.offset <= file.size());
+          REQUIRE(entry.length <= file.size() - entry.offset);
         }
       }
       file[at] = old;
@@ -275,7 +289,7 @@ TEST(LmdbWalkTest, AnyDamageYieldsErrorsOrEntriesInTheFile) {
   }
 }
 
-TEST(LmdbWalkTest, CyclesEnd) {
+TEST_CASE("The LMDB walk ends at cycles with an error", "[lmdb][lmdb_walk]") {
   const std::string good = GoldenFile("deep_512.mdb");
   const std::uint64_t root = RootOf(good);
   const std::uint64_t child =
@@ -289,7 +303,8 @@ TEST(LmdbWalkTest, CyclesEnd) {
 }
 
 // As wide as deep: 27 pages below each of few, 32 levels.
-TEST(LmdbWalkTest, TreesThatReachPagesTwiceEnd) {
+TEST_CASE("The LMDB walk ends at trees that reach pages twice",
+          "[lmdb][lmdb_walk]") {
   std::string file = GoldenFile("deep_512.mdb");
   const std::uint64_t meta = MetaOf(file);
   Put<std::uint16_t>(file, meta + 94, 32);
@@ -311,7 +326,8 @@ TEST(LmdbWalkTest, TreesThatReachPagesTwiceEnd) {
   ExpectError(file, kDataLoss, "the tree has pages that it reaches twice");
 }
 
-TEST(LmdbWalkTest, TheTreeIsWhatItsRecordSays) {
+TEST_CASE("The LMDB walk checks that the tree is what its record says",
+          "[lmdb][lmdb_walk]") {
   const std::string good = GoldenFile("deep_512.mdb");
   const std::uint64_t meta = MetaOf(good);
   for (const auto& [depth, reason] : {std::pair(2, "is no leaf of a tree"),
@@ -341,10 +357,11 @@ TEST(LmdbWalkTest, TheTreeIsWhatItsRecordSays) {
   ExpectError(file, kDataLoss, "lies outside the pages in use, 2 to 10");
 }
 
-TEST(LmdbWalkTest, LongValuesLieInPagesInUse) {
+TEST_CASE("The LMDB walk checks that long values lie in pages in use",
+          "[lmdb][lmdb_walk]") {
   const std::string good = GoldenFile("long_512.mdb");
   const auto entries = Entries(good);
-  ASSERT_TRUE(entries.ok()) << entries.status();
+  REQUIRE_THAT(entries, IsOk());
   const LmdbEntry& last = entries->back();  // in several pages
   const std::uint64_t last_page = Get<std::uint64_t>(good, MetaOf(good) + 136);
   std::size_t node = 0;
@@ -352,8 +369,8 @@ TEST(LmdbWalkTest, LongValuesLieInPagesInUse) {
        ++at) {
     if (Get<std::uint16_t>(good, at - 4) == 1) node = at - 8;
   }
-  ASSERT_GT(node, 0u);
-  ASSERT_EQ(Get<std::uint32_t>(good, node), last.length);
+  REQUIRE(node > 0u);
+  REQUIRE(Get<std::uint32_t>(good, node) == last.length);
   for (const std::uint64_t page :
        {std::uint64_t{0}, std::uint64_t{1}, last_page, last_page + 1,
         std::uint64_t{1} << 60, ~std::uint64_t{0}}) {

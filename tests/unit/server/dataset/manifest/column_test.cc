@@ -3,90 +3,98 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::manifest {
 namespace {
 
-using testing::ElementsAre;
+using tests::ElementsAre;
+using tests::IsOk;
 
 Column Of(const std::vector<std::string>& texts, bool may_be_integers = true) {
   Column column(may_be_integers);
-  for (const std::string& text : texts) EXPECT_TRUE(column.Add(text).ok());
-  EXPECT_EQ(column.Finish(), std::nullopt);
+  for (const std::string& text : texts) CHECK_THAT(column.Add(text), IsOk());
+  CHECK(column.Finish() == std::nullopt);
   return column;
 }
 
-TEST(ColumnTest, TextsThatAreAllIntegersAreIntegers) {
+TEST_CASE("A manifest column whose texts are all integers has integers",
+          "[manifest][column]") {
   const Column column =
       Of({"0", "-12", "9223372036854775807", "-9223372036854775808"});
-  ASSERT_TRUE(column.has_integers());
-  EXPECT_EQ(column.IntegerAt(0), 0);
-  EXPECT_EQ(column.IntegerAt(1), -12);
-  EXPECT_EQ(column.IntegerAt(2), INT64_MAX);
-  EXPECT_EQ(column.IntegerAt(3), INT64_MIN);
-  EXPECT_EQ(column.longest(), 0u);
-  EXPECT_FALSE(Of({"0", "1"}, false).has_integers());
+  REQUIRE(column.has_integers());
+  CHECK(column.IntegerAt(0) == 0);
+  CHECK(column.IntegerAt(1) == -12);
+  CHECK(column.IntegerAt(2) == INT64_MAX);
+  CHECK(column.IntegerAt(3) == INT64_MIN);
+  CHECK(column.longest() == 0u);
+  CHECK_FALSE(Of({"0", "1"}, false).has_integers());
 }
 
-TEST(ColumnTest, IntegersMayBeWrittenAsFloats) {
+TEST_CASE("The integers of a manifest column may be written as floats",
+          "[manifest][column]") {
   const Column column = Of({"0.0", "10.0", "-2.00", "3", "9007199254740993.0"});
-  ASSERT_TRUE(column.has_integers());
-  EXPECT_EQ(column.IntegerAt(0), 0);
-  EXPECT_EQ(column.IntegerAt(1), 10);
-  EXPECT_EQ(column.IntegerAt(2), -2);
-  EXPECT_EQ(column.IntegerAt(3), 3);
-  EXPECT_EQ(column.IntegerAt(4), 9007199254740993);
+  REQUIRE(column.has_integers());
+  CHECK(column.IntegerAt(0) == 0);
+  CHECK(column.IntegerAt(1) == 10);
+  CHECK(column.IntegerAt(2) == -2);
+  CHECK(column.IntegerAt(3) == 3);
+  CHECK(column.IntegerAt(4) == 9007199254740993);
 }
 
-TEST(ColumnTest, TellsOfACellThatIntegersLack) {
+TEST_CASE("A manifest column of integers tells of a cell that is missing",
+          "[manifest][column]") {
   const auto finish = [](const std::vector<std::string>& texts) {
     Column column(true);
-    for (const std::string& text : texts) EXPECT_TRUE(column.Add(text).ok());
+    for (const std::string& text : texts) CHECK_THAT(column.Add(text), IsOk());
     return column.Finish();
   };
-  EXPECT_EQ(finish({"0.0", "", "1.0", ""}), 1);
-  EXPECT_EQ(finish({"", "7"}), 0);
+  CHECK(finish({"0.0", "", "1.0", ""}) == 1);
+  CHECK(finish({"", "7"}) == 0);
   // These are texts.
-  EXPECT_EQ(finish({"", ""}), std::nullopt);
-  EXPECT_EQ(finish({"1", "", "dog"}), std::nullopt);
-  EXPECT_EQ(finish({"0.5", "", "1"}), std::nullopt);
+  CHECK(finish({"", ""}) == std::nullopt);
+  CHECK(finish({"1", "", "dog"}) == std::nullopt);
+  CHECK(finish({"0.5", "", "1"}) == std::nullopt);
 }
 
-TEST(ColumnTest, AnythingElseIsText) {
+TEST_CASE("Anything else than integers in a manifest column is text",
+          "[manifest][column]") {
   for (const char* text :
        {"-", "007", "-0", "+1", "1.", ".0", "1.5", "007.0", "1.0.0", " 1", "1 ",
         "1e3", "0x1", "9223372036854775808", "9223372036854775808.0", "a"}) {
     const Column column = Of({"12", text});
-    ASSERT_FALSE(column.has_integers()) << text;
-    EXPECT_EQ(column.TextAt(0), "12");
-    EXPECT_EQ(column.TextAt(1), text);
+    CAPTURE(text);
+    REQUIRE_FALSE(column.has_integers());
+    CHECK(column.TextAt(0) == "12");
+    CHECK(column.TextAt(1) == text);
   }
-  EXPECT_EQ(Of({"ab", "", "longest"}).longest(), 7u);
+  CHECK(Of({"ab", "", "longest"}).longest() == 7u);
 }
 
-TEST(ColumnTest, DoesNotMixIntegersAndTexts) {
+TEST_CASE("A manifest column does not mix integers and texts",
+          "[manifest][column]") {
   Column integers(true);
-  ASSERT_TRUE(integers.Add(std::int64_t{7}).ok());
-  EXPECT_EQ(integers.Add("8").message(),
-            "is a text, but an integer in rows before");
+  REQUIRE_THAT(integers.Add(std::int64_t{7}), IsOk());
+  CHECK(integers.Add("8").message() ==
+        "is a text, but an integer in rows before");
   Column texts(false);
-  ASSERT_TRUE(texts.Add("7").ok());
-  EXPECT_EQ(texts.Add(std::int64_t{8}).message(),
-            "is an integer, but a text in rows before");
+  REQUIRE_THAT(texts.Add("7"), IsOk());
+  CHECK(texts.Add(std::int64_t{8}).message() ==
+        "is an integer, but a text in rows before");
 }
 
-TEST(ColumnTest, ClassesAreSortedByTheirBytes) {
+TEST_CASE("A manifest column's classes are sorted by their bytes",
+          "[manifest][column]") {
   Column column = Of({"b", "a", "B", "b", "\xc3\xa9", "ab"});
   base::WorkingMemory memory(base::AmpleBudget(), "a table");
-  EXPECT_THAT(*column.TakeClasses(memory),
-              ElementsAre("B", "a", "ab", "b", "\xc3\xa9"));
-  ASSERT_TRUE(column.has_integers());
+  CHECK_THAT(*column.TakeClasses(memory),
+             ElementsAre("B", "a", "ab", "b", "\xc3\xa9"));
+  REQUIRE(column.has_integers());
   const std::vector<std::int64_t> labels = {3, 1, 0, 3, 4, 2};
   for (std::uint64_t row = 0; row < labels.size(); ++row) {
-    EXPECT_EQ(column.IntegerAt(row), labels[row]);
+    CHECK(column.IntegerAt(row) == labels[row]);
   }
 }
 

@@ -4,12 +4,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::manifest {
 namespace {
+
+using tests::HasCode;
 
 struct Record {
   std::uint64_t line;
@@ -31,53 +34,55 @@ std::vector<Record> Read(std::string_view text) {
   }
 }
 
-TEST(CsvReaderTest, ReadsWhatRfc4180Allows) {
+TEST_CASE("The CSV reader reads what RFC 4180 allows",
+          "[manifest][csv_reader]") {
   using Records = std::vector<Record>;
-  EXPECT_EQ(Read("a,b\r\nc,d\r\n"),
-            (Records{{1, {"a", "b"}}, {2, {"c", "d"}}}));
-  EXPECT_EQ(Read("a,b\nc,d"), (Records{{1, {"a", "b"}}, {2, {"c", "d"}}}));
-  EXPECT_EQ(Read("a,,\n,\n"), (Records{{1, {"a", "", ""}}, {2, {"", ""}}}));
-  EXPECT_EQ(Read(" a , b "), (Records{{1, {" a ", " b "}}}));
-  EXPECT_EQ(Read("\"a,b\",\"\"\"c\"\"\",\"\"\n"),
-            (Records{{1, {"a,b", "\"c\"", ""}}}));
-  EXPECT_EQ(Read("\"1\n2\r\n3\",x\ny,z"),
-            (Records{{1, {"1\n2\r\n3", "x"}}, {4, {"y", "z"}}}));
-  EXPECT_EQ(Read("a,\"b\"\r\n\"c\"\n"), (Records{{1, {"a", "b"}}, {2, {"c"}}}));
+  CHECK(Read("a,b\r\nc,d\r\n") == Records{{1, {"a", "b"}}, {2, {"c", "d"}}});
+  CHECK(Read("a,b\nc,d") == Records{{1, {"a", "b"}}, {2, {"c", "d"}}});
+  CHECK(Read("a,,\n,\n") == Records{{1, {"a", "", ""}}, {2, {"", ""}}});
+  CHECK(Read(" a , b ") == Records{{1, {" a ", " b "}}});
+  CHECK(Read("\"a,b\",\"\"\"c\"\"\",\"\"\n") ==
+        Records{{1, {"a,b", "\"c\"", ""}}});
+  CHECK(Read("\"1\n2\r\n3\",x\ny,z") ==
+        Records{{1, {"1\n2\r\n3", "x"}}, {4, {"y", "z"}}});
+  CHECK(Read("a,\"b\"\r\n\"c\"\n") == Records{{1, {"a", "b"}}, {2, {"c"}}});
 }
 
-TEST(CsvReaderTest, PassesOverEmptyLinesAndAByteOrderMark) {
+TEST_CASE("The CSV reader passes over empty lines and a byte order mark",
+          "[manifest][csv_reader]") {
   using Records = std::vector<Record>;
-  EXPECT_EQ(Read(""), Records());
-  EXPECT_EQ(Read("\n\r\n\n"), Records());
-  EXPECT_EQ(Read("\xef\xbb\xbf"
-                 "a\n\n\r\nb\n\n"),
-            (Records{{1, {"a"}}, {4, {"b"}}}));
-  EXPECT_EQ(Read("\xef\xbb\xbf"), Records());
+  CHECK(Read("") == Records());
+  CHECK(Read("\n\r\n\n") == Records());
+  CHECK(Read("\xef\xbb\xbf"
+             "a\n\n\r\nb\n\n") == Records{{1, {"a"}}, {4, {"b"}}});
+  CHECK(Read("\xef\xbb\xbf") == Records());
   // That line is not empty.
-  EXPECT_EQ(Read("a\n\"\"\nb"), (Records{{1, {"a"}}, {2, {""}}, {3, {"b"}}}));
+  CHECK(Read("a\n\"\"\nb") == Records{{1, {"a"}}, {2, {""}}, {3, {"b"}}});
 }
 
-TEST(CsvReaderTest, RefusesWhatIsMalformedAndNamesTheLine) {
+TEST_CASE("The CSV reader refuses what is malformed and names the line",
+          "[manifest][csv_reader]") {
   const auto error = [](std::string_view text) {
     return Read(text)[0].fields[0];
   };
-  EXPECT_EQ(error("a\nb,\"c\nd"),
-            "line 2: a quote is opened that nothing closes");
-  EXPECT_EQ(error("a\nb,c\"d\""),
-            "line 2: a quote is in a field that does not begin with one");
-  EXPECT_EQ(error("\"a\nb\" ,c"),
-            "line 2: something follows the quote that ends a field");
-  EXPECT_EQ(error("\"a\"b"),
-            "line 1: something follows the quote that ends a field");
-  EXPECT_EQ(error("\"a\"\rb"),
-            "line 1: something follows the quote that ends a field");
-  EXPECT_EQ(error("a\rb"), "line 1: a carriage return ends no line");
-  EXPECT_EQ(error("a\n\rb"), "line 2: a carriage return ends no line");
-  EXPECT_EQ(error("a\r"), "line 1: a carriage return ends no line");
+  CHECK(error("a\nb,\"c\nd") ==
+        "line 2: a quote is opened that nothing closes");
+  CHECK(error("a\nb,c\"d\"") ==
+        "line 2: a quote is in a field that does not begin with one");
+  CHECK(error("\"a\nb\" ,c") ==
+        "line 2: something follows the quote that ends a field");
+  CHECK(error("\"a\"b") ==
+        "line 1: something follows the quote that ends a field");
+  CHECK(error("\"a\"\rb") ==
+        "line 1: something follows the quote that ends a field");
+  CHECK(error("a\rb") == "line 1: a carriage return ends no line");
+  CHECK(error("a\n\rb") == "line 2: a carriage return ends no line");
+  CHECK(error("a\r") == "line 1: a carriage return ends no line");
 }
 
 // A field may be of quotes alone.
-TEST(CsvReaderTest, CountsQuotes) {
+TEST_CASE("The CSV reader counts the memory of a field of quotes",
+          "[manifest][csv_reader]") {
   base::MemoryBudget budget(std::uint64_t{1} << 20);
   base::WorkingMemory memory(&budget, "a table");
   std::string text = "\"";
@@ -85,7 +90,8 @@ TEST(CsvReaderTest, CountsQuotes) {
   text += "\"\n";
   CsvReader reader(text, &memory);
   std::vector<std::string> record;
-  EXPECT_TRUE(absl::IsResourceExhausted(reader.Next(&record).status()));
+  CHECK_THAT(reader.Next(&record),
+             HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "server/dataset/manifest/file_paths.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset::manifest {
 namespace {
@@ -14,45 +14,49 @@ std::string Below(FilePaths& paths, const std::string& path) {
   return absl::StatusCodeToString(below.status().code());
 }
 
-TEST(FilePathsTest, RelativePathsAreOfTheFolder) {
+TEST_CASE("A manifest's relative paths are those of its folder",
+          "[manifest][file_paths]") {
   FilePaths paths("/data", "lists/", nullptr);
-  EXPECT_EQ(Below(paths, "a.jpg"), "lists/a.jpg");
-  EXPECT_EQ(Below(paths, "file:a"), "lists/file:a");
-  EXPECT_EQ(Below(paths, ""), "DATA_LOSS");
-  EXPECT_EQ(Below(paths, std::string("a\0b", 3)), "DATA_LOSS");
+  CHECK(Below(paths, "a.jpg") == "lists/a.jpg");
+  CHECK(Below(paths, "file:a") == "lists/file:a");
+  CHECK(Below(paths, "") == "DATA_LOSS");
+  CHECK(Below(paths, std::string("a\0b", 3)) == "DATA_LOSS");
 }
 
-TEST(FilePathsTest, AbsolutePathsLieInTheRoot) {
+TEST_CASE("A manifest's absolute paths must lie in the root",
+          "[manifest][file_paths]") {
   FilePaths paths("/data", "lists/", nullptr);
-  EXPECT_EQ(Below(paths, "/data//x/b.jpg"), "x/b.jpg");
-  EXPECT_EQ(Below(paths, "file:///data/x%20y/b.jpg"), "x y/b.jpg");
-  EXPECT_EQ(Below(paths, "file://elsewhere/data/b.jpg"), "INVALID_ARGUMENT");
+  CHECK(Below(paths, "/data//x/b.jpg") == "x/b.jpg");
+  CHECK(Below(paths, "file:///data/x%20y/b.jpg") == "x y/b.jpg");
+  CHECK(Below(paths, "file://elsewhere/data/b.jpg") == "INVALID_ARGUMENT");
   for (const char* path : {"/data", "/data/", "/database/a", "/other/a",
                            "file:///other/a", "gs://data/a"}) {
-    EXPECT_EQ(Below(paths, path), "PERMISSION_DENIED") << path;
+    CAPTURE(path);
+    CHECK(Below(paths, path) == "PERMISSION_DENIED");
   }
   FilePaths bucket("gs://bucket/p", "", nullptr);
-  EXPECT_EQ(Below(bucket, "gs://bucket/p/a"), "a");
-  EXPECT_EQ(Below(bucket, "gs://bucket/q/a"), "PERMISSION_DENIED");
-  EXPECT_EQ(Below(bucket, "file:///p/a"), "PERMISSION_DENIED");
+  CHECK(Below(bucket, "gs://bucket/p/a") == "a");
+  CHECK(Below(bucket, "gs://bucket/q/a") == "PERMISSION_DENIED");
+  CHECK(Below(bucket, "file:///p/a") == "PERMISSION_DENIED");
   FilePaths none("", "", nullptr);
-  EXPECT_EQ(Below(none, "/a"), "PERMISSION_DENIED");
+  CHECK(Below(none, "/a") == "PERMISSION_DENIED");
 }
 
-TEST(FilePathsTest, LooksForEachOtherNameOfTheRootOnce) {
+TEST_CASE("A manifest's file paths look for each other name of the root once",
+          "[manifest][file_paths]") {
   int looks = 0;
   FilePaths paths("/data", "lists/", [&](const std::string& path) {
     ++looks;
     return path.starts_with("/link/") ? "/link" : "";
   });
-  EXPECT_EQ(Below(paths, "/link/a"), "a");
-  EXPECT_EQ(Below(paths, "/link/b/c"), "b/c");
-  EXPECT_EQ(Below(paths, "file:///link/d"), "d");
-  EXPECT_EQ(Below(paths, "/data/e"), "e");
-  EXPECT_EQ(looks, 1);
-  EXPECT_EQ(Below(paths, "/other/a"), "PERMISSION_DENIED");
-  EXPECT_EQ(Below(paths, "gs://data/a"), "PERMISSION_DENIED");
-  EXPECT_EQ(looks, 2);
+  CHECK(Below(paths, "/link/a") == "a");
+  CHECK(Below(paths, "/link/b/c") == "b/c");
+  CHECK(Below(paths, "file:///link/d") == "d");
+  CHECK(Below(paths, "/data/e") == "e");
+  CHECK(looks == 1);
+  CHECK(Below(paths, "/other/a") == "PERMISSION_DENIED");
+  CHECK(Below(paths, "gs://data/a") == "PERMISSION_DENIED");
+  CHECK(looks == 2);
 }
 
 }  // namespace

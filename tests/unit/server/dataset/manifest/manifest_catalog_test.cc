@@ -4,15 +4,21 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::manifest {
 namespace {
 
+using tests::IsOk;
+
 // Others may wait for the same manifest when its first caller has gone.
-TEST(ManifestCatalogTest, StatsUntilNobodyWaits) {
+TEST_CASE(
+    "A manifest catalog stats the files of a manifest until nobody waits for "
+    "it",
+    "[manifest][manifest_catalog]") {
   storage::MemorySource source;
   std::stop_token stats;
   const ManifestRequest request{
@@ -31,9 +37,9 @@ TEST(ManifestCatalogTest, StatsUntilNobodyWaits) {
   std::vector<std::string> warnings;
   ManifestCatalog catalog(base::AmpleBudget());
   const auto opened = catalog.Open(request, &warnings, caller.get_token());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE(stats.stop_possible());
-  EXPECT_NE(stats, caller.get_token());
+  REQUIRE_THAT(opened, IsOk());
+  CHECK(stats.stop_possible());
+  CHECK(stats != caller.get_token());
 }
 
 }  // namespace

@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/base/no_threads.h"
 
 namespace forebay::dataset::manifest {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
 
 constexpr char kCsv[] =
     "id,path,class,text,count\n"
@@ -59,67 +61,69 @@ std::string ErrorOf(std::string_view text,
   return read.ok() ? "accepted" : std::string(read.status().message());
 }
 
-TEST(ManifestTest, ReadsBothFormatsAlike) {
+TEST_CASE("A manifest reads both of its formats alike", "[manifest]") {
   const auto csv = Read(kCsv, kFields);
   const auto json = Read(kJson, kFields, TableFormat::kJsonLines);
-  ASSERT_TRUE(csv.ok()) << csv.status();
-  ASSERT_TRUE(json.ok()) << json.status();
-  EXPECT_EQ((*csv)->version(), (*json)->version());
+  REQUIRE_THAT(csv, IsOk());
+  REQUIRE_THAT(json, IsOk());
+  CHECK((*csv)->version() == (*json)->version());
   for (const auto& manifest : {*csv, *json}) {
-    ASSERT_EQ(manifest->size(), 3u);
-    EXPECT_THAT(manifest->classes(), ElementsAre("cat", "dog"));
-    ASSERT_EQ(manifest->fields().size(), 4u);
-    EXPECT_EQ(manifest->fields()[0].name, "caption");
-    EXPECT_EQ(manifest->fields()[0].kind, proto::FieldKind::kText);
-    EXPECT_EQ(manifest->fields()[0].longest, 8u);
-    EXPECT_EQ(manifest->fields()[1].kind, proto::FieldKind::kImage);
-    EXPECT_EQ(manifest->fields()[2].kind, proto::FieldKind::kLabel);
-    EXPECT_EQ(manifest->fields()[3].kind, proto::FieldKind::kLabel);
-    EXPECT_EQ(manifest->largest_file(), 7u);
+    REQUIRE(manifest->size() == 3u);
+    CHECK_THAT(manifest->classes(), ElementsAre("cat", "dog"));
+    REQUIRE(manifest->fields().size() == 4u);
+    CHECK(manifest->fields()[0].name == "caption");
+    CHECK(manifest->fields()[0].kind == proto::FieldKind::kText);
+    CHECK(manifest->fields()[0].longest == 8u);
+    CHECK(manifest->fields()[1].kind == proto::FieldKind::kImage);
+    CHECK(manifest->fields()[2].kind == proto::FieldKind::kLabel);
+    CHECK(manifest->fields()[3].kind == proto::FieldKind::kLabel);
+    CHECK(manifest->largest_file() == 7u);
     const Sample sample = manifest->At(2);
-    EXPECT_EQ(sample.object, "c.jpg");
-    EXPECT_EQ(sample.version.size, 5u);
-    EXPECT_EQ(sample.length, 5u);
+    CHECK(sample.object == "c.jpg");
+    CHECK(sample.version.size == 5u);
+    CHECK(sample.length == 5u);
     std::vector<FieldValue> values(4);
     manifest->ValuesOf(0, absl::MakeSpan(values));
-    EXPECT_EQ(std::get<std::string_view>(values[0]), "one, two");
-    EXPECT_EQ(std::get<FieldRange>(values[1]).length, 7u);
-    EXPECT_EQ(std::get<std::int64_t>(values[2]), 1);
-    EXPECT_EQ(std::get<std::int64_t>(values[3]), 10);
+    CHECK(std::get<std::string_view>(values[0]) == "one, two");
+    CHECK(std::get<FieldRange>(values[1]).length == 7u);
+    CHECK(std::get<std::int64_t>(values[2]) == 1);
+    CHECK(std::get<std::int64_t>(values[3]) == 10);
     manifest->ValuesOf(1, absl::MakeSpan(values));
-    EXPECT_EQ(std::get<std::string_view>(values[0]), "");
-    EXPECT_EQ(std::get<std::int64_t>(values[3]), -3);
+    CHECK(std::get<std::string_view>(values[0]) == "");
+    CHECK(std::get<std::int64_t>(values[3]) == -3);
   }
 }
 
-TEST(ManifestTest, FilesAreImagesOrAudio) {
+TEST_CASE("A manifest's files are images or audio", "[manifest]") {
   const auto audio = Read(kCsv, {{"audio", "image_text"}, {"path", "text"}});
-  ASSERT_TRUE(audio.ok()) << audio.status();
+  REQUIRE_THAT(audio, IsOk());
   const Field& content = (*audio)->fields()[0];
-  EXPECT_EQ(content.kind, proto::FieldKind::kAudio);
-  EXPECT_EQ(content.longest, 7u);
+  CHECK(content.kind == proto::FieldKind::kAudio);
+  CHECK(content.longest == 7u);
   const auto images = Read(kCsv, {{"image", "image_text"}, {"path", "text"}});
-  ASSERT_TRUE(images.ok()) << images.status();
-  EXPECT_NE((*audio)->version(), (*images)->version());
+  REQUIRE_THAT(images, IsOk());
+  CHECK((*audio)->version() != (*images)->version());
   for (const FieldColumns& fields :
        {FieldColumns{{"image", "audio"}, {"path", "text"}},
         FieldColumns{{"sound"}, {"path"}}}) {
-    EXPECT_EQ(Read(kCsv, fields).status().message(),
-              "one field of a manifest is image or audio, whose column has the "
-              "paths");
+    CHECK(Read(kCsv, fields).status().message() ==
+          "one field of a manifest is image or audio, whose column has the "
+          "paths");
   }
 }
 
-TEST(ManifestTest, IntegersAreLabelsAsTheyAre) {
+TEST_CASE("A manifest's integers are labels as they are", "[manifest]") {
   const auto manifest = Read(kCsv, {{"image", "label"}, {"path", "count"}});
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_THAT((*manifest)->classes(), IsEmpty());
+  REQUIRE_THAT(manifest, IsOk());
+  CHECK_THAT((*manifest)->classes(), IsEmpty());
   std::vector<FieldValue> values(2);
   (*manifest)->ValuesOf(1, absl::MakeSpan(values));
-  EXPECT_EQ(std::get<std::int64_t>(values[1]), -3);
+  CHECK(std::get<std::int64_t>(values[1]) == -3);
 }
 
-TEST(ManifestTest, IntegersWrittenAsFloatsAreLabelsAsTheyAre) {
+TEST_CASE(
+    "A manifest's integers that are written as floats are labels as they are",
+    "[manifest]") {
   const FieldColumns fields = {{"image", "label"}, {"path", "class"}};
   std::string csv = "path,class\n";
   std::string json;
@@ -130,123 +134,123 @@ TEST(ManifestTest, IntegersWrittenAsFloatsAreLabelsAsTheyAre) {
   }
   for (const auto& manifest :
        {Read(csv, fields), Read(json, fields, TableFormat::kJsonLines)}) {
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
-    EXPECT_THAT((*manifest)->classes(), IsEmpty());
+    REQUIRE_THAT(manifest, IsOk());
+    CHECK_THAT((*manifest)->classes(), IsEmpty());
     std::vector<FieldValue> values(2);
     for (int i = 0; i < 11; ++i) {
       (*manifest)->ValuesOf(i, absl::MakeSpan(values));
-      EXPECT_EQ(std::get<std::int64_t>(values[1]), 2 * i);
+      CHECK(std::get<std::int64_t>(values[1]) == 2 * i);
     }
   }
 }
 
-TEST(ManifestTest, TellsWhetherClassNamesAreNumbers) {
+TEST_CASE("A manifest tells whether its class names are numbers",
+          "[manifest]") {
   const FieldColumns fields = {{"image", "label"}, {"path", "class"}};
   const auto numeric = [&](const std::string& cells, TableFormat format) {
     const auto manifest = Read(cells, fields, format);
-    EXPECT_TRUE(manifest.ok()) << manifest.status();
+    CHECK_THAT(manifest, IsOk());
     return (*manifest)->has_numeric_classes();
   };
   const auto csv = [&](const std::string& one, const std::string& other) {
     return numeric("path,class\na," + one + "\nb," + other + "\n",
                    TableFormat::kCsv);
   };
-  EXPECT_TRUE(csv("0.5", "1"));
-  EXPECT_TRUE(csv("007", "1e3"));
-  EXPECT_TRUE(csv("0.5", ""));
-  EXPECT_TRUE(csv("1", "nan"));
-  EXPECT_FALSE(csv("", ""));
-  EXPECT_FALSE(csv("1", "dog"));
-  EXPECT_FALSE(csv("1", "2"));
-  EXPECT_TRUE(
+  CHECK(csv("0.5", "1"));
+  CHECK(csv("007", "1e3"));
+  CHECK(csv("0.5", ""));
+  CHECK(csv("1", "nan"));
+  CHECK_FALSE(csv("", ""));
+  CHECK_FALSE(csv("1", "dog"));
+  CHECK_FALSE(csv("1", "2"));
+  CHECK(
       numeric("{\"path\": \"a\", \"class\": \"10\"}\n"
               "{\"path\": \"b\", \"class\": \"9\"}",
               TableFormat::kJsonLines));
 }
 
-TEST(ManifestTest, PathsAreRelativeToTheManifest) {
+TEST_CASE("A manifest's paths are relative to the manifest", "[manifest]") {
   const auto manifest =
       Read("path\na.jpg\n/data//x/b.jpg\n1\n", {{"image"}, {"path"}},
            TableFormat::kCsv, "lists/");
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ((*manifest)->At(0).object, "lists/a.jpg");
-  EXPECT_EQ((*manifest)->At(1).object, "x/b.jpg");
-  EXPECT_EQ((*manifest)->At(2).object, "lists/1");
+  REQUIRE_THAT(manifest, IsOk());
+  CHECK((*manifest)->At(0).object == "lists/a.jpg");
+  CHECK((*manifest)->At(1).object == "x/b.jpg");
+  CHECK((*manifest)->At(2).object == "lists/1");
 }
 
-TEST(ManifestTest, VersionsDifferWithEveryCell) {
+TEST_CASE("A manifest's version differs with every cell", "[manifest]") {
   const FieldColumns fields = {{"image", "label"}, {"path", "class"}};
   const auto version = [&](std::string_view text) {
     return (*Read(text, fields))->version();
   };
   const Version first = version("path,class\na,x\nb,y\n");
-  EXPECT_EQ(version("class,path\nx,a\ny,b\n"), first);
-  EXPECT_NE(version("path,class\na,x\nc,y\n"), first);
-  EXPECT_NE(version("path,class\na,y\nb,x\n"), first);
-  EXPECT_NE(version("path,class\na,x\nb,z\n"), first);
-  EXPECT_NE(version("path,class\na,0\nb,1\n"), first);
+  CHECK(version("class,path\nx,a\ny,b\n") == first);
+  CHECK(version("path,class\na,x\nc,y\n") != first);
+  CHECK(version("path,class\na,y\nb,x\n") != first);
+  CHECK(version("path,class\na,x\nb,z\n") != first);
+  CHECK(version("path,class\na,0\nb,1\n") != first);
 }
 
-TEST(ManifestTest, ErrorsNameTheLine) {
-  EXPECT_EQ(ErrorOf(""), "has no line of column names");
-  EXPECT_EQ(ErrorOf("path,class\n"), "has no rows");
-  EXPECT_EQ(ErrorOf("path,klass\n"),
-            "line 1: there is no column class; there is path, klass");
-  EXPECT_EQ(ErrorOf("path,class,class\n"),
-            "line 1: two columns are called class");
-  EXPECT_EQ(ErrorOf("path,class\na,b\n\nc\n"),
-            "line 4: has 1 field, but there are 2 columns");
-  EXPECT_EQ(ErrorOf("path,class\n\"a\nb\",c\nd,e,f\n"),
-            "line 4: has 3 fields, but there are 2 columns");
-  EXPECT_EQ(ErrorOf("path,class\na,b\"\n"),
-            "line 2: a quote is in a field that does not begin with one");
-  EXPECT_EQ(ErrorOf("path,class\na,b\n,c\n"), "line 3: the path is empty");
-  EXPECT_EQ(
-      ErrorOf("path,class\n/database/a,b\n"),
-      "line 2: /database/a: is not in the manifest's folder, which has to "
-      "hold all of its files");
-  EXPECT_EQ(ErrorOf("path,class\n/data/,b\n"),
-            "line 2: /data/: is not in the manifest's folder, which has to "
-            "hold all of its files");
-  EXPECT_EQ(ErrorOf("path,class\na,b\ngone.jpg,c\ngone too,c\n"),
-            "line 3: gone.jpg: there is no such file or directory");
-  EXPECT_EQ(ErrorOf("path,class\n\"a\nb\",0.0\nc,\nd,2.0\ne,\n"),
-            "line 4: class is empty, but an integer in other rows");
-  EXPECT_EQ(ErrorOf("path,class\na,0\nb,2\nc,5\n"), "accepted");
+TEST_CASE("A manifest's errors name the line", "[manifest]") {
+  CHECK(ErrorOf("") == "has no line of column names");
+  CHECK(ErrorOf("path,class\n") == "has no rows");
+  CHECK(ErrorOf("path,klass\n") ==
+        "line 1: there is no column class; there is path, klass");
+  CHECK(ErrorOf("path,class,class\n") ==
+        "line 1: two columns are called class");
+  CHECK(ErrorOf("path,class\na,b\n\nc\n") ==
+        "line 4: has 1 field, but there are 2 columns");
+  CHECK(ErrorOf("path,class\n\"a\nb\",c\nd,e,f\n") ==
+        "line 4: has 3 fields, but there are 2 columns");
+  CHECK(ErrorOf("path,class\na,b\"\n") ==
+        "line 2: a quote is in a field that does not begin with one");
+  CHECK(ErrorOf("path,class\na,b\n,c\n") == "line 3: the path is empty");
+  CHECK(ErrorOf("path,class\n/database/a,b\n") ==
+        "line 2: /database/a: is not in the manifest's folder, which has to "
+        "hold all of its files");
+  CHECK(ErrorOf("path,class\n/data/,b\n") ==
+        "line 2: /data/: is not in the manifest's folder, which has to "
+        "hold all of its files");
+  CHECK(ErrorOf("path,class\na,b\ngone.jpg,c\ngone too,c\n") ==
+        "line 3: gone.jpg: there is no such file or directory");
+  CHECK(ErrorOf("path,class\n\"a\nb\",0.0\nc,\nd,2.0\ne,\n") ==
+        "line 4: class is empty, but an integer in other rows");
+  CHECK(ErrorOf("path,class\na,0\nb,2\nc,5\n") == "accepted");
 }
 
-TEST(ManifestTest, ErrorsOfJsonNameTheLine) {
+TEST_CASE("A JSON manifest's errors name the line", "[manifest]") {
   const auto error = [](std::string_view text) {
     return ErrorOf(text, TableFormat::kJsonLines);
   };
   const std::string good = "{\"path\": \"a\", \"class\": 1}\n";
-  EXPECT_EQ(error(good), "accepted");
-  EXPECT_EQ(error("\n \r\n"), "has no rows");
-  EXPECT_EQ(error(good + "{\n"), "line 2: is no JSON object");
-  EXPECT_EQ(error(good + "[1]"), "line 2: is no JSON object");
-  EXPECT_EQ(error(good + good + "{\"path\": \"\xff\"}"),
-            "line 3: is no JSON object");
-  EXPECT_EQ(error(good + "{\"path\": \"a\"}"), "line 2: has no class");
-  EXPECT_EQ(error("{\"path\": \"a\", \"class\": 1.5}"),
-            "line 1: class is neither a text nor an integer");
-  EXPECT_EQ(error("{\"path\": \"a\", \"class\": true}"),
-            "line 1: class is neither a text nor an integer");
-  EXPECT_EQ(error("{\"path\": \"a\", \"class\": null}"),
-            "line 1: class is neither a text nor an integer");
-  EXPECT_EQ(error("{\"path\": \"a\", \"class\": 9223372036854775808}"),
-            "line 1: class is an integer of more than 64 bits");
-  EXPECT_EQ(error(good + "{\"path\": \"a\", \"class\": \"x\"}"),
-            "line 2: class: is a text, but an integer in rows before");
-  EXPECT_EQ(error(good + "{\"path\": \"a\", \"class\": \"\"}"),
-            "line 2: class: is a text, but an integer in rows before");
-  EXPECT_EQ(error(good + "{\"path\": \"a\", \"class\": null}"),
-            "line 2: class is neither a text nor an integer");
-  EXPECT_EQ(error("{\"path\": 7, \"class\": 1}"), "line 1: path is no path");
-  EXPECT_EQ(error("{\"path\": \"a\\u0000b\", \"class\": 1}"),
-            "line 1: the path has a zero byte in it");
+  CHECK(error(good) == "accepted");
+  CHECK(error("\n \r\n") == "has no rows");
+  CHECK(error(good + "{\n") == "line 2: is no JSON object");
+  CHECK(error(good + "[1]") == "line 2: is no JSON object");
+  CHECK(error(good + good + "{\"path\": \"\xff\"}") ==
+        "line 3: is no JSON object");
+  CHECK(error(good + "{\"path\": \"a\"}") == "line 2: has no class");
+  CHECK(error("{\"path\": \"a\", \"class\": 1.5}") ==
+        "line 1: class is neither a text nor an integer");
+  CHECK(error("{\"path\": \"a\", \"class\": true}") ==
+        "line 1: class is neither a text nor an integer");
+  CHECK(error("{\"path\": \"a\", \"class\": null}") ==
+        "line 1: class is neither a text nor an integer");
+  CHECK(error("{\"path\": \"a\", \"class\": 9223372036854775808}") ==
+        "line 1: class is an integer of more than 64 bits");
+  CHECK(error(good + "{\"path\": \"a\", \"class\": \"x\"}") ==
+        "line 2: class: is a text, but an integer in rows before");
+  CHECK(error(good + "{\"path\": \"a\", \"class\": \"\"}") ==
+        "line 2: class: is a text, but an integer in rows before");
+  CHECK(error(good + "{\"path\": \"a\", \"class\": null}") ==
+        "line 2: class is neither a text nor an integer");
+  CHECK(error("{\"path\": 7, \"class\": 1}") == "line 1: path is no path");
+  CHECK(error("{\"path\": \"a\\u0000b\", \"class\": 1}") ==
+        "line 1: the path has a zero byte in it");
 }
 
-TEST(ManifestTest, RefusesJsonThatNestsDeep) {
+TEST_CASE("A manifest refuses JSON that nests deep", "[manifest]") {
   const auto row = [](std::size_t depth) {
     return R"({"path": "a", "class": 1, "text": )" + std::string(depth, '[') +
            std::string(depth, ']') + "}\n";
@@ -256,16 +260,16 @@ TEST(ManifestTest, RefusesJsonThatNestsDeep) {
     return std::string(
         Read(text, fields, TableFormat::kJsonLines).status().message());
   };
-  EXPECT_EQ(error(row(1)), "line 1: text is neither a text nor an integer");
+  CHECK(error(row(1)) == "line 1: text is neither a text nor an integer");
   // Deep enough that a recursive copy of it ends the program.
-  EXPECT_EQ(error(row(1'000'000)), "line 1: is nested more than 64 deep");
+  CHECK(error(row(1'000'000)) == "line 1: is nested more than 64 deep");
   // The same in a column that was not asked for.
-  EXPECT_EQ(ErrorOf(row(63), TableFormat::kJsonLines), "accepted");
-  EXPECT_EQ(ErrorOf(row(63) + row(64), TableFormat::kJsonLines),
-            "line 2: is nested more than 64 deep");
+  CHECK(ErrorOf(row(63), TableFormat::kJsonLines) == "accepted");
+  CHECK(ErrorOf(row(63) + row(64), TableFormat::kJsonLines) ==
+        "line 2: is nested more than 64 deep");
 }
 
-TEST(ManifestTest, RefusesFieldsThatAreNone) {
+TEST_CASE("A manifest refuses fields that are not valid", "[manifest]") {
   const std::vector<FieldColumns> refused = {
       {{}, {}},
       {{"image"}, {}},
@@ -275,21 +279,23 @@ TEST(ManifestTest, RefusesFieldsThatAreNone) {
       {{"image", std::string(32, 'x')}, {"path", "class"}},
       {std::vector<std::string>(16, "x"), std::vector<std::string>(16, "x")}};
   for (const FieldColumns& fields : refused) {
-    EXPECT_EQ(Read(kCsv, fields).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(Read(kCsv, fields), HasCode(absl::StatusCode::kInvalidArgument));
   }
 }
 
-TEST(ManifestTest, ManagesWithoutThreads) {
+TEST_CASE("A manifest is read even where no thread can be started",
+          "[manifest]") {
   std::string text = "path\n";
   for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, i, "\n");
   const base::NoThreads none;
   const auto manifest = Read(text, {{"image"}, {"path"}});
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ((*manifest)->size(), 1000u);
+  REQUIRE_THAT(manifest, IsOk());
+  CHECK((*manifest)->size() == 1000u);
 }
 
-TEST(ManifestTest, HoldsItsPartOfTheBudgetAndStopsWhereThatEnds) {
+TEST_CASE(
+    "A manifest holds its part of the memory budget and stops where that ends",
+    "[manifest]") {
   std::string text = "path,class\n";
   for (int i = 0; i < 10'000; ++i)
     absl::StrAppend(&text, "a.jpg,", std::string(40, 'x'), i % 100, "\n");
@@ -303,16 +309,16 @@ TEST(ManifestTest, HoldsItsPartOfTheBudgetAndStopsWhereThatEnds) {
   };
   {
     const auto manifest = read();
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
-    EXPECT_GE(budget.used(), 10'000 * (5 + 8 + 8 + 16));
-    EXPECT_LT(budget.used(), 10'000 * 80);
+    REQUIRE_THAT(manifest, IsOk());
+    CHECK(budget.used() >= 10'000 * (5 + 8 + 8 + 16));
+    CHECK(budget.used() < 10'000 * 80);
   }
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
   const auto others = budget.Reserve(budget.limit() - 500'000, "others");
-  EXPECT_EQ(read().status().code(), absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(read(), HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(ManifestTest, CountsARowOfAnyLength) {
+TEST_CASE("A manifest counts the memory of a row of any length", "[manifest]") {
   base::MemoryBudget budget(std::uint64_t{1} << 20);
   for (const std::string& text :
        {"path,class\na," + std::string(300'000, 'x'),
@@ -323,11 +329,11 @@ TEST(ManifestTest, CountsARowOfAnyLength) {
     options.memory = &memory;
     const auto read = Manifest::Read(
         text, {{"image", "label"}, {"path", "class"}}, options, Stat);
-    EXPECT_EQ(read.status().code(), absl::StatusCode::kResourceExhausted);
+    CHECK_THAT(read, HasCode(absl::StatusCode::kResourceExhausted));
   }
 }
 
-TEST(ManifestTest, Stops) {
+TEST_CASE("Reading a manifest stops when it is told to stop", "[manifest]") {
   std::stop_source stop;
   base::WorkingMemory memory(base::AmpleBudget(), "a table");
   ManifestOptions options;
@@ -339,8 +345,8 @@ TEST(ManifestTest, Stops) {
                                      if (++calls == 2) stop.request_stop();
                                      return Stat(path);
                                    });
-  EXPECT_EQ(read.status().code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(calls, 2);
+  CHECK_THAT(read, HasCode(absl::StatusCode::kCancelled));
+  CHECK(calls == 2);
 }
 
 }  // namespace

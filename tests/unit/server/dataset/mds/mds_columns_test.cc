@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::mds {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using proto::DType;
 using proto::FieldKind;
@@ -28,38 +31,44 @@ std::string Configuration(std::string_view encoding, std::string_view size) {
 
 Column Only(std::string_view encoding, std::string_view size = "null") {
   auto columns = ParseColumns(Configuration(encoding, size));
-  EXPECT_TRUE(columns.ok()) << columns.status();
+  CHECK_THAT(columns, IsOk());
   return columns->front();
 }
 
-TEST(MdsColumnsTest, ReadsEachEncoding) {
-  EXPECT_EQ(Only("jpeg").kind, FieldKind::kImage);
-  EXPECT_EQ(Only("jpeg:95").kind, FieldKind::kImage);
-  EXPECT_EQ(Only("png").kind, FieldKind::kImage);
-  EXPECT_EQ(Only("str").kind, FieldKind::kText);
-  EXPECT_EQ(Only("bytes").kind, FieldKind::kBytes);
-  EXPECT_EQ(Only("json").kind, FieldKind::kJson);
-  EXPECT_EQ(Only("int", "8").kind, FieldKind::kLabel);
-  EXPECT_EQ(Only("int", "8").size, 8);
-  EXPECT_FALSE(Only("int", "8").in_digits);
-  EXPECT_TRUE(Only("str_int").in_digits);
-  EXPECT_EQ(Only("float32", "4").array, (ArrayEncoding{DType::kFloat32, {{}}}));
-  EXPECT_EQ(Only("ndarray").array, ArrayEncoding());
-  EXPECT_EQ(Only("ndarray:int8").array->dtype, DType::kInt8);
-  EXPECT_EQ(Only("ndarray:uint16:2,3", "12").array,
-            (ArrayEncoding{DType::kUint16, {{2, 3}}}));
+TEST_CASE("The parser of MDS columns reads each encoding",
+          "[mds][mds_columns]") {
+  CHECK(Only("jpeg").kind == FieldKind::kImage);
+  CHECK(Only("jpeg:95").kind == FieldKind::kImage);
+  CHECK(Only("png").kind == FieldKind::kImage);
+  CHECK(Only("str").kind == FieldKind::kText);
+  CHECK(Only("bytes").kind == FieldKind::kBytes);
+  CHECK(Only("json").kind == FieldKind::kJson);
+  CHECK(Only("int", "8").kind == FieldKind::kLabel);
+  CHECK(Only("int", "8").size == 8);
+  CHECK_FALSE(Only("int", "8").in_digits);
+  CHECK(Only("str_int").in_digits);
+  CHECK(Only("float32", "4").array == ArrayEncoding{DType::kFloat32, {{}}});
+  CHECK(Only("ndarray").array == ArrayEncoding());
+  CHECK(Only("ndarray:int8").array->dtype == DType::kInt8);
+  CHECK(Only("ndarray:uint16:2,3", "12").array ==
+        ArrayEncoding{DType::kUint16, {{2, 3}}});
 }
 
-TEST(MdsColumnsTest, UnknownEncodingsArePassedOver) {
+TEST_CASE("The parser of MDS columns passes over unknown encodings",
+          "[mds][mds_columns]") {
   for (const char* const encoding :
        {"pkl", "pil", "jpeg_array", "", "ndarray:float33", "ndarray::3",
         "ndarray:int8:0", "ndarray:int8:3,", "ndarray:int8:3:4",
         "ndarray:int8:1099511627776,2", "ndarray:int8:1,1,1,1,1,1"}) {
-    EXPECT_EQ(Only(encoding).kind, FieldKind::kSampleId) << encoding;
+    CAPTURE(encoding);
+    CHECK(Only(encoding).kind == FieldKind::kSampleId);
   }
 }
 
-TEST(MdsColumnsTest, RefusesOtherConfigurations) {
+TEST_CASE(
+    "The parser of MDS columns refuses malformed and unsupported "
+    "configurations",
+    "[mds][mds_columns]") {
   for (const std::string& json :
        {std::string(), std::string("{}"), std::string("[1]"),
         Configuration("int", "-1"), Configuration("int", "4294967296"),
@@ -67,20 +76,21 @@ TEST(MdsColumnsTest, RefusesOtherConfigurations) {
         Configuration("int\", \"int", "8"),
         std::string(R"({"format": "mds", "version": 2, "column_names": [], )"
                     R"("column_encodings": [], "column_sizes": []})")}) {
-    EXPECT_TRUE(absl::IsDataLoss(ParseColumns(json).status())) << json;
+    CAPTURE(json);
+    CHECK_THAT(ParseColumns(json), HasCode(absl::StatusCode::kDataLoss));
   }
   const std::string twice =
       R"({"format": "mds", "version": 2, "column_names": ["a", "a"], )"
       R"("column_encodings": ["str", "str"], "column_sizes": [null, null]})";
-  EXPECT_TRUE(absl::IsDataLoss(ParseColumns(twice).status()));
+  CHECK_THAT(ParseColumns(twice), HasCode(absl::StatusCode::kDataLoss));
   std::string other = Configuration("int", "8");
   other.replace(other.find('2'), 1, "3");
-  EXPECT_TRUE(absl::IsUnimplemented(ParseColumns(other).status()));
+  CHECK_THAT(ParseColumns(other), HasCode(absl::StatusCode::kUnimplemented));
   // However deep it is.
   const std::string deep =
       absl::StrCat(R"({"format": "mds", "version": )",
                    std::string(500'000, '['), std::string(500'000, ']'), "}");
-  EXPECT_FALSE(ParseColumns(deep).ok());
+  CHECK_FALSE(ParseColumns(deep).ok());
 }
 
 Column Named(std::string name, std::uint32_t size) {
@@ -90,25 +100,27 @@ Column Named(std::string name, std::uint32_t size) {
   return column;
 }
 
-TEST(MdsColumnsTest, SplitsSamples) {
+TEST_CASE("An MDS sample is split into its columns", "[mds][mds_columns]") {
   const std::vector<Column> columns = {Named("a", 0), Named("b", 2),
                                        Named("c", 0)};
   const std::string sample("\3\0\0\0\1\0\0\0aaabbc", 14);
   std::vector<FieldRange> parts(3);
-  ASSERT_TRUE(
-      SplitSample(columns, AsBytes(sample), absl::MakeSpan(parts)).ok());
-  EXPECT_EQ(sample.substr(parts[0].offset, parts[0].length), "aaa");
-  EXPECT_EQ(sample.substr(parts[1].offset, parts[1].length), "bb");
-  EXPECT_EQ(sample.substr(parts[2].offset, parts[2].length), "c");
+  REQUIRE_THAT(SplitSample(columns, AsBytes(sample), absl::MakeSpan(parts)),
+               IsOk());
+  CHECK(sample.substr(parts[0].offset, parts[0].length) == "aaa");
+  CHECK(sample.substr(parts[1].offset, parts[1].length) == "bb");
+  CHECK(sample.substr(parts[2].offset, parts[2].length) == "c");
   for (std::size_t length = 0; length < sample.size(); ++length) {
-    EXPECT_TRUE(absl::IsDataLoss(SplitSample(
-        columns, AsBytes(sample.substr(0, length)), absl::MakeSpan(parts))));
+    CHECK_THAT(SplitSample(columns, AsBytes(sample.substr(0, length)),
+                           absl::MakeSpan(parts)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_EQ(SplitSample(columns, AsBytes(sample + "x"), absl::MakeSpan(parts)),
-            absl::DataLossError("has 1 bytes behind its columns"));
+  CHECK(SplitSample(columns, AsBytes(sample + "x"), absl::MakeSpan(parts)) ==
+        absl::DataLossError("has 1 bytes behind its columns"));
 }
 
-TEST(MdsColumnsTest, ReadsArraysWithAndWithoutHeaders) {
+TEST_CASE("The reader of MDS arrays reads arrays with and without headers",
+          "[mds][mds_columns]") {
   const std::string elements("\1\0\2\0\3\0\4\0", 8);
   const struct {
     ArrayEncoding encoding;
@@ -123,27 +135,29 @@ TEST(MdsColumnsTest, ReadsArraysWithAndWithoutHeaders) {
   for (const auto& one : cases) {
     const std::string part = one.header + elements;
     const auto array = ReadArrayPart(one.encoding, AsBytes(part));
-    ASSERT_TRUE(array.ok()) << array.status();
-    EXPECT_EQ(array->type, (ArrayType{DType::kInt16, {2, 2}}));
-    EXPECT_EQ(array->elements, AsBytes(part).subspan(one.header.size()));
+    REQUIRE_THAT(array, IsOk());
+    CHECK(array->type == ArrayType{DType::kInt16, {2, 2}});
+    CHECK(array->elements == AsBytes(part).subspan(one.header.size()));
     for (std::size_t length = 0; length < part.size(); ++length) {
       const auto cut = part.substr(0, length);
-      EXPECT_TRUE(
-          absl::IsDataLoss(ReadArrayPart(one.encoding, AsBytes(cut)).status()));
+      CHECK_THAT(ReadArrayPart(one.encoding, AsBytes(cut)),
+                 HasCode(absl::StatusCode::kDataLoss));
     }
   }
 }
 
-TEST(MdsColumnsTest, RefusesArraysOfOtherShapes) {
+TEST_CASE("The reader of MDS arrays refuses arrays of invalid shapes",
+          "[mds][mds_columns]") {
   for (const std::string& part :
        {std::string("\x00\1", 2), std::string("\x04\0", 2),
         std::string("\x18\1\1\1\1\1\1\1", 8),
         std::string("\x07\xff\xff\xff\xff\xff\xff\xff\xff", 9),
         std::string("\x0b\0\0\0\0\0\0\0\x80\2\0\0\0\0\0\0\0", 17)}) {
-    EXPECT_TRUE(absl::IsDataLoss(
-        ReadArrayPart({DType::kUint8, {}}, AsBytes(part)).status()));
+    CHECK_THAT(ReadArrayPart({DType::kUint8, {}}, AsBytes(part)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_TRUE(absl::IsDataLoss(ReadArrayPart({}, AsBytes("\x07x")).status()));
+  CHECK_THAT(ReadArrayPart({}, AsBytes("\x07x")),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

@@ -5,16 +5,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/mds/mds_format.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::mds {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr char kJson[] =
     R"({"format": "mds", "version": 2, "column_names": ["a", "b"], )"
@@ -50,9 +52,9 @@ absl::Status Parse(const std::string& file, const ReadSizes& sizes,
   MdsShardParser parser({"a.mds", {.size = file.size()}}, sizes, nullptr,
                         &memory);
   while (const auto next = parser.next_read()) {
-    EXPECT_GT(next->length, 0);
-    EXPECT_LE(next->offset, file.size());
-    EXPECT_LE(next->length, file.size() - next->offset);
+    CHECK(next->length > 0);
+    CHECK(next->offset <= file.size());
+    CHECK(next->length <= file.size() - next->offset);
     absl::Status taken =
         parser.Take(AsBytes(file).subspan(next->offset, next->length));
     if (!taken.ok()) return taken;
@@ -62,37 +64,40 @@ absl::Status Parse(const std::string& file, const ReadSizes& sizes,
   return absl::OkStatus();
 }
 
-TEST(MdsShardTest, FindsSamplesWhateverIsReadAtATime) {
+TEST_CASE("The MDS shard parser finds samples however much is read at a time",
+          "[mds][mds_shard]") {
   const std::string file = Shard({"first", "second", "x"});
   const std::uint64_t begin = file.size() - 12;
   for (const ReadSizes& sizes : {ReadSizes{4, 4}, ReadSizes{4096, 1 << 18}}) {
     records::FileRecords found;
     std::vector<Column> columns;
-    ASSERT_TRUE(Parse(file, sizes, &found, &columns).ok());
-    EXPECT_EQ(found.begin, begin);
-    EXPECT_THAT(found.ends, ElementsAre(begin + 5, begin + 11, begin + 12));
-    ASSERT_EQ(columns.size(), 2);
-    EXPECT_EQ(columns[1].name, "b");
+    REQUIRE_THAT(Parse(file, sizes, &found, &columns), IsOk());
+    CHECK(found.begin == begin);
+    CHECK_THAT(found.ends, ElementsAre(begin + 5, begin + 11, begin + 12));
+    REQUIRE(columns.size() == 2);
+    CHECK(columns[1].name == "b");
   }
 }
 
-TEST(MdsShardTest, AShardMayHaveNoSamples) {
+TEST_CASE("An MDS shard may have no samples", "[mds][mds_shard]") {
   records::FileRecords found;
-  ASSERT_TRUE(Parse(Shard({}), {}, &found).ok());
-  EXPECT_TRUE(found.ends.empty());
+  REQUIRE_THAT(Parse(Shard({}), {}, &found), IsOk());
+  CHECK(found.ends.empty());
 }
 
-TEST(MdsShardTest, EachTruncationIsTold) {
+TEST_CASE("The MDS shard parser reports each truncation", "[mds][mds_shard]") {
   const std::string file = Shard({"first", "second"});
   for (std::size_t length = 1; length < file.size(); ++length) {
     records::FileRecords found;
     const absl::Status status = Parse(file.substr(0, length), {}, &found);
-    EXPECT_TRUE(absl::IsDataLoss(status)) << length << " " << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("a.mds: is "));
+    UNSCOPED_INFO(length << " " << status);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(status.message(), Contains("a.mds: is "));
   }
 }
 
-TEST(MdsShardTest, NoMutationIsReadOutOfBounds) {
+TEST_CASE("The MDS shard parser reads no mutated shard out of bounds",
+          "[mds][mds_shard]") {
   const std::string file = Shard({"first", "second"});
   for (std::size_t at = 0; at < file.size(); ++at) {
     for (const int change : {1, 0x80, 0xff}) {
@@ -102,42 +107,43 @@ TEST(MdsShardTest, NoMutationIsReadOutOfBounds) {
       if (!Parse(mutated, {}, &found).ok()) continue;
       std::uint64_t end = found.begin;
       for (const std::uint64_t next : found.ends) {
-        EXPECT_GT(next, end);
+        CHECK(next > end);
         end = next;
       }
-      EXPECT_EQ(end, file.size());
+      CHECK(end == file.size());
     }
   }
 }
 
-TEST(MdsFormatTest, ItsTextMakesItAgain) {
+TEST_CASE("An MDS format's text makes the format again", "[mds][mds_shard]") {
   auto columns = ParseColumns(kJson);
-  ASSERT_TRUE(columns.ok());
+  REQUIRE_THAT(columns, IsOk());
   const MdsFormat format(
       *columns, {{.column = 1, .kind = proto::FieldKind::kLabel, .array = {}},
                  {.column = 0, .kind = proto::FieldKind::kText, .array = {}}});
   const auto again = MdsFormat::Parse(format.text());
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ((*again)->text(), format.text());
+  REQUIRE_THAT(again, IsOk());
+  CHECK((*again)->text() == format.text());
   const std::string sample = Number(5) + "hello" + Number(7) + Number(0);
   std::vector<FieldValue> values(2);
   MadeValues made;
-  ASSERT_TRUE((*again)
-                  ->ReadValues(AsBytes(sample), absl::MakeSpan(values), &made)
-                  .ok());
-  EXPECT_EQ(std::get<std::int64_t>(values[0]), 7);
+  REQUIRE_THAT(
+      (*again)->ReadValues(AsBytes(sample), absl::MakeSpan(values), &made),
+      IsOk());
+  CHECK(std::get<std::int64_t>(values[0]) == 7);
   const auto text = std::get<FieldRange>(values[1]);
-  EXPECT_EQ(sample.substr(text.offset, text.length), "hello");
+  CHECK(sample.substr(text.offset, text.length) == "hello");
 }
 
-TEST(MdsFormatTest, ChoicesThatDoNotFitTheirColumnAreRefused) {
+TEST_CASE("The MDS format refuses field choices that do not fit their column",
+          "[mds][mds_shard]") {
   const std::string columns =
       R"({"format": "mds", "version": 2, "column_names": ["a", "b"], )"
       R"("column_encodings": ["str", "ndarray:int8:2,3"], )"
       R"("column_sizes": [null, 6], "fields": [)";
   const std::string good =
       R"({"column": 1, "kind": 7, "dtype": 9, "shape": [2, 3], "rows": false})";
-  EXPECT_TRUE(MdsFormat::Parse(absl::StrCat(columns, good, "]}")).ok());
+  CHECK_THAT(MdsFormat::Parse(absl::StrCat(columns, good, "]}")), IsOk());
   for (const std::string& field :
        {std::string(R"({"column": 2, "kind": 4, "dtype": 1, "shape": [],)"
                     R"( "rows": false})"),
@@ -153,15 +159,18 @@ TEST(MdsFormatTest, ChoicesThatDoNotFitTheirColumnAreRefused) {
                     R"( "rows": false})"),
         absl::StrCat(good, ", ", good)}) {
     const std::string text = absl::StrCat(columns, field, "]}");
-    EXPECT_TRUE(absl::IsDataLoss(MdsFormat::Parse(text).status())) << field;
+    CAPTURE(field);
+    CHECK_THAT(MdsFormat::Parse(text), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(MdsFormatTest, OtherTextsAreRefused) {
+TEST_CASE("The MDS format refuses other texts than its own",
+          "[mds][mds_shard]") {
   for (const std::string& text :
        {std::string(), std::string(kJson), std::string("{\"fields\": []}"),
         std::string("tfrecord")}) {
-    EXPECT_TRUE(absl::IsDataLoss(MdsFormat::Parse(text).status())) << text;
+    CAPTURE(text);
+    CHECK_THAT(MdsFormat::Parse(text), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 

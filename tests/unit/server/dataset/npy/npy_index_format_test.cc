@@ -4,13 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/index_file.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::npy {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 std::string Encoded() {
   base::WorkingMemory memory(base::AmpleBudget(), "a test");
@@ -30,32 +33,35 @@ absl::StatusOr<std::shared_ptr<const NpyIndex>> Decode(
   return DecodeNpyIndex(file, memory);
 }
 
-TEST(NpyIndexFormatTest, GivesTheSameIndexAgain) {
+TEST_CASE("The npy index format gives the same index again",
+          "[npy][npy_index_format]") {
   const auto index = Decode(Encoded());
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ((*index)->size(), 1);
-  EXPECT_EQ((*index)->files(), 2);
-  EXPECT_EQ((*index)->row_bytes(), 24);
-  EXPECT_EQ((*index)->type(),
-            (ArrayType{.dtype = proto::DType::kFloat32, .shape = {2, 3}}));
-  EXPECT_EQ((*index)->PathOf(1), "b/c.npy");
-  EXPECT_EQ((*index)->VersionOf(0), (storage::ObjectVersion{152, 1, {5, 6}}));
-  EXPECT_EQ(EncodeNpyIndex(**index), Encoded());
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->size() == 1);
+  CHECK((*index)->files() == 2);
+  CHECK((*index)->row_bytes() == 24);
+  CHECK((*index)->type() ==
+        ArrayType{.dtype = proto::DType::kFloat32, .shape = {2, 3}});
+  CHECK((*index)->PathOf(1) == "b/c.npy");
+  CHECK((*index)->VersionOf(0) == storage::ObjectVersion{152, 1, {5, 6}});
+  CHECK(EncodeNpyIndex(**index) == Encoded());
 }
 
-TEST(NpyIndexFormatTest, NoticesDamageInEachByte) {
+TEST_CASE("The npy index format notices damage in each byte",
+          "[npy][npy_index_format]") {
   const std::string whole = Encoded();
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] ^= 1;
-    EXPECT_EQ(Decode(damaged).status().code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(Decode(whole.substr(0, i)).status().code(),
-              absl::StatusCode::kDataLoss);
+    CHECK_THAT(Decode(damaged), HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(Decode(whole.substr(0, i)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
 // Somebody wrote the checksum for it.
-TEST(NpyIndexFormatTest, NoIndexLeadsOutOfBounds) {
+TEST_CASE("A forged npy index leads to no read out of bounds",
+          "[npy][npy_index_format]") {
   const std::string whole = Encoded();
   const std::size_t end = whole.size() - kIndexFileChecksumBytes;
   for (std::size_t at = 16; at + 8 <= end; at += 4) {
@@ -69,8 +75,8 @@ TEST(NpyIndexFormatTest, NoIndexLeadsOutOfBounds) {
       if (!index.ok()) continue;
       for (std::uint64_t row = 0; row < (*index)->size(); ++row) {
         const NpyIndex::Extent extent = (*index)->ExtentOf(row);
-        EXPECT_LE(extent.offset + (*index)->row_bytes(),
-                  (*index)->VersionOf(extent.file).size);
+        CHECK(extent.offset + (*index)->row_bytes() <=
+              (*index)->VersionOf(extent.file).size);
       }
     }
   }

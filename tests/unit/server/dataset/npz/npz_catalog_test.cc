@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/npz/npz_rows.h"
 #include "server/storage/memory/memory_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/npz/golden_npz.h"
@@ -17,10 +17,12 @@
 namespace forebay::dataset::npz {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
 
-class NpzCatalogTest : public testing::Test {
+class NpzCatalogTest {
  protected:
   void Put(const std::string& name, const std::string& content) {
     files_.push_back({name, source_.Put(name, content)});
@@ -45,7 +47,7 @@ class NpzCatalogTest : public testing::Test {
   std::string Refusal(const std::vector<std::string>& arrays,
                       absl::StatusCode code) {
     const absl::Status status = Open(arrays).status();
-    EXPECT_EQ(status.code(), code) << status;
+    CHECK_THAT(status, HasCode(code));
     return std::string(status.message());
   }
 
@@ -62,93 +64,112 @@ absl::Span<const std::uint8_t> MemoryOf(const Dataset& dataset) {
       ->bytes();
 }
 
-TEST_F(NpzCatalogTest, RowsOfSeveralFilesFollowOneAnother) {
+TEST_CASE_METHOD(
+    NpzCatalogTest,
+    "The npz catalog lets the rows of several files follow one another",
+    "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("stored.npz"));
   Put("b.npz", GoldenNpz("deflated.npz"));
   const auto dataset = Open({"y", "x"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ((*dataset)->size(), 11);
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK((*dataset)->size() == 11);
   const auto& fields = (*dataset)->fields();
-  ASSERT_EQ(fields.size(), 2);
-  EXPECT_EQ(fields[0].name, "y");
-  EXPECT_EQ(fields[0].array,
-            (ArrayType{.dtype = proto::DType::kUint8, .shape = {}}));
-  EXPECT_EQ(fields[1].array,
-            (ArrayType{.dtype = proto::DType::kFloat32, .shape = {2, 3}}));
+  REQUIRE(fields.size() == 2);
+  CHECK(fields[0].name == "y");
+  CHECK(fields[0].array ==
+        ArrayType{.dtype = proto::DType::kUint8, .shape = {}});
+  CHECK(fields[1].array ==
+        ArrayType{.dtype = proto::DType::kFloat32, .shape = {2, 3}});
   // Row 4 of the first file, and row 0 of the second one.
   const auto bytes = MemoryOf(**dataset);
-  ASSERT_EQ(bytes.size(), 11 * 25);
-  EXPECT_EQ(bytes[4 * 25], 4);
-  EXPECT_EQ(bytes[5 * 25], 0);
+  REQUIRE(bytes.size() == 11 * 25);
+  CHECK(bytes[4 * 25] == 4);
+  CHECK(bytes[5 * 25] == 0);
   const Sample sample = (*dataset)->At(5);
-  EXPECT_EQ(sample.offset, 5 * 25);
-  EXPECT_EQ(sample.length, 25);
+  CHECK(sample.offset == 5 * 25);
+  CHECK(sample.length == 25);
 }
 
-TEST_F(NpzCatalogTest, AllArraysAreTakenIfTheyHaveEqualRows) {
+TEST_CASE_METHOD(
+    NpzCatalogTest,
+    "The npz catalog takes all arrays if they have equal numbers of rows",
+    "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("rows.npz"));
   const auto dataset = Open({});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ((*dataset)->size(), 5);
-  EXPECT_EQ((*dataset)->fields()[0].name, "x");
-  EXPECT_EQ((*dataset)->fields()[1].name, "y");
-  EXPECT_THAT(warnings_, ElementsAre());
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK((*dataset)->size() == 5);
+  CHECK((*dataset)->fields()[0].name == "x");
+  CHECK((*dataset)->fields()[1].name == "y");
+  CHECK_THAT(warnings_, ElementsAre());
 }
 
-TEST_F(NpzCatalogTest, SaysWhichArraysDiffer) {
+TEST_CASE_METHOD(
+    NpzCatalogTest,
+    "The npz catalog says which arrays differ in their numbers of rows",
+    "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("stored.npz"));
-  EXPECT_THAT(Refusal({}, absl::StatusCode::kInvalidArgument),
-              HasSubstr("a.npz: its arrays have different numbers of rows: x "
-                        "has 5, y has 5, long has 2000: name those that "
-                        "belong together by fields=, or, if each file is a "
-                        "sample, say so by rows=False"));
-  EXPECT_THAT(warnings_,
-              ElementsAre(HasSubstr("is read without the array scalar: it is a "
-                                    ".npy file of a single value"),
-                          HasSubstr("is read without the array words: it ")));
-  EXPECT_THAT(Refusal({"x", "z"}, absl::StatusCode::kInvalidArgument),
-              HasSubstr("a.npz: there is no array z; there are x, y"));
-  EXPECT_THAT(Refusal({"scalar"}, absl::StatusCode::kUnimplemented),
-              HasSubstr("a.npz: scalar: is a .npy file of a single value"));
+  CHECK_THAT(Refusal({}, absl::StatusCode::kInvalidArgument),
+             Contains("a.npz: its arrays have different numbers of rows: x "
+                      "has 5, y has 5, long has 2000: name those that "
+                      "belong together by fields=, or, if each file is a "
+                      "sample, say so by rows=False"));
+  CHECK_THAT(warnings_,
+             ElementsAre(Contains("is read without the array scalar: it is a "
+                                  ".npy file of a single value"),
+                         Contains("is read without the array words: it ")));
+  CHECK_THAT(Refusal({"x", "z"}, absl::StatusCode::kInvalidArgument),
+             Contains("a.npz: there is no array z; there are x, y"));
+  CHECK_THAT(Refusal({"scalar"}, absl::StatusCode::kUnimplemented),
+             Contains("a.npz: scalar: is a .npy file of a single value"));
 }
 
-TEST_F(NpzCatalogTest, RowsThatAreNoneAreNotAddedUp) {
+TEST_CASE_METHOD(
+    NpzCatalogTest,
+    "The npz catalog refuses arrays without rows if their shapes are too large",
+    "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("no_rows.npz"));
-  EXPECT_THAT(Refusal({}, absl::StatusCode::kInvalidArgument),
-              HasSubstr("its shape is too large"));
+  CHECK_THAT(Refusal({}, absl::StatusCode::kInvalidArgument),
+             Contains("its shape is too large"));
 }
 
-TEST_F(NpzCatalogTest, FilesMustBeOfOneType) {
+TEST_CASE_METHOD(NpzCatalogTest,
+                 "The npz catalog demands that all files are of one type",
+                 "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("unnamed.npz"));
   Put("b.npz", GoldenNpz("unnamed.npz"));
-  EXPECT_TRUE(Open({"arr_0"}).ok());
+  CHECK_THAT(Open({"arr_0"}), IsOk());
   files_.pop_back();
   Put("c.npz", GoldenNpz("stored.npz"));
-  EXPECT_THAT(Refusal({"arr_0"}, absl::StatusCode::kInvalidArgument),
-              HasSubstr("c.npz: there is no array arr_0"));
+  CHECK_THAT(Refusal({"arr_0"}, absl::StatusCode::kInvalidArgument),
+             Contains("c.npz: there is no array arr_0"));
 }
 
-TEST_F(NpzCatalogTest, LoadersShareTheMemoryUntilAFileChanges) {
+TEST_CASE_METHOD(NpzCatalogTest,
+                 "Loaders share the memory of npz rows until a file changes",
+                 "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("rows.npz"));
   base::MemoryBudget budget(std::uint64_t{1} << 30);
   {
     const auto one = *Open({"y"}, &budget);
     const std::uint64_t used = budget.used();
-    EXPECT_GE(used, 5);
+    CHECK(used >= 5);
     const auto other = *Open({"y"}, &budget);
-    EXPECT_EQ(one.get(), other.get());
-    EXPECT_EQ(budget.used(), used);
+    CHECK(one.get() == other.get());
+    CHECK(budget.used() == used);
     files_.clear();
     Put("a.npz", GoldenNpz("stored.npz"));
     const auto later = *Open({"y"}, &budget);
-    EXPECT_NE(one.get(), later.get());
+    CHECK(one.get() != later.get());
     // The content is the same.
-    EXPECT_EQ(one->version(), later->version());
+    CHECK(one->version() == later->version());
   }
-  EXPECT_EQ(budget.used(), 0);
+  CHECK(budget.used() == 0);
 }
 
-TEST_F(NpzCatalogTest, ALargeStoredArrayStaysInItsFiles) {
+TEST_CASE_METHOD(
+    NpzCatalogTest,
+    "A large array that npz files store uncompressed stays in its files",
+    "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("stored.npz"));
   Put("b.npz", GoldenNpz("rows.npz"));
   const auto load = [this] {
@@ -161,44 +182,48 @@ TEST_F(NpzCatalogTest, ALargeStoredArrayStaysInItsFiles) {
                        files_, &warnings_);
   };
   const auto dataset = load();
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ((*dataset)->size(), 10);
-  EXPECT_EQ((*dataset)->largest_sample(), 24);
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK((*dataset)->size() == 10);
+  CHECK((*dataset)->largest_sample() == 24);
   for (const std::uint64_t id : {0, 4, 5, 9}) {
     const Sample sample = (*dataset)->At(id);
-    EXPECT_EQ(sample.object, id < 5 ? "a.npz" : "b.npz");
+    CHECK(sample.object == (id < 5 ? "a.npz" : "b.npz"));
     const std::string read = GoldenNpz(id < 5 ? "stored.npz" : "rows.npz")
                                  .substr(sample.offset, sample.length);
     std::vector<FieldValue> values(2);
     MadeValues made;
-    ASSERT_TRUE(
-        (*dataset)->ReadValues(id, {}, absl::MakeSpan(values), &made).ok());
-    EXPECT_THAT(std::get<MadeBytes>(values[0]).bytes, ElementsAre(id % 5));
-    EXPECT_EQ(std::get<FieldRange>(values[1]).length, 24);
+    REQUIRE_THAT((*dataset)->ReadValues(id, {}, absl::MakeSpan(values), &made),
+                 IsOk());
+    CHECK_THAT(std::get<MadeBytes>(values[0]).bytes, ElementsAre(id % 5));
+    CHECK(std::get<FieldRange>(values[1]).length == 24);
     float first = 0;
     std::memcpy(&first, read.data(), sizeof(first));
-    EXPECT_EQ(first, 6 * static_cast<float>(id % 5));
+    CHECK(first == 6 * static_cast<float>(id % 5));
   }
   Put("c.npz", GoldenNpz("deflated.npz"));
-  EXPECT_THAT(std::string(load().status().message()),
-              HasSubstr("c.npz: x: is deflated, but that of the first file"));
+  CHECK_THAT(load().status().message(),
+             Contains("c.npz: x: is deflated, but that of the first file"));
 }
 
-TEST_F(NpzCatalogTest, StopsWhereMemoryEnds) {
+TEST_CASE_METHOD(NpzCatalogTest,
+                 "The npz catalog stops where the memory budget ends",
+                 "[npz][npz_catalog]") {
   Put("a.npz", GoldenNpz("deflated.npz"));
   base::MemoryBudget budget(4096);
   const absl::Status status = Open({"y"}, &budget).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_EQ(budget.used(), 0);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(budget.used() == 0);
 }
 
-TEST_F(NpzCatalogTest, DamageIsNoticedWhenItIsOpened) {
+TEST_CASE_METHOD(NpzCatalogTest,
+                 "The npz catalog notices damage when it opens a file",
+                 "[npz][npz_catalog]") {
   std::string file = GoldenNpz("rows.npz");
   const std::size_t at = file.find("NUMPY") + 140;
   file[at] ^= 1;
   Put("a.npz", file);
-  EXPECT_THAT(Refusal({}, absl::StatusCode::kDataLoss),
-              HasSubstr("a.npz: x.npy: is damaged: its CRC-32 is"));
+  CHECK_THAT(Refusal({}, absl::StatusCode::kDataLoss),
+             Contains("a.npz: x.npy: is damaged: its CRC-32 is"));
 }
 
 }  // namespace

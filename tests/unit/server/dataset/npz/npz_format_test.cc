@@ -5,19 +5,23 @@
 #include <variant>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/npz/npz_archive.h"
 #include "server/dataset/npz/npz_parser.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/suite.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/npz/golden_npz.h"
 
 namespace forebay::dataset::npz {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
+using tests::StartsWith;
 
 absl::Span<const std::uint8_t> AsBytes(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -60,55 +64,70 @@ absl::StatusOr<records::FileRecords> Parse(
   return (*parser)->TakeRecords();
 }
 
-class NpzFormatTest : public testing::TestWithParam<const char*> {};
+class NpzFormatTest {
+ public:
+  using Subject = std::string;
 
-TEST_P(NpzFormatTest, FindsTheArraysOfAFile) {
-  const std::string file = GoldenNpz(GetParam());
-  const std::uint8_t more = GetParam()[0] == 'd' ? 1 : 0;
+  explicit NpzFormatTest(const Subject& name) : name_(name) {}
+
+ protected:
+  const std::string name_;
+};
+
+SUITE_CASE(NpzFormatTest, "The npz format finds the arrays of a file",
+           "[npz][npz_format]") {
+  const std::string file = GoldenNpz(name_);
+  const std::uint8_t more = name_[0] == 'd' ? 1 : 0;
   const std::vector<std::string> found = Values({"y", "scalar"}, file);
-  ASSERT_EQ(found.size(), 2) << found.front();
-  EXPECT_THAT(found[0], HasSubstr("'|u1'"));
-  EXPECT_EQ(found[0].substr(128), std::string("\0\1\2\3\4\5", 5u + more));
+  CAPTURE(found.front());
+  REQUIRE(found.size() == 2);
+  CHECK_THAT(found[0], Contains("'|u1'"));
+  CHECK(found[0].substr(128) == std::string("\0\1\2\3\4\5", 5u + more));
   std::int64_t scalar = 0;
-  ASSERT_EQ(found[1].size(), 128 + sizeof(scalar));
+  REQUIRE(found[1].size() == 128 + sizeof(scalar));
   std::memcpy(&scalar, found[1].data() + 128, sizeof(scalar));
-  EXPECT_EQ(scalar, 7 + more);
+  CHECK(scalar == 7 + more);
 }
 
-TEST(NpzFormatRoomTest, InflatesIntoOneRoom) {
+TEST_CASE("The npz format inflates the arrays of a sample into one buffer",
+          "[npz][npz_format]") {
   const std::string file = GoldenNpz("deflated.npz");
   const auto format = *NpzFormat::Create({"x", "y"}, false);
   std::vector<std::uint8_t> scratch;
   const auto ask = [&](std::uint64_t bytes) {
-    EXPECT_TRUE(scratch.empty()) << "asked twice";
+    UNSCOPED_INFO("asked twice");
+    CHECK(scratch.empty());
     scratch.resize(bytes);
     return absl::MakeSpan(scratch);
   };
   const UnpackRoom room = ask;
   MadeValues made(&room);
   std::vector<FieldValue> values(2);
-  ASSERT_TRUE(
-      format->ReadValues(AsBytes(file), absl::MakeSpan(values), &made).ok());
-  EXPECT_EQ(made.bytes(), 0u);
-  EXPECT_EQ(std::get<MadeBytes>(values[0]).bytes.data(), scratch.data());
-  EXPECT_EQ(TextOf(std::get<MadeBytes>(values[1]).bytes).substr(128),
-            std::string("\0\1\2\3\4\5", 6));
+  REQUIRE_THAT(format->ReadValues(AsBytes(file), absl::MakeSpan(values), &made),
+               IsOk());
+  CHECK(made.bytes() == 0u);
+  CHECK(std::get<MadeBytes>(values[0]).bytes.data() == scratch.data());
+  CHECK(TextOf(std::get<MadeBytes>(values[1]).bytes).substr(128) ==
+        std::string("\0\1\2\3\4\5", 6));
 }
 
-TEST_P(NpzFormatTest, MeasuresTheArraysOfAFile) {
-  const std::string file = GoldenNpz(GetParam());
-  const std::uint64_t more = GetParam()[0] == 'd' ? 1 : 0;
+SUITE_CASE(NpzFormatTest, "The npz parser measures the arrays of a file",
+           "[npz][npz_format]") {
+  const std::string file = GoldenNpz(name_);
+  const std::uint64_t more = name_[0] == 'd' ? 1 : 0;
   const auto records = Parse({"long", "x"}, file);
-  ASSERT_TRUE(records.ok()) << records.status();
-  EXPECT_EQ(records->begin, 0);
-  EXPECT_THAT(records->ends, ElementsAre(file.size()));
-  ASSERT_EQ(records->bounds.size(), 2);
-  EXPECT_EQ(records->bounds[0].longest, 128 + 2 * (2000 + more));
-  EXPECT_EQ(records->bounds[1].shortest, 128 + 24 * (5 + more));
+  REQUIRE_THAT(records, IsOk());
+  CHECK(records->begin == 0);
+  CHECK_THAT(records->ends, ElementsAre(file.size()));
+  REQUIRE(records->bounds.size() == 2);
+  CHECK(records->bounds[0].longest == 128 + 2 * (2000 + more));
+  CHECK(records->bounds[1].shortest == 128 + 24 * (5 + more));
 }
 
-TEST_P(NpzFormatTest, NoticesDamageInEachByteOfAnArray) {
-  const std::string file = GoldenNpz(GetParam());
+SUITE_CASE(NpzFormatTest,
+           "The npz format notices damage in each byte of an array",
+           "[npz][npz_format]") {
+  const std::string file = GoldenNpz(name_);
   const auto members = *ReadMembers(AsBytes(file));
   const zip::ZipMember& member = *FindArray(members, "y");
   for (std::uint64_t i = 0; i < member.compressed; ++i) {
@@ -118,90 +137,97 @@ TEST_P(NpzFormatTest, NoticesDamageInEachByteOfAnArray) {
     const auto found = Values({"y"}, damaged);
     // zip64's extra field lies before the data.
     if (found.front() == Values({"y"}, file).front()) continue;
-    EXPECT_THAT(found.front(), testing::StartsWith("y: "));
+    CHECK_THAT(found.front(), StartsWith("y: "));
   }
 }
 
-TEST_P(NpzFormatTest, NoticesThatItIsCutOff) {
-  const std::string file = GoldenNpz(GetParam());
+SUITE_CASE(NpzFormatTest,
+           "The npz format and its parser notice that a file is cut off",
+           "[npz][npz_format]") {
+  const std::string file = GoldenNpz(name_);
   for (std::size_t bytes = 0; bytes < file.size(); bytes += 7) {
-    EXPECT_FALSE(Parse({"x"}, file.substr(0, bytes)).ok());
-    EXPECT_EQ(Values({"x"}, file.substr(0, bytes)).size(), 1);
+    CHECK_FALSE(Parse({"x"}, file.substr(0, bytes)).ok());
+    CHECK(Values({"x"}, file.substr(0, bytes)).size() == 1);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, NpzFormatTest,
-                         testing::Values("stored.npz", "deflated.npz"));
+const tests::RunsOn<NpzFormatTest> kFiles({{"stored", "stored.npz"},
+                                           {"deflated", "deflated.npz"}});
 
-TEST(NpzFormatErrorTest, AnArrayThatLacksIsNamedWithOthers) {
+TEST_CASE(
+    "The npz format names a missing array together with those that there are",
+    "[npz][npz_format]") {
   const std::string file = GoldenNpz("stored.npz");
-  EXPECT_EQ(Parse({"z"}, file).status(),
-            absl::InvalidArgumentError(
-                "a.npz: there is no array z; there are x, y, scalar, long, "
-                "words"));
-  EXPECT_THAT(Values({"z"}, file),
-              ElementsAre("there is no array z; there are x, y, scalar, long, "
-                          "words"));
-  EXPECT_THAT(Values({"z"}, GoldenNpz("empty.npz")),
-              ElementsAre("there is no array z"));
+  CHECK(Parse({"z"}, file).status() ==
+        absl::InvalidArgumentError(
+            "a.npz: there is no array z; there are x, y, scalar, long, "
+            "words"));
+  CHECK_THAT(Values({"z"}, file),
+             ElementsAre("there is no array z; there are x, y, scalar, long, "
+                         "words"));
+  CHECK_THAT(Values({"z"}, GoldenNpz("empty.npz")),
+             ElementsAre("there is no array z"));
 }
 
-TEST(NpzFormatErrorTest, NamesMustBeFields) {
-  EXPECT_FALSE(NpzFormat::Create({}, false).ok());
-  EXPECT_FALSE(NpzFormat::Create({"a", "b", "a"}, false).ok());
-  EXPECT_FALSE(NpzFormat::Create({std::string(32, 'a')}, false).ok());
-  EXPECT_FALSE(NpzFormat::Create({""}, false).ok());
-  EXPECT_FALSE(
-      NpzFormat::Create(std::vector<std::string>(16, "a"), false).ok());
+TEST_CASE(
+    "The npz format demands that the names of its arrays are valid field names",
+    "[npz][npz_format]") {
+  CHECK_FALSE(NpzFormat::Create({}, false).ok());
+  CHECK_FALSE(NpzFormat::Create({"a", "b", "a"}, false).ok());
+  CHECK_FALSE(NpzFormat::Create({std::string(32, 'a')}, false).ok());
+  CHECK_FALSE(NpzFormat::Create({""}, false).ok());
+  CHECK_FALSE(NpzFormat::Create(std::vector<std::string>(16, "a"), false).ok());
 }
 
-TEST(NpzFormatTextTest, MakesTheSameFormatAgain) {
+TEST_CASE("An npz format's text makes the same format again",
+          "[npz][npz_format]") {
   const auto format = *NpzFormat::Create({"x", "arr_0", "a b"}, false);
   const auto again = NpzFormat::Parse(format->text());
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ((*again)->text(), format->text());
+  REQUIRE_THAT(again, IsOk());
+  CHECK((*again)->text() == format->text());
   for (const std::string_view text :
        {"", "npz files", "npz filesx", "npz files\1x", "mds"}) {
-    EXPECT_EQ(NpzFormat::Parse(text).status().code(),
-              absl::StatusCode::kDataLoss)
-        << text;
+    CAPTURE(text);
+    CHECK_THAT(NpzFormat::Parse(text), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(NpzArchiveTest, ManyDeflatedBytesAreNotInflatedForASample) {
+TEST_CASE("An npz sample with too many deflated bytes is not inflated",
+          "[npz][npz_format]") {
   zip::ZipMember member = {.name = "a.npy",
                            .compressed = 1 << 20,
                            .length = std::uint64_t{1} << 29,
                            .method = zip::ZipMethod::kDeflated};
   std::uint64_t inflated = 0;
-  EXPECT_TRUE(CountInflated(member, &inflated).ok());
-  EXPECT_TRUE(CountInflated(member, &inflated).ok());
-  EXPECT_EQ(CountInflated(member, &inflated).code(),
-            absl::StatusCode::kUnimplemented);
+  CHECK_THAT(CountInflated(member, &inflated), IsOk());
+  CHECK_THAT(CountInflated(member, &inflated), IsOk());
+  CHECK_THAT(CountInflated(member, &inflated),
+             HasCode(absl::StatusCode::kUnimplemented));
   member.length = UINT64_MAX;
-  EXPECT_FALSE(CountInflated(member, &inflated).ok());
+  CHECK_FALSE(CountInflated(member, &inflated).ok());
   member.method = zip::ZipMethod::kStored;
-  EXPECT_TRUE(CountInflated(member, &inflated).ok());
+  CHECK_THAT(CountInflated(member, &inflated), IsOk());
 }
 
-TEST(NpzFormatLabelTest, FilesInClassesHaveALabel) {
+TEST_CASE("Npz files in classes have a label", "[npz][npz_format]") {
   const auto format = NpzFormat::Create({"x"}, true);
-  ASSERT_TRUE(format.ok()) << format.status();
-  EXPECT_EQ((*format)->class_field(), std::size_t{1});
-  EXPECT_NE((*format)->text(), (*NpzFormat::Create({"x"}, false))->text());
+  REQUIRE_THAT(format, IsOk());
+  CHECK((*format)->class_field() == std::size_t{1});
+  CHECK((*format)->text() != (*NpzFormat::Create({"x"}, false))->text());
   const auto again = NpzFormat::Parse((*format)->text());
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ((*again)->class_field(), std::size_t{1});
-  EXPECT_EQ((*NpzFormat::Create({"x"}, false))->class_field(), std::nullopt);
+  REQUIRE_THAT(again, IsOk());
+  CHECK((*again)->class_field() == std::size_t{1});
+  CHECK((*NpzFormat::Create({"x"}, false))->class_field() == std::nullopt);
 }
 
-TEST(NpzFormatLabelTest, ALabelTakesAFieldAndItsName) {
-  EXPECT_FALSE(NpzFormat::Create({"x", "label"}, true).ok());
-  EXPECT_TRUE(NpzFormat::Create({"x", "label"}, false).ok());
+TEST_CASE("The label of npz files takes one of the fields and its name",
+          "[npz][npz_format]") {
+  CHECK_FALSE(NpzFormat::Create({"x", "label"}, true).ok());
+  CHECK_THAT(NpzFormat::Create({"x", "label"}, false), IsOk());
   std::vector<std::string> names;
   for (int i = 0; i < 15; ++i) names.push_back("x" + std::to_string(i));
-  EXPECT_TRUE(NpzFormat::Create(names, false).ok());
-  EXPECT_FALSE(NpzFormat::Create(names, true).ok());
+  CHECK_THAT(NpzFormat::Create(names, false), IsOk());
+  CHECK_FALSE(NpzFormat::Create(names, true).ok());
 }
 
 }  // namespace

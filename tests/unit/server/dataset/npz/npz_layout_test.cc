@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/npz/npz_rows.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/npz/golden_npz.h"
@@ -14,13 +14,15 @@
 namespace forebay::dataset::npz {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr storage::Revision kIndexed = {.inode = 1, .ctime_nanos = 1};
 constexpr storage::Revision kTouched = {.inode = 1, .ctime_nanos = 2};
 
 // A file with an array in memory and another one that is read.
-class NpzLayoutTest : public testing::Test {
+class NpzLayoutTest {
  protected:
   NpzLayoutTest() {
     storage::ObjectVersion version = source_.Put("a.npz", content_);
@@ -56,33 +58,42 @@ class NpzLayoutTest : public testing::Test {
   std::shared_ptr<const Dataset> dataset_;
 };
 
-TEST_F(NpzLayoutTest, SamplesAskForTheRevisionThatWasLoaded) {
-  EXPECT_EQ(dataset_->At(0).version.revision, kIndexed);
+TEST_CASE_METHOD(
+    NpzLayoutTest,
+    "The samples of an npz layout ask for the revision that was loaded",
+    "[npz][npz_layout]") {
+  CHECK(dataset_->At(0).version.revision == kIndexed);
 }
 
-TEST_F(NpzLayoutTest, KnowsATouchedFileByItsNewRevision) {
+TEST_CASE_METHOD(NpzLayoutTest,
+                 "An npz layout knows a touched file by its new revision",
+                 "[npz][npz_layout]") {
   source_.Rewrite("a.npz", content_, kTouched);
   const auto found = LookAgain();
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(*found, kTouched);
-  EXPECT_EQ(dataset_->At(0).version.revision, kTouched);
+  REQUIRE_THAT(found, IsOk());
+  CHECK(*found == kTouched);
+  CHECK(dataset_->At(0).version.revision == kTouched);
 }
 
-TEST_F(NpzLayoutTest, RefusesAFileWithOtherArrays) {
+TEST_CASE_METHOD(NpzLayoutTest,
+                 "An npz layout refuses a file with other arrays",
+                 "[npz][npz_layout]") {
   std::string other = content_;
   // The CRC-32 of the last member, in its entry of the directory.
   other[other.rfind("PK\1\2") + 16] ^= 1;
   source_.Rewrite("a.npz", other, kTouched);
   const absl::Status status = LookAgain().status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("a.npz: was rewritten since the dataset was indexed"));
-  EXPECT_EQ(dataset_->At(0).version.revision, kIndexed);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK_THAT(status.message(),
+             Contains("a.npz: was rewritten since the dataset was indexed"));
+  CHECK(dataset_->At(0).version.revision == kIndexed);
 }
 
-TEST_F(NpzLayoutTest, RefusesAFileThatCannotBeReadAnyMore) {
+TEST_CASE_METHOD(NpzLayoutTest,
+                 "An npz layout refuses a file that cannot be read any more",
+                 "[npz][npz_layout]") {
   source_.Rewrite("a.npz", std::string(content_.size(), '\0'), kTouched);
-  EXPECT_TRUE(absl::IsFailedPrecondition(LookAgain().status()));
+  CHECK_THAT(LookAgain(), HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
 }  // namespace

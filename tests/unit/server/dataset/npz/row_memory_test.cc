@@ -3,43 +3,49 @@
 #include <cstdint>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::npz {
 namespace {
 
-TEST(RowMemoryTest, PutsRowsOfAllColumnsSideBySide) {
+using tests::IsOk;
+
+TEST_CASE("The row memory puts rows of all columns side by side",
+          "[npz][row_memory]") {
   RowMemory memory(base::AmpleBudget());
   const std::vector<std::uint8_t> one = {1, 2, 3, 4};
   const std::vector<std::uint8_t> other = {5, 6};
   const std::vector<Column> columns = {{one.data(), 2}, {other.data(), 1}};
-  ASSERT_TRUE(memory.Append(columns, 2).ok());
+  REQUIRE_THAT(memory.Append(columns, 2), IsOk());
   const auto sealed = memory.Seal();
-  ASSERT_TRUE(sealed.ok()) << sealed.status();
+  REQUIRE_THAT(sealed, IsOk());
   const auto bytes = (*sealed)->bytes();
-  EXPECT_EQ(std::vector<std::uint8_t>(bytes.begin(), bytes.end()),
-            (std::vector<std::uint8_t>{1, 2, 5, 3, 4, 6}));
+  CHECK(std::vector<std::uint8_t>(bytes.begin(), bytes.end()) ==
+        std::vector<std::uint8_t>{1, 2, 5, 3, 4, 6});
 }
 
 // They are there once.
-TEST(RowMemoryTest, NeedsRoomForTheRowsAlone) {
+TEST_CASE("The row memory needs room for the rows alone", "[npz][row_memory]") {
   constexpr std::uint64_t kBytes = std::uint64_t{6} << 20;
   base::MemoryBudget budget(kBytes + (std::uint64_t{3} << 20));
   const std::vector<std::uint8_t> rows(kBytes, 7);
   RowMemory memory(&budget);
-  ASSERT_TRUE(memory.Append({{rows.data(), 1024}}, kBytes / 1024).ok());
+  REQUIRE_THAT(memory.Append({{rows.data(), 1024}}, kBytes / 1024), IsOk());
   const auto sealed = memory.Seal();
-  ASSERT_TRUE(sealed.ok()) << sealed.status();
-  EXPECT_EQ((*sealed)->bytes().size(), kBytes);
-  EXPECT_GE(budget.used(), kBytes);
+  REQUIRE_THAT(sealed, IsOk());
+  CHECK((*sealed)->bytes().size() == kBytes);
+  CHECK(budget.used() >= kBytes);
 }
 
 // Arrays of the shape (0, 2**62), whose rows have 2**64 bytes together.
-TEST(RowMemoryTest, RowsThatAreNoneMayBeOfAnyLength) {
+TEST_CASE(
+    "The row memory accepts columns without rows whatever the length of a row",
+    "[npz][row_memory]") {
   RowMemory memory(base::AmpleBudget());
   const std::vector<Column> columns(4, {nullptr, std::uint64_t{1} << 62});
-  EXPECT_TRUE(memory.Append(columns, 0).ok());
+  CHECK_THAT(memory.Append(columns, 0), IsOk());
 }
 
 }  // namespace

@@ -3,17 +3,19 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/records/build_record_index.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::records {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
 
 std::shared_ptr<const RecordIndex> IndexOf(
     const std::vector<std::string>& paths) {
@@ -25,30 +27,32 @@ std::shared_ptr<const RecordIndex> IndexOf(
     records.push_back({.ends = {10}});
   }
   auto index = BuildRecordIndex("a format", files, std::move(records), memory);
-  EXPECT_TRUE(index.ok()) << index.status();
+  CHECK_THAT(index, IsOk());
   return *std::move(index);
 }
 
-TEST(FileClassesTest, AreFoldersInTheOrderOfTheirNames) {
+TEST_CASE("File classes are folders in the order of their names",
+          "[records][file_classes]") {
   const auto classes = FileClasses::Create(
       *IndexOf({"dog/1", "dog/2", "cat/1", "dog-2/1", "dog/sub/1", "Ant/9"}),
       base::AmpleBudget());
-  ASSERT_TRUE(classes.ok()) << classes.status();
-  EXPECT_THAT(classes->names(), ElementsAre("Ant", "cat", "dog", "dog-2"));
-  EXPECT_EQ(classes->LabelOf("dog/1"), 2);
-  EXPECT_EQ(classes->LabelOf("dog/sub/1"), 2);
-  EXPECT_EQ(classes->LabelOf("dog-2/1"), 3);
-  EXPECT_EQ(classes->LabelOf("Ant/9"), 0);
+  REQUIRE_THAT(classes, IsOk());
+  CHECK_THAT(classes->names(), ElementsAre("Ant", "cat", "dog", "dog-2"));
+  CHECK(classes->LabelOf("dog/1") == 2);
+  CHECK(classes->LabelOf("dog/sub/1") == 2);
+  CHECK(classes->LabelOf("dog-2/1") == 3);
+  CHECK(classes->LabelOf("Ant/9") == 0);
 }
 
-TEST(FileClassesTest, AFileInNoFolderIsAnError) {
+TEST_CASE("File classes cannot be made with a file that is in no folder",
+          "[records][file_classes]") {
   const auto classes =
       FileClasses::Create(*IndexOf({"dog/1", "stray"}), base::AmpleBudget());
-  EXPECT_TRUE(absl::IsInvalidArgument(classes.status()));
-  EXPECT_THAT(classes.status().message(), HasSubstr("stray: lies in no class"));
+  CHECK_THAT(classes, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(classes.status().message(), Contains("stray: lies in no class"));
 }
 
-TEST(FileClassesTest, CountTheirMemory) {
+TEST_CASE("File classes count their memory", "[records][file_classes]") {
   base::MemoryBudget budget(1 << 20);
   std::vector<std::string> paths;
   for (int i = 0; i < 100; ++i)
@@ -56,13 +60,13 @@ TEST(FileClassesTest, CountTheirMemory) {
   const auto index = IndexOf(paths);
   {
     const auto classes = FileClasses::Create(*index, &budget);
-    ASSERT_TRUE(classes.ok()) << classes.status();
-    EXPECT_GE(budget.used(), 100u * 200);
+    REQUIRE_THAT(classes, IsOk());
+    CHECK(budget.used() >= 100u * 200);
   }
-  EXPECT_EQ(budget.used(), 0u);
+  CHECK(budget.used() == 0u);
   base::MemoryBudget small(10'000);
-  EXPECT_TRUE(
-      absl::IsResourceExhausted(FileClasses::Create(*index, &small).status()));
+  CHECK_THAT(FileClasses::Create(*index, &small),
+             HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

@@ -6,17 +6,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/records/build_record_index.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::records {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 using Keys = std::vector<std::string_view>;
 using Numbers = std::vector<std::uint64_t>;
 
-class KeySearchTest : public ::testing::Test {
+class KeySearchTest {
  protected:
   FileRecords RecordsWith(const std::vector<std::string>& names) {
     FileRecords records;
@@ -24,7 +28,7 @@ class KeySearchTest : public ::testing::Test {
     for (const std::string& name : names) {
       records.begins.push_back(10 * records.ends.size());
       records.ends.push_back(records.begins.back() + 1);
-      EXPECT_TRUE(keys.Add(name, memory_).ok());
+      CHECK_THAT(keys.Add(name, memory_), IsOk());
     }
     records.keys = keys.Take();
     return records;
@@ -41,7 +45,7 @@ class KeySearchTest : public ::testing::Test {
     const std::vector<storage::ListedObject> files = {
         {"a", {.size = 10000}}, {"b", {.size = 10000}}, {"c", {.size = 10000}}};
     auto index = BuildRecordIndex("format", files, std::move(records), memory_);
-    EXPECT_TRUE(index.ok()) << index.status();
+    CHECK_THAT(index, IsOk());
     return *std::move(index);
   }
 
@@ -49,52 +53,57 @@ class KeySearchTest : public ::testing::Test {
   base::WorkingMemory memory_{&budget_, "a test"};
 };
 
-TEST_F(KeySearchTest, FindsKeysInAnyOrder) {
+TEST_CASE_METHOD(KeySearchTest, "A key search finds keys in any order",
+                 "[records][key_search]") {
   std::vector<std::string> first;
   std::vector<std::string> last;
   for (int i = 0; i < 100; ++i) first.push_back(absl::StrCat("first", i));
   for (int i = 50; i > 0; --i) last.push_back(absl::StrCat("last", i));
   const auto index = Build(first, last);
-  EXPECT_EQ(
-      *FindKeys(*index, Keys{"last1", "first0", "first99", "first33"}, memory_),
-      (Numbers{149, 0, 99, 33}));
+  CHECK(*FindKeys(*index, Keys{"last1", "first0", "first99", "first33"},
+                  memory_) == Numbers{149, 0, 99, 33});
   std::vector<std::string_view> all(first.begin(), first.end());
   all.insert(all.end(), last.begin(), last.end());
   const auto numbers = FindKeys(*index, all, memory_);
-  ASSERT_TRUE(numbers.ok()) << numbers.status();
-  for (std::uint64_t i = 0; i < all.size(); ++i) EXPECT_EQ((*numbers)[i], i);
+  REQUIRE_THAT(numbers, IsOk());
+  for (std::uint64_t i = 0; i < all.size(); ++i) CHECK((*numbers)[i] == i);
 }
 
-TEST_F(KeySearchTest, KeysMayComeSeveralTimesInTheList) {
+TEST_CASE_METHOD(KeySearchTest,
+                 "A key search finds keys that come several times in the list",
+                 "[records][key_search]") {
   const auto index = Build({"", "a", std::string("a\0b", 3)}, {"c"});
-  EXPECT_EQ(
-      *FindKeys(*index, Keys{"c", "a", "c", "", {"a\0b", 3}, "a"}, memory_),
-      (Numbers{3, 1, 3, 0, 2, 1}));
-  EXPECT_EQ(*FindKeys(*index, {}, memory_), Numbers());
+  CHECK(*FindKeys(*index, Keys{"c", "a", "c", "", {"a\0b", 3}, "a"}, memory_) ==
+        Numbers{3, 1, 3, 0, 2, 1});
+  CHECK(*FindKeys(*index, {}, memory_) == Numbers());
 }
 
-TEST_F(KeySearchTest, NamesTheKeyThatNoEntryHas) {
+TEST_CASE_METHOD(KeySearchTest, "A key search names the key that no entry has",
+                 "[records][key_search]") {
   const auto index = Build({"a", "b"}, {"c"});
-  EXPECT_EQ(FindKeys(*index, Keys{"a", "a\x01", "d"}, memory_).status(),
-            absl::NotFoundError("no entry has the key a\\x01"));
-  EXPECT_EQ(FindKeys(*index, Keys{""}, memory_).status(),
-            absl::NotFoundError("no entry has the key "));
+  CHECK(FindKeys(*index, Keys{"a", "a\x01", "d"}, memory_).status() ==
+        absl::NotFoundError("no entry has the key a\\x01"));
+  CHECK(FindKeys(*index, Keys{""}, memory_).status() ==
+        absl::NotFoundError("no entry has the key "));
 }
 
-TEST_F(KeySearchTest, NamesTheKeyThatSeveralEntriesHave) {
+TEST_CASE_METHOD(KeySearchTest,
+                 "A key search names the key that several entries have",
+                 "[records][key_search]") {
   const auto index = Build({"a", "b"}, {"b", "c"});
-  EXPECT_EQ(*FindKeys(*index, Keys{"c", "a"}, memory_), (Numbers{3, 0}));
-  EXPECT_EQ(FindKeys(*index, Keys{"c", "b"}, memory_).status(),
-            absl::InvalidArgumentError(
-                "several entries have the key b, which is listed"));
+  CHECK(*FindKeys(*index, Keys{"c", "a"}, memory_) == Numbers{3, 0});
+  CHECK(FindKeys(*index, Keys{"c", "b"}, memory_).status() ==
+        absl::InvalidArgumentError(
+            "several entries have the key b, which is listed"));
 }
 
-TEST_F(KeySearchTest, CountsItsMemory) {
+TEST_CASE_METHOD(KeySearchTest, "A key search counts its memory",
+                 "[records][key_search]") {
   const auto index = Build({"a"}, {"b"});
   base::MemoryBudget budget(1 << 12);
   base::WorkingMemory memory(&budget, "a test");
-  EXPECT_EQ(FindKeys(*index, Keys(100, "a"), memory).status().code(),
-            absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(FindKeys(*index, Keys(100, "a"), memory),
+             HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

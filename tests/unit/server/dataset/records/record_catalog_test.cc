@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/tfrecord/example_choice.h"
 #include "server/dataset/tfrecord/tfrecord_files.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -21,9 +21,12 @@
 namespace forebay::dataset::records {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
+
 using storage::ListedObject;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using tfrecord::Frame;
 
 // Counts reads.
@@ -40,7 +43,7 @@ class CountingSource final : public storage::ByteSource {
   storage::ByteSource& source_;
 };
 
-class RecordCatalogTest : public testing::Test {
+class RecordCatalogTest {
  protected:
   void Put(const std::string& path, std::string content) {
     const storage::ObjectVersion version =
@@ -60,7 +63,7 @@ class RecordCatalogTest : public testing::Test {
         -> absl::StatusOr<RecordRequest::Files> { return files_; };
     request.source = &source_;
     const auto choice = tfrecord::ExampleChoice::Create(names, types);
-    EXPECT_TRUE(choice.ok()) << choice.status();
+    CHECK_THAT(choice, IsOk());
     warnings_.clear();
     choice->Complete(tfrecord::TfrecordFiles(), nullptr, &request, &warnings_);
     return catalog_->Open(request, &warnings_, {});
@@ -89,156 +92,178 @@ class RecordCatalogTest : public testing::Test {
                                         base::AmpleBudget()};
 };
 
-TEST_F(RecordCatalogTest, RecordsOfAllFilesAreSamples) {
+TEST_CASE_METHOD(RecordCatalogTest,
+                 "The record catalog makes the records of all files samples",
+                 "[records][record_catalog]") {
   Put("a", Frame("1") + Frame("22"));
   Put("none", "");
   Put("b", Frame("333"));
   const auto dataset = Open({""}, {"bytes"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  ASSERT_EQ((*dataset)->size(), 3);
-  EXPECT_TRUE((*dataset)->is_self_describing());
-  EXPECT_EQ((*dataset)->fields()[0].name, "record");
-  EXPECT_EQ((*dataset)->fields()[0].longest, 3);
-  EXPECT_EQ((*dataset)->largest_sample(), 19);
+  REQUIRE_THAT(dataset, IsOk());
+  REQUIRE((*dataset)->size() == 3);
+  CHECK((*dataset)->is_self_describing());
+  CHECK((*dataset)->fields()[0].name == "record");
+  CHECK((*dataset)->fields()[0].longest == 3);
+  CHECK((*dataset)->largest_sample() == 19);
   const Sample sample = (*dataset)->At(2);
-  EXPECT_EQ(sample.object, "b");
-  EXPECT_EQ(sample.offset, 0);
-  EXPECT_EQ(sample.length, 19);
-  EXPECT_NE(sample.layout, nullptr);
-  EXPECT_EQ((*dataset)->NameOf(1), "record 1");
+  CHECK(sample.object == "b");
+  CHECK(sample.offset == 0);
+  CHECK(sample.length == 19);
+  CHECK(sample.layout != nullptr);
+  CHECK((*dataset)->NameOf(1) == "record 1");
   const std::string bytes = Frame("333") + "pixels of a variant";
   FieldValue value;
   MadeValues made;
-  ASSERT_TRUE((*dataset)
-                  ->ReadValues(2, tfrecord::AsBytes(bytes), {&value, 1}, &made)
-                  .ok());
+  REQUIRE_THAT(
+      (*dataset)->ReadValues(2, tfrecord::AsBytes(bytes), {&value, 1}, &made),
+      IsOk());
   const auto range = std::get<FieldRange>(value);
-  EXPECT_EQ(bytes.substr(range.offset, range.length), "333");
+  CHECK(bytes.substr(range.offset, range.length) == "333");
 }
 
-TEST_F(RecordCatalogTest, ARecordThatIsShorterOrLongerIsTold) {
+TEST_CASE_METHOD(
+    RecordCatalogTest,
+    "A record dataset reports a record of another length than indexed",
+    "[records][record_catalog]") {
   Put("a", Frame("1") + Frame("22"));
   const auto dataset = Open({""}, {"bytes"});
-  ASSERT_TRUE(dataset.ok());
+  REQUIRE_THAT(dataset, IsOk());
   FieldValue value;
   MadeValues made;
-  EXPECT_EQ((*dataset)->ReadValues(1, tfrecord::AsBytes(Frame("1")),
-                                   {&value, 1}, &made),
-            absl::DataLossError("has only 17 of 18 bytes"));
+  CHECK((*dataset)->ReadValues(1, tfrecord::AsBytes(Frame("1")), {&value, 1},
+                               &made) ==
+        absl::DataLossError("has only 17 of 18 bytes"));
 }
 
-TEST_F(RecordCatalogTest, ValuesThatAreLongerThanIndexedAreTold) {
+TEST_CASE_METHOD(RecordCatalogTest,
+                 "A record dataset reports values that are longer than indexed",
+                 "[records][record_catalog]") {
   const std::string before =
       tfrecord::Example({{"a", tfrecord::Int64Feature({300, 300})}});
   const std::string after =
       tfrecord::Example({{"a", tfrecord::Int64Feature({1, 2, 3, 4})}});
-  ASSERT_EQ(before.size(), after.size());
+  REQUIRE(before.size() == after.size());
   Put("a", Frame(before));
   const auto dataset = Open({"a"}, {"int64[n]"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  REQUIRE_THAT(dataset, IsOk());
   FieldValue value;
   MadeValues made;
-  EXPECT_TRUE(
-      (*dataset)
-          ->ReadValues(0, tfrecord::AsBytes(Frame(before)), {&value, 1}, &made)
-          .ok());
-  EXPECT_EQ((*dataset)->ReadValues(0, tfrecord::AsBytes(Frame(after)),
-                                   {&value, 1}, &made),
-            absl::DataLossError(
-                "a: has 32 bytes, but when it was indexed at most 16"));
+  CHECK_THAT((*dataset)->ReadValues(0, tfrecord::AsBytes(Frame(before)),
+                                    {&value, 1}, &made),
+             IsOk());
+  CHECK((*dataset)->ReadValues(0, tfrecord::AsBytes(Frame(after)), {&value, 1},
+                               &made) ==
+        absl::DataLossError(
+            "a: has 32 bytes, but when it was indexed at most 16"));
 }
 
-TEST_F(RecordCatalogTest, AnIndexIsSharedAndKept) {
+TEST_CASE_METHOD(RecordCatalogTest,
+                 "The record catalog shares an index and keeps it on disk",
+                 "[records][record_catalog]") {
   Put("a", Frame("1") + Frame("22"));
   const auto first = Open({""}, {"bytes"});
-  ASSERT_TRUE(first.ok());
+  REQUIRE_THAT(first, IsOk());
   const int reads = source_.reads;
   const auto second = Open({""}, {"bytes"});
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ(source_.reads, reads);
-  EXPECT_EQ((*first)->index(), (*second)->index());
+  REQUIRE_THAT(second, IsOk());
+  CHECK(source_.reads == reads);
+  CHECK((*first)->index() == (*second)->index());
   Restart();
   const auto third = Open({""}, {"bytes"});
-  ASSERT_TRUE(third.ok());
-  EXPECT_EQ(source_.reads, reads);
-  EXPECT_EQ((*third)->version(), (*first)->version());
-  EXPECT_THAT(warnings_, IsEmpty());
+  REQUIRE_THAT(third, IsOk());
+  CHECK(source_.reads == reads);
+  CHECK((*third)->version() == (*first)->version());
+  CHECK_THAT(warnings_, IsEmpty());
   // Another type is another dataset.
   const auto other = Open({""}, {"text"});
-  ASSERT_TRUE(other.ok());
-  EXPECT_NE((*other)->version(), (*first)->version());
+  REQUIRE_THAT(other, IsOk());
+  CHECK((*other)->version() != (*first)->version());
 }
 
-TEST_F(RecordCatalogTest, AChangedFileIsScannedAnew) {
+TEST_CASE_METHOD(RecordCatalogTest,
+                 "The record catalog scans a changed file anew",
+                 "[records][record_catalog]") {
   Put("a", Frame("1"));
-  ASSERT_TRUE(Open({""}, {"bytes"}).ok());
+  REQUIRE_THAT(Open({""}, {"bytes"}), IsOk());
   Put("a", Frame("1") + Frame("22"));
   const auto dataset = Open({""}, {"bytes"});
-  ASSERT_TRUE(dataset.ok());
-  EXPECT_EQ((*dataset)->size(), 2);
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK((*dataset)->size() == 2);
 }
 
-TEST_F(RecordCatalogTest, ADamagedIndexIsBuiltAnew) {
+TEST_CASE_METHOD(RecordCatalogTest,
+                 "The record catalog builds a damaged index anew",
+                 "[records][record_catalog]") {
   Put("a", Frame("1"));
-  ASSERT_TRUE(Open({""}, {"bytes"}).ok());
-  ASSERT_EQ(Saved().size(), 1);
+  REQUIRE_THAT(Open({""}, {"bytes"}), IsOk());
+  REQUIRE(Saved().size() == 1);
   std::ofstream(Saved()[0]) << "garbage";
   Restart();
   const auto dataset = Open({""}, {"bytes"});
-  ASSERT_TRUE(dataset.ok());
-  ASSERT_EQ(warnings_.size(), 1);
-  EXPECT_THAT(warnings_[0], HasSubstr("its index is built anew"));
+  REQUIRE_THAT(dataset, IsOk());
+  REQUIRE(warnings_.size() == 1);
+  CHECK_THAT(warnings_[0], Contains("its index is built anew"));
 }
 
-TEST_F(RecordCatalogTest, AGuessIsKeptWithTheIndex) {
+TEST_CASE_METHOD(
+    RecordCatalogTest,
+    "The record catalog keeps a guess of the fields with the index",
+    "[records][record_catalog]") {
   Put("a", Frame(tfrecord::Example(
                {{"label", tfrecord::Int64Feature({1})},
                 {"several", tfrecord::BytesFeature({"a", "b"})}})));
   const auto first = Open();
-  ASSERT_TRUE(first.ok()) << first.status();
-  ASSERT_EQ((*first)->fields().size(), 1);
-  EXPECT_EQ((*first)->fields()[0].name, "label");
-  ASSERT_EQ(warnings_.size(), 1);
-  EXPECT_THAT(warnings_[0], HasSubstr("is read without a field: feature "
-                                      "several is a list of bytes"));
+  REQUIRE_THAT(first, IsOk());
+  REQUIRE((*first)->fields().size() == 1);
+  CHECK((*first)->fields()[0].name == "label");
+  REQUIRE(warnings_.size() == 1);
+  CHECK_THAT(warnings_[0], Contains("is read without a field: feature "
+                                    "several is a list of bytes"));
   const int reads = source_.reads;
   Restart();
   const auto second = Open();
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ(source_.reads, reads);
-  EXPECT_EQ((*second)->fields()[0].name, "label");
+  REQUIRE_THAT(second, IsOk());
+  CHECK(source_.reads == reads);
+  CHECK((*second)->fields()[0].name == "label");
 }
 
-TEST_F(RecordCatalogTest, GuessesOfAFirstRecordOfAnySize) {
+TEST_CASE_METHOD(
+    RecordCatalogTest,
+    "The record catalog guesses fields from a first record of any size",
+    "[records][record_catalog]") {
   Put("none", "");
   Put("a", Frame(std::string(5 << 20, 'x')) + Frame("y"));
   const auto dataset = Open();
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ((*dataset)->fields()[0].kind, proto::FieldKind::kBytes);
-  EXPECT_EQ((*dataset)->size(), 2);
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK((*dataset)->fields()[0].kind == proto::FieldKind::kBytes);
+  CHECK((*dataset)->size() == 2);
 }
 
-TEST_F(RecordCatalogTest, ErrorsNameRootAndFile) {
+TEST_CASE_METHOD(RecordCatalogTest,
+                 "The record catalog's errors name root and file",
+                 "[records][record_catalog]") {
   Put("a", Frame("1") + "rest");
   for (const auto& types :
        {std::vector<std::string>{"bytes"}, std::vector<std::string>{}}) {
     const auto failed = types.empty() ? Open() : Open({""}, types);
-    EXPECT_EQ(failed.status(),
-              absl::DataLossError(absl::StrCat(
-                  memory_.root()->uri(),
-                  ": a: at byte 17: is truncated: 4 bytes are left, which are "
-                  "no record")));
+    CHECK(failed.status() ==
+          absl::DataLossError(absl::StrCat(
+              memory_.root()->uri(),
+              ": a: at byte 17: is truncated: 4 bytes are left, which are "
+              "no record")));
   }
   files_.clear();
-  EXPECT_TRUE(absl::IsNotFound(Open({""}, {"bytes"}).status()));
+  CHECK_THAT(Open({""}, {"bytes"}), HasCode(absl::StatusCode::kNotFound));
 }
 
-TEST_F(RecordCatalogTest, FilesWithoutRecordsHaveNoSamples) {
+TEST_CASE_METHOD(RecordCatalogTest,
+                 "The record catalog finds no samples in files without records",
+                 "[records][record_catalog]") {
   Put("a", "");
   const auto dataset = Open();
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ((*dataset)->size(), 0);
-  EXPECT_EQ((*dataset)->largest_sample(), 0);
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK((*dataset)->size() == 0);
+  CHECK((*dataset)->largest_sample() == 0);
 }
 
 }  // namespace

@@ -4,14 +4,17 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_index_format.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::records {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using storage::ListedObject;
 
@@ -30,67 +33,71 @@ std::vector<FileRecords> Records() {
 std::shared_ptr<const RecordIndex> Index() {
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
   auto index = BuildRecordIndex("a format", Files(), Records(), memory);
-  EXPECT_TRUE(index.ok()) << index.status();
+  CHECK_THAT(index, IsOk());
   return *std::move(index);
 }
 
-TEST(RecordIndexTest, KnowsWhereRecordsLie) {
+TEST_CASE("A record index knows where records lie", "[records][record_index]") {
   const auto index = Index();
-  ASSERT_EQ(index->size(), 4);
-  EXPECT_EQ(index->format(), "a format");
-  EXPECT_EQ(index->longest(), 80);
-  ASSERT_EQ(index->bounds().size(), 1);
-  EXPECT_EQ(index->bounds()[0], (LengthBounds{0, 8}));
+  REQUIRE(index->size() == 4);
+  CHECK(index->format() == "a format");
+  CHECK(index->longest() == 80);
+  REQUIRE(index->bounds().size() == 1);
+  CHECK(index->bounds()[0] == LengthBounds{0, 8});
   const struct {
     std::size_t file;
     std::uint64_t record, offset, length;
   } expected[] = {{0, 0, 0, 20}, {0, 1, 20, 80}, {2, 0, 10, 1}, {2, 1, 11, 19}};
   for (std::uint64_t i = 0; i < 4; ++i) {
     const RecordIndex::Extent extent = index->ExtentOf(i);
-    EXPECT_EQ(extent.file, expected[i].file) << i;
-    EXPECT_EQ(extent.record, expected[i].record) << i;
-    EXPECT_EQ(extent.offset, expected[i].offset) << i;
-    EXPECT_EQ(extent.length, expected[i].length) << i;
+    CAPTURE(i);
+    CHECK(extent.file == expected[i].file);
+    CHECK(extent.record == expected[i].record);
+    CHECK(extent.offset == expected[i].offset);
+    CHECK(extent.length == expected[i].length);
   }
-  EXPECT_EQ(index->FileAt(2).name, "b");
-  EXPECT_EQ(index->FileAt(2).version,
-            (storage::ObjectVersion{50, -8, {15, 16}}));
+  CHECK(index->FileAt(2).name == "b");
+  CHECK(index->FileAt(2).version == storage::ObjectVersion{50, -8, {15, 16}});
 }
 
-TEST(RecordIndexTest, IsOfItsFilesInTheirVersions) {
+TEST_CASE("A record index is of its files in their versions",
+          "[records][record_index]") {
   const auto index = Index();
-  EXPECT_TRUE(index->IsOf(Files()));
+  CHECK(index->IsOf(Files()));
   auto others = Files();
   others[0].name = "c";
-  EXPECT_FALSE(index->IsOf(others));
+  CHECK_FALSE(index->IsOf(others));
   others = Files();
   others[2].version.stamp = 0;
-  EXPECT_FALSE(index->IsOf(others));
+  CHECK_FALSE(index->IsOf(others));
   others = Files();
   others[2].version.revision.ctime_nanos = 0;
-  EXPECT_FALSE(index->IsOf(others));
+  CHECK_FALSE(index->IsOf(others));
   others.pop_back();
-  EXPECT_FALSE(index->IsOf(others));
+  CHECK_FALSE(index->IsOf(others));
 }
 
-TEST(RecordIndexTest, AcceptsAFileWhoseRecordsAreWhereTheyWere) {
+TEST_CASE(
+    "A record index accepts a touched file whose records are where they were",
+    "[records][record_index]") {
   const auto index = Index();
-  EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 16}));
-  EXPECT_TRUE(index->Accept("b", {15, 99}, Records()[2]));
-  EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 99}));
-  EXPECT_EQ(index->FileAt(2).version.revision.ctime_nanos, 99);
+  CHECK(index->RevisionOf("b") == storage::Revision{15, 16});
+  CHECK(index->Accept("b", {15, 99}, Records()[2]));
+  CHECK(index->RevisionOf("b") == storage::Revision{15, 99});
+  CHECK(index->FileAt(2).version.revision.ctime_nanos == 99);
   // Another file, another place, another number.
-  EXPECT_FALSE(index->Accept("b", {14, 100}, Records()[2]));
-  EXPECT_FALSE(index->Accept("b", {15, 100},
-                             {.begin = 9, .ends = {11, 30}, .bounds = {}}));
-  EXPECT_FALSE(index->Accept("b", {15, 100},
-                             {.begin = 10, .ends = {12, 30}, .bounds = {}}));
-  EXPECT_FALSE(
+  CHECK_FALSE(index->Accept("b", {14, 100}, Records()[2]));
+  CHECK_FALSE(index->Accept("b", {15, 100},
+                            {.begin = 9, .ends = {11, 30}, .bounds = {}}));
+  CHECK_FALSE(index->Accept("b", {15, 100},
+                            {.begin = 10, .ends = {12, 30}, .bounds = {}}));
+  CHECK_FALSE(
       index->Accept("b", {15, 100}, {.begin = 10, .ends = {11}, .bounds = {}}));
-  EXPECT_EQ(index->RevisionOf("b"), (storage::Revision{15, 99}));
+  CHECK(index->RevisionOf("b") == storage::Revision{15, 99});
 }
 
-TEST(RecordIndexTest, TheVersionTellsIndexesApart) {
+TEST_CASE("A record index's version tells indexes apart",
+          "[records][record_index]") {
   const auto version_of = [](std::string format, auto files, auto records) {
     base::WorkingMemory memory(base::AmpleBudget(), "an index");
     return (*BuildRecordIndex(std::move(format), files, std::move(records),
@@ -98,21 +105,22 @@ TEST(RecordIndexTest, TheVersionTellsIndexesApart) {
         ->version();
   };
   const Version version = Index()->version();
-  EXPECT_EQ(version_of("a format", Files(), Records()), version);
-  EXPECT_NE(version_of("another", Files(), Records()), version);
+  CHECK(version_of("a format", Files(), Records()) == version);
+  CHECK(version_of("another", Files(), Records()) != version);
   auto files = Files();
   files[0].version.stamp = 0;
-  EXPECT_NE(version_of("a format", files, Records()), version);
+  CHECK(version_of("a format", files, Records()) != version);
   auto records = Records();
   records[0].ends[0] = 21;
-  EXPECT_NE(version_of("a format", Files(), records), version);
+  CHECK(version_of("a format", Files(), records) != version);
   // An inode alone is no other content.
   files = Files();
   files[0].version.revision = {};
-  EXPECT_EQ(version_of("a format", files, Records()), version);
+  CHECK(version_of("a format", files, Records()) == version);
 }
 
-TEST(RecordIndexTest, PartsThatDoNotFitAreDamaged) {
+TEST_CASE("A record index treats parts that do not fit as damaged",
+          "[records][record_index]") {
   const auto with = [](auto change) {
     RecordIndexParts parts;
     parts.format = "f";
@@ -122,7 +130,7 @@ TEST(RecordIndexTest, PartsThatDoNotFitAreDamaged) {
     change(parts);
     return RecordIndex::Create(std::move(parts)).status();
   };
-  EXPECT_TRUE(with([](RecordIndexParts&) {}).ok());
+  CHECK_THAT(with([](RecordIndexParts&) {}), IsOk());
   const std::vector<void (*)(RecordIndexParts&)> changes = {
       [](RecordIndexParts& p) { p.files.clear(); },
       [](RecordIndexParts& p) { p.files[0].first_record = 1; },
@@ -138,19 +146,22 @@ TEST(RecordIndexTest, PartsThatDoNotFitAreDamaged) {
       [](RecordIndexParts& p) { p.files[1].begin = 30; },
       [](RecordIndexParts& p) { p.files[1].size = 29; },
   };
-  for (std::size_t i = 0; i < changes.size(); ++i)
-    EXPECT_TRUE(absl::IsDataLoss(with(changes[i]))) << i;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    CAPTURE(i);
+    CHECK_THAT(with(changes[i]), HasCode(absl::StatusCode::kDataLoss));
+  }
 }
 
-TEST(RecordIndexTest, TakesEightBytesARecord) {
+TEST_CASE("A record index takes eight bytes a record",
+          "[records][record_index]") {
   std::vector<FileRecords> records(1);
   for (std::uint64_t i = 1; i <= 100'000; ++i) records[0].ends.push_back(i);
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
   const auto index =
       BuildRecordIndex("f", std::vector<ListedObject>{{"a", {100'000, 1}}},
                        std::move(records), memory);
-  ASSERT_TRUE(index.ok());
-  EXPECT_LE((*index)->memory(), 800'000 + 1000);
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->memory() <= 800'000 + 1000);
 }
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
@@ -164,40 +175,46 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> Decode(
   return DecodeRecordIndex(file, memory);
 }
 
-TEST(RecordIndexFormatTest, GivesBackWhatItWasGiven) {
+TEST_CASE("The record index format gives back what it was given",
+          "[records][record_index]") {
   const std::string bytes = EncodeRecordIndex(*Index());
   const auto index = Decode(bytes);
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ(EncodeRecordIndex(**index), bytes);
-  EXPECT_EQ((*index)->version(), Index()->version());
-  EXPECT_TRUE((*index)->IsOf(Files()));
-  EXPECT_EQ((*index)->bounds(), Index()->bounds());
+  REQUIRE_THAT(index, IsOk());
+  CHECK(EncodeRecordIndex(**index) == bytes);
+  CHECK((*index)->version() == Index()->version());
+  CHECK((*index)->IsOf(Files()));
+  CHECK((*index)->bounds() == Index()->bounds());
 }
 
-TEST(RecordIndexFormatTest, LayoutIsAsDocumented) {
+TEST_CASE("The record index format's layout is as documented",
+          "[records][record_index]") {
   const std::string bytes = EncodeRecordIndex(*Index());
-  EXPECT_EQ(bytes.size(), 88 + 3 * 72 + 4 * 8 + 16 + 6 + 8 + 16);
-  EXPECT_EQ(bytes.substr(0, 8), "FBYRECRD");
-  EXPECT_EQ(bytes.substr(8, 16),
-            std::string("\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16));
-  EXPECT_EQ(bytes.substr(88 + 3 * 72, 8), std::string("\x14\0\0\0\0\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(88 + 3 * 72 + 4 * 8 + 16, 14), "anoneba format");
+  CHECK(bytes.size() == 88 + 3 * 72 + 4 * 8 + 16 + 6 + 8 + 16);
+  CHECK(bytes.substr(0, 8) == "FBYRECRD");
+  CHECK(bytes.substr(8, 16) ==
+        std::string("\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16));
+  CHECK(bytes.substr(88 + 3 * 72, 8) == std::string("\x14\0\0\0\0\0\0\0", 8));
+  CHECK(bytes.substr(88 + 3 * 72 + 4 * 8 + 16, 14) == "anoneba format");
 }
 
-TEST(RecordIndexFormatTest, EveryFlippedBitIsNoticed) {
+TEST_CASE("The record index format notices every flipped bit",
+          "[records][record_index]") {
   const std::string bytes = EncodeRecordIndex(*Index());
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
-    EXPECT_TRUE(absl::IsDataLoss(Decode(damaged).status())) << bit;
+    CAPTURE(bit);
+    CHECK_THAT(Decode(damaged), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(RecordIndexFormatTest, EveryOtherLengthIsNoticed) {
+TEST_CASE("The record index format notices every other length",
+          "[records][record_index]") {
   const std::string bytes = EncodeRecordIndex(*Index());
   for (std::size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_TRUE(absl::IsDataLoss(Decode(bytes.substr(0, length)).status()));
-  EXPECT_FALSE(Decode(bytes + '\0').ok());
+    CHECK_THAT(Decode(bytes.substr(0, length)),
+               HasCode(absl::StatusCode::kDataLoss));
+  CHECK_FALSE(Decode(bytes + '\0').ok());
 }
 
 }  // namespace

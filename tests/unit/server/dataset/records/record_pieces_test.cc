@@ -8,19 +8,22 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/packed_keys.h"
 #include "server/storage/gathered/gathered_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::records {
 namespace {
 
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
+
 using storage::gathered::Piece;
-using testing::ElementsAre;
 
 // Keys are pieces as a text: "offset+length,offset+length".
 class KeyedFormat final : public RecordFormat {
@@ -64,7 +67,7 @@ FileRecords RecordsOf(const std::vector<Row>& rows,
   for (const Row& row : rows) {
     records.begins.push_back(row.begin);
     records.ends.push_back(row.end);
-    EXPECT_TRUE(keys.Add(row.key, memory).ok());
+    CHECK_THAT(keys.Add(row.key, memory), IsOk());
   }
   records.keys = keys.Take();
   return records;
@@ -88,40 +91,45 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> Build(
   return BuildRecordIndex("keyed", files, std::move(records), memory);
 }
 
-TEST(RecordPiecesTest, FindsThePiecesOfRecords) {
+TEST_CASE("Record pieces are found for any range of gathered records",
+          "[records][record_pieces]") {
   const auto index = Build(kGathered);
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_TRUE((*index)->gathers());
-  EXPECT_EQ((*index)->GatheredSize(0), 118u);
-  EXPECT_EQ((*index)->GatheredSize(1), 50u);
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->gathers());
+  CHECK((*index)->GatheredSize(0) == 118u);
+  CHECK((*index)->GatheredSize(1) == 50u);
   const RecordPieces pieces(*index, std::make_shared<const KeyedFormat>());
-  EXPECT_EQ(pieces.OwnSize("a", 118), 100u);
-  EXPECT_EQ(pieces.OwnSize("a", 117), 117u);  // that of another index
-  EXPECT_EQ(pieces.OwnSize("b", 50), 50u);
-  EXPECT_EQ(pieces.OwnSize("c", 118), 118u);
-  EXPECT_THAT(*pieces.Find("a", 100, 15),
-              ElementsAre(Piece{90, 10}, Piece{3, 5}));
-  EXPECT_THAT(*pieces.Find("a", 104, 7),
-              ElementsAre(Piece{94, 6}, Piece{3, 1}));
-  EXPECT_THAT(*pieces.Find("a", 113, 4),
-              ElementsAre(Piece{6, 2}, Piece{0, 1}, Piece{9, 1}));
-  EXPECT_THAT(*pieces.Find("a", 117, 1), ElementsAre(Piece{10, 1}));
-  EXPECT_TRUE(absl::IsDataLoss(pieces.Find("a", 117, 2).status()));
-  EXPECT_TRUE(absl::IsDataLoss(pieces.Find("c", 117, 1).status()));
+  CHECK(pieces.OwnSize("a", 118) == 100u);
+  CHECK(pieces.OwnSize("a", 117) == 117u);  // that of another index
+  CHECK(pieces.OwnSize("b", 50) == 50u);
+  CHECK(pieces.OwnSize("c", 118) == 118u);
+  CHECK_THAT(*pieces.Find("a", 100, 15),
+             ElementsAre(Piece{90, 10}, Piece{3, 5}));
+  CHECK_THAT(*pieces.Find("a", 104, 7), ElementsAre(Piece{94, 6}, Piece{3, 1}));
+  CHECK_THAT(*pieces.Find("a", 113, 4),
+             ElementsAre(Piece{6, 2}, Piece{0, 1}, Piece{9, 1}));
+  CHECK_THAT(*pieces.Find("a", 117, 1), ElementsAre(Piece{10, 1}));
+  CHECK_THAT(pieces.Find("a", 117, 2), HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(pieces.Find("c", 117, 1), HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(RecordPiecesTest, KeysMustTellOfPiecesOfTheFile) {
+TEST_CASE(
+    "Record pieces are refused if a key does not describe pieces of the file",
+    "[records][record_pieces]") {
   for (const char* const key :
        {"90+10,3+4", "90+10,3+6", "90+11,3+4", "96+10,3+5", "0+0,0+15", "x",
         "18446744073709551615+15", "1+18446744073709551615,0+16"}) {
     const auto index = Build({{100, 115, key}});
-    ASSERT_TRUE(index.ok()) << index.status();
+    REQUIRE_THAT(index, IsOk());
     const RecordPieces pieces(*index, std::make_shared<const KeyedFormat>());
-    EXPECT_TRUE(absl::IsDataLoss(pieces.Find("a", 100, 15).status())) << key;
+    CAPTURE(key);
+    CHECK_THAT(pieces.Find("a", 100, 15), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(RecordPiecesTest, ExtentsBehindTheFileFollowOneAnother) {
+TEST_CASE(
+    "A record index demands that extents behind the file follow one another",
+    "[records][record_pieces]") {
   const std::vector<std::vector<Row>> wrong = {
       {{101, 115, ""}},                  // not at the end
       {{99, 115, ""}},                   // from its own bytes on
@@ -132,23 +140,26 @@ TEST(RecordPiecesTest, ExtentsBehindTheFileFollowOneAnother) {
       {{100, 115, ""}, {115, 120, ""}, {100, 115, ""}},
       {{100, 100, ""}},
   };
-  for (const std::vector<Row>& rows : wrong)
-    EXPECT_TRUE(absl::IsDataLoss(Build(rows).status())) << rows.back().begin;
+  for (const std::vector<Row>& rows : wrong) {
+    CAPTURE(rows.back().begin);
+    CHECK_THAT(Build(rows), HasCode(absl::StatusCode::kDataLoss));
+  }
 }
 
-TEST(RecordPiecesTest, RootsDifferByWhatIsGathered) {
+TEST_CASE("The roots of record pieces differ by what is gathered",
+          "[records][record_pieces]") {
   storage::MemorySource source;
   const auto format = std::make_shared<const KeyedFormat>();
   const auto index = *Build(kGathered);
   const auto root = WithPieces(source.root(), index, format);
-  EXPECT_NE(root, source.root());
-  EXPECT_EQ(WithPieces(source.root(), *Build({{0, 9, ""}}), format),
-            source.root());
+  CHECK(root != source.root());
+  CHECK(WithPieces(source.root(), *Build({{0, 9, ""}}), format) ==
+        source.root());
   const auto other = *Build({{100, 115, "90+10,3+5"}});
   const auto identity = root->identity();
   if (identity == nullptr) return;
-  EXPECT_NE(*identity, *WithPieces(source.root(), other, format)->identity());
-  EXPECT_EQ(*identity, *WithPieces(source.root(), index, format)->identity());
+  CHECK(*identity != *WithPieces(source.root(), other, format)->identity());
+  CHECK(*identity == *WithPieces(source.root(), index, format)->identity());
 }
 
 }  // namespace

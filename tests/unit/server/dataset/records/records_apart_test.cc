@@ -5,14 +5,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
 #include "server/base/memory_budget.h"
 #include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_index.h"
 #include "server/dataset/records/record_index_format.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::records {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using IndexPtr = std::shared_ptr<const RecordIndex>;
 
@@ -25,7 +29,7 @@ absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-class RecordsApartTest : public ::testing::Test {
+class RecordsApartTest {
  protected:
   // Records that lie apart, in any order, with keys that begin with `name`.
   FileRecords Apart(const std::string& name, std::uint64_t count) {
@@ -34,7 +38,7 @@ class RecordsApartTest : public ::testing::Test {
     for (std::uint64_t i = 0; i < count; ++i) {
       records.begins.push_back(900 - 10 * i);
       records.ends.push_back(901 - 10 * i + i % 9);
-      EXPECT_TRUE(keys.Add(absl::StrCat(name, i), memory_).ok());
+      CHECK_THAT(keys.Add(absl::StrCat(name, i), memory_), IsOk());
     }
     records.keys = keys.Take();
     records.mark = 5;
@@ -46,7 +50,7 @@ class RecordsApartTest : public ::testing::Test {
     for (std::size_t i = 0; i < records.size(); ++i)
       files.push_back({absl::StrCat("file-", i), kVersion});
     auto index = BuildRecordIndex("format", files, std::move(records), memory_);
-    EXPECT_TRUE(index.ok()) << index.status();
+    CHECK_THAT(index, IsOk());
     return *std::move(index);
   }
 
@@ -75,75 +79,89 @@ class RecordsApartTest : public ::testing::Test {
   base::WorkingMemory memory_{&budget_, "a test"};
 };
 
-TEST_F(RecordsApartTest, RecordsMayLieApart) {
+TEST_CASE_METHOD(RecordsApartTest,
+                 "A record index may have records that lie apart",
+                 "[records][records_apart]") {
   const IndexPtr index = Three();
-  ASSERT_EQ(index->size(), 103u);
-  EXPECT_EQ(index->longest(), 9u);
-  EXPECT_EQ(index->lengths().shortest, 1u);
+  REQUIRE(index->size() == 103u);
+  CHECK(index->longest() == 9u);
+  CHECK(index->lengths().shortest == 1u);
   for (const auto& [record, file, in_file] :
        {std::tuple(0u, 0u, 0u), std::tuple(69u, 0u, 69u),
         std::tuple(70u, 2u, 0u), std::tuple(102u, 2u, 32u)}) {
     const RecordIndex::Extent extent = index->ExtentOf(record);
-    EXPECT_EQ(extent.file, file);
-    EXPECT_EQ(extent.record, in_file);
-    EXPECT_EQ(extent.offset, 900 - 10 * in_file);
-    EXPECT_EQ(extent.length, 1 + in_file % 9);
+    CHECK(extent.file == file);
+    CHECK(extent.record == in_file);
+    CHECK(extent.offset == 900 - 10 * in_file);
+    CHECK(extent.length == 1 + in_file % 9);
   }
 }
 
-TEST_F(RecordsApartTest, RecordsMayFollowOneAnother) {
+TEST_CASE_METHOD(RecordsApartTest,
+                 "A record index may have records that follow one another",
+                 "[records][records_apart]") {
   FileRecords records;
   records.begin = 10;
   records.ends = {12, 20};
   std::vector<FileRecords> files;
   files.push_back(std::move(records));
   const IndexPtr index = Build(std::move(files));
-  EXPECT_FALSE(index->has_keys());
-  EXPECT_EQ(index->ExtentOf(0).offset, 10u);
-  EXPECT_EQ(index->ExtentOf(1).offset, 12u);
-  EXPECT_EQ(index->ExtentOf(1).length, 8u);
+  CHECK_FALSE(index->has_keys());
+  CHECK(index->ExtentOf(0).offset == 10u);
+  CHECK(index->ExtentOf(1).offset == 12u);
+  CHECK(index->ExtentOf(1).length == 8u);
 }
 
-TEST_F(RecordsApartTest, RecordsHaveKeys) {
+TEST_CASE_METHOD(RecordsApartTest,
+                 "A record index gives the keys of records that lie apart",
+                 "[records][records_apart]") {
   const IndexPtr index = Three();
-  ASSERT_TRUE(index->has_keys());
-  EXPECT_EQ(index->longest_key(), 3u);
+  REQUIRE(index->has_keys());
+  CHECK(index->longest_key() == 3u);
   for (std::uint64_t i = 0; i < index->size(); ++i) {
-    EXPECT_EQ(index->KeyOf(i),
-              i < 70 ? absl::StrCat("a", i) : absl::StrCat("b", i - 70));
+    CHECK(index->KeyOf(i) ==
+          (i < 70 ? absl::StrCat("a", i) : absl::StrCat("b", i - 70)));
   }
 }
 
-TEST_F(RecordsApartTest, FilesHaveMarks) {
+TEST_CASE_METHOD(RecordsApartTest,
+                 "A record index gives the marks of its files",
+                 "[records][records_apart]") {
   const IndexPtr index = Three();
-  EXPECT_EQ(index->FileAt(0).version.revision.mark, 5u);
-  EXPECT_EQ(index->RevisionOf("file-2"),
-            (storage::Revision{.inode = 3, .ctime_nanos = 4, .mark = 5}));
+  CHECK(index->FileAt(0).version.revision.mark == 5u);
+  CHECK(index->RevisionOf("file-2") ==
+        storage::Revision{.inode = 3, .ctime_nanos = 4, .mark = 5});
   // A list of files has none.
   const std::vector<storage::ListedObject> files = {
       {"file-0", kVersion}, {"file-1", kVersion}, {"file-2", kVersion}};
-  EXPECT_TRUE(index->IsOf(files));
+  CHECK(index->IsOf(files));
 }
 
-TEST_F(RecordsApartTest, AcceptsEqualRecordsAlone) {
+TEST_CASE_METHOD(
+    RecordsApartTest,
+    "A record index accepts a touched file only if its records are equal",
+    "[records][records_apart]") {
   const IndexPtr index = Three();
   const storage::Revision touched = {.inode = 3, .ctime_nanos = 9, .mark = 5};
   FileRecords other = Apart("b", 33);
   other.mark = 6;
-  EXPECT_FALSE(index->Accept("file-2", touched, other));
+  CHECK_FALSE(index->Accept("file-2", touched, other));
   other = Apart("c", 33);
-  EXPECT_FALSE(index->Accept("file-2", touched, other));
+  CHECK_FALSE(index->Accept("file-2", touched, other));
   other = Apart("b", 33);
   ++other.begins[4];
-  EXPECT_FALSE(index->Accept("file-2", touched, other));
-  EXPECT_FALSE(index->Accept("file-2", touched, Apart("b", 32)));
-  EXPECT_EQ(index->RevisionOf("file-2").ctime_nanos, 4);
-  EXPECT_TRUE(index->Accept("file-2", touched, Apart("b", 33)));
-  EXPECT_TRUE(index->Accept("file-1", touched, Apart("none", 0)));
-  EXPECT_EQ(index->RevisionOf("file-2"), touched);
+  CHECK_FALSE(index->Accept("file-2", touched, other));
+  CHECK_FALSE(index->Accept("file-2", touched, Apart("b", 32)));
+  CHECK(index->RevisionOf("file-2").ctime_nanos == 4);
+  CHECK(index->Accept("file-2", touched, Apart("b", 33)));
+  CHECK(index->Accept("file-1", touched, Apart("none", 0)));
+  CHECK(index->RevisionOf("file-2") == touched);
 }
 
-TEST_F(RecordsApartTest, RecordsMayShareAnExtentAndBePacked) {
+TEST_CASE_METHOD(
+    RecordsApartTest,
+    "A record index may have records that share an extent and are packed",
+    "[records][records_apart]") {
   FileRecords shared;
   shared.begins = {5, 5, 5, 20, 30, 30};
   shared.ends = {15, 15, 15, 30, 40, 40};
@@ -153,38 +171,44 @@ TEST_F(RecordsApartTest, RecordsMayShareAnExtentAndBePacked) {
   records.push_back(shared);
   const IndexPtr index = Build(std::move(records));
   for (std::uint64_t record = 0; record < 12; ++record) {
-    EXPECT_EQ(index->PlaceOf(record),
-              (std::vector<std::uint64_t>{0, 1, 2, 0, 0, 1}[record % 6]));
-    EXPECT_EQ(index->BytesOf(record), shared.unpacked[record % 6]);
+    CHECK(index->PlaceOf(record) ==
+          std::vector<std::uint64_t>{0, 1, 2, 0, 0, 1}[record % 6]);
+    CHECK(index->BytesOf(record) == shared.unpacked[record % 6]);
   }
   const std::string bytes = EncodeRecordIndex(*index);
   IndexFileReader file(AsBytes(bytes));
   const auto decoded = DecodeRecordIndex(file, memory_);
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ((*decoded)->version(), index->version());
-  EXPECT_EQ((*decoded)->BytesOf(11), 10);
+  REQUIRE_THAT(decoded, IsOk());
+  CHECK((*decoded)->version() == index->version());
+  CHECK((*decoded)->BytesOf(11) == 10);
   const storage::Revision touched = {.inode = 3, .ctime_nanos = 9, .mark = 0};
-  EXPECT_TRUE(index->Accept("file-1", touched, shared));
+  CHECK(index->Accept("file-1", touched, shared));
   ++shared.unpacked[3];
-  EXPECT_FALSE(index->Accept("file-1", touched, shared));
-  EXPECT_EQ(Three()->BytesOf(1), 2);
+  CHECK_FALSE(index->Accept("file-1", touched, shared));
+  CHECK(Three()->BytesOf(1) == 2);
 }
 
-TEST_F(RecordsApartTest, VersionsTellAllOfItApart) {
+TEST_CASE_METHOD(
+    RecordsApartTest,
+    "The version of an index of records that lie apart covers all its parts",
+    "[records][records_apart]") {
   const IndexPtr index = Three();
-  EXPECT_EQ(index->version(), Three()->version());
+  CHECK(index->version() == Three()->version());
   for (void (*const change)(RecordIndexParts*) :
        {+[](RecordIndexParts* parts) { --parts->begins[3]; },
         +[](RecordIndexParts* parts) { ++parts->ends[3]; },
         +[](RecordIndexParts* parts) { parts->keys.bytes[2] = 'x'; },
         +[](RecordIndexParts* parts) { ++parts->files[2].mark; }}) {
     const auto changed = Changed(change);
-    ASSERT_TRUE(changed.ok()) << changed.status();
-    EXPECT_NE((*changed)->version(), index->version());
+    REQUIRE_THAT(changed, IsOk());
+    CHECK((*changed)->version() != index->version());
   }
 }
 
-TEST_F(RecordsApartTest, PartsThatDoNotFitAreDamaged) {
+TEST_CASE_METHOD(RecordsApartTest,
+                 "An index of records that lie apart treats parts that do not "
+                 "fit as damaged",
+                 "[records][records_apart]") {
   for (void (*const change)(RecordIndexParts*) :
        {+[](RecordIndexParts* parts) { parts->begins.pop_back(); },
         +[](RecordIndexParts* parts) { parts->begins[3] = parts->ends[3]; },
@@ -198,11 +222,14 @@ TEST_F(RecordsApartTest, PartsThatDoNotFitAreDamaged) {
         +[](RecordIndexParts* parts) { parts->keys.blocks.push_back(0); },
         +[](RecordIndexParts* parts) { parts->files[2].first_record = 71; },
         +[](RecordIndexParts* parts) { parts->files[2].begin = 1001; }}) {
-    EXPECT_EQ(Changed(change).status().code(), absl::StatusCode::kDataLoss);
+    CHECK_THAT(Changed(change), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST_F(RecordsApartTest, ItsFileHasAllOfIt) {
+TEST_CASE_METHOD(
+    RecordsApartTest,
+    "The file of an index of records that lie apart has all of the index",
+    "[records][records_apart]") {
   const IndexPtr index = Three();
   std::string bytes = EncodeRecordIndex(*index);
   const auto decode = [&] {
@@ -210,15 +237,15 @@ TEST_F(RecordsApartTest, ItsFileHasAllOfIt) {
     return DecodeRecordIndex(file, memory_);
   };
   const auto decoded = decode();
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ((*decoded)->version(), index->version());
-  EXPECT_EQ((*decoded)->KeyOf(80), "b10");
-  EXPECT_EQ((*decoded)->ExtentOf(80).offset, 800u);
-  EXPECT_EQ((*decoded)->FileAt(1).version.revision.mark, 5u);
-  EXPECT_LE((*decoded)->memory(), (*decoded)->parts().reservation.bytes());
+  REQUIRE_THAT(decoded, IsOk());
+  CHECK((*decoded)->version() == index->version());
+  CHECK((*decoded)->KeyOf(80) == "b10");
+  CHECK((*decoded)->ExtentOf(80).offset == 800u);
+  CHECK((*decoded)->FileAt(1).version.revision.mark == 5u);
+  CHECK((*decoded)->memory() <= (*decoded)->parts().reservation.bytes());
   for (const std::size_t at : {8u, 40u, 90u, 1500u}) {
     bytes[at] ^= 1;
-    EXPECT_EQ(decode().status().code(), absl::StatusCode::kDataLoss);
+    CHECK_THAT(decode(), HasCode(absl::StatusCode::kDataLoss));
     bytes[at] ^= 1;
   }
 }

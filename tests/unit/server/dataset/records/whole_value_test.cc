@@ -4,11 +4,14 @@
 #include <variant>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/dataset/records/content_guess.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::records {
 namespace {
+
+using tests::IsOk;
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -16,60 +19,63 @@ absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
 
 ValueType TypeOf(std::string_view text) { return *ParseValueType(text); }
 
-TEST(WholeValueTest, IsAPartOfTheRecord) {
+TEST_CASE("A whole value is a part of the record", "[records][whole_value]") {
   const auto record = AsBytes("xvalue");
   MadeValues made;
   const auto value =
       WholeValue(TypeOf("bytes"), record, record.subspan(1), &made);
-  ASSERT_TRUE(value.ok());
-  EXPECT_EQ(std::get<FieldRange>(*value).offset, 1u);
-  EXPECT_EQ(std::get<FieldRange>(*value).length, 5u);
+  REQUIRE_THAT(value, IsOk());
+  CHECK(std::get<FieldRange>(*value).offset == 1u);
+  CHECK(std::get<FieldRange>(*value).length == 5u);
   const auto empty =
       WholeValue(TypeOf("text"), record.first(1), record.subspan(1, 0), &made);
-  ASSERT_TRUE(empty.ok());
-  EXPECT_EQ(std::get<FieldRange>(*empty).length, 0u);
+  REQUIRE_THAT(empty, IsOk());
+  CHECK(std::get<FieldRange>(*empty).length == 0u);
 }
 
-TEST(WholeValueTest, ElementsAreCopied) {
+TEST_CASE("A whole value's array elements are copied",
+          "[records][whole_value]") {
   const auto record = AsBytes("x01234567");
   MadeValues made;
   for (const char* const type : {"float32[2]", "int16[n,2]", "uint8[n]"}) {
     const auto value =
         WholeValue(TypeOf(type), record, record.subspan(1), &made);
-    ASSERT_TRUE(value.ok()) << value.status();
-    EXPECT_EQ(std::get<MadeBytes>(*value).bytes, record.subspan(1));
+    REQUIRE_THAT(value, IsOk());
+    CHECK(std::get<MadeBytes>(*value).bytes == record.subspan(1));
   }
   const auto other =
       WholeValue(TypeOf("float32[3]"), record, record.subspan(1), &made);
-  EXPECT_EQ(other.status(),
-            absl::InvalidArgumentError("has 8 bytes, which are no float32[3]"));
-  EXPECT_FALSE(
+  CHECK(other.status() ==
+        absl::InvalidArgumentError("has 8 bytes, which are no float32[3]"));
+  CHECK_FALSE(
       WholeValue(TypeOf("float64[n,3]"), record, record.subspan(1), &made)
           .ok());
 }
 
-TEST(WholeValueTest, FieldsHaveRoomForTheirLongestValue) {
-  EXPECT_EQ(FieldOf("f", TypeOf("image"), 77).longest, 77u);
-  EXPECT_EQ(FieldOf("f", TypeOf("int64"), 77).longest, 77u);
-  EXPECT_EQ(FieldOf("f", TypeOf("float32[2]"), 77).longest, 8u);
-  EXPECT_EQ(FieldOf("f", TypeOf("float32[n,2]"), 77).longest, 72u);
-  EXPECT_EQ(FieldOf("f", TypeOf("float32[n,2]"), 0).longest, 8u);
+TEST_CASE("A field of whole values has room for its longest value",
+          "[records][whole_value]") {
+  CHECK(FieldOf("f", TypeOf("image"), 77).longest == 77u);
+  CHECK(FieldOf("f", TypeOf("int64"), 77).longest == 77u);
+  CHECK(FieldOf("f", TypeOf("float32[2]"), 77).longest == 8u);
+  CHECK(FieldOf("f", TypeOf("float32[n,2]"), 77).longest == 72u);
+  CHECK(FieldOf("f", TypeOf("float32[n,2]"), 0).longest == 8u);
 }
 
-TEST(ContentGuessTest, GuessesOneTypeOfAll) {
+TEST_CASE("A content guess gives one type for all payloads",
+          "[records][whole_value]") {
   const auto guess = [](const std::vector<std::string_view>& payloads) {
     std::vector<absl::Span<const std::uint8_t>> bytes;
     for (const std::string_view payload : payloads)
       bytes.push_back(AsBytes(payload));
     return GuessType(bytes);
   };
-  EXPECT_EQ(guess({"\xff\xd8\xff\xe0", "\x89PNG\r\n\x1a"}), "image");
-  EXPECT_EQ(guess({"\x93NUMPY\x01"}), "npy");
-  EXPECT_EQ(guess({"a\tb\n", "\xc3\xbc"}), "text");
-  EXPECT_EQ(guess({"text", "\xff\xd8\xff\xe0"}), "bytes");
-  EXPECT_EQ(guess({"", "text"}), "text");
-  EXPECT_EQ(guess({""}), "bytes");
-  EXPECT_EQ(guess({}), "bytes");
+  CHECK(guess({"\xff\xd8\xff\xe0", "\x89PNG\r\n\x1a"}) == "image");
+  CHECK(guess({"\x93NUMPY\x01"}) == "npy");
+  CHECK(guess({"a\tb\n", "\xc3\xbc"}) == "text");
+  CHECK(guess({"text", "\xff\xd8\xff\xe0"}) == "bytes");
+  CHECK(guess({"", "text"}) == "text");
+  CHECK(guess({""}) == "bytes");
+  CHECK(guess({}) == "bytes");
 }
 
 }  // namespace

@@ -3,10 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::shards {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 const GroupedSample kSample = {
     "a/7",
@@ -14,7 +18,7 @@ const GroupedSample kSample = {
 
 std::vector<std::uint64_t> Lengths(const std::vector<std::string>& fields) {
   const auto choice = FieldChoice::Create(fields);
-  EXPECT_TRUE(choice.ok()) << choice.status();
+  CHECK_THAT(choice, IsOk());
   std::vector<ChosenMember> chosen;
   choice->Choose(kSample, &chosen);
   std::vector<std::uint64_t> lengths;
@@ -24,89 +28,94 @@ std::vector<std::uint64_t> Lengths(const std::vector<std::string>& fields) {
 
 using Numbers = std::vector<std::uint64_t>;
 
-TEST(FieldChoiceTest, OrdersAsAsked) {
-  EXPECT_EQ(Lengths({"jpg", "cls"}), Numbers({3, 2}));
-  EXPECT_EQ(Lengths({"cls", "a.txt", "jpg", "cls"}), Numbers({2, 4, 3, 2}));
+TEST_CASE("A field choice orders fields as asked", "[shards][field_choice]") {
+  CHECK(Lengths({"jpg", "cls"}) == Numbers({3, 2}));
+  CHECK(Lengths({"cls", "a.txt", "jpg", "cls"}) == Numbers({2, 4, 3, 2}));
 }
 
-TEST(FieldChoiceTest, KnowsKindsByTheLastPart) {
+TEST_CASE(
+    "A field choice knows a field's kind by the last part of its extension",
+    "[shards][field_choice]") {
   using proto::FieldKind;
   const auto choice = FieldChoice::Create(
       {"left.png;left.jpeg", "cls", "a.b.txt", "json", "npy", "png.bin"});
-  ASSERT_TRUE(choice.ok()) << choice.status();
-  EXPECT_EQ(choice->kind(0), FieldKind::kImage);
-  EXPECT_EQ(choice->kind(1), FieldKind::kLabel);
-  EXPECT_EQ(choice->kind(2), FieldKind::kText);
-  EXPECT_EQ(choice->kind(3), FieldKind::kJson);
-  EXPECT_EQ(choice->kind(4), FieldKind::kArray);
-  EXPECT_EQ(choice->kind(5), FieldKind::kBytes);
+  REQUIRE_THAT(choice, IsOk());
+  CHECK(choice->kind(0) == FieldKind::kImage);
+  CHECK(choice->kind(1) == FieldKind::kLabel);
+  CHECK(choice->kind(2) == FieldKind::kText);
+  CHECK(choice->kind(3) == FieldKind::kJson);
+  CHECK(choice->kind(4) == FieldKind::kArray);
+  CHECK(choice->kind(5) == FieldKind::kBytes);
 }
 
-TEST(FieldChoiceTest, TiffImagesMayBeArrays) {
+TEST_CASE("A field choice may read TIFF images as arrays",
+          "[shards][field_choice]") {
   const auto choice =
       FieldChoice::Create({"left.tif;tiff=array", "tif.gz=array", "tif"});
-  ASSERT_TRUE(choice.ok()) << choice.status();
-  EXPECT_EQ(choice->kind(0), proto::FieldKind::kArray);
-  EXPECT_EQ(choice->alternatives(0)[0], "left.tif");
-  EXPECT_EQ(choice->alternatives(0)[1], "tiff");
-  EXPECT_EQ(choice->kind(1), proto::FieldKind::kArray);
-  EXPECT_TRUE(choice->MayBeGzipped(1));
-  EXPECT_EQ(choice->kind(2), proto::FieldKind::kImage);
-  EXPECT_EQ(choice->fields()[0], "left.tif;tiff=array");
-  EXPECT_EQ(FieldChoice::Create({"png=array"}).status().message(),
-            "\"png\" is no array: TIFF images and .npy files are such");
-  EXPECT_FALSE(FieldChoice::Create({"=array"}).ok());
+  REQUIRE_THAT(choice, IsOk());
+  CHECK(choice->kind(0) == proto::FieldKind::kArray);
+  CHECK(choice->alternatives(0)[0] == "left.tif");
+  CHECK(choice->alternatives(0)[1] == "tiff");
+  CHECK(choice->kind(1) == proto::FieldKind::kArray);
+  CHECK(choice->MayBeGzipped(1));
+  CHECK(choice->kind(2) == proto::FieldKind::kImage);
+  CHECK(choice->fields()[0] == "left.tif;tiff=array");
+  CHECK(FieldChoice::Create({"png=array"}).status().message() ==
+        "\"png\" is no array: TIFF images and .npy files are such");
+  CHECK_FALSE(FieldChoice::Create({"=array"}).ok());
 }
 
 // webdataset takes the first of the alternatives, wherever it lies.
-TEST(FieldChoiceTest, TakesTheFirstAlternativeThatIsThere) {
-  EXPECT_EQ(Lengths({"jpg;jpeg;png"}), Numbers({3}));
-  EXPECT_EQ(Lengths({"jpeg;png;jpg"}), Numbers({1}));
+TEST_CASE("A field choice takes the first alternative that is there",
+          "[shards][field_choice]") {
+  CHECK(Lengths({"jpg;jpeg;png"}) == Numbers({3}));
+  CHECK(Lengths({"jpeg;png;jpg"}) == Numbers({1}));
   const auto choice = FieldChoice::Create({"jpeg;png;jpg"});
-  ASSERT_TRUE(choice.ok()) << choice.status();
+  REQUIRE_THAT(choice, IsOk());
   std::vector<ChosenMember> chosen;
   choice->Choose(kSample, &chosen);
-  ASSERT_EQ(chosen.size(), 1u);
-  EXPECT_EQ(chosen[0].alternative, 1u);
-  EXPECT_EQ(choice->alternatives(0)[1], "png");
+  REQUIRE(chosen.size() == 1u);
+  CHECK(chosen[0].alternative == 1u);
+  CHECK(choice->alternatives(0)[1] == "png");
 }
 
-TEST(FieldChoiceTest, NamesWhatLacks) {
+TEST_CASE("A field choice names the field that a sample lacks",
+          "[shards][field_choice]") {
   const auto choice = FieldChoice::Create({"jpg", "json;jsn"});
-  ASSERT_TRUE(choice.ok()) << choice.status();
+  REQUIRE_THAT(choice, IsOk());
   std::vector<ChosenMember> chosen;
   choice->Choose(kSample, &chosen);
-  ASSERT_EQ(chosen.size(), 2u);
-  EXPECT_TRUE(chosen[0].is_there());
-  EXPECT_FALSE(chosen[1].is_there());
-  EXPECT_FALSE(chosen[1].is_link);
+  REQUIRE(chosen.size() == 2u);
+  CHECK(chosen[0].is_there());
+  CHECK_FALSE(chosen[1].is_there());
+  CHECK_FALSE(chosen[1].is_link);
   const absl::Status status = choice->Lacks("b/1.tar", kSample, 1);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "b/1.tar: sample a/7 has no field json;jsn; it has png, cls, jpg, "
-            "a.txt");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK(status.message() ==
+        "b/1.tar: sample a/7 has no field json;jsn; it has png, cls, jpg, "
+        "a.txt");
 }
 
-TEST(FieldChoiceTest, NamesALinkThatStandsForWhatLacks) {
+TEST_CASE("A field choice names a link that stands for a missing field",
+          "[shards][field_choice]") {
   const auto choice = FieldChoice::Create({"png", "json;jsn"});
-  ASSERT_TRUE(choice.ok()) << choice.status();
+  REQUIRE_THAT(choice, IsOk());
   GroupedSample sample = kSample;
   sample.links = {"txt", "png", "jsn"};
   std::vector<ChosenMember> chosen;
   choice->Choose(sample, &chosen);
-  ASSERT_EQ(chosen.size(), 2u);
-  EXPECT_TRUE(chosen[0].is_there());
-  EXPECT_FALSE(chosen[0].is_link);
-  EXPECT_FALSE(chosen[1].is_there());
-  EXPECT_TRUE(chosen[1].is_link);
-  EXPECT_EQ(
-      choice->Lacks("b/1.tar", sample, 1).message(),
-      "b/1.tar: sample a/7 has no field json;jsn: a/7.jsn is a link, which "
-      "is not read: pack the file itself (tar --dereference "
-      "--hard-dereference)");
+  REQUIRE(chosen.size() == 2u);
+  CHECK(chosen[0].is_there());
+  CHECK_FALSE(chosen[0].is_link);
+  CHECK_FALSE(chosen[1].is_there());
+  CHECK(chosen[1].is_link);
+  CHECK(choice->Lacks("b/1.tar", sample, 1).message() ==
+        "b/1.tar: sample a/7 has no field json;jsn: a/7.jsn is a link, which "
+        "is not read: pack the file itself (tar --dereference "
+        "--hard-dereference)");
 }
 
-TEST(FieldChoiceTest, RefusesMalformedFields) {
+TEST_CASE("A field choice refuses malformed fields", "[shards][field_choice]") {
   const std::vector<std::vector<std::string>> refused = {
       {},
       {""},
@@ -121,32 +130,34 @@ TEST(FieldChoiceTest, RefusesMalformedFields) {
       {"jpg;cls"},
       std::vector<std::string>(16, "jpg")};
   for (const auto& fields : refused) {
-    EXPECT_EQ(FieldChoice::Create(fields).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(FieldChoice::Create(fields),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
 }
 
-TEST(FieldChoiceTest, ExtensionsMayHaveBlanks) {
+TEST_CASE("A field choice accepts extensions with blanks",
+          "[shards][field_choice]") {
   const auto choice = FieldChoice::Create({"0 (clean version).txt", "cls"});
-  ASSERT_TRUE(choice.ok()) << choice.status();
-  EXPECT_EQ(choice->kind(0), proto::FieldKind::kText);
+  REQUIRE_THAT(choice, IsOk());
+  CHECK(choice->kind(0) == proto::FieldKind::kText);
 }
 
-TEST(FieldChoiceTest, MembersMayBeCompressed) {
+TEST_CASE("A field choice accepts members that are compressed",
+          "[shards][field_choice]") {
   const auto choice =
       FieldChoice::Create({"npy;npy.gz", "cls", "json.gz", "gz"});
-  ASSERT_TRUE(choice.ok()) << choice.status();
-  EXPECT_TRUE(choice->any_gzipped());
-  EXPECT_EQ(choice->kind(0), proto::FieldKind::kArray);
-  EXPECT_EQ(choice->kind(3), proto::FieldKind::kBytes);
-  EXPECT_TRUE(choice->MayBeGzipped(0));
-  EXPECT_FALSE(choice->IsGzipped(0, 0));
-  EXPECT_TRUE(choice->IsGzipped(0, 1));
-  EXPECT_FALSE(choice->MayBeGzipped(1));
-  EXPECT_FALSE(FieldChoice::Create({"jpg", "cls"})->any_gzipped());
-  EXPECT_TRUE(FieldChoice::Create({"jpg.gz", "cls.gz"}).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      FieldChoice::Create({"jpg", "mask.png.gz"}).status()));
+  REQUIRE_THAT(choice, IsOk());
+  CHECK(choice->any_gzipped());
+  CHECK(choice->kind(0) == proto::FieldKind::kArray);
+  CHECK(choice->kind(3) == proto::FieldKind::kBytes);
+  CHECK(choice->MayBeGzipped(0));
+  CHECK_FALSE(choice->IsGzipped(0, 0));
+  CHECK(choice->IsGzipped(0, 1));
+  CHECK_FALSE(choice->MayBeGzipped(1));
+  CHECK_FALSE(FieldChoice::Create({"jpg", "cls"})->any_gzipped());
+  CHECK_THAT(FieldChoice::Create({"jpg.gz", "cls.gz"}), IsOk());
+  CHECK_THAT(FieldChoice::Create({"jpg", "mask.png.gz"}),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

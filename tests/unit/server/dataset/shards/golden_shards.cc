@@ -4,7 +4,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset::shards {
 namespace {
@@ -35,7 +35,8 @@ std::vector<GoldenShard> GoldenShards() {
     std::string kind;
     std::string name;
     words >> kind >> name;
-    EXPECT_TRUE(words) << line;
+    CAPTURE(line);
+    CHECK(words);
     name = Unquoted(name);
     if (kind == "shard") {
       shards.push_back({name, {}, {}});
@@ -46,11 +47,11 @@ std::vector<GoldenShard> GoldenShards() {
     } else {
       GoldenField field = {name};
       words >> field.offset >> field.length >> std::hex >> field.crc;
-      EXPECT_TRUE(words && kind == "field") << line;
+      CHECK((words && kind == "field"));
       shards.back().samples.back().fields.push_back(field);
     }
   }
-  EXPECT_GT(shards.size(), 10u);
+  CHECK(shards.size() > 10u);
   return shards;
 }
 
@@ -62,13 +63,15 @@ std::vector<std::vector<std::string>> GoldenRows(const std::string& name) {
     auto& row = rows.emplace_back();
     for (std::string word; words >> word;) row.push_back(Unquoted(word));
   }
-  EXPECT_GT(rows.size(), 100u) << name;
+  CAPTURE(name);
+  CHECK(rows.size() > 100u);
   return rows;
 }
 
 std::string GoldenFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 

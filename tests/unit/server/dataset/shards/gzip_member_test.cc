@@ -3,18 +3,21 @@
 #include <string>
 #include <string_view>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using storage::inflated::AsBytes;
 using storage::inflated::Gzip;
 using storage::inflated::Noise;
 using storage::inflated::Prose;
-using testing::HasSubstr;
 
 // Inflates into memory of that length, and checks that the bytes behind stay.
 absl::StatusOr<std::string> Inflated(std::string_view packed,
@@ -23,7 +26,7 @@ absl::StatusOr<std::string> Inflated(std::string_view packed,
   const absl::Status status = Gunzip(
       AsBytes(packed),
       absl::MakeSpan(reinterpret_cast<std::uint8_t*>(out.data()), length));
-  EXPECT_EQ(out.substr(length), "########");
+  CHECK(out.substr(length) == "########");
   if (!status.ok()) return status;
   return out.substr(0, length);
 }
@@ -31,43 +34,45 @@ absl::StatusOr<std::string> Inflated(std::string_view packed,
 void ExpectDamaged(std::string_view packed, std::size_t length,
                    std::string_view reason) {
   const absl::Status status = Inflated(packed, length).status();
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr(std::string(reason)));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains(std::string(reason)));
 }
 
-TEST(GzipMemberTest, IsKnownByItsName) {
-  EXPECT_TRUE(IsGzipped("npy.gz"));
-  EXPECT_TRUE(IsGzipped("left.npy.gz"));
-  EXPECT_TRUE(IsGzipped("gz"));
-  EXPECT_FALSE(IsGzipped("npy"));
-  EXPECT_FALSE(IsGzipped("gz.npy"));
-  EXPECT_FALSE(IsGzipped("tgz"));
-  EXPECT_FALSE(IsGzipped(""));
+TEST_CASE("A gzip member is known by its name", "[shards][gzip_member]") {
+  CHECK(IsGzipped("npy.gz"));
+  CHECK(IsGzipped("left.npy.gz"));
+  CHECK(IsGzipped("gz"));
+  CHECK_FALSE(IsGzipped("npy"));
+  CHECK_FALSE(IsGzipped("gz.npy"));
+  CHECK_FALSE(IsGzipped("tgz"));
+  CHECK_FALSE(IsGzipped(""));
 }
 
-TEST(GzipMemberTest, InflatesWhatItsEndSays) {
+TEST_CASE("A gzip member inflates to the length that its end says",
+          "[shards][gzip_member]") {
   for (const std::string& text :
        {std::string(), std::string("abc"), Prose(3'000'000, 1),
         Noise(100'000, 2), std::string(5'000'000, 'x')}) {
     const std::string packed = Gzip(text);
     const std::uint32_t bytes =
         InflatedBytes(AsBytes(packed).last(kGzipEndBytes), packed.size());
-    EXPECT_EQ(bytes, text.size());
+    CHECK(bytes == text.size());
     const auto inflated = Inflated(packed, bytes);
-    ASSERT_TRUE(inflated.ok()) << inflated.status();
-    EXPECT_TRUE(*inflated == text);
+    REQUIRE_THAT(inflated, IsOk());
+    CHECK(*inflated == text);
     // As `tar` and tapes pad.
-    EXPECT_TRUE(Inflated(packed + std::string(100, '\0'), bytes).ok());
+    CHECK_THAT(Inflated(packed + std::string(100, '\0'), bytes), IsOk());
   }
 }
 
-TEST(GzipMemberTest, ItsEndSaysNothingImpossible) {
-  EXPECT_EQ(InflatedBytes(AsBytes("\xff\xff\xff\xff"), 1000), 0);
-  EXPECT_EQ(InflatedBytes(AsBytes("\xff\xff\xff\xff"), UINT32_MAX), UINT32_MAX);
-  EXPECT_EQ(InflatedBytes(AsBytes(std::string_view("\0\1\0\0", 4)), 1), 256);
+TEST_CASE("A gzip member's end is not believed if it says an impossible length",
+          "[shards][gzip_member]") {
+  CHECK(InflatedBytes(AsBytes("\xff\xff\xff\xff"), 1000) == 0);
+  CHECK(InflatedBytes(AsBytes("\xff\xff\xff\xff"), UINT32_MAX) == UINT32_MAX);
+  CHECK(InflatedBytes(AsBytes(std::string_view("\0\1\0\0", 4)), 1) == 256);
 }
 
-TEST(GzipMemberTest, TellsOfDamage) {
+TEST_CASE("A gzip member's inflation reports damage", "[shards][gzip_member]") {
   const std::string text = Prose(5000, 1);
   const std::string packed = Gzip(text);
   ExpectDamaged(packed, text.size() - 1, "more bytes than its end says");

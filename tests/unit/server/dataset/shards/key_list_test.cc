@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-TEST(KeyListTest, GivesBackEveryKey) {
+TEST_CASE("A key list gives back every key", "[shards][key_list]") {
   const std::vector<std::string> keys = {"a/0001",
                                          "a/0002",
                                          "a/0010",
@@ -22,66 +22,70 @@ TEST(KeyListTest, GivesBackEveryKey) {
   KeyList list;
   for (const std::string& key : keys) list.Add(key);
   const auto points = KeyRestarts::Create(list.packed(), keys.size());
-  ASSERT_TRUE(points.has_value());
-  EXPECT_FALSE(KeyRestarts::Create(list.packed(), keys.size() - 1).has_value());
-  EXPECT_FALSE(KeyRestarts::Create(list.packed(), keys.size() + 1).has_value());
+  REQUIRE(points.has_value());
+  CHECK_FALSE(KeyRestarts::Create(list.packed(), keys.size() - 1).has_value());
+  CHECK_FALSE(KeyRestarts::Create(list.packed(), keys.size() + 1).has_value());
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(points->KeyAt(list.packed(), i), keys[i]);
+    CHECK(points->KeyAt(list.packed(), i) == keys[i]);
   }
-  EXPECT_EQ(points->KeyAt(list.packed(), keys.size()), std::nullopt);
+  CHECK(points->KeyAt(list.packed(), keys.size()) == std::nullopt);
 }
 
-TEST(KeyListTest, ALateKeyNeedsNoWalkFromTheFirst) {
+TEST_CASE("A key list finds a late key without a walk from the first",
+          "[shards][key_list]") {
   constexpr std::uint64_t kCount = 4 * KeyRestarts::kStride;
   KeyList list;
   for (std::uint64_t i = 0; i < kCount; ++i)
     list.Add("n" + std::to_string(100000 + i));
   const auto points = KeyRestarts::Create(list.packed(), kCount);
-  ASSERT_TRUE(points.has_value());
+  REQUIRE(points.has_value());
   for (std::uint64_t i = 0; i < kCount; ++i)
-    ASSERT_EQ(points->KeyAt(list.packed(), i),
-              "n" + std::to_string(100000 + i));
-  EXPECT_EQ(points->KeyAt(list.packed(), kCount), std::nullopt);
-  EXPECT_EQ(points->KeyAt(list.packed(), UINT64_MAX), std::nullopt);
+    REQUIRE(points->KeyAt(list.packed(), i) ==
+            "n" + std::to_string(100000 + i));
+  CHECK(points->KeyAt(list.packed(), kCount) == std::nullopt);
+  CHECK(points->KeyAt(list.packed(), UINT64_MAX) == std::nullopt);
   // A walk from the first key would meet what is malformed.
   std::string spoiled = list.packed();
   spoiled[0] = '\xff';
-  EXPECT_EQ(points->KeyAt(spoiled, 0), std::nullopt);
-  EXPECT_EQ(points->KeyAt(spoiled, kCount - 1),
-            "n" + std::to_string(100000 + kCount - 1));
+  CHECK(points->KeyAt(spoiled, 0) == std::nullopt);
+  CHECK(points->KeyAt(spoiled, kCount - 1) ==
+        "n" + std::to_string(100000 + kCount - 1));
 }
 
-TEST(KeyListTest, CountsTheMemoryOfItsMarks) {
+TEST_CASE("A key list counts the memory of its restart points",
+          "[shards][key_list]") {
   constexpr std::uint64_t kCount = 3 * KeyRestarts::kStride;
   KeyList list;
   for (std::uint64_t i = 0; i < kCount; ++i) list.Add(std::string(255, 'x'));
   const auto points = KeyRestarts::Create(list.packed(), kCount);
-  ASSERT_TRUE(points.has_value());
-  EXPECT_GT(points->memory(), 3 * 255);
-  EXPECT_LE(points->memory(), KeyRestarts::Bytes(list.packed().size()));
+  REQUIRE(points.has_value());
+  CHECK(points->memory() > 3 * 255);
+  CHECK(points->memory() <= KeyRestarts::Bytes(list.packed().size()));
 }
 
-TEST(KeyListTest, CutsLongKeysOff) {
+TEST_CASE("A key list cuts long keys off", "[shards][key_list]") {
   KeyList list;
   list.Add(std::string(1000, 'x'));
   list.Add(std::string(300, 'x') + "y");
   const auto points = KeyRestarts::Create(list.packed(), 2);
-  ASSERT_TRUE(points.has_value());
-  EXPECT_EQ(points->KeyAt(list.packed(), 0), std::string(255, 'x'));
-  EXPECT_EQ(points->KeyAt(list.packed(), 1), std::string(255, 'x'));
+  REQUIRE(points.has_value());
+  CHECK(points->KeyAt(list.packed(), 0) == std::string(255, 'x'));
+  CHECK(points->KeyAt(list.packed(), 1) == std::string(255, 'x'));
 }
 
-TEST(KeyListTest, ConsecutiveNumbersTakeThreeBytesOrFour) {
+TEST_CASE("A key list stores consecutive numbers in three or four bytes each",
+          "[shards][key_list]") {
   KeyList list;
   for (int i = 0; i < 10000; ++i) {
     list.Add("n01440764/" + std::to_string(100000 + i));
   }
-  EXPECT_LT(list.packed().size(), 10000 * 3.2);
+  CHECK(list.packed().size() < 10000 * 3.2);
 }
 
-TEST(KeyListTest, NoBytesAreTooMuchForIt) {
+TEST_CASE("A key list of arbitrary bytes is refused or gives every key",
+          "[shards][key_list]") {
   constexpr std::uint32_t kSeed = 20261121;
-  SCOPED_TRACE(kSeed);
+  CAPTURE(kSeed);
   std::mt19937 random(kSeed);
   int lists = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -92,10 +96,10 @@ TEST(KeyListTest, NoBytesAreTooMuchForIt) {
     if (!points.has_value()) continue;
     ++lists;
     for (std::uint64_t i = 0; i < count; ++i) {
-      EXPECT_NE(points->KeyAt(packed, i), std::nullopt);
+      CHECK(points->KeyAt(packed, i) != std::nullopt);
     }
   }
-  EXPECT_GT(lists, 100);
+  CHECK(lists > 100);
 }
 
 }  // namespace

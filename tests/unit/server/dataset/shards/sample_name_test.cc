@@ -4,32 +4,37 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-TEST(SampleNameTest, TakesNamesApartAsWebdatasetDoes) {
+TEST_CASE("A sample name is taken apart as webdataset does",
+          "[shards][sample_name]") {
   int without_sample = 0;
   for (const std::vector<std::string>& row : GoldenRows("names.txt")) {
     const auto name = SplitSampleName(row[0]);
-    ASSERT_EQ(name.has_value(), row.size() > 1) << row[0];
+    UNSCOPED_INFO(row[0]);
+    REQUIRE(name.has_value() == (row.size() > 1));
     if (!name.has_value()) {
       ++without_sample;
       continue;
     }
-    EXPECT_EQ(name->key, row[1]) << row[0];
-    EXPECT_EQ(name->extension, row[2]) << row[0];
+    UNSCOPED_INFO(row[0]);
+    CHECK(name->key == row[1]);
+    UNSCOPED_INFO(row[0]);
+    CHECK(name->extension == row[2]);
   }
-  EXPECT_GT(without_sample, 50);
+  CHECK(without_sample > 50);
 }
 
-TEST(SampleNameTest, LowersExtensionsAlone) {
+TEST_CASE("A sample name has only its extension lowered",
+          "[shards][sample_name]") {
   const auto name = SplitSampleName("Train/A.Left.JPG");
-  ASSERT_TRUE(name.has_value());
-  EXPECT_EQ(name->key, "Train/A");
-  EXPECT_EQ(name->extension, "left.jpg");
+  REQUIRE(name.has_value());
+  CHECK(name->key == "Train/A");
+  CHECK(name->extension == "left.jpg");
 }
 
 }  // namespace

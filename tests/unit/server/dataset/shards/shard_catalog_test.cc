@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
@@ -20,9 +20,11 @@
 namespace forebay::dataset::shards {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
 
 // Counts reads.
 class CountingSource final : public storage::ByteSource {
@@ -40,7 +42,7 @@ class CountingSource final : public storage::ByteSource {
   storage::ByteSource& source_;
 };
 
-class ShardCatalogTest : public testing::Test {
+class ShardCatalogTest {
  protected:
   ShardCatalogTest() {
     Put("a.tar", GoldenFile("webdataset.tar"));
@@ -69,7 +71,7 @@ class ShardCatalogTest : public testing::Test {
   std::shared_ptr<const Dataset> Open(ShardCatalog& catalog,
                                       const ShardRequest& request) {
     auto dataset = catalog.Open(request, &warnings_, {});
-    EXPECT_TRUE(dataset.ok()) << dataset.status();
+    CHECK_THAT(dataset, IsOk());
     return dataset.ok() ? *dataset : nullptr;
   }
 
@@ -82,67 +84,75 @@ class ShardCatalogTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(ShardCatalogTest, AnImageAloneMayBeReadInAVariant) {
+TEST_CASE_METHOD(
+    ShardCatalogTest,
+    "A shard dataset whose only field is an image may be read in a variant",
+    "[shards][shard_catalog]") {
   ShardCatalog catalog("", base::AmpleBudget());
   const auto dataset = Open(catalog, Request({"jpg;jpeg;png"}));
-  ASSERT_NE(dataset, nullptr);
+  REQUIRE(dataset != nullptr);
   // The variant is shorter than the image.
   const std::vector<std::uint8_t> variant(dataset->At(0).length - 1);
   std::vector<FieldValue> values(1);
   MadeValues made;
   const absl::Status status =
       dataset->ReadValues(0, variant, absl::MakeSpan(values), &made);
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(std::holds_alternative<FieldRange>(values[0]));
+  CHECK_THAT(status, IsOk());
+  CHECK(std::holds_alternative<FieldRange>(values[0]));
 }
 
-TEST_F(ShardCatalogTest, SaysWhereEachFieldLies) {
+TEST_CASE_METHOD(ShardCatalogTest, "A shard dataset says where each field lies",
+                 "[shards][shard_catalog]") {
   ShardCatalog catalog("", base::AmpleBudget());
   const auto dataset = Open(catalog, Request({"cls", "jpg;jpeg;png"}));
-  ASSERT_NE(dataset, nullptr);
-  ASSERT_EQ(dataset->fields().size(), 2u);
-  EXPECT_EQ(dataset->fields()[0].name, "cls");
-  EXPECT_EQ(dataset->fields()[0].kind, proto::FieldKind::kLabel);
-  EXPECT_EQ(dataset->fields()[1].name, "jpg");
-  EXPECT_EQ(dataset->fields()[1].kind, proto::FieldKind::kImage);
-  EXPECT_THAT(dataset->classes(), IsEmpty());
+  REQUIRE(dataset != nullptr);
+  REQUIRE(dataset->fields().size() == 2u);
+  CHECK(dataset->fields()[0].name == "cls");
+  CHECK(dataset->fields()[0].kind == proto::FieldKind::kLabel);
+  CHECK(dataset->fields()[1].name == "jpg");
+  CHECK(dataset->fields()[1].kind == proto::FieldKind::kImage);
+  CHECK_THAT(dataset->classes(), IsEmpty());
   const std::string archive = GoldenFile("webdataset.tar");
   std::uint64_t largest = 0;
   for (std::uint64_t id = 0; id < dataset->size(); ++id) {
     const Sample sample = dataset->At(id);
-    EXPECT_EQ(sample.object, id < dataset->size() / 2 ? "a.tar" : "b.tar");
+    CHECK(sample.object == (id < dataset->size() / 2 ? "a.tar" : "b.tar"));
     largest = std::max(largest, sample.length);
     std::vector<FieldValue> values(2);
     dataset->ValuesOf(id, absl::MakeSpan(values));
     for (const FieldValue& value : values) {
       const FieldRange part = std::get<FieldRange>(value);
-      EXPECT_LE(part.offset + part.length, sample.length);
+      CHECK(part.offset + part.length <= sample.length);
       // The header before it names the member, which begins with the key.
       const std::string header =
           archive.substr(sample.offset + part.offset - 512, 512);
-      EXPECT_TRUE(header.starts_with(dataset->NameOf(id) + "."))
-          << dataset->NameOf(id);
+      UNSCOPED_INFO(dataset->NameOf(id));
+      CHECK(header.starts_with(dataset->NameOf(id) + "."));
     }
   }
-  EXPECT_EQ(largest, dataset->largest_sample());
+  CHECK(largest == dataset->largest_sample());
 }
 
-TEST_F(ShardCatalogTest, LoadersShareTheIndexWhileShardsStay) {
+TEST_CASE_METHOD(ShardCatalogTest,
+                 "Loaders share the shard index while the shards stay the same",
+                 "[shards][shard_catalog]") {
   ShardCatalog catalog("", base::AmpleBudget());
   const auto one = Open(catalog, Request());
   const int reads = source_.reads;
-  EXPECT_GT(reads, 0);
+  CHECK(reads > 0);
   const auto other = Open(catalog, Request());
-  EXPECT_EQ(source_.reads, reads);
-  EXPECT_EQ(one->version(), other->version());
+  CHECK(source_.reads == reads);
+  CHECK(one->version() == other->version());
   // Other fields are another dataset.
   const auto fewer = Open(catalog, Request({"cls"}));
-  EXPECT_GT(source_.reads, reads);
-  EXPECT_NE(fewer->version(), one->version());
+  CHECK(source_.reads > reads);
+  CHECK(fewer->version() != one->version());
 }
 
 // The index of one is not used for the other.
-TEST_F(ShardCatalogTest, AShardOfAnotherRevisionIsIndexedAnew) {
+TEST_CASE_METHOD(ShardCatalogTest,
+                 "The shard catalog indexes a shard of another revision anew",
+                 "[shards][shard_catalog]") {
   shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
   memory_.Rewrite("a.tar", GoldenFile("webdataset.tar"), {1, 1});
   ShardCatalog catalog(Directory(), base::AmpleBudget());
@@ -154,17 +164,20 @@ TEST_F(ShardCatalogTest, AShardOfAnotherRevisionIsIndexedAnew) {
     memory_.Rewrite("a.tar", GoldenFile("webdataset.tar"), now);
     source_.reads = 0;
     const auto after = Open(catalog, Request());
-    EXPECT_EQ(source_.reads, reads);
-    EXPECT_EQ(after->version(), before->version());
-    EXPECT_EQ(after->At(0).version, shards_[0].version);
+    CHECK(source_.reads == reads);
+    CHECK(after->version() == before->version());
+    CHECK(after->At(0).version == shards_[0].version);
     ShardCatalog later(Directory(), base::AmpleBudget());
-    EXPECT_EQ(Open(later, Request())->At(0).version, shards_[0].version);
-    EXPECT_EQ(source_.reads, reads);
+    CHECK(Open(later, Request())->At(0).version == shards_[0].version);
+    CHECK(source_.reads == reads);
   }
-  EXPECT_THAT(warnings_, IsEmpty());
+  CHECK_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(ShardCatalogTest, ShardsThatChangeBetweenTwoLooksAreListedAgain) {
+TEST_CASE_METHOD(
+    ShardCatalogTest,
+    "The shard catalog lists shards again that change between two looks",
+    "[shards][shard_catalog]") {
   ShardCatalog catalog("", base::AmpleBudget());
   ShardRequest request = Request();
   int lists = 0;
@@ -175,8 +188,8 @@ TEST_F(ShardCatalogTest, ShardsThatChangeBetweenTwoLooksAreListedAgain) {
     if (++lists == 1) Put("b.tar", GoldenFile("webdataset.tar"));
     return shards;
   };
-  EXPECT_NE(Open(catalog, request), nullptr);
-  EXPECT_EQ(lists, 2);
+  CHECK(Open(catalog, request) != nullptr);
+  CHECK(lists == 2);
   request.list =
       [&](base::WorkingMemory&,
           const std::stop_token&) -> absl::StatusOr<std::vector<Shard>> {
@@ -184,12 +197,14 @@ TEST_F(ShardCatalogTest, ShardsThatChangeBetweenTwoLooksAreListedAgain) {
     Put("b.tar", GoldenFile("webdataset.tar"));
     return shards;
   };
-  EXPECT_EQ(catalog.Open(request, &warnings_, {}).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(catalog.Open(request, &warnings_, {}),
+             HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
 // The shard is touched in the middle of an epoch.
-TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
+TEST_CASE_METHOD(ShardCatalogTest,
+                 "A shard layout looks again at a shard that was touched",
+                 "[shards][shard_catalog]") {
   const std::string archive = GoldenFile("webdataset.tar");
   shards_[0].version.revision = {.inode = 1, .ctime_nanos = 1};
   memory_.Rewrite("a.tar", archive, {1, 1});
@@ -210,31 +225,34 @@ TEST_F(ShardCatalogTest, ALayoutLooksAgainAtAShardThatWasTouched) {
     return now;
   };
   memory_.Rewrite("a.tar", archive, {1, 2});
-  EXPECT_EQ(*look(), (storage::Revision{1, 2}));
-  EXPECT_EQ(source_.ticket, 7);  // who joins the read joins the look
-  EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
+  CHECK(*look() == storage::Revision{1, 2});
+  CHECK(source_.ticket == 7);  // who joins the read joins the look
+  CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
   // A read that saw it before is answered without another rescan.
   const int reads = source_.reads;
   read.version.revision = {1, 1};
   dataset->At(0).layout->LookAgain(
       read, source_, [](const absl::StatusOr<storage::Revision>& now) {
-        EXPECT_EQ(*now, (storage::Revision{1, 2}));
+        CHECK(*now == storage::Revision{1, 2});
       });
-  EXPECT_EQ(source_.reads, reads);
+  CHECK(source_.reads == reads);
   // Other members, or none, in the same place.
   std::string other = archive;
   other[0] ^= 1;
   memory_.Rewrite("a.tar", other, {1, 3});
-  EXPECT_EQ(look().status().message(),
-            "a.tar: was rewritten since the dataset was indexed");
+  CHECK(look().status().message() ==
+        "a.tar: was rewritten since the dataset was indexed");
   memory_.Rewrite("a.tar", std::string(archive.size(), '\0'), {1, 4});
-  EXPECT_EQ(look().status().code(), absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(look(), HasCode(absl::StatusCode::kFailedPrecondition));
   memory_.Rewrite("a.tar", archive, {2, 4});
-  EXPECT_EQ(look().status().message(), "a.tar: is another file");
-  EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
+  CHECK(look().status().message() == "a.tar: is another file");
+  CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
 }
 
-TEST_F(ShardCatalogTest, FindsTheIndexOnDiskUntilAShardChanges) {
+TEST_CASE_METHOD(
+    ShardCatalogTest,
+    "The shard catalog finds the index on disk until a shard changes",
+    "[shards][shard_catalog]") {
   Version version;
   {
     ShardCatalog catalog(Directory(), base::AmpleBudget());
@@ -243,22 +261,24 @@ TEST_F(ShardCatalogTest, FindsTheIndexOnDiskUntilAShardChanges) {
   const int reads = source_.reads;
   {
     ShardCatalog catalog(Directory(), base::AmpleBudget());
-    EXPECT_EQ(Open(catalog, Request())->version(), version);
-    EXPECT_EQ(source_.reads, reads);
+    CHECK(Open(catalog, Request())->version() == version);
+    CHECK(source_.reads == reads);
   }
   Put("b.tar", GoldenFile("webdataset.tar"));
   {
     ShardCatalog catalog(Directory(), base::AmpleBudget());
     const auto dataset = Open(catalog, Request());
-    EXPECT_NE(dataset->version(), version);
-    EXPECT_GT(source_.reads, reads);
+    CHECK(dataset->version() != version);
+    CHECK(source_.reads > reads);
     shards_.pop_back();
-    EXPECT_EQ(Open(catalog, Request())->size(), dataset->size() / 2);
+    CHECK(Open(catalog, Request())->size() == dataset->size() / 2);
   }
-  EXPECT_THAT(warnings_, IsEmpty());
+  CHECK_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(ShardCatalogTest, BuildsADamagedIndexAnewAndSaysSo) {
+TEST_CASE_METHOD(ShardCatalogTest,
+                 "The shard catalog builds a damaged index anew and says so",
+                 "[shards][shard_catalog]") {
   {
     ShardCatalog catalog(Directory(), base::AmpleBudget());
     Open(catalog, Request());
@@ -267,44 +287,51 @@ TEST_F(ShardCatalogTest, BuildsADamagedIndexAnewAndSaysSo) {
     std::ofstream(file.path()) << "garbage";
   }
   ShardCatalog catalog(Directory(), base::AmpleBudget());
-  EXPECT_NE(Open(catalog, Request()), nullptr);
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("its index is built anew: ")));
+  CHECK(Open(catalog, Request()) != nullptr);
+  CHECK_THAT(warnings_, ElementsAre(Contains("its index is built anew: ")));
 }
 
-TEST_F(ShardCatalogTest, ErrorsNameRootAndShard) {
+TEST_CASE_METHOD(ShardCatalogTest,
+                 "The shard catalog's errors name root and shard",
+                 "[shards][shard_catalog]") {
   ShardCatalog catalog("", base::AmpleBudget());
   Put("c.tar", "no tar archive");
   const absl::Status broken = catalog.Open(Request(), &warnings_, {}).status();
-  EXPECT_EQ(broken.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(broken.message()),
-              HasSubstr(memory_.root()->uri() + ": c.tar: "));
+  CHECK_THAT(broken, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(broken.message(), Contains(memory_.root()->uri() + ": c.tar: "));
   shards_.pop_back();
-  EXPECT_NE(Open(catalog, Request()), nullptr);
+  CHECK(Open(catalog, Request()) != nullptr);
   const absl::Status lacks =
       catalog.Open(Request({"jpg", "wav"}), &warnings_, {}).status();
-  EXPECT_THAT(std::string(lacks.message()), HasSubstr(" has no field wav; "));
+  CHECK_THAT(lacks.message(), Contains(" has no field wav; "));
 }
 
-TEST_F(ShardCatalogTest, SamplesThatLackAFieldAreDamaged) {
+TEST_CASE_METHOD(ShardCatalogTest,
+                 "A shard dataset treats samples that lack a field as damaged",
+                 "[shards][shard_catalog]") {
   Put("c.tar", GoldenFile("gnu_gnu.tar"));
   for (int i = 0; i < 2; ++i) {  // the second index comes from the disk
     ShardCatalog catalog(Directory(), base::AmpleBudget());
     const auto dataset = Open(catalog, Request({"jpg", "cls"}));
-    ASSERT_NE(dataset, nullptr);
-    EXPECT_THAT(warnings_,
-                ElementsAre(HasSubstr(" samples lack a field and count as ")));
+    REQUIRE(dataset != nullptr);
+    CHECK_THAT(warnings_,
+               ElementsAre(Contains(" samples lack a field and count as ")));
     warnings_.clear();
     std::vector<FieldValue> values(2);
     MadeValues made;
-    EXPECT_TRUE(dataset->ReadValues(0, {}, absl::MakeSpan(values), &made).ok());
+    CHECK_THAT(dataset->ReadValues(0, {}, absl::MakeSpan(values), &made),
+               IsOk());
     const absl::Status lacks = dataset->ReadValues(
         dataset->size() - 1, {}, absl::MakeSpan(values), &made);
-    EXPECT_EQ(lacks.code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(lacks.message(), "has no field cls, which other samples have");
+    CHECK_THAT(lacks, HasCode(absl::StatusCode::kDataLoss));
+    CHECK(lacks.message() == "has no field cls, which other samples have");
   }
 }
 
-TEST_F(ShardCatalogTest, WhoIsStoppedWaitsForNobody) {
+TEST_CASE_METHOD(
+    ShardCatalogTest,
+    "A caller of the shard catalog who is stopped waits for nobody",
+    "[shards][shard_catalog]") {
   ShardCatalog catalog("", base::AmpleBudget());
   std::stop_source impatience;
   ShardRequest request = Request();
@@ -313,22 +340,23 @@ TEST_F(ShardCatalogTest, WhoIsStoppedWaitsForNobody) {
           const std::stop_token& search) -> absl::StatusOr<std::vector<Shard>> {
     // This caller alone waits for the search, which stops with it.
     impatience.request_stop();
-    EXPECT_TRUE(search.stop_requested());
+    CHECK(search.stop_requested());
     return absl::CancelledError("stopped");
   };
-  EXPECT_EQ(
-      catalog.Open(request, &warnings_, impatience.get_token()).status().code(),
-      absl::StatusCode::kCancelled);
-  EXPECT_NE(Open(catalog, Request()), nullptr);
+  CHECK_THAT(catalog.Open(request, &warnings_, impatience.get_token()),
+             HasCode(absl::StatusCode::kCancelled));
+  CHECK(Open(catalog, Request()) != nullptr);
 }
 
-TEST_F(ShardCatalogTest, ManyAtOnceScanOnce) {
+TEST_CASE_METHOD(ShardCatalogTest,
+                 "Many opens of the same shards at once scan them once",
+                 "[shards][shard_catalog]") {
   ShardCatalog catalog("", base::AmpleBudget());
   Open(catalog, Request());
   const int once = source_.reads;
   source_.reads = 0;
   std::vector<std::shared_ptr<const Dataset>> datasets(8);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (auto& dataset : datasets) {
     threads.emplace_back([&] {
       std::vector<std::string> warnings;
@@ -336,10 +364,10 @@ TEST_F(ShardCatalogTest, ManyAtOnceScanOnce) {
       if (opened.ok()) dataset = *std::move(opened);
     });
   }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(source_.reads % once, 0);
-  EXPECT_EQ(source_.reads, once);
-  for (const auto& dataset : datasets) EXPECT_NE(dataset, nullptr);
+  for (std::jthread& thread : threads) thread.join();
+  CHECK(source_.reads % once == 0);
+  CHECK(source_.reads == once);
+  for (const auto& dataset : datasets) CHECK(dataset != nullptr);
 }
 
 }  // namespace

@@ -5,12 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
 namespace forebay::dataset::shards {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 std::string Encoded() {
   ShardIndexParts parts;
@@ -22,7 +26,7 @@ std::string Encoded() {
   parts.members = {{1, 100}, {3, 1}, {5, 200}, {1, 2}};
   parts.alternatives = {0, 1};
   auto index = ShardIndex::Create(std::move(parts));
-  EXPECT_TRUE(index.ok()) << index.status();
+  CHECK_THAT(index, IsOk());
   return EncodeShardIndex(**index);
 }
 
@@ -33,32 +37,34 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> Decode(
   return DecodeShardIndex(file, memory);
 }
 
-TEST(ShardIndexFormatTest, GivesBackWhatItWasGiven) {
+TEST_CASE("The shard index format gives back what it was given",
+          "[shards][shard_index_format]") {
   const std::string bytes = Encoded();
   const auto index = Decode(AsBytes(bytes));
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ(EncodeShardIndex(**index), bytes);
-  EXPECT_EQ((*index)->size(), 2u);
-  EXPECT_EQ((*index)->ShardAt(1).name, "b.tar");
-  EXPECT_EQ((*index)->ShardAt(1).version,
-            (storage::ObjectVersion{4096, -8, {13, 14}}));
-  EXPECT_EQ((*index)->MemberOf(1, 0).offset, 2560u);
-  EXPECT_EQ((*index)->MemberOf(1, 0).alternative, 1u);
-  EXPECT_EQ((*index)->fields().fields()[0], "jpg;png");
-  EXPECT_EQ((*index)->KeyOf(0), "k1");
-  EXPECT_EQ((*index)->KeyOf(1), "x");
+  REQUIRE_THAT(index, IsOk());
+  CHECK(EncodeShardIndex(**index) == bytes);
+  CHECK((*index)->size() == 2u);
+  CHECK((*index)->ShardAt(1).name == "b.tar");
+  CHECK((*index)->ShardAt(1).version ==
+        storage::ObjectVersion{4096, -8, {13, 14}});
+  CHECK((*index)->MemberOf(1, 0).offset == 2560u);
+  CHECK((*index)->MemberOf(1, 0).alternative == 1u);
+  CHECK((*index)->fields().fields()[0] == "jpg;png");
+  CHECK((*index)->KeyOf(0) == "k1");
+  CHECK((*index)->KeyOf(1) == "x");
 }
 
-TEST(ShardIndexFormatTest, FieldsMayHaveBlanks) {
+TEST_CASE("The shard index format keeps fields with blanks",
+          "[shards][shard_index_format]") {
   const std::vector<std::string> fields = {"0 (clean version).txt", "cls"};
   ShardIndexParts parts;
   parts.fields = fields;
   const auto index = ShardIndex::Create(std::move(parts));
-  ASSERT_TRUE(index.ok()) << index.status();
+  REQUIRE_THAT(index, IsOk());
   const std::string bytes = EncodeShardIndex(**index);
   const auto decoded = Decode(AsBytes(bytes));
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ((*decoded)->fields().fields(), fields);
+  REQUIRE_THAT(decoded, IsOk());
+  CHECK((*decoded)->fields().fields() == fields);
 }
 
 ShardIndexParts GzippedParts() {
@@ -73,53 +79,57 @@ ShardIndexParts GzippedParts() {
   return parts;
 }
 
-TEST(ShardIndexFormatTest, KeepsWhatMembersInflateTo) {
+TEST_CASE("The shard index format keeps the lengths that members inflate to",
+          "[shards][shard_index_format]") {
   const auto index = ShardIndex::Create(GzippedParts());
-  ASSERT_TRUE(index.ok()) << index.status();
+  REQUIRE_THAT(index, IsOk());
   const std::string bytes = EncodeShardIndex(**index);
   const auto decoded = Decode(AsBytes(bytes));
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(EncodeShardIndex(**decoded), bytes);
-  EXPECT_EQ((*decoded)->BytesOf(0, 0), 100);
-  EXPECT_EQ((*decoded)->BytesOf(0, 1), 1);
-  EXPECT_EQ((*decoded)->BytesOf(0, 2), 400);
-  EXPECT_EQ((*decoded)->BytesOf(1, 0), 500);
-  EXPECT_EQ((*decoded)->LongestOf(0), 500);
-  EXPECT_EQ((*decoded)->ShortestOf(2), 60);
+  REQUIRE_THAT(decoded, IsOk());
+  CHECK(EncodeShardIndex(**decoded) == bytes);
+  CHECK((*decoded)->BytesOf(0, 0) == 100);
+  CHECK((*decoded)->BytesOf(0, 1) == 1);
+  CHECK((*decoded)->BytesOf(0, 2) == 400);
+  CHECK((*decoded)->BytesOf(1, 0) == 500);
+  CHECK((*decoded)->LongestOf(0) == 500);
+  CHECK((*decoded)->ShortestOf(2) == 60);
   ShardIndexParts other = GzippedParts();
   other.inflated.pop_back();
-  EXPECT_TRUE(absl::IsDataLoss(ShardIndex::Create(std::move(other)).status()));
+  CHECK_THAT(ShardIndex::Create(std::move(other)),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(ShardIndexFormatTest, LayoutIsAsDocumented) {
+TEST_CASE("The shard index format's layout is as documented",
+          "[shards][shard_index_format]") {
   const std::string bytes = Encoded();
-  EXPECT_EQ(bytes.size(), 72 + 2 * 64 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
-  EXPECT_EQ(bytes.substr(0, 8), "FBYSHARD");
-  EXPECT_EQ(bytes.substr(8, 16),
-            std::string("\5\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
-  EXPECT_EQ(bytes.substr(72 + 2 * 64, 8), std::string("\1\0\0\0\x64\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(72 + 2 * 64 + 4 * 8 + 2, 28),
-            std::string("a.tarb.tar\0\2k1\0\1xjpg;png/cls", 28));
+  CHECK(bytes.size() == 72 + 2 * 64 + 4 * 8 + 2 + 10 + 7 + 11 + 16);
+  CHECK(bytes.substr(0, 8) == "FBYSHARD");
+  CHECK(bytes.substr(8, 16) ==
+        std::string("\5\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16));
+  CHECK(bytes.substr(72 + 2 * 64, 8) == std::string("\1\0\0\0\x64\0\0\0", 8));
+  CHECK(bytes.substr(72 + 2 * 64 + 4 * 8 + 2, 28) ==
+        std::string("a.tarb.tar\0\2k1\0\1xjpg;png/cls", 28));
 }
 
-TEST(ShardIndexFormatTest, EveryFlippedBitIsNoticed) {
+TEST_CASE("The shard index format notices every flipped bit",
+          "[shards][shard_index_format]") {
   const std::string bytes = Encoded();
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] ^= 1 << bit % 8;
-    EXPECT_EQ(Decode(AsBytes(damaged)).status().code(),
-              absl::StatusCode::kDataLoss)
-        << bit;
+    CAPTURE(bit);
+    CHECK_THAT(Decode(AsBytes(damaged)), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(ShardIndexFormatTest, EveryOtherLengthIsNoticed) {
+TEST_CASE("The shard index format notices every other length",
+          "[shards][shard_index_format]") {
   const std::string bytes = Encoded();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_EQ(Decode(AsBytes(bytes.substr(0, length))).status().code(),
-              absl::StatusCode::kDataLoss);
+    CHECK_THAT(Decode(AsBytes(bytes.substr(0, length))),
+               HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_FALSE(Decode(AsBytes(bytes + '\0')).ok());
+  CHECK_FALSE(Decode(AsBytes(bytes + '\0')).ok());
 }
 
 }  // namespace

@@ -5,17 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
-class ShardIndexStoreTest : public testing::Test {
+class ShardIndexStoreTest {
  protected:
   static FieldChoice Fields(const std::vector<std::string>& fields) {
     return *FieldChoice::Create(fields);
@@ -24,9 +26,10 @@ class ShardIndexStoreTest : public testing::Test {
   std::shared_ptr<const ShardIndex> Index() const {
     base::WorkingMemory memory(base::AmpleBudget(), "an index");
     ShardSamples samples;
-    EXPECT_TRUE(Pack(shards_[0], fields_, "1", {{{512, 1, 0}}}, &samples).ok());
+    CHECK_THAT(Pack(shards_[0], fields_, "1", {{{512, 1, 0}}}, &samples),
+               IsOk());
     auto index = BuildShardIndex(fields_, shards_, {samples, {}}, memory);
-    EXPECT_TRUE(index.ok()) << index.status();
+    CHECK_THAT(index, IsOk());
     return *std::move(index);
   }
 
@@ -47,45 +50,52 @@ class ShardIndexStoreTest : public testing::Test {
                                       {"1.tar", {1024, 2}}};
 };
 
-TEST_F(ShardIndexStoreTest, KeepsAndReplaces) {
-  EXPECT_EQ(store_.Load("data", fields_, shards_).status().code(),
-            absl::StatusCode::kNotFound);
+TEST_CASE_METHOD(ShardIndexStoreTest,
+                 "The shard index store keeps and replaces an index",
+                 "[shards][shard_index_store]") {
+  CHECK_THAT(store_.Load("data", fields_, shards_),
+             HasCode(absl::StatusCode::kNotFound));
   for (int i = 0; i < 2; ++i) {
     const absl::Status saved = store_.Save("data", *Index());
-    ASSERT_TRUE(saved.ok()) << saved;
+    REQUIRE_THAT(saved, IsOk());
     const auto index = store_.Load("data", fields_, shards_);
-    ASSERT_TRUE(index.ok()) << index.status();
-    EXPECT_EQ((*index)->version(), Index()->version());
+    REQUIRE_THAT(index, IsOk());
+    CHECK((*index)->version() == Index()->version());
   }
-  EXPECT_EQ(Files().size(), 1u);
-  EXPECT_EQ(store_.Load("other data", fields_, shards_).status().code(),
-            absl::StatusCode::kNotFound);
-  EXPECT_EQ(store_.Load("data", Fields({"png"}), shards_).status().code(),
-            absl::StatusCode::kNotFound);
+  CHECK(Files().size() == 1u);
+  CHECK_THAT(store_.Load("other data", fields_, shards_),
+             HasCode(absl::StatusCode::kNotFound));
+  CHECK_THAT(store_.Load("data", Fields({"png"}), shards_),
+             HasCode(absl::StatusCode::kNotFound));
 }
 
-TEST_F(ShardIndexStoreTest, ChangedShardsAreOthers) {
-  ASSERT_TRUE(store_.Save("data", *Index()).ok());
+TEST_CASE_METHOD(
+    ShardIndexStoreTest,
+    "The shard index store does not find the index of shards that changed",
+    "[shards][shard_index_store]") {
+  REQUIRE_THAT(store_.Save("data", *Index()), IsOk());
   std::vector<std::vector<Shard>> others(4, shards_);
   others[0][1].version.stamp = 3;
   others[1][1].version.size = 2048;
   others[2].pop_back();
   std::swap(others[3][0], others[3][1]);
   for (const std::vector<Shard>& shards : others) {
-    EXPECT_EQ(store_.Load("data", fields_, shards).status().code(),
-              absl::StatusCode::kNotFound);
+    CHECK_THAT(store_.Load("data", fields_, shards),
+               HasCode(absl::StatusCode::kNotFound));
   }
-  EXPECT_TRUE(store_.Load("data", fields_, shards_).ok());
+  CHECK_THAT(store_.Load("data", fields_, shards_), IsOk());
 }
 
-TEST_F(ShardIndexStoreTest, NamesDamagedFiles) {
-  ASSERT_TRUE(store_.Save("data", *Index()).ok());
+TEST_CASE_METHOD(ShardIndexStoreTest,
+                 "The shard index store names damaged files",
+                 "[shards][shard_index_store]") {
+  REQUIRE_THAT(store_.Save("data", *Index()), IsOk());
   const std::string file = Files().at(0);
   for (const char* content : {"", "nonsense"}) {
     std::ofstream(file, std::ios::binary) << content;
     const absl::Status status = store_.Load("data", fields_, shards_).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_THAT(std::string(status.message()), HasSubstr(file));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(status.message(), Contains(file));
   }
 }
 

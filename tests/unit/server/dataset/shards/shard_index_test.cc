@@ -5,18 +5,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 FieldChoice Fields(const std::vector<std::string>& fields) {
   auto choice = FieldChoice::Create(fields);
-  EXPECT_TRUE(choice.ok()) << choice.status();
+  CHECK_THAT(choice, IsOk());
   return *std::move(choice);
 }
 
@@ -46,7 +48,7 @@ ShardSamples Packed(const Shard& shard, const FieldChoice& fields,
     const absl::Status status =
         Pack(shard, fields, absl::StrCat(shard.name, "/", 9 + i),
              absl::MakeSpan(chosen).subspan(i, fields.size()), &samples);
-    EXPECT_TRUE(status.ok()) << status;
+    CHECK_THAT(status, IsOk());
   }
   return samples;
 }
@@ -59,11 +61,12 @@ std::shared_ptr<const ShardIndex> Index() {
               {{512, 100, 0}, {1536, 1, 0}, {4096, 700, 1}, {2560, 2, 0}}),
        ShardSamples(),
        Packed(Shards()[2], fields, {{512, 9, 1}, {3584, 3, 0}})});
-  EXPECT_TRUE(index.ok()) << index.status();
+  CHECK_THAT(index, IsOk());
   return *std::move(index);
 }
 
-TEST(ShardIndexTest, ARevisionIsOfTheShardAndNotOfTheVersion) {
+TEST_CASE("A shard's revision is not part of the shard index's version",
+          "[shards][shard_index]") {
   std::vector<Shard> shards = Shards();
   shards[0].version.revision = {.inode = 5, .ctime_nanos = 6};
   const FieldChoice fields = Fields({"cls"});
@@ -74,119 +77,128 @@ TEST(ShardIndexTest, ARevisionIsOfTheShardAndNotOfTheVersion) {
   };
   const auto index = *Build(fields, shards, samples());
   const auto plain = *Build(fields, Shards(), samples());
-  EXPECT_EQ(index->version(), plain->version());
-  EXPECT_EQ(index->ShardAt(0).version, shards[0].version);
-  EXPECT_TRUE(index->IsOf(fields, shards));
-  EXPECT_FALSE(index->IsOf(fields, Shards()));
+  CHECK(index->version() == plain->version());
+  CHECK(index->ShardAt(0).version == shards[0].version);
+  CHECK(index->IsOf(fields, shards));
+  CHECK_FALSE(index->IsOf(fields, Shards()));
 
   shards[0].version.revision.ctime_nanos = 7;
-  EXPECT_FALSE(index->IsOf(fields, shards));
+  CHECK_FALSE(index->IsOf(fields, shards));
   const storage::Revision touched = shards[0].version.revision;
-  EXPECT_FALSE(index->Accept("a/0.tar", touched, samples()[2]));
-  EXPECT_FALSE(index->Accept("a/0.tar", {6, 7}, samples()[0]));
-  EXPECT_FALSE(index->IsOf(fields, shards));
-  EXPECT_TRUE(index->Accept("a/0.tar", touched, samples()[0]));
-  EXPECT_TRUE(index->IsOf(fields, shards));
-  EXPECT_EQ(index->RevisionOf("a/0.tar"), touched);
-  EXPECT_EQ(index->RevisionOf("b.tar"), storage::Revision());
+  CHECK_FALSE(index->Accept("a/0.tar", touched, samples()[2]));
+  CHECK_FALSE(index->Accept("a/0.tar", {6, 7}, samples()[0]));
+  CHECK_FALSE(index->IsOf(fields, shards));
+  CHECK(index->Accept("a/0.tar", touched, samples()[0]));
+  CHECK(index->IsOf(fields, shards));
+  CHECK(index->RevisionOf("a/0.tar") == touched);
+  CHECK(index->RevisionOf("b.tar") == storage::Revision());
 }
 
-TEST(ShardIndexTest, FindsEachField) {
+TEST_CASE("A shard index finds each field", "[shards][shard_index]") {
   const auto index = Index();
-  ASSERT_EQ(index->size(), 3u);
-  EXPECT_EQ(index->shard_count(), 3u);
-  EXPECT_EQ(index->ShardOf(0), 0u);
-  EXPECT_EQ(index->ShardOf(1), 0u);
-  EXPECT_EQ(index->ShardOf(2), 2u);
-  EXPECT_EQ(index->ShardAt(2).name, "b.tar");
-  EXPECT_EQ(index->ShardAt(0).version.size, 10240u);
-  EXPECT_EQ(index->ShardAt(0).version.stamp, 7);
+  REQUIRE(index->size() == 3u);
+  CHECK(index->shard_count() == 3u);
+  CHECK(index->ShardOf(0) == 0u);
+  CHECK(index->ShardOf(1) == 0u);
+  CHECK(index->ShardOf(2) == 2u);
+  CHECK(index->ShardAt(2).name == "b.tar");
+  CHECK(index->ShardAt(0).version.size == 10240u);
+  CHECK(index->ShardAt(0).version.stamp == 7);
   const ChosenMember image = index->MemberOf(1, 0);
-  EXPECT_EQ(image.offset, 4096u);
-  EXPECT_EQ(image.length, 700u);
-  EXPECT_EQ(image.alternative, 1u);
-  EXPECT_EQ(index->MemberOf(2, 1).offset, 3584u);
-  EXPECT_EQ(index->MemberOf(2, 1).alternative, 0u);
-  EXPECT_EQ(index->MemberOf(0, 0).alternative, 0u);
+  CHECK(image.offset == 4096u);
+  CHECK(image.length == 700u);
+  CHECK(image.alternative == 1u);
+  CHECK(index->MemberOf(2, 1).offset == 3584u);
+  CHECK(index->MemberOf(2, 1).alternative == 0u);
+  CHECK(index->MemberOf(0, 0).alternative == 0u);
 }
 
-TEST(ShardIndexTest, AnExtentHoldsAllFields) {
+TEST_CASE("A shard index's extent of a sample holds all of its fields",
+          "[shards][shard_index]") {
   const auto index = Index();
-  EXPECT_EQ(index->ExtentOf(0).offset, 512u);
-  EXPECT_EQ(index->ExtentOf(0).length, 1025u);
-  EXPECT_EQ(index->ExtentOf(1).offset, 2560u);
-  EXPECT_EQ(index->ExtentOf(1).length, 4096u + 700 - 2560);
-  EXPECT_EQ(index->largest_extent(), 3584u + 3 - 512);
+  CHECK(index->ExtentOf(0).offset == 512u);
+  CHECK(index->ExtentOf(0).length == 1025u);
+  CHECK(index->ExtentOf(1).offset == 2560u);
+  CHECK(index->ExtentOf(1).length == 4096u + 700 - 2560);
+  CHECK(index->largest_extent() == 3584u + 3 - 512);
 }
 
-TEST(ShardIndexTest, KnowsKeysAndTheLengthsOfEachField) {
+TEST_CASE("A shard index knows keys and the lengths of each field",
+          "[shards][shard_index]") {
   const auto index = Index();
-  EXPECT_EQ(index->KeyOf(0), "a/0.tar/9");
-  EXPECT_EQ(index->KeyOf(1), "a/0.tar/11");
-  EXPECT_EQ(index->KeyOf(2), "b.tar/9");
-  EXPECT_EQ(index->LongestOf(0), 700u);
-  EXPECT_EQ(index->LongestOf(1), 3u);
-  EXPECT_EQ(index->ShortestOf(0), 9u);
-  EXPECT_EQ(index->ShortestOf(1), 1u);
+  CHECK(index->KeyOf(0) == "a/0.tar/9");
+  CHECK(index->KeyOf(1) == "a/0.tar/11");
+  CHECK(index->KeyOf(2) == "b.tar/9");
+  CHECK(index->LongestOf(0) == 700u);
+  CHECK(index->LongestOf(1) == 3u);
+  CHECK(index->ShortestOf(0) == 9u);
+  CHECK(index->ShortestOf(1) == 1u);
 }
 
-TEST(ShardIndexTest, KnowsWhatItIsOf) {
+TEST_CASE("A shard index knows its fields and shards",
+          "[shards][shard_index]") {
   const auto index = Index();
   const FieldChoice fields = Fields({"jpg;png", "cls"});
-  EXPECT_TRUE(index->IsOf(fields, Shards()));
-  EXPECT_FALSE(index->IsOf(Fields({"jpg", "cls"}), Shards()));
-  EXPECT_FALSE(index->IsOf(fields, {}));
+  CHECK(index->IsOf(fields, Shards()));
+  CHECK_FALSE(index->IsOf(Fields({"jpg", "cls"}), Shards()));
+  CHECK_FALSE(index->IsOf(fields, {}));
   std::vector<Shard> shards = Shards();
   shards[1].version.stamp = 0;
-  EXPECT_FALSE(index->IsOf(fields, shards));
+  CHECK_FALSE(index->IsOf(fields, shards));
   shards = Shards();
   shards[1].version.size = 0;
-  EXPECT_FALSE(index->IsOf(fields, shards));
+  CHECK_FALSE(index->IsOf(fields, shards));
   shards = Shards();
   shards[1].name = "a/other.tar";
-  EXPECT_FALSE(index->IsOf(fields, shards));
+  CHECK_FALSE(index->IsOf(fields, shards));
 }
 
-TEST(ShardIndexTest, VersionsDifferWithEverything) {
+TEST_CASE("A shard index's version differs with each of its parts",
+          "[shards][shard_index]") {
   const FieldChoice fields = Fields({"jpg;png"});
   const Shard shard = {"0.tar", {10240, 7}};
   const auto version = [&](const Shard& shard, const FieldChoice& fields,
                            const ChosenMember& member) {
     auto index = Build(fields, {{shard}}, {Packed(shard, fields, {member})});
-    EXPECT_TRUE(index.ok()) << index.status();
+    CHECK_THAT(index, IsOk());
     return (*index)->version();
   };
   const Version first = version(shard, fields, {512, 1, 0});
-  EXPECT_EQ(version(shard, fields, {512, 1, 0}), first);
-  EXPECT_NE(version(shard, fields, {1024, 1, 0}), first);
-  EXPECT_NE(version(shard, fields, {512, 2, 0}), first);
-  EXPECT_NE(version(shard, fields, {512, 1, 1}), first);
-  EXPECT_NE(version(shard, Fields({"jpg;jpeg"}), {512, 1, 0}), first);
-  EXPECT_NE(version({"1.tar", {10240, 7}}, fields, {512, 1, 0}), first);
-  EXPECT_NE(version({"0.tar", {10241, 7}}, fields, {512, 1, 0}), first);
-  EXPECT_NE(version({"0.tar", {10240, 8}}, fields, {512, 1, 0}), first);
+  CHECK(version(shard, fields, {512, 1, 0}) == first);
+  CHECK(version(shard, fields, {1024, 1, 0}) != first);
+  CHECK(version(shard, fields, {512, 2, 0}) != first);
+  CHECK(version(shard, fields, {512, 1, 1}) != first);
+  CHECK(version(shard, Fields({"jpg;jpeg"}), {512, 1, 0}) != first);
+  CHECK(version({"1.tar", {10240, 7}}, fields, {512, 1, 0}) != first);
+  CHECK(version({"0.tar", {10241, 7}}, fields, {512, 1, 0}) != first);
+  CHECK(version({"0.tar", {10240, 8}}, fields, {512, 1, 0}) != first);
 }
 
-TEST(ShardIndexTest, LargeShardsFitAndLargerDoNot) {
+TEST_CASE(
+    "A shard index takes offsets and lengths up to its limits but not beyond",
+    "[shards][shard_index]") {
   const FieldChoice fields = Fields({"jpg"});
   const Shard shard = {"huge.tar", {std::uint64_t{1} << 62, 1}};
   const ChosenMember last = {MemberRecord::kLargestOffset,
                              MemberRecord::kLargestLength, 0};
   auto index = Build(fields, {{shard}}, {Packed(shard, fields, {last})});
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ((*index)->MemberOf(0, 0).offset, last.offset);
-  EXPECT_EQ((*index)->MemberOf(0, 0).length, last.length);
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->MemberOf(0, 0).offset == last.offset);
+  CHECK((*index)->MemberOf(0, 0).length == last.length);
   for (const ChosenMember& member :
        {ChosenMember{last.offset + kTarBlock, 1, 0},
         ChosenMember{512, last.length + 1, 0}}) {
     ShardSamples samples;
     const absl::Status status = Pack(shard, fields, "1", {{member}}, &samples);
-    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("huge.tar"));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+    CHECK_THAT(status.message(), Contains("huge.tar"));
   }
 }
 
-TEST(ShardIndexTest, TakesEightBytesAFieldOfASampleAndLittleForKeys) {
+TEST_CASE(
+    "A shard index takes eight bytes for each field of a sample and little for "
+    "keys",
+    "[shards][shard_index]") {
   constexpr std::uint64_t kSamples = 100000;
   const FieldChoice fields = Fields({"jpg", "cls"});
   const Shard shard = {"0.tar", {kSamples * 2048, 1}};
@@ -196,12 +208,13 @@ TEST(ShardIndexTest, TakesEightBytesAFieldOfASampleAndLittleForKeys) {
     chosen.push_back({i * 2048 + 1024, 1, 0});
   }
   auto index = Build(fields, {{shard}}, {Packed(shard, fields, chosen)});
-  ASSERT_TRUE(index.ok()) << index.status();
+  REQUIRE_THAT(index, IsOk());
   // Mostly a digit or two of a key are new.
-  EXPECT_LE((*index)->memory(), kSamples * (16 + 4) + 1024);
+  CHECK((*index)->memory() <= kSamples * (16 + 4) + 1024);
 }
 
-TEST(ShardIndexTest, RefusesPartsThatDoNotFit) {
+TEST_CASE("A shard index refuses parts that do not fit",
+          "[shards][shard_index]") {
   const std::vector<void (*)(ShardIndexParts&)> spoilers = {
       [](ShardIndexParts& parts) { parts.fields.clear(); },
       [](ShardIndexParts& parts) { parts.fields[0] = "jpg"; },
@@ -228,13 +241,13 @@ TEST(ShardIndexTest, RefusesPartsThatDoNotFit) {
       [](ShardIndexParts& parts) { parts.alternatives[0] = 2; },
       [](ShardIndexParts& parts) { parts.alternatives.push_back(0); },
   };
-  ASSERT_TRUE(ShardIndex::Create(Copy(Index()->parts())).ok());
+  REQUIRE_THAT(ShardIndex::Create(Copy(Index()->parts())), IsOk());
   for (std::size_t i = 0; i < spoilers.size(); ++i) {
     ShardIndexParts parts = Copy(Index()->parts());
     spoilers[i](parts);
-    EXPECT_EQ(ShardIndex::Create(std::move(parts)).status().code(),
-              absl::StatusCode::kDataLoss)
-        << i;
+    CAPTURE(i);
+    CHECK_THAT(ShardIndex::Create(std::move(parts)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
@@ -20,7 +20,9 @@
 namespace forebay::dataset::shards {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 // Counts what is read of a source, and may do something before each read.
 class WatchedSource final : public storage::ByteSource {
@@ -46,7 +48,7 @@ class WatchedSource final : public storage::ByteSource {
   storage::ByteSource& source_;
 };
 
-class ShardScanTest : public testing::Test {
+class ShardScanTest {
  protected:
   Shard Put(const std::string& path, std::string content) {
     return {path, memory_.Put(path, std::move(content))};
@@ -94,7 +96,9 @@ std::string Archive(int samples, std::size_t size) {
   return archive + std::string(1024, '\0');
 }
 
-TEST_F(ShardScanTest, FindsWhatWebdatasetDoes) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan finds the samples that webdataset does",
+                 "[shards][shard_scan]") {
   std::vector<Shard> shards;
   std::vector<const GoldenSample*> expected;
   const std::vector<GoldenShard> golden = GoldenShards();
@@ -110,85 +114,92 @@ TEST_F(ShardScanTest, FindsWhatWebdatasetDoes) {
     for (const GoldenSample& sample : shard.samples)
       expected.push_back(&sample);
   }
-  ASSERT_GT(expected.size(), 15u);
+  REQUIRE(expected.size() > 15u);
   for (const std::size_t at_once : {1, 3, 100}) {
     ShardScanOptions options;
     options.shards_at_once = at_once;
     options.read_sizes = {512 * at_once, 1024 * at_once};
     const auto index = Scan(shards, {"jpg"}, options);
-    ASSERT_TRUE(index.ok()) << index.status();
-    ASSERT_EQ((*index)->size(), expected.size());
+    REQUIRE_THAT(index, IsOk());
+    REQUIRE((*index)->size() == expected.size());
     for (std::uint64_t id = 0; id < expected.size(); ++id) {
       const Shard shard = (*index)->ShardAt((*index)->ShardOf(id));
       const ChosenMember image = (*index)->MemberOf(id, 0);
       const auto field = std::find_if(
           expected[id]->fields.begin(), expected[id]->fields.end(),
           [](const auto& field) { return field.extension == "jpg"; });
-      ASSERT_EQ(image.offset, field->offset) << shard.name;
-      ASSERT_EQ(image.length, field->length);
+      CAPTURE(shard.name);
+      REQUIRE(image.offset == field->offset);
+      REQUIRE(image.length == field->length);
       const std::string bytes =
           GoldenFile(shard.name).substr(image.offset, image.length);
-      EXPECT_EQ(
-          crc32(0, AsBytes(bytes).data(), static_cast<uInt>(bytes.size())),
-          field->crc);
+      CHECK(crc32(0, AsBytes(bytes).data(), static_cast<uInt>(bytes.size())) ==
+            field->crc);
     }
-    EXPECT_TRUE((*index)->IsOf(*FieldChoice::Create({"jpg"}), shards));
+    CHECK((*index)->IsOf(*FieldChoice::Create({"jpg"}), shards));
   }
 }
 
-TEST_F(ShardScanTest, StepsOverLargeFiles) {
+TEST_CASE_METHOD(ShardScanTest, "A shard scan steps over large files",
+                 "[shards][shard_scan]") {
   const std::string archive = Archive(50, 200000);
   const auto index = Scan({Put("0.tar", archive)});
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ((*index)->size(), 50u);
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->size() == 50u);
   // One read finds a label and the next image's header.
-  EXPECT_LE(source_.reads, 52u);
-  EXPECT_LE(source_.bytes, 52u * 4096);
+  CHECK(source_.reads <= 52u);
+  CHECK(source_.bytes <= 52u * 4096);
 }
 
-TEST_F(ShardScanTest, ReadsSmallFilesInLargePieces) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan reads small files in large pieces",
+                 "[shards][shard_scan]") {
   const std::string archive = Archive(1000, 3000);
   const auto index = Scan({Put("0.tar", archive)});
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ((*index)->size(), 1000u);
-  EXPECT_EQ(source_.longest, std::uint64_t{1} << 18);
-  EXPECT_LE(source_.reads, 7 + archive.size() / (1 << 18) + 1);
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->size() == 1000u);
+  CHECK(source_.longest == std::uint64_t{1} << 18);
+  CHECK(source_.reads <= 7 + archive.size() / (1 << 18) + 1);
 }
 
-TEST_F(ShardScanTest, FindsTheSameInCompressedShards) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan finds the same in compressed shards",
+                 "[shards][shard_scan]") {
   const std::string archive = Archive(40, 70'000);
   const std::string packed = storage::inflated::Gzip(archive);
   const Shard plain = Put("0.tar", archive);
   const Shard shard = Put("1.tar.gz", packed);
   const auto index = Scan({plain, shard});
-  ASSERT_TRUE(index.ok()) << index.status();
-  ASSERT_EQ((*index)->size(), 80u);
+  REQUIRE_THAT(index, IsOk());
+  REQUIRE((*index)->size() == 80u);
   for (std::uint64_t id = 0; id < 40; ++id) {
-    EXPECT_EQ((*index)->ExtentOf(id).offset,
-              (*index)->ExtentOf(id + 40).offset);
-    EXPECT_EQ((*index)->KeyOf(id), (*index)->KeyOf(id + 40));
+    CHECK((*index)->ExtentOf(id).offset == (*index)->ExtentOf(id + 40).offset);
+    CHECK((*index)->KeyOf(id) == (*index)->KeyOf(id + 40));
   }
-  EXPECT_EQ((*index)->ShardAt(1).version.size, archive.size());
-  ASSERT_NE((*index)->points(), nullptr);
-  EXPECT_EQ((*index)->points()->Find("0.tar"), nullptr);
-  EXPECT_NE((*index)->points()->Find("1.tar.gz"), nullptr);
+  CHECK((*index)->ShardAt(1).version.size == archive.size());
+  REQUIRE((*index)->points() != nullptr);
+  CHECK((*index)->points()->Find("0.tar") == nullptr);
+  CHECK((*index)->points()->Find("1.tar.gz") != nullptr);
   const FieldChoice fields = (*index)->fields();
-  EXPECT_TRUE((*index)->IsOf(fields, std::vector<Shard>{plain, shard}));
+  CHECK((*index)->IsOf(fields, std::vector<Shard>{plain, shard}));
   Shard other = shard;
   other.version.size = archive.size();
-  EXPECT_FALSE((*index)->IsOf(fields, std::vector<Shard>{plain, other}));
+  CHECK_FALSE((*index)->IsOf(fields, std::vector<Shard>{plain, other}));
   // Of a touched file, pieces tell whether it is the same.
   const auto crc32c = (*index)->points()->Find("1.tar.gz")->pieces_crc32c;
-  EXPECT_TRUE((*index)->AcceptPacked("1.tar.gz", {.ctime_nanos = 5}, crc32c));
-  EXPECT_EQ((*index)->RevisionOf("1.tar.gz").ctime_nanos, 5);
-  EXPECT_FALSE(
+  CHECK((*index)->AcceptPacked("1.tar.gz", {.ctime_nanos = 5}, crc32c));
+  CHECK((*index)->RevisionOf("1.tar.gz").ctime_nanos == 5);
+  CHECK_FALSE(
       (*index)->AcceptPacked("1.tar.gz", {.ctime_nanos = 6}, crc32c + 1));
-  EXPECT_FALSE((*index)->AcceptPacked("0.tar", {.ctime_nanos = 6}, crc32c));
-  EXPECT_EQ(Scan({plain})->get()->points(), nullptr);
+  CHECK_FALSE((*index)->AcceptPacked("0.tar", {.ctime_nanos = 6}, crc32c));
+  CHECK(Scan({plain})->get()->points() == nullptr);
 }
 
 // Their ends lie right before the next header, and cost no read.
-TEST_F(ShardScanTest, LooksIntoMembersThatAreCompressed) {
+TEST_CASE_METHOD(
+    ShardScanTest,
+    "A shard scan finds the inflated lengths of members that are compressed",
+    "[shards][shard_scan]") {
   const std::string text = storage::inflated::Prose(30'000, 1);
   const std::string packed = storage::inflated::Gzip(text);
   const std::string archive = Member("1.TXT.GZ", packed) +
@@ -204,27 +215,30 @@ TEST_F(ShardScanTest, LooksIntoMembersThatAreCompressed) {
       const auto index = Scan(
           {Put(name, compressed ? storage::inflated::Gzip(content) : content)},
           {"txt;txt.gz", "cls"}, {.read_sizes = {512, 512}});
-      ASSERT_TRUE(index.ok()) << index.status();
-      ASSERT_EQ((*index)->size(), 5);
-      EXPECT_EQ((*index)->BytesOf(0, 0), text.size());
-      EXPECT_EQ((*index)->BytesOf(1, 0), text.size());
+      REQUIRE_THAT(index, IsOk());
+      REQUIRE((*index)->size() == 5);
+      CHECK((*index)->BytesOf(0, 0) == text.size());
+      CHECK((*index)->BytesOf(1, 0) == text.size());
       // Neither can be what the member inflates to.
-      EXPECT_EQ((*index)->BytesOf(2, 0), 0);
-      EXPECT_EQ((*index)->BytesOf(3, 0), 0);
-      EXPECT_EQ((*index)->BytesOf(4, 0), text.size());
-      EXPECT_EQ((*index)->BytesOf(4, 1), 1);
-      EXPECT_LE(source_.reads, compressed ? 200 : 24);
+      CHECK((*index)->BytesOf(2, 0) == 0);
+      CHECK((*index)->BytesOf(3, 0) == 0);
+      CHECK((*index)->BytesOf(4, 0) == text.size());
+      CHECK((*index)->BytesOf(4, 1) == 1);
+      CHECK(source_.reads <= (compressed ? 200 : 24));
     }
   }
 }
 
-TEST_F(ShardScanTest, NoShardsMakeNoSamples) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan finds no samples where there are no shards",
+                 "[shards][shard_scan]") {
   const auto index = Scan({});
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ((*index)->size(), 0u);
+  REQUIRE_THAT(index, IsOk());
+  CHECK((*index)->size() == 0u);
 }
 
-TEST_F(ShardScanTest, ErrorsNameTheShard) {
+TEST_CASE_METHOD(ShardScanTest, "A shard scan's errors name the shard",
+                 "[shards][shard_scan]") {
   const Shard good = Put("good.tar", Archive(3, 1000));
   const std::map<std::string, Shard> broken = {
       {"broken.tar: at byte 4096: there is no tar header",
@@ -239,44 +253,51 @@ TEST_F(ShardScanTest, ErrorsNameTheShard) {
   Put("changed.tar", Archive(1, 1));
   for (const auto& [message, shard] : broken) {
     const absl::Status status = Scan({good, shard, good}).status();
-    EXPECT_FALSE(status.ok()) << message;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(message));
+    CAPTURE(message);
+    CHECK_FALSE(status.ok());
+    CHECK_THAT(status.message(), Contains(message));
   }
 }
 
-TEST_F(ShardScanTest, SomeSamplesMayLackAField) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan accepts that some samples lack a field",
+                 "[shards][shard_scan]") {
   const Shard good = Put("good.tar", Archive(3, 1000));
   const Shard lacks =
       Put("lacks.tar", Member("1.jpg", "x") + Member("2.txt", "y") +
                            Member("3.jpg", "z") + Member("3.cls", "3"));
   const auto index = Scan({good, lacks}, {"jpg;png", "cls"});
-  ASSERT_TRUE(index.ok()) << index.status();
-  ASSERT_EQ((*index)->size(), 6u);
-  EXPECT_EQ((*index)->lacking_samples(), 2u);
-  EXPECT_EQ((*index)->first_lacking(), 3u);
-  EXPECT_EQ((*index)->ShortestOf(0), 1u);
-  EXPECT_TRUE((*index)->MemberOf(3, 0).is_there());
-  EXPECT_FALSE((*index)->MemberOf(3, 1).is_there());
-  EXPECT_EQ((*index)->ExtentOf(3).offset, 512u);
-  EXPECT_EQ((*index)->ExtentOf(3).length, 1u);
-  EXPECT_EQ((*index)->ExtentOf(4).length, 0u);
-  EXPECT_TRUE((*index)->MemberOf(5, 1).is_there());
+  REQUIRE_THAT(index, IsOk());
+  REQUIRE((*index)->size() == 6u);
+  CHECK((*index)->lacking_samples() == 2u);
+  CHECK((*index)->first_lacking() == 3u);
+  CHECK((*index)->ShortestOf(0) == 1u);
+  CHECK((*index)->MemberOf(3, 0).is_there());
+  CHECK_FALSE((*index)->MemberOf(3, 1).is_there());
+  CHECK((*index)->ExtentOf(3).offset == 512u);
+  CHECK((*index)->ExtentOf(3).length == 1u);
+  CHECK((*index)->ExtentOf(4).length == 0u);
+  CHECK((*index)->MemberOf(5, 1).is_there());
 }
 
-TEST_F(ShardScanTest, AFieldThatTheFirstSamplesLackIsRefused) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan refuses a field that the first sample lacks",
+                 "[shards][shard_scan]") {
   const Shard good = Put("good.tar", Archive(3, 1000));
   const Shard lacks = Put("lacks.tar", Member("1.jpg", "x"));
   const Shard empty = Put("empty.tar", std::string(1024, '\0'));
   for (const std::vector<Shard>& shards :
        {std::vector<Shard>{lacks, good}, {empty, lacks, good}}) {
     const absl::Status status = Scan(shards).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("lacks.tar: sample 1 has no field cls; it has jpg"));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+    CHECK_THAT(status.message(),
+               Contains("lacks.tar: sample 1 has no field cls; it has jpg"));
   }
 }
 
-TEST_F(ShardScanTest, LinksStandForWhatLacks) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan notes links that stand for missing members",
+                 "[shards][shard_scan]") {
   const Shard good = Put("good.tar", Archive(1, 1000));
   const Shard links =
       Put("links.tar", Member("1.jpg", "", '1') + Member("0.png", "", '2') +
@@ -284,16 +305,17 @@ TEST_F(ShardScanTest, LinksStandForWhatLacks) {
                            Member("3.jpg", "", '2') + Member("2.jpg", "", '1') +
                            Member("4.jpg", "x") + Member("4.cls", "4"));
   const auto index = Scan({good, links});
-  ASSERT_TRUE(index.ok()) << index.status();
-  ASSERT_EQ((*index)->size(), 4u);
-  EXPECT_EQ((*index)->lacking_samples(), 2u);
-  EXPECT_TRUE((*index)->MemberOf(1, 0).is_link);
-  EXPECT_TRUE((*index)->MemberOf(2, 0).is_link);
-  EXPECT_EQ((*index)->BytesOf(2, 0), 0u);
-  EXPECT_TRUE((*index)->MemberOf(3, 0).is_there());
+  REQUIRE_THAT(index, IsOk());
+  REQUIRE((*index)->size() == 4u);
+  CHECK((*index)->lacking_samples() == 2u);
+  CHECK((*index)->MemberOf(1, 0).is_link);
+  CHECK((*index)->MemberOf(2, 0).is_link);
+  CHECK((*index)->BytesOf(2, 0) == 0u);
+  CHECK((*index)->MemberOf(3, 0).is_there());
 }
 
-TEST_F(ShardScanTest, Stops) {
+TEST_CASE_METHOD(ShardScanTest, "A shard scan stops when it is told to stop",
+                 "[shards][shard_scan]") {
   std::stop_source stop;
   ShardScanOptions options;
   options.stop = stop.get_token();
@@ -301,13 +323,15 @@ TEST_F(ShardScanTest, Stops) {
     if (source_.reads == 3) stop.request_stop();
   };
   const Shard shard = Put("0.tar", Archive(50, 100000));
-  EXPECT_EQ(Scan({shard}, {"jpg"}, options).status().code(),
-            absl::StatusCode::kCancelled);
-  EXPECT_LE(source_.reads, 4u);
+  CHECK_THAT(Scan({shard}, {"jpg"}, options),
+             HasCode(absl::StatusCode::kCancelled));
+  CHECK(source_.reads <= 4u);
 }
 
 // An index of some shards would pass for one of all.
-TEST_F(ShardScanTest, StopsBeforeAShardIsBegun) {
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan that is told to stop begins no further shard",
+                 "[shards][shard_scan]") {
   std::stop_source stop;
   ShardScanOptions options;
   options.stop = stop.get_token();
@@ -315,13 +339,13 @@ TEST_F(ShardScanTest, StopsBeforeAShardIsBegun) {
   const std::vector<Shard> shards = {Put("0.tar", Archive(1, 1)),
                                      Put("1.tar", Archive(1, 1))};
   source_.before_read = [&] { stop.request_stop(); };
-  EXPECT_EQ(Scan(shards, {"jpg"}, options).status().code(),
-            absl::StatusCode::kCancelled);
-  EXPECT_EQ(source_.reads, 1u);
-  EXPECT_EQ(Scan(shards, {"jpg"}, options).status().code(),
-            absl::StatusCode::kCancelled);
-  EXPECT_EQ(source_.reads, 1u);
-  EXPECT_TRUE(Scan({}, {"jpg"}, options).ok());
+  CHECK_THAT(Scan(shards, {"jpg"}, options),
+             HasCode(absl::StatusCode::kCancelled));
+  CHECK(source_.reads == 1u);
+  CHECK_THAT(Scan(shards, {"jpg"}, options),
+             HasCode(absl::StatusCode::kCancelled));
+  CHECK(source_.reads == 1u);
+  CHECK_THAT(Scan({}, {"jpg"}, options), IsOk());
 }
 
 }  // namespace

@@ -5,11 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
 namespace forebay::dataset::shards {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // A header of the old format, its checksum still missing.
 std::string Block(char type, std::string_view name, std::string_view size) {
@@ -37,11 +41,13 @@ absl::StatusOr<std::optional<TarHeader>> Parse(std::string block) {
 
 void ExpectSize(std::string_view field, std::uint64_t size) {
   const auto header = Parse(Block('0', "a", field));
-  ASSERT_TRUE(header.ok()) << header.status();
-  EXPECT_EQ((*header)->data_bytes, size) << field;
+  REQUIRE_THAT(header, IsOk());
+  CAPTURE(field);
+  CHECK((*header)->data_bytes == size);
 }
 
-TEST(TarHeaderTest, ReadsSizesOfEveryKind) {
+TEST_CASE("A tar header's size is read in every notation",
+          "[shards][tar_header]") {
   using std::string_view_literals::operator""sv;
   ExpectSize("00000000144\0"sv, 100);
   ExpectSize("000000000144"sv, 100);
@@ -54,88 +60,97 @@ TEST(TarHeaderTest, ReadsSizesOfEveryKind) {
   ExpectSize("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff"sv, INT64_MAX);
 }
 
-TEST(TarHeaderTest, RefusesOtherSizes) {
+TEST_CASE("A tar header with an invalid size is refused",
+          "[shards][tar_header]") {
   using std::string_view_literals::operator""sv;
   for (const std::string_view size :
        {"8"sv, "-1"sv, "12 34"sv, "0x10"sv, "1a"sv, "\t1"sv,
         "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"sv,
         "\x80\0\0\1\0\0\0\0\0\0\0\0"sv, "\x81\0\0\0\0\0\0\0\0\0\0\0"sv}) {
-    EXPECT_EQ(Parse(Block('0', "a", size)).status().code(),
-              absl::StatusCode::kDataLoss)
-        << size;
+    CAPTURE(size);
+    CHECK_THAT(Parse(Block('0', "a", size)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(TarHeaderTest, KnowsTheKinds) {
+TEST_CASE("A tar header's kind is known by its type and its name",
+          "[shards][tar_header]") {
   const auto kind = [](char type, std::string_view name) {
     const auto header = Parse(Block(type, name, "10"));
-    EXPECT_TRUE(header.ok()) << header.status();
+    CHECK_THAT(header, IsOk());
     // Only some kinds have data.
-    EXPECT_EQ((*header)->data_bytes, (*header)->has_data ? 8u : 0u);
+    CHECK((*header)->data_bytes == ((*header)->has_data ? 8u : 0u));
     return std::make_pair((*header)->kind, (*header)->has_data);
   };
   using Kind = std::pair<TarKind, bool>;
-  EXPECT_EQ(kind('\0', "a"), Kind(TarKind::kFile, true));
-  EXPECT_EQ(kind('\0', "a/"), Kind(TarKind::kOther, false));
-  EXPECT_EQ(kind('0', "a"), Kind(TarKind::kFile, true));
-  EXPECT_EQ(kind('7', "a"), Kind(TarKind::kFile, true));
-  for (const char type : {'1', '2'})
-    EXPECT_EQ(kind(type, "a"), Kind(TarKind::kLink, false)) << type;
+  CHECK(kind('\0', "a") == Kind(TarKind::kFile, true));
+  CHECK(kind('\0', "a/") == Kind(TarKind::kOther, false));
+  CHECK(kind('0', "a") == Kind(TarKind::kFile, true));
+  CHECK(kind('7', "a") == Kind(TarKind::kFile, true));
+  for (const char type : {'1', '2'}) {
+    CAPTURE(type);
+    CHECK(kind(type, "a") == Kind(TarKind::kLink, false));
+  }
   for (const char type : {'3', '4', '5', '6'}) {
-    EXPECT_EQ(kind(type, "a"), Kind(TarKind::kOther, false)) << type;
+    CAPTURE(type);
+    CHECK(kind(type, "a") == Kind(TarKind::kOther, false));
   }
   for (const char type : {'D', 'M', 'V', '8', 'z'}) {
-    EXPECT_EQ(kind(type, "a"), Kind(TarKind::kOther, true)) << type;
+    CAPTURE(type);
+    CHECK(kind(type, "a") == Kind(TarKind::kOther, true));
   }
-  EXPECT_EQ(kind('S', "a"), Kind(TarKind::kSparseFile, true));
-  EXPECT_EQ(kind('L', "a"), Kind(TarKind::kLongName, true));
-  EXPECT_EQ(kind('K', "a"), Kind(TarKind::kLongLink, true));
-  EXPECT_EQ(kind('x', "a"), Kind(TarKind::kAttributes, true));
-  EXPECT_EQ(kind('X', "a"), Kind(TarKind::kAttributes, true));
-  EXPECT_EQ(kind('g', "a"), Kind(TarKind::kGlobalAttributes, true));
+  CHECK(kind('S', "a") == Kind(TarKind::kSparseFile, true));
+  CHECK(kind('L', "a") == Kind(TarKind::kLongName, true));
+  CHECK(kind('K', "a") == Kind(TarKind::kLongLink, true));
+  CHECK(kind('x', "a") == Kind(TarKind::kAttributes, true));
+  CHECK(kind('X', "a") == Kind(TarKind::kAttributes, true));
+  CHECK(kind('g', "a") == Kind(TarKind::kGlobalAttributes, true));
 }
 
-TEST(TarHeaderTest, NamesFillTheirFields) {
+TEST_CASE("A tar header's name may fill its whole field",
+          "[shards][tar_header]") {
   const std::string name(100, 'n');
   std::string block = Block('0', name, "0");
-  EXPECT_EQ((*Parse(block))->name, name);
+  CHECK((*Parse(block))->name == name);
   const std::string prefix(155, 'p');
   block.replace(345, prefix.size(), prefix);
   // Without POSIX's magic something else lies there.
-  EXPECT_EQ((*Parse(block))->name, name);
+  CHECK((*Parse(block))->name == name);
   block.replace(257, 8, "ustar  ", 8);
-  EXPECT_EQ((*Parse(block))->name, name);
+  CHECK((*Parse(block))->name == name);
   block.replace(257, 8, std::string("ustar\00000", 8));
-  EXPECT_EQ((*Parse(block))->name, prefix + "/" + name);
+  CHECK((*Parse(block))->name == prefix + "/" + name);
 }
 
-TEST(TarHeaderTest, EveryFlippedBitIsNoticed) {
+TEST_CASE("Every flipped bit of a tar header is noticed",
+          "[shards][tar_header]") {
   const std::string block = GoldenFile("webdataset.tar").substr(0, kTarBlock);
-  ASSERT_TRUE(ParseTarHeader(AsBytes(block)).ok());
+  REQUIRE_THAT(ParseTarHeader(AsBytes(block)), IsOk());
   for (std::size_t bit = 0; bit < 8 * kTarBlock; ++bit) {
     // Blanks and NULs around the checksum mean the same.
     if (bit / 8 >= 148 && bit / 8 < 156) continue;
     std::string damaged = block;
     damaged[bit / 8] ^= 1 << bit % 8;
-    EXPECT_EQ(ParseTarHeader(AsBytes(damaged)).status().code(),
-              absl::StatusCode::kDataLoss)
-        << bit;
+    CAPTURE(bit);
+    CHECK_THAT(ParseTarHeader(AsBytes(damaged)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(TarHeaderTest, TakesBothKindsOfSums) {
+TEST_CASE("A tar header may have a signed or an unsigned checksum",
+          "[shards][tar_header]") {
   std::string block = Block('0', "\xc3\xa9\xff", "0");
   Seal<signed char>(block);
-  EXPECT_TRUE(ParseTarHeader(AsBytes(block)).ok());
+  CHECK_THAT(ParseTarHeader(AsBytes(block)), IsOk());
   Seal<unsigned char>(block);
-  EXPECT_TRUE(ParseTarHeader(AsBytes(block)).ok());
+  CHECK_THAT(ParseTarHeader(AsBytes(block)), IsOk());
 }
 
-TEST(TarHeaderTest, ZerosEndAnArchive) {
+TEST_CASE("A tar header of zeros ends an archive", "[shards][tar_header]") {
   const std::string zeros(kTarBlock, '\0');
   const auto header = ParseTarHeader(AsBytes(zeros));
-  ASSERT_TRUE(header.ok()) << header.status();
-  EXPECT_FALSE(header->has_value());
+  REQUIRE_THAT(header, IsOk());
+  CHECK_FALSE(header->has_value());
 }
 
 }  // namespace

@@ -6,15 +6,18 @@
 #include <string_view>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/status.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
 
 // Returns the files of `archive`, given in pieces `extra` bytes longer than
 // those wanted.
@@ -24,7 +27,7 @@ absl::StatusOr<std::vector<TarMember>> Files(const std::string& archive,
                            TarWalk::Create("some.tar", archive.size()));
   std::vector<TarMember> files;
   while (const auto wanted = walk.wanted()) {
-    EXPECT_LE(wanted->offset + wanted->length, archive.size());
+    CHECK(wanted->offset + wanted->length <= archive.size());
     const auto piece = std::string_view(archive).substr(wanted->offset,
                                                         wanted->length + extra);
     FOREBAY_RETURN_IF_ERROR(walk.See(wanted->offset, AsBytes(piece), &files));
@@ -35,7 +38,7 @@ absl::StatusOr<std::vector<TarMember>> Files(const std::string& archive,
 
 std::vector<std::string> Names(const std::string& archive) {
   const auto files = Files(archive);
-  EXPECT_TRUE(files.ok()) << files.status();
+  CHECK_THAT(files, IsOk());
   std::vector<std::string> names;
   if (!files.ok()) return names;
   for (const TarMember& file : *files) names.push_back(file.name);
@@ -45,43 +48,46 @@ std::vector<std::string> Names(const std::string& archive) {
 void ExpectError(const std::string& archive, absl::StatusCode code,
                  std::string_view reason) {
   const absl::Status status = Files(archive).status();
-  EXPECT_EQ(status.code(), code) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("some.tar: "));
+  CHECK_THAT(status, HasCode(code));
+  CHECK_THAT(status.message(), Contains(std::string(reason)));
+  CHECK_THAT(status.message(), Contains("some.tar: "));
 }
 
-TEST(TarWalkTest, PiecesOfAnyLengthShowTheSame) {
+TEST_CASE("A tar walk finds the same files in pieces of any length",
+          "[shards][tar_walk]") {
   for (const GoldenShard& shard : GoldenShards()) {
     const std::string archive = GoldenFile(shard.name);
     const auto expected = Files(archive);
-    ASSERT_TRUE(expected.ok()) << shard.name << ": " << expected.status();
+    UNSCOPED_INFO(shard.name << ": " << expected.status());
+    REQUIRE_THAT(expected, IsOk());
     for (const std::uint64_t extra : {1, 511, 512, 1500, 4096, 1 << 20}) {
       const auto files = Files(archive, extra);
-      ASSERT_TRUE(files.ok()) << files.status();
-      ASSERT_EQ(files->size(), expected->size()) << shard.name;
+      REQUIRE_THAT(files, IsOk());
+      CAPTURE(shard.name);
+      REQUIRE(files->size() == expected->size());
       for (std::size_t i = 0; i < files->size(); ++i) {
-        EXPECT_EQ((*files)[i].name, (*expected)[i].name);
-        EXPECT_EQ((*files)[i].offset, (*expected)[i].offset);
-        EXPECT_EQ((*files)[i].length, (*expected)[i].length);
+        CHECK((*files)[i].name == (*expected)[i].name);
+        CHECK((*files)[i].offset == (*expected)[i].offset);
+        CHECK((*files)[i].length == (*expected)[i].length);
       }
     }
   }
 }
 
-TEST(TarWalkTest, FindsFilesAlone) {
-  EXPECT_THAT(
-      Names(GoldenFile("gnu_v7.tar")),
-      testing::ElementsAre("a/0001.cls", "a/0001.jpg", "a/0001.left.png",
-                           "a/0002.cls", "a/0002.jpg", "a/0002.left.png"));
+TEST_CASE("A tar walk finds only files", "[shards][tar_walk]") {
+  CHECK_THAT(Names(GoldenFile("gnu_v7.tar")),
+             ElementsAre("a/0001.cls", "a/0001.jpg", "a/0001.left.png",
+                         "a/0002.cls", "a/0002.jpg", "a/0002.left.png"));
 }
 
 // GNU tar keeps times where POSIX has the beginning of a name.
-TEST(TarWalkTest, TimesAreNoNames) {
-  EXPECT_EQ(Names(GoldenFile("gnu_incremental.tar")),
-            Names(GoldenFile("gnu_gnu.tar")));
+TEST_CASE("A tar walk does not take the times of GNU tar for names",
+          "[shards][tar_walk]") {
+  CHECK(Names(GoldenFile("gnu_incremental.tar")) ==
+        Names(GoldenFile("gnu_gnu.tar")));
 }
 
-TEST(TarWalkTest, RefusesSparseFiles) {
+TEST_CASE("A tar walk refuses sparse files", "[shards][tar_walk]") {
   for (const std::string name : {"0.0", "0.1", "1.0", "gnu"}) {
     ExpectError(GoldenFile("sparse_" + name + ".tar"),
                 absl::StatusCode::kUnimplemented, "is sparse");
@@ -90,12 +96,12 @@ TEST(TarWalkTest, RefusesSparseFiles) {
               "at byte 0: the file sparse.npy is sparse");
 }
 
-TEST(TarWalkTest, RefusesCompressedArchives) {
+TEST_CASE("A tar walk refuses compressed archives", "[shards][tar_walk]") {
   ExpectError(GoldenFile("compressed.tar"), absl::StatusCode::kUnimplemented,
               "compressed (gzip)");
 }
 
-TEST(TarWalkTest, RefusesWhatIsNoArchive) {
+TEST_CASE("A tar walk refuses what is not an archive", "[shards][tar_walk]") {
   ExpectError("", absl::StatusCode::kDataLoss, "has only 0 bytes");
   ExpectError("hello", absl::StatusCode::kDataLoss, "has only 5 bytes");
   ExpectError(std::string(10240, 'x'), absl::StatusCode::kDataLoss,
@@ -107,37 +113,41 @@ TEST(TarWalkTest, RefusesWhatIsNoArchive) {
               "at byte 8704: there is no tar header");
 }
 
-TEST(TarWalkTest, IgnoresWhatLiesBehindTheEnd) {
+TEST_CASE("A tar walk ignores what lies behind the end of the archive",
+          "[shards][tar_walk]") {
   const std::string archive = GoldenFile("gnu_pax.tar");
-  EXPECT_EQ(Names(archive + std::string(1000, 'x')), Names(archive));
-  EXPECT_EQ(Names(archive + archive), Names(archive));
+  CHECK(Names(archive + std::string(1000, 'x')) == Names(archive));
+  CHECK(Names(archive + archive) == Names(archive));
 }
 
-TEST(TarWalkTest, EveryTruncationIsNoticed) {
+TEST_CASE("A tar walk notices every truncation within a file",
+          "[shards][tar_walk]") {
   for (const char* name : {"gnu_pax.tar", "gnu_gnu.tar", "unended.tar"}) {
     const std::string archive = GoldenFile(name);
     const auto all = Files(archive);
-    ASSERT_TRUE(all.ok()) << all.status();
+    REQUIRE_THAT(all, IsOk());
     // Behind the last file's padded data.
     const std::uint64_t end =
         all->back().offset + (all->back().length + 511) / 512 * 512;
     for (std::size_t length = 0; length < end; length += 64) {
       const auto files = Files(archive.substr(0, length));
       if (!files.ok()) {
-        EXPECT_EQ(files.status().code(), absl::StatusCode::kDataLoss);
+        CHECK_THAT(files, HasCode(absl::StatusCode::kDataLoss));
         continue;
       }
       // Unless it was cut right between two members.
-      EXPECT_EQ(length % kTarBlock, 0u) << name;
-      EXPECT_LT(files->size(), all->size()) << name;
+      CAPTURE(name);
+      CHECK(length % kTarBlock == 0u);
+      CHECK(files->size() < all->size());
       for (const TarMember& file : *files) {
-        EXPECT_LE(file.offset + file.length, length);
+        CHECK(file.offset + file.length <= length);
       }
     }
   }
 }
 
-TEST(TarWalkTest, LengthsBeyondTheEndAreRefused) {
+TEST_CASE("A tar walk refuses lengths beyond the end of the archive",
+          "[shards][tar_walk]") {
   for (const char* name : {"large_gnu.header", "large_pax.header"}) {
     ExpectError(GoldenFile(name) + std::string(1024, '\0'),
                 absl::StatusCode::kDataLoss,
@@ -146,13 +156,13 @@ TEST(TarWalkTest, LengthsBeyondTheEndAreRefused) {
 }
 
 // An archive of 20 GiB of which only the headers exist.
-TEST(TarWalkTest, StepsOverFilesOfAnySize) {
+TEST_CASE("A tar walk steps over files of any size", "[shards][tar_walk]") {
   constexpr std::uint64_t kLarge = std::uint64_t{10} << 30;
   for (const char* name : {"large_gnu.header", "large_pax.header"}) {
     const std::string header = GoldenFile(name);
     const std::uint64_t stride = header.size() + kLarge;
     auto walk = TarWalk::Create("some.tar", 2 * stride + kTarBlock);
-    ASSERT_TRUE(walk.ok()) << walk.status();
+    REQUIRE_THAT(walk, IsOk());
     std::vector<TarMember> files;
     std::uint64_t seen = 0;
     while (const auto wanted = walk->wanted()) {
@@ -160,15 +170,16 @@ TEST(TarWalkTest, StepsOverFilesOfAnySize) {
           wanted->offset < 2 * stride
               ? header.substr(wanted->offset % stride, wanted->length)
               : std::string(kTarBlock, '\0');
-      ASSERT_EQ(piece.size(), wanted->length);
-      ASSERT_TRUE(walk->See(wanted->offset, AsBytes(piece), &files).ok());
+      REQUIRE(piece.size() == wanted->length);
+      REQUIRE_THAT(walk->See(wanted->offset, AsBytes(piece), &files), IsOk());
       seen += piece.size();
     }
-    ASSERT_EQ(files.size(), 2u) << name;
-    EXPECT_EQ(files[1].name, "large.jpg");
-    EXPECT_EQ(files[1].offset, stride + header.size());
-    EXPECT_EQ(files[1].length, kLarge);
-    EXPECT_LE(seen, 2 * header.size() + kTarBlock);
+    CAPTURE(name);
+    REQUIRE(files.size() == 2u);
+    CHECK(files[1].name == "large.jpg");
+    CHECK(files[1].offset == stride + header.size());
+    CHECK(files[1].length == kLarge);
+    CHECK(seen <= 2 * header.size() + kTarBlock);
   }
 }
 

@@ -5,24 +5,30 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/tfrecord/example_builder.h"
 
 namespace forebay::dataset::tfrecord {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 // The features of a record, by name; those that come later count.
 std::map<std::string, Feature> Features(const std::string& record) {
   std::map<std::string, Feature> found;
-  EXPECT_TRUE(ReadFeatures(AsBytes(record), [&](const Feature& feature) {
-                found[std::string(feature.name)] = feature;
-              }).ok());
+  CHECK_THAT(ReadFeatures(AsBytes(record),
+                          [&](const Feature& feature) {
+                            found[std::string(feature.name)] = feature;
+                          }),
+             IsOk());
   return found;
 }
 
 FeatureValues Values(const Feature& feature) {
   auto values = FeatureValues::Read(feature);
-  EXPECT_TRUE(values.ok()) << values.status();
+  CHECK_THAT(values, IsOk());
   return *std::move(values);
 }
 
@@ -36,7 +42,8 @@ std::vector<Number> Numbers(const FeatureValues& values) {
 
 constexpr std::int64_t kLeast = INT64_MIN;
 
-TEST(ExampleTest, ReadsEachList) {
+TEST_CASE("The tf.train.Example reader reads lists of each type",
+          "[tfrecord][example]") {
   const std::vector<float> floats = {1.5f, -0.0f, 1e30f};
   const std::vector<std::int64_t> integers = {0,   -1,     127,
                                               128, kLeast, INT64_MAX};
@@ -48,29 +55,30 @@ TEST(ExampleTest, ReadsEachList) {
                  {"none", ""},
                  {"empty", Int64Feature({}, packed)}});
     const auto features = Features(record);
-    ASSERT_EQ(features.size(), 5);
+    REQUIRE(features.size() == 5);
     const FeatureValues bytes = Values(features.at("bytes"));
-    EXPECT_EQ(bytes.kind(), ValueKind::kBytes);
-    EXPECT_EQ(bytes.count(), 2);
-    EXPECT_EQ(bytes.last_bytes(), AsBytes("xyz"));
-    EXPECT_EQ(Values(features.at("floats")).kind(), ValueKind::kFloat);
-    EXPECT_EQ(Numbers<float>(Values(features.at("floats"))), floats);
-    EXPECT_EQ(Values(features.at("integers")).kind(), ValueKind::kInt64);
-    EXPECT_EQ(Numbers<std::int64_t>(Values(features.at("integers"))), integers);
-    EXPECT_EQ(Values(features.at("none")).kind(), ValueKind::kNone);
-    EXPECT_EQ(Values(features.at("empty")).kind(), ValueKind::kInt64);
-    EXPECT_EQ(Values(features.at("empty")).count(), 0);
+    CHECK(bytes.kind() == ValueKind::kBytes);
+    CHECK(bytes.count() == 2);
+    CHECK(bytes.last_bytes() == AsBytes("xyz"));
+    CHECK(Values(features.at("floats")).kind() == ValueKind::kFloat);
+    CHECK(Numbers<float>(Values(features.at("floats"))) == floats);
+    CHECK(Values(features.at("integers")).kind() == ValueKind::kInt64);
+    CHECK(Numbers<std::int64_t>(Values(features.at("integers"))) == integers);
+    CHECK(Values(features.at("none")).kind() == ValueKind::kNone);
+    CHECK(Values(features.at("empty")).kind() == ValueKind::kInt64);
+    CHECK(Values(features.at("empty")).count() == 0);
   }
 }
 
-TEST(ExampleTest, AnIntegerIsOneOfAnySize) {
+TEST_CASE("The tf.train.Example reader reads an integer of any size",
+          "[tfrecord][example]") {
   for (const std::int64_t number : {std::int64_t{0}, std::int64_t{300}, kLeast})
-    EXPECT_EQ(Values(Features(Example({{"a", Int64Feature({number})}})).at("a"))
-                  .integer(),
-              number);
+    CHECK(Values(Features(Example({{"a", Int64Feature({number})}})).at("a"))
+              .integer() == number);
 }
 
-TEST(ExampleTest, ReadsTheStepsOfLists) {
+TEST_CASE("The tf.train.Example reader reads the steps of feature lists",
+          "[tfrecord][example]") {
   const std::string record = SequenceExample(
       {{"label", Int64Feature({7})}},
       {{"pairs", FeatureList({FloatFeature({1, 2}), FloatFeature({3, 4})})},
@@ -78,61 +86,68 @@ TEST(ExampleTest, ReadsTheStepsOfLists) {
        {"words", FeatureList({BytesFeature({"a"}), BytesFeature({"b"})})},
        {"empty", ""}});
   const auto features = Features(record);
-  ASSERT_EQ(features.size(), 5);
-  EXPECT_FALSE(features.at("label").is_list);
-  EXPECT_TRUE(features.at("pairs").is_list);
+  REQUIRE(features.size() == 5);
+  CHECK_FALSE(features.at("label").is_list);
+  CHECK(features.at("pairs").is_list);
   const FeatureValues pairs = Values(features.at("pairs"));
-  EXPECT_EQ(Numbers<float>(pairs), (std::vector<float>{1, 2, 3, 4}));
-  EXPECT_EQ(pairs.count_each(), 2);
+  CHECK(Numbers<float>(pairs) == std::vector<float>{1, 2, 3, 4});
+  CHECK(pairs.count_each() == 2);
   const FeatureValues uneven = Values(features.at("uneven"));
-  EXPECT_EQ(Numbers<std::int64_t>(uneven),
-            (std::vector<std::int64_t>{1, 2, 3}));
-  EXPECT_EQ(uneven.count_each(), 0);
-  EXPECT_EQ(Values(features.at("words")).count(), 2);
-  EXPECT_EQ(Values(features.at("empty")).count(), 0);
+  CHECK(Numbers<std::int64_t>(uneven) == std::vector<std::int64_t>{1, 2, 3});
+  CHECK(uneven.count_each() == 0);
+  CHECK(Values(features.at("words")).count() == 2);
+  CHECK(Values(features.at("empty")).count() == 0);
 }
 
-TEST(ExampleTest, StepsOfSeveralKindsAreRefused) {
+TEST_CASE("The tf.train.Example reader refuses steps of several kinds",
+          "[tfrecord][example]") {
   const std::string record = SequenceExample(
       {}, {{"mixed", FeatureList({FloatFeature({1}), Int64Feature({2})})}});
-  EXPECT_EQ(FeatureValues::Read(Features(record).at("mixed")).status(),
-            absl::InvalidArgumentError(
-                "has steps of several types, which are no list"));
+  CHECK(FeatureValues::Read(Features(record).at("mixed")).status() ==
+        absl::InvalidArgumentError(
+            "has steps of several types, which are no list"));
 }
 
 // As protocol buffers merge messages that come in parts.
-TEST(ExampleTest, OfSeveralListsTheLastKindCounts) {
+TEST_CASE(
+    "The tf.train.Example reader takes the last kind of a feature's several "
+    "lists",
+    "[tfrecord][example]") {
   const std::string first = Example({{"a", Int64Feature({1})}});
   const std::string second = Example({{"a", Int64Feature({2})}});
-  EXPECT_EQ(Values(Features(first + second).at("a")).integer(), 2);
+  CHECK(Values(Features(first + second).at("a")).integer() == 2);
   const Feature several{.name = "a", .is_list = false, .message = {}};
   const std::string lists =
       FloatFeature({9}) + Int64Feature({1, 2}) + Int64Feature({3});
   Feature feature = several;
   feature.message = AsBytes(lists);
-  EXPECT_EQ(Numbers<std::int64_t>(Values(feature)),
-            (std::vector<std::int64_t>{1, 2, 3}));
+  CHECK(Numbers<std::int64_t>(Values(feature)) ==
+        std::vector<std::int64_t>{1, 2, 3});
 }
 
-TEST(ExampleTest, FieldsOfLaterVersionsArePassedOver) {
+TEST_CASE("The tf.train.Example reader passes over fields of later versions",
+          "[tfrecord][example]") {
   const std::string later = "\x4a\x03xyz\x50\x05";  // fields 9 and 10
   const std::string record =
       later + Example({{"a", later + Int64Feature({5})}});
-  EXPECT_EQ(Values(Features(record).at("a")).integer(), 5);
+  CHECK(Values(Features(record).at("a")).integer() == 5);
 }
 
-TEST(ExampleTest, EachTruncationIsToldOrLosesFeatures) {
+TEST_CASE("The tf.train.Example reader reports each truncation",
+          "[tfrecord][example]") {
   const std::string record = Example({{"text", BytesFeature({"some text"})},
                                       {"integers", Int64Feature({1, 300})},
                                       {"floats", FloatFeature({1, 2})}});
   for (std::size_t length = 1; length < record.size(); ++length) {
     const absl::Status status =
         ReadFeatures(AsBytes(record.substr(0, length)), [](const Feature&) {});
-    EXPECT_TRUE(absl::IsDataLoss(status)) << length;
+    CAPTURE(length);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(ExampleTest, NoMutationIsReadOutOfBounds) {
+TEST_CASE("The tf.train.Example reader reads no mutated record out of bounds",
+          "[tfrecord][example]") {
   const std::string record = SequenceExample(
       {{"text", BytesFeature({"t"})}, {"integers", Int64Feature({1, 300})}},
       {{"floats",

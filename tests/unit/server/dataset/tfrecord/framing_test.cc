@@ -2,42 +2,51 @@
 
 #include <string>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/tfrecord/example_builder.h"
 
 namespace forebay::dataset::tfrecord {
 namespace {
 
-TEST(FramingTest, FindsThePayload) {
+using tests::HasCode;
+
+TEST_CASE("The TFRecord framing finds the payload", "[tfrecord][framing]") {
   for (const std::string& payload :
        {std::string(), std::string("a"), std::string(1000, '\0')}) {
     const std::string frame = Frame(payload);
-    EXPECT_EQ(*LengthOf(AsBytes(frame)), payload.size());
-    EXPECT_EQ(*PayloadOf(AsBytes(frame)), AsBytes(payload));
+    CHECK(*LengthOf(AsBytes(frame)) == payload.size());
+    CHECK(*PayloadOf(AsBytes(frame)) == AsBytes(payload));
   }
 }
 
 // A record of TensorFlow's, of which all is known.
-TEST(FramingTest, ChecksumsAreTensorFlows) {
-  EXPECT_EQ(Frame("hello"), std::string("\x05\0\0\0\0\0\0\0\xea\xb2\x04\x3e"
-                                        "hello\xbb\x1f\x1c\x19",
-                                        21));
+TEST_CASE("The TFRecord framing's checksums are TensorFlow's",
+          "[tfrecord][framing]") {
+  CHECK(Frame("hello") == std::string("\x05\0\0\0\0\0\0\0\xea\xb2\x04\x3e"
+                                      "hello\xbb\x1f\x1c\x19",
+                                      21));
 }
 
-TEST(FramingTest, EachBitCounts) {
+TEST_CASE("The TFRecord framing notices each flipped bit",
+          "[tfrecord][framing]") {
   const std::string frame = Frame("some text");
   for (std::size_t bit = 0; bit < frame.size() * 8; ++bit) {
     std::string damaged = frame;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
-    EXPECT_TRUE(absl::IsDataLoss(PayloadOf(AsBytes(damaged)).status())) << bit;
+    CAPTURE(bit);
+    CHECK_THAT(PayloadOf(AsBytes(damaged)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(FramingTest, AFrameOfAnotherLengthIsDamaged) {
+TEST_CASE("A TFRecord frame of another length is damaged",
+          "[tfrecord][framing]") {
   const std::string frame = Frame("some text");
-  EXPECT_TRUE(absl::IsDataLoss(PayloadOf(AsBytes(frame + "x")).status()));
-  EXPECT_TRUE(absl::IsDataLoss(
-      PayloadOf(AsBytes(frame.substr(0, frame.size() - 1))).status()));
+  CHECK_THAT(PayloadOf(AsBytes(frame + "x")),
+             HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(PayloadOf(AsBytes(frame.substr(0, frame.size() - 1))),
+             HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

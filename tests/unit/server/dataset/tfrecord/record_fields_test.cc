@@ -5,19 +5,23 @@
 #include <variant>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/tfrecord/example_builder.h"
 
 namespace forebay::dataset::tfrecord {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
+using tests::StartsWith;
 
 RecordFields Fields(const std::vector<std::string>& names,
                     const std::vector<std::string>& types) {
   auto fields = RecordFields::OfExamples(names, types);
-  EXPECT_TRUE(fields.ok()) << fields.status();
+  CHECK_THAT(fields, IsOk());
   return *std::move(fields);
 }
 
@@ -52,46 +56,48 @@ std::string Raw(std::vector<Number> numbers) {
           numbers.size() * sizeof(Number)};
 }
 
-TEST(RecordFieldsTest, ReadsFeaturesInTheFieldsOrder) {
+TEST_CASE("Record fields read features in the fields' order",
+          "[tfrecord][record_fields]") {
   const std::string payload = Example({{"label", Int64Feature({-5})},
                                        {"left out", BytesFeature({"x"})},
                                        {"text", BytesFeature({"a text"})},
                                        {"floats", FloatFeature({1, 2})},
                                        {"raw", BytesFeature({"abcd"})},
                                        {"integers", Int64Feature({1, 2, 3})}});
-  EXPECT_EQ(
-      Read(Fields({"text", "label", "floats", "raw", "integers"},
-                  {"text", "int64", "float32[2]", "uint16[2]", "int64[n]"}),
-           payload),
-      (std::vector<std::string>{"bytes a text", "number -5",
-                                "made " + Raw<float>({1, 2}), "made abcd",
-                                "made " + Raw<std::int64_t>({1, 2, 3})}));
+  CHECK(Read(Fields({"text", "label", "floats", "raw", "integers"},
+                    {"text", "int64", "float32[2]", "uint16[2]", "int64[n]"}),
+             payload) ==
+        std::vector<std::string>{"bytes a text", "number -5",
+                                 "made " + Raw<float>({1, 2}), "made abcd",
+                                 "made " + Raw<std::int64_t>({1, 2, 3})});
 }
 
-TEST(RecordFieldsTest, ListsOfAnyLengthMayLack) {
+TEST_CASE("Record fields read missing lists of any length as empty",
+          "[tfrecord][record_fields]") {
   const RecordFields fields = Fields({"a", "b"}, {"float32[n]", "int64[n,2]"});
-  EXPECT_EQ(Read(fields, Example({{"b", Int64Feature({})}})),
-            (std::vector<std::string>{"made ", "made "}));
-  EXPECT_EQ(
-      Read(fields, Example({{"a", ""}, {"b", Int64Feature({1, 2})}})),
-      (std::vector<std::string>{"made ", "made " + Raw<std::int64_t>({1, 2})}));
+  CHECK(Read(fields, Example({{"b", Int64Feature({})}})) ==
+        std::vector<std::string>{"made ", "made "});
+  CHECK(Read(fields, Example({{"a", ""}, {"b", Int64Feature({1, 2})}})) ==
+        std::vector<std::string>{"made ", "made " + Raw<std::int64_t>({1, 2})});
 }
 
-TEST(RecordFieldsTest, SaysWhatARecordLacks) {
-  EXPECT_THAT(
+TEST_CASE("Record fields say which feature a record lacks",
+          "[tfrecord][record_fields]") {
+  CHECK_THAT(
       Read(Fields({"c"}, {"int64"}),
            Example({{"b", Int64Feature({1})}, {"a", BytesFeature({"x"})}})),
-      testing::ElementsAre("has no feature c; it has a, b"));
-  EXPECT_THAT(Read(Fields({"c"}, {"int64"}), ""),
-              testing::ElementsAre("has no feature c; it has none"));
+      ElementsAre("has no feature c; it has a, b"));
+  CHECK_THAT(Read(Fields({"c"}, {"int64"}), ""),
+             ElementsAre("has no feature c; it has none"));
   Named many;
   for (int i = 10; i < 30; ++i)
     many.emplace_back(std::to_string(i), Int64Feature({1}));
-  EXPECT_THAT(Read(Fields({"c"}, {"int64"}), Example(many))[0],
-              HasSubstr(", 25 and 4 more"));
+  CHECK_THAT(Read(Fields({"c"}, {"int64"}), Example(many))[0],
+             Contains(", 25 and 4 more"));
 }
 
-TEST(RecordFieldsTest, SaysWhichTypeARecordHas) {
+TEST_CASE("Record fields say which type a record has instead",
+          "[tfrecord][record_fields]") {
   const std::string payload = Example({{"i", Int64Feature({1, 2})},
                                        {"f", FloatFeature({1})},
                                        {"b", BytesFeature({"abc"})},
@@ -119,31 +125,33 @@ TEST(RecordFieldsTest, SaysWhichTypeARecordHas) {
       {"several", "uint8[n]", "several: has 2 values of type bytes, which is"},
   };
   for (const auto& one : cases) {
-    EXPECT_THAT(Read(Fields({one.name}, {one.type}), payload)[0],
-                testing::StartsWith(one.reason));
+    CHECK_THAT(Read(Fields({one.name}, {one.type}), payload)[0],
+               StartsWith(one.reason));
   }
 }
 
-TEST(RecordFieldsTest, APayloadIsAField) {
-  EXPECT_EQ(Read(*RecordFields::OfPayload("bytes"), "abc"),
-            (std::vector<std::string>{"bytes abc"}));
-  EXPECT_EQ(Read(*RecordFields::OfPayload("uint8[n]"), "abc"),
-            (std::vector<std::string>{"made abc"}));
-  EXPECT_EQ(Read(*RecordFields::OfPayload("uint8[3]"), "abc"),
-            (std::vector<std::string>{"made abc"}));
-  EXPECT_EQ(Read(*RecordFields::OfPayload("uint8[4]"), "abc"),
-            (std::vector<std::string>{"has 3 bytes, which are no uint8[4]"}));
+TEST_CASE("Record fields may be the whole payload of a record",
+          "[tfrecord][record_fields]") {
+  CHECK(Read(*RecordFields::OfPayload("bytes"), "abc") ==
+        std::vector<std::string>{"bytes abc"});
+  CHECK(Read(*RecordFields::OfPayload("uint8[n]"), "abc") ==
+        std::vector<std::string>{"made abc"});
+  CHECK(Read(*RecordFields::OfPayload("uint8[3]"), "abc") ==
+        std::vector<std::string>{"made abc"});
+  CHECK(Read(*RecordFields::OfPayload("uint8[4]"), "abc") ==
+        std::vector<std::string>{"has 3 bytes, which are no uint8[4]"});
 }
 
-TEST(RecordFieldsTest, DamageIsTold) {
-  EXPECT_EQ(Read(Fields({"a"}, {"int64"}), "\x0a\x7f"),
-            (std::vector<std::string>{"is no tf.train.Example, or damaged"}));
-  EXPECT_EQ(
-      Read(Fields({"a"}, {"int64"}), Example({{"a", "\x1a\x7f"}})),
-      (std::vector<std::string>{"a: is no tf.train.Example, or damaged"}));
+TEST_CASE("Record fields report damage of a record",
+          "[tfrecord][record_fields]") {
+  CHECK(Read(Fields({"a"}, {"int64"}), "\x0a\x7f") ==
+        std::vector<std::string>{"is no tf.train.Example, or damaged"});
+  CHECK(Read(Fields({"a"}, {"int64"}), Example({{"a", "\x1a\x7f"}})) ==
+        std::vector<std::string>{"a: is no tf.train.Example, or damaged"});
 }
 
-TEST(RecordFieldsTest, MeasuresTheLongestAndTheShortest) {
+TEST_CASE("Record fields measure the longest and the shortest value",
+          "[tfrecord][record_fields]") {
   const RecordFields fields = Fields({"a", "b"}, {"float32[n]", "text"});
   std::vector<records::LengthBounds> bounds;
   fields.Measure(AsBytes(Example({{"a", FloatFeature({1, 2, 3})},
@@ -151,28 +159,32 @@ TEST(RecordFieldsTest, MeasuresTheLongestAndTheShortest) {
                  &bounds);
   fields.Measure(AsBytes(Example({{"b", BytesFeature({"ab"})}})), &bounds);
   fields.Measure(AsBytes("\x0a\x7f"), &bounds);
-  ASSERT_EQ(bounds.size(), 2);
-  EXPECT_EQ(bounds[0], (records::LengthBounds{0, 12}));
-  EXPECT_EQ(bounds[1], (records::LengthBounds{2, 5}));
+  REQUIRE(bounds.size() == 2);
+  CHECK(bounds[0] == records::LengthBounds{0, 12});
+  CHECK(bounds[1] == records::LengthBounds{2, 5});
 }
 
-TEST(RecordFieldsTest, TheirTextMakesThemAgain) {
+TEST_CASE("The text of record fields makes the fields again",
+          "[tfrecord][record_fields]") {
   for (const RecordFields& fields :
        {Fields({"a b", "c\n"}, {"float32[n,3]", "image"}),
         *RecordFields::OfPayload("json")}) {
     const auto again = RecordFields::Parse(fields.text());
-    ASSERT_TRUE(again.ok());
-    EXPECT_EQ(again->fields(), fields.fields());
-    EXPECT_EQ(again->is_payload(), fields.is_payload());
+    REQUIRE_THAT(again, IsOk());
+    CHECK(again->fields() == fields.fields());
+    CHECK(again->is_payload() == fields.is_payload());
   }
   for (const std::string text :
-       {"", "tfrecord", "tfrecord examples", "tfrecord payloads"})
-    EXPECT_TRUE(absl::IsDataLoss(RecordFields::Parse(text).status())) << text;
+       {"", "tfrecord", "tfrecord examples", "tfrecord payloads"}) {
+    CAPTURE(text);
+    CHECK_THAT(RecordFields::Parse(text), HasCode(absl::StatusCode::kDataLoss));
+  }
   const std::string odd("tfrecord examples\0a", 19);
-  EXPECT_TRUE(absl::IsDataLoss(RecordFields::Parse(odd).status()));
+  CHECK_THAT(RecordFields::Parse(odd), HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(RecordFieldsTest, RefusesFieldsThatAreNone) {
+TEST_CASE("Record fields that are not valid are refused",
+          "[tfrecord][record_fields]") {
   const std::string long_name(proto::kMaxFieldName, 'a');
   const struct {
     std::vector<std::string> names;
@@ -190,8 +202,8 @@ TEST(RecordFieldsTest, RefusesFieldsThatAreNone) {
   };
   for (const auto& one : cases) {
     const auto fields = RecordFields::OfExamples(one.names, one.types);
-    EXPECT_EQ(fields.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(fields.status().message()), HasSubstr(one.reason));
+    CHECK_THAT(fields, HasCode(absl::StatusCode::kInvalidArgument));
+    CHECK_THAT(fields.status().message(), Contains(one.reason));
   }
 }
 

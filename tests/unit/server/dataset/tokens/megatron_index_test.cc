@@ -3,15 +3,17 @@
 #include <cstring>
 #include <string>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/tokens/golden_tokens.h"
 
 namespace forebay::dataset::tokens {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 absl::Span<const std::uint8_t> AsBytes(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -41,7 +43,7 @@ GoldenTokens Golden(const std::string& name) {
   for (GoldenTokens& one : AllGoldenTokens()) {
     if (one.name == name) return one;
   }
-  ADD_FAILURE() << name;
+  FAIL_CHECK(name);
   return {};
 }
 
@@ -54,85 +56,93 @@ std::string With(std::string text, std::size_t at, Number number) {
 std::string Refusal(const std::string& index, std::uint64_t tokens,
                     absl::StatusCode code) {
   const auto found = Read(index, tokens);
-  EXPECT_EQ(found.status().code(), code) << found.status();
+  CHECK_THAT(found, HasCode(code));
   return std::string(found.status().message());
 }
 
-TEST(MegatronIndexTest, FindsTheDocumentsThatMegatronFinds) {
+TEST_CASE(
+    "The Megatron index reader finds the documents that Megatron-LM finds",
+    "[tokens][megatron_index]") {
   const auto all = AllGoldenTokens();
-  ASSERT_EQ(all.size(), 5);
+  REQUIRE(all.size() == 5);
   for (const GoldenTokens& one : all) {
     const auto header = ParseMegatronHeader(
         AsBytes(one.index).subspan(0, kMegatronHeaderBytes), one.index.size());
-    ASSERT_TRUE(header.ok()) << one.name << header.status();
-    EXPECT_EQ(one.count * proto::SizeOf(header->dtype), one.data.size());
+    UNSCOPED_INFO(one.name << header.status());
+    REQUIRE_THAT(header, IsOk());
+    CHECK(one.count * proto::SizeOf(header->dtype) == one.data.size());
     const auto documents = Read(one.index, one.count);
-    ASSERT_TRUE(documents.ok()) << one.name << documents.status();
-    EXPECT_EQ(*documents, one.documents) << one.name;
+    UNSCOPED_INFO(one.name << documents.status());
+    REQUIRE_THAT(documents, IsOk());
+    CAPTURE(one.name);
+    CHECK(*documents == one.documents);
   }
 }
 
-TEST(MegatronIndexTest, NoticesThatItIsCutOff) {
+TEST_CASE("The Megatron index reader notices that an index is cut off",
+          "[tokens][megatron_index]") {
   const GoldenTokens golden = Golden("sequences");
   for (std::size_t bytes = 0; bytes < golden.index.size(); ++bytes) {
-    EXPECT_EQ(Read(golden.index.substr(0, bytes), golden.count).status().code(),
-              absl::StatusCode::kDataLoss)
-        << bytes;
+    CAPTURE(bytes);
+    CHECK_THAT(Read(golden.index.substr(0, bytes), golden.count),
+               HasCode(absl::StatusCode::kDataLoss));
   }
   Refusal(golden.index + "more", golden.count, absl::StatusCode::kDataLoss);
 }
 
-TEST(MegatronIndexTest, SaysWhatItCannotRead) {
+TEST_CASE("The Megatron index reader says what it cannot read",
+          "[tokens][megatron_index]") {
   const GoldenTokens golden = Golden("sequences");
   const std::string& index = golden.index;
-  EXPECT_EQ(Refusal("II*" + index, golden.count, absl::StatusCode::kDataLoss),
-            "is no index of Megatron-LM's");
-  EXPECT_EQ(Refusal(With<std::uint64_t>(index, 9, 2), golden.count,
-                    absl::StatusCode::kUnimplemented),
-            "is of version 2, of which only 1 can be read");
-  EXPECT_EQ(Refusal(With<std::uint8_t>(index, 17, 7), golden.count,
-                    absl::StatusCode::kUnimplemented),
-            "is of tokens with the type code 7, which is no integer's");
-  EXPECT_THAT(Refusal(With<std::uint64_t>(index, 18, UINT64_MAX), golden.count,
-                      absl::StatusCode::kDataLoss),
-              HasSubstr("18446744073709551615 sequences"));
-  EXPECT_THAT(Refusal(With<std::uint64_t>(index, 26, UINT64_MAX / 8 + 2),
-                      golden.count, absl::StatusCode::kDataLoss),
-              HasSubstr("document indices"));
-  EXPECT_EQ(Refusal(index, golden.count + 1, absl::StatusCode::kDataLoss),
-            "is of 141 tokens, but there are 142");
+  CHECK(Refusal("II*" + index, golden.count, absl::StatusCode::kDataLoss) ==
+        "is no index of Megatron-LM's");
+  CHECK(Refusal(With<std::uint64_t>(index, 9, 2), golden.count,
+                absl::StatusCode::kUnimplemented) ==
+        "is of version 2, of which only 1 can be read");
+  CHECK(Refusal(With<std::uint8_t>(index, 17, 7), golden.count,
+                absl::StatusCode::kUnimplemented) ==
+        "is of tokens with the type code 7, which is no integer's");
+  CHECK_THAT(Refusal(With<std::uint64_t>(index, 18, UINT64_MAX), golden.count,
+                     absl::StatusCode::kDataLoss),
+             Contains("18446744073709551615 sequences"));
+  CHECK_THAT(Refusal(With<std::uint64_t>(index, 26, UINT64_MAX / 8 + 2),
+                     golden.count, absl::StatusCode::kDataLoss),
+             Contains("document indices"));
+  CHECK(Refusal(index, golden.count + 1, absl::StatusCode::kDataLoss) ==
+        "is of 141 tokens, but there are 142");
 }
 
-TEST(MegatronIndexTest, NumbersOfSequencesAreChecked) {
+TEST_CASE("The Megatron index reader checks the numbers of sequences",
+          "[tokens][megatron_index]") {
   const GoldenTokens golden = Golden("sequences");
   const std::string& index = golden.index;
-  ASSERT_EQ(golden.documents.size(), 5);
+  REQUIRE(golden.documents.size() == 5);
   const std::size_t lengths = kMegatronHeaderBytes;
   const std::size_t pointers = lengths + 7 * 4;
   const std::size_t documents = pointers + 7 * 8;
-  ASSERT_EQ(index.size(), documents + 6 * 8);
-  EXPECT_EQ(Refusal(With<std::int32_t>(index, lengths, -5), golden.count,
-                    absl::StatusCode::kDataLoss),
-            "sequence 0 has -5 tokens, but there are 141 left");
-  EXPECT_EQ(Refusal(With<std::int32_t>(index, lengths, INT32_MAX), golden.count,
-                    absl::StatusCode::kDataLoss),
-            "sequence 0 has 2147483647 tokens, but there are 141 left");
-  EXPECT_EQ(Refusal(With<std::int64_t>(index, pointers + 16, -20), golden.count,
-                    absl::StatusCode::kUnimplemented),
-            "sequence 2 begins at byte -20 instead of 20: sequences must "
-            "follow one another");
+  REQUIRE(index.size() == documents + 6 * 8);
+  CHECK(Refusal(With<std::int32_t>(index, lengths, -5), golden.count,
+                absl::StatusCode::kDataLoss) ==
+        "sequence 0 has -5 tokens, but there are 141 left");
+  CHECK(Refusal(With<std::int32_t>(index, lengths, INT32_MAX), golden.count,
+                absl::StatusCode::kDataLoss) ==
+        "sequence 0 has 2147483647 tokens, but there are 141 left");
+  CHECK(Refusal(With<std::int64_t>(index, pointers + 16, -20), golden.count,
+                absl::StatusCode::kUnimplemented) ==
+        "sequence 2 begins at byte -20 instead of 20: sequences must "
+        "follow one another");
   for (const std::int64_t number : {-1, 8}) {
-    EXPECT_THAT(Refusal(With<std::int64_t>(index, documents + 8, number),
-                        golden.count, absl::StatusCode::kDataLoss),
-                HasSubstr("is damaged: document 1 begins with"))
-        << number;
+    CAPTURE(number);
+    CHECK_THAT(Refusal(With<std::int64_t>(index, documents + 8, number),
+                       golden.count, absl::StatusCode::kDataLoss),
+               Contains("is damaged: document 1 begins with"));
   }
-  EXPECT_THAT(Refusal(With<std::int64_t>(index, documents, 1), golden.count,
-                      absl::StatusCode::kDataLoss),
-              HasSubstr("document 0 begins with sequence 1 of 7"));
-  EXPECT_THAT(Refusal(With<std::int64_t>(index, documents + 40, 6),
-                      golden.count, absl::StatusCode::kDataLoss),
-              HasSubstr("document 5 begins with sequence 6 of 7"));
+  CHECK_THAT(Refusal(With<std::int64_t>(index, documents, 1), golden.count,
+                     absl::StatusCode::kDataLoss),
+             Contains("document 0 begins with sequence 1 of 7"));
+  CHECK_THAT(Refusal(With<std::int64_t>(index, documents + 40, 6), golden.count,
+                     absl::StatusCode::kDataLoss),
+             Contains("document 5 begins with sequence 6 of 7"));
 }
 
 }  // namespace

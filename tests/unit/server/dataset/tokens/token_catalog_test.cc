@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/npy/npy_file.h"
@@ -18,8 +18,10 @@
 namespace forebay::dataset::tokens {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
 
 using DatasetOr = absl::StatusOr<std::shared_ptr<const Dataset>>;
 
@@ -30,7 +32,7 @@ std::string Counting(std::size_t bytes) {
   return text;
 }
 
-class TokenCatalogTest : public testing::Test {
+class TokenCatalogTest {
  protected:
   void Put(const std::string& name, const std::string& content) {
     contents_[name] = content;
@@ -80,8 +82,8 @@ class TokenCatalogTest : public testing::Test {
     dataset.ValuesOf(id, absl::MakeSpan(values));
     const auto range = std::get<FieldRange>(values[field]);
     const Sample sample = dataset.At(id);
-    EXPECT_LE(range.offset + range.length, sample.length);
-    EXPECT_LE(sample.offset + sample.length, contents_[sample.object].size());
+    CHECK(range.offset + range.length <= sample.length);
+    CHECK(sample.offset + sample.length <= contents_[sample.object].size());
     return contents_[sample.object].substr(sample.offset + range.offset,
                                            range.length);
   }
@@ -99,7 +101,7 @@ class TokenCatalogTest : public testing::Test {
                       const std::vector<std::string>& values,
                       absl::StatusCode code) {
     const absl::Status status = Open(patterns, names, values).status();
-    EXPECT_EQ(status.code(), code) << status;
+    CHECK_THAT(status, HasCode(code));
     return std::string(status.message());
   }
 
@@ -109,75 +111,79 @@ class TokenCatalogTest : public testing::Test {
   TokenCatalog catalog_{base::AmpleBudget()};
 };
 
-TEST_F(TokenCatalogTest, WindowsOfFilesWithoutAHeader) {
+TEST_CASE_METHOD(TokenCatalogTest,
+                 "The token catalog cuts windows of files without a header",
+                 "[tokens][token_catalog]") {
   Put("a", "0123456789");
   Put("b", "ab");
   Put("c", "ABCDE");
   auto dataset = Open({"a", "b", "c"}, {"length", "dtype"}, {"4", "uint8"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_THAT(Values(**dataset), ElementsAre("0123", "4567", "ABCD"));
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK_THAT(Values(**dataset), ElementsAre("0123", "4567", "ABCD"));
   const Field& field = (*dataset)->fields()[0];
-  EXPECT_EQ(field.name, "tokens");
-  EXPECT_EQ(field.array,
-            (ArrayType{.dtype = proto::DType::kUint8, .shape = {4}}));
-  EXPECT_FALSE(field.ragged());
-  EXPECT_EQ((*dataset)->NameOf(1), "tokens 4 to 7");
+  CHECK(field.name == "tokens");
+  CHECK(field.array == ArrayType{.dtype = proto::DType::kUint8, .shape = {4}});
+  CHECK_FALSE(field.ragged());
+  CHECK((*dataset)->NameOf(1) == "tokens 4 to 7");
 
   dataset = Open({"a", "b", "c"}, {"length", "dtype", "stride", "targets"},
                  {"3", "uint8", "2", "1"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_THAT(Values(**dataset),
-              ElementsAre("012", "234", "456", "678", "ABC"));
-  EXPECT_THAT(Values(**dataset, 1),
-              ElementsAre("123", "345", "567", "789", "BCD"));
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK_THAT(Values(**dataset), ElementsAre("012", "234", "456", "678", "ABC"));
+  CHECK_THAT(Values(**dataset, 1),
+             ElementsAre("123", "345", "567", "789", "BCD"));
 
   dataset = Open({"a", "b", "c"}, {"length", "dtype", "tail"},
                  {"4", "uint8", "keep"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_THAT(Values(**dataset),
-              ElementsAre("0123", "4567", "89", "ab", "ABCD", "E"));
-  EXPECT_TRUE((*dataset)->fields()[0].ragged());
-  EXPECT_EQ((*dataset)->fields()[0].longest, 4);
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK_THAT(Values(**dataset),
+             ElementsAre("0123", "4567", "89", "ab", "ABCD", "E"));
+  CHECK((*dataset)->fields()[0].ragged());
+  CHECK((*dataset)->fields()[0].longest == 4);
 
   dataset = Open({"a"}, {"length", "dtype"}, {"2", "uint16"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_THAT(Values(**dataset), ElementsAre("0123", "4567"));
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK_THAT(Values(**dataset), ElementsAre("0123", "4567"));
 }
 
-TEST_F(TokenCatalogTest, NpyFilesHaveOneAxisOfIntegers) {
+TEST_CASE_METHOD(
+    TokenCatalogTest,
+    "The token catalog demands that npy files have one axis of integers",
+    "[tokens][token_catalog]") {
   Put("a.npy", npy::NpyFile("<i4", "(5,)", 20));
   Put("b.npy", npy::NpyFile("<i4", "(0,)", 0));
   Put("c.npy", npy::NpyFile("<i4", "(2,)", 8));
   const auto dataset = Open({"*.npy"}, {"length"}, {"2"});
-  ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_THAT(Values(**dataset),
-              ElementsAre(Counting(8), Counting(16).substr(8), Counting(8)));
+  REQUIRE_THAT(dataset, IsOk());
+  CHECK_THAT(Values(**dataset),
+             ElementsAre(Counting(8), Counting(16).substr(8), Counting(8)));
   Put("d.npy", npy::NpyFile("<i4", "(2, 1)", 8));
-  EXPECT_THAT(
+  CHECK_THAT(
       Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kUnimplemented),
-      HasSubstr("d.npy: has rows of int32 (1,), but tokens are integers along "
-                "one axis"));
+      Contains("d.npy: has rows of int32 (1,), but tokens are integers along "
+               "one axis"));
   Put("d.npy", npy::NpyFile("<f4", "(2,)", 8));
-  EXPECT_THAT(
+  CHECK_THAT(
       Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kUnimplemented),
-      HasSubstr("d.npy: has rows of float32 ()"));
+      Contains("d.npy: has rows of float32 ()"));
   Put("d.npy", npy::NpyFile("<u4", "(2,)", 8));
-  EXPECT_THAT(
+  CHECK_THAT(
       Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kInvalidArgument),
-      HasSubstr(
-          "d.npy: has tokens of uint32 (), but those of a.npy are int32"));
+      Contains("d.npy: has tokens of uint32 (), but those of a.npy are int32"));
   Put("d.npy", "");
-  EXPECT_THAT(
-      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
-      HasSubstr("d.npy: is no .npy file"));
+  CHECK_THAT(Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+             Contains("d.npy: is no .npy file"));
 }
 
-TEST_F(TokenCatalogTest, DocumentsOfMegatronsFiles) {
+TEST_CASE_METHOD(TokenCatalogTest,
+                 "The token catalog finds the documents of Megatron-LM's files",
+                 "[tokens][token_catalog]") {
   for (const GoldenTokens& golden : AllGoldenTokens()) {
     Put(golden.name + ".bin", golden.data);
     Put(golden.name + ".idx", golden.index);
     const auto whole = Open({golden.name + ".bin"}, {"length"}, {"document"});
-    ASSERT_TRUE(whole.ok()) << golden.name << whole.status();
+    UNSCOPED_INFO(golden.name << whole.status());
+    REQUIRE_THAT(whole, IsOk());
     const std::uint64_t token_bytes =
         golden.count == 0 ? 1 : golden.data.size() / golden.count;
     std::vector<std::string> expected;
@@ -192,65 +198,68 @@ TEST_F(TokenCatalogTest, DocumentsOfMegatronsFiles) {
             golden.data.substr((at + i) * token_bytes, 2 * token_bytes));
       at += tokens;
     }
-    EXPECT_EQ(Values(**whole), expected) << golden.name;
+    CAPTURE(golden.name);
+    CHECK(Values(**whole) == expected);
     const auto each =
         Open({golden.name + ".bin"}, {"length", "stride", "documents"},
              {"2", "1", "each"});
-    ASSERT_TRUE(each.ok()) << golden.name << each.status();
-    EXPECT_EQ(Values(**each), pairs) << golden.name;
+    UNSCOPED_INFO(golden.name << each.status());
+    REQUIRE_THAT(each, IsOk());
+    CHECK(Values(**each) == pairs);
     const auto cross =
         Open({golden.name + ".bin"}, {"length", "stride"}, {"2", "1"});
-    ASSERT_TRUE(cross.ok()) << golden.name << cross.status();
-    EXPECT_EQ((*cross)->size(), golden.count == 0 ? 0 : golden.count - 1);
+    UNSCOPED_INFO(golden.name << cross.status());
+    REQUIRE_THAT(cross, IsOk());
+    CHECK((*cross)->size() == (golden.count == 0 ? 0 : golden.count - 1));
   }
 }
 
-TEST_F(TokenCatalogTest, DocumentsOfSeveralFiles) {
+TEST_CASE_METHOD(TokenCatalogTest,
+                 "The token catalog finds the documents of several files",
+                 "[tokens][token_catalog]") {
   const auto all = AllGoldenTokens();
   for (const char* const name : {"1", "2", "3"}) {
     Put(std::string(name) + ".bin", all[0].data);
     Put(std::string(name) + ".idx", all[0].index);
   }
   const auto whole = Open({"*.bin"}, {"length", "targets"}, {"document", "1"});
-  ASSERT_TRUE(whole.ok()) << whole.status();
+  REQUIRE_THAT(whole, IsOk());
   // One of four documents has a single token, and so no target.
-  EXPECT_EQ((*whole)->size(), 9);
-  EXPECT_EQ(Value(**whole, 3), all[0].data.substr(0, 2 * 299));
-  EXPECT_EQ(Value(**whole, 4), all[0].data.substr(2 * 301, 2 * 1999));
-  EXPECT_EQ((*whole)->At(8).object, "3.bin");
-  EXPECT_EQ((*whole)->fields()[1].longest, 2 * 1999);
+  CHECK((*whole)->size() == 9);
+  CHECK(Value(**whole, 3) == all[0].data.substr(0, 2 * 299));
+  CHECK(Value(**whole, 4) == all[0].data.substr(2 * 301, 2 * 1999));
+  CHECK((*whole)->At(8).object == "3.bin");
+  CHECK((*whole)->fields()[1].longest == 2 * 1999);
 }
 
-TEST_F(TokenCatalogTest, SaysWhatLacks) {
+TEST_CASE_METHOD(TokenCatalogTest, "The token catalog says what is missing",
+                 "[tokens][token_catalog]") {
   const auto all = AllGoldenTokens();
   Put("a.bin", all[0].data);
-  EXPECT_THAT(
-      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
-      HasSubstr("a.idx: is not there: files without it need a dtype"));
+  CHECK_THAT(Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+             Contains("a.idx: is not there: files without it need a dtype"));
   Put("a.idx", all[1].index);
-  EXPECT_THAT(
-      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
-      HasSubstr("a.idx: is of 141 tokens, but there are 1159"));
+  CHECK_THAT(Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+             Contains("a.idx: is of 141 tokens, but there are 1159"));
   Put("a.idx", all[0].index);
   Put("b.bin", all[0].data);
-  EXPECT_THAT(
-      Refusal({"*.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
-      HasSubstr("b.bin: there is no b.idx"));
+  CHECK_THAT(Refusal({"*.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+             Contains("b.bin: there is no b.idx"));
   Put("a.bin", all[0].data.substr(1));
-  EXPECT_THAT(
-      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
-      HasSubstr("a.bin: has 4635 bytes, which are no whole tokens of 2"));
-  EXPECT_THAT(
-      Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
-      HasSubstr("a.txt"));
+  CHECK_THAT(Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+             Contains("a.bin: has 4635 bytes, which are no whole tokens of 2"));
+  CHECK_THAT(Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+             Contains("a.txt"));
   Put("a.txt", "text");
-  EXPECT_THAT(
+  CHECK_THAT(
       Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kInvalidArgument),
-      HasSubstr("a.txt: tokens lie in files .npy"));
+      Contains("a.txt: tokens lie in files .npy"));
 }
 
 // The file is touched in the middle of an epoch.
-TEST_F(TokenCatalogTest, ALayoutLooksAgainAtAFileThatWasTouched) {
+TEST_CASE_METHOD(TokenCatalogTest,
+                 "A token layout looks again at a file that was touched",
+                 "[tokens][token_catalog]") {
   const std::string file = npy::NpyFile("<i2", "(4,)", 8);
   Put("a.npy", file);
   files_[0].version.revision = {1, 1};
@@ -272,28 +281,30 @@ TEST_F(TokenCatalogTest, ALayoutLooksAgainAtAFileThatWasTouched) {
   std::string others = file;
   others.back() = 'x';
   source_.Rewrite("a.npy", others, {1, 2});
-  EXPECT_EQ(*look(), (storage::Revision{1, 2}));
-  EXPECT_EQ(dataset->At(0).version.revision, (storage::Revision{1, 2}));
+  CHECK(*look() == storage::Revision{1, 2});
+  CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
   for (const std::string& other :
        {npy::NpyFile("<u2", "(4,)", 8), npy::NpyFile("<i1", "(8,)", 8),
         std::string(file.size(), 'x')}) {
     source_.Rewrite("a.npy", other, {1, 3});
-    EXPECT_EQ(look().status(),
-              absl::FailedPreconditionError(
-                  "a.npy: was rewritten since the dataset was indexed"));
+    CHECK(look().status() ==
+          absl::FailedPreconditionError(
+              "a.npy: was rewritten since the dataset was indexed"));
   }
 }
 
-TEST_F(TokenCatalogTest, LoadersShareTheIndexUntilAFileChanges) {
+TEST_CASE_METHOD(TokenCatalogTest,
+                 "Loaders share the token index until a file changes",
+                 "[tokens][token_catalog]") {
   Put("a", "0123456789");
   const auto open = [this] {
     return *Open({"a"}, {"length", "dtype"}, {"2", "uint8"});
   };
   const auto one = open();
-  EXPECT_EQ(one->index(), open()->index());
+  CHECK(one->index() == open()->index());
   Put("a", "9876543210");
-  EXPECT_NE(one->index(), open()->index());
-  EXPECT_NE(one->version(), open()->version());
+  CHECK(one->index() != open()->index());
+  CHECK(one->version() != open()->version());
 }
 
 }  // namespace

@@ -3,11 +3,15 @@
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/dataset/tokens/token_settings.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::dataset::tokens {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
@@ -34,56 +38,59 @@ Ranges Expected(const Windows& windows, std::uint64_t tokens) {
   return ranges;
 }
 
-TEST(WindowsTest, AreThoseThatAreCutOneByOne) {
+TEST_CASE("Windows of tokens are those that are cut one by one",
+          "[tokens][windows]") {
   for (std::uint64_t length = 1; length <= 5; ++length) {
     for (std::uint64_t least = 1; least <= length; ++least) {
       for (std::uint64_t stride = 1; stride <= 8; ++stride) {
         const Windows windows = {length, stride, least};
         for (std::uint64_t tokens = 0; tokens <= 30; ++tokens) {
-          EXPECT_EQ(RangesOf(windows, tokens), Expected(windows, tokens))
-              << length << " " << least << " " << stride << " " << tokens;
+          UNSCOPED_INFO(length << " " << least << " " << stride << " "
+                               << tokens);
+          CHECK(RangesOf(windows, tokens) == Expected(windows, tokens));
         }
       }
     }
   }
 }
 
-TEST(WindowsTest, NumbersMayBeLarge) {
+TEST_CASE("Windows of tokens may have large numbers", "[tokens][windows]") {
   const Windows one = {UINT64_MAX, UINT64_MAX, 2};
-  EXPECT_EQ(one.CountIn(UINT64_MAX - 1), 1);
-  EXPECT_EQ(one.LengthOf(0, UINT64_MAX - 1), UINT64_MAX - 1);
-  EXPECT_EQ(one.CountIn(1), 0);
+  CHECK(one.CountIn(UINT64_MAX - 1) == 1);
+  CHECK(one.LengthOf(0, UINT64_MAX - 1) == UINT64_MAX - 1);
+  CHECK(one.CountIn(1) == 0);
   const Windows each = {1, 1, 1};
-  EXPECT_EQ(each.CountIn(UINT64_MAX), UINT64_MAX);
+  CHECK(each.CountIn(UINT64_MAX) == UINT64_MAX);
   const Windows tail = {2, 1, 1};
-  EXPECT_EQ(tail.CountIn(UINT64_MAX), UINT64_MAX - 1);
+  CHECK(tail.CountIn(UINT64_MAX) == UINT64_MAX - 1);
 }
 
-TEST(TokenSettingsTest, AreReadByName) {
+TEST_CASE("Token settings are read by name", "[tokens][windows]") {
   const auto settings = ReadTokenSettings(
       {"length", "stride", "dtype", "documents", "tail", "targets"},
       {"8", "4", "uint16", "each", "keep", "1"});
-  ASSERT_TRUE(settings.ok()) << settings.status();
-  EXPECT_EQ(settings->length, 8);
-  EXPECT_EQ(settings->stride, 4);
-  EXPECT_EQ(settings->dtype, proto::DType::kUint16);
-  EXPECT_TRUE(settings->each_document);
-  EXPECT_TRUE(settings->is_ragged());
-  EXPECT_EQ(settings->windows().length, 9);
-  EXPECT_EQ(settings->windows().least, 2);
+  REQUIRE_THAT(settings, IsOk());
+  CHECK(settings->length == 8);
+  CHECK(settings->stride == 4);
+  CHECK(settings->dtype == proto::DType::kUint16);
+  CHECK(settings->each_document);
+  CHECK(settings->is_ragged());
+  CHECK(settings->windows().length == 9);
+  CHECK(settings->windows().least == 2);
   const auto plain = ReadTokenSettings({"length"}, {"8"});
-  ASSERT_TRUE(plain.ok()) << plain.status();
-  EXPECT_EQ(plain->stride, 8);
-  EXPECT_FALSE(plain->is_ragged());
-  EXPECT_EQ(plain->windows().least, 8);
-  EXPECT_NE(plain->text(), settings->text());
+  REQUIRE_THAT(plain, IsOk());
+  CHECK(plain->stride == 8);
+  CHECK_FALSE(plain->is_ragged());
+  CHECK(plain->windows().least == 8);
+  CHECK(plain->text() != settings->text());
   const auto whole = ReadTokenSettings({"length"}, {"document"});
-  ASSERT_TRUE(whole.ok()) << whole.status();
-  EXPECT_TRUE(whole->each_document);
-  EXPECT_TRUE(whole->is_ragged());
+  REQUIRE_THAT(whole, IsOk());
+  CHECK(whole->each_document);
+  CHECK(whole->is_ragged());
 }
 
-TEST(TokenSettingsTest, OthersAreRefused) {
+TEST_CASE("Token settings that are not valid are refused",
+          "[tokens][windows]") {
   using Texts = std::vector<std::string>;
   for (const auto& [names, values] : std::vector<std::pair<Texts, Texts>>{
            {{}, {}},
@@ -101,9 +108,9 @@ TEST(TokenSettingsTest, OthersAreRefused) {
            {{"length", "tail"}, {"8", ""}},
            {{"length", "targets"}, {"8", "2"}},
            {{"length", "color"}, {"8", "red"}}}) {
-    EXPECT_EQ(ReadTokenSettings(names, values).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << testing::PrintToString(names) << testing::PrintToString(values);
+    CAPTURE(names, values);
+    CHECK_THAT(ReadTokenSettings(names, values),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
 }
 

@@ -3,8 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/dataset/zip/zip_member.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 
 // Archives that are damaged anywhere give an error, or just the files that they
@@ -12,6 +13,9 @@
 
 namespace forebay::dataset::zip {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 // Directories of all kinds, with and without the larger end record.
 constexpr const char* kArchives[] = {
@@ -24,29 +28,31 @@ constexpr const char* kArchives[] = {
 std::set<std::string> Contents(const std::string& archive) {
   std::set<std::string> contents;
   const auto members = Members(archive);
-  EXPECT_TRUE(members.ok()) << members.status();
+  CHECK_THAT(members, IsOk());
   if (!members.ok()) return contents;
   for (const ZipMember& member : *members) {
     const auto content = Content(archive, member);
-    EXPECT_TRUE(content.ok()) << content.status();
+    CHECK_THAT(content, IsOk());
     if (content.ok()) contents.insert(*content);
   }
   return contents;
 }
 
-TEST(DamagedArchiveTest, EveryTruncationIsNoticed) {
+TEST_CASE("Every truncation of a zip archive is noticed",
+          "[zip][damaged_archive]") {
   for (const char* name : kArchives) {
     const std::string archive = GoldenFile(name);
-    EXPECT_TRUE(Members(archive).ok());
+    CHECK_THAT(Members(archive), IsOk());
     for (std::size_t length = 0; length < archive.size(); ++length) {
       const absl::Status status = Members(archive.substr(0, length)).status();
-      EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss)
-          << name << " of " << length << " bytes: " << status;
+      UNSCOPED_INFO(name << " of " << length << " bytes: " << status);
+      CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
     }
   }
 }
 
-TEST(DamagedArchiveTest, NoOtherByteGivesOtherData) {
+TEST_CASE("A changed byte in any kind of zip archive gives no other data",
+          "[zip][damaged_archive]") {
   for (const char* name : kArchives) {
     const std::string archive = GoldenFile(name);
     const std::set<std::string> contents = Contents(archive);
@@ -59,7 +65,8 @@ TEST(DamagedArchiveTest, NoOtherByteGivesOtherData) {
         for (const ZipMember& member : *members) {
           const auto content = Content(damaged, member);
           if (!content.ok()) continue;
-          EXPECT_EQ(contents.count(*content), 1u) << name << " at " << at;
+          UNSCOPED_INFO(name << " at " << at);
+          CHECK(contents.count(*content) == 1u);
         }
       }
     }
@@ -67,10 +74,12 @@ TEST(DamagedArchiveTest, NoOtherByteGivesOtherData) {
 }
 
 // All that a byte can be, in an archive of one file.
-TEST(DamagedArchiveTest, NoByteAtAllGivesOtherData) {
+TEST_CASE(
+    "A byte of any value at any place in a zip archive gives no other data",
+    "[zip][damaged_archive]") {
   const std::string archive = GoldenFile("savez_compressed.npz");
   const std::set<std::string> contents = Contents(archive);
-  ASSERT_EQ(contents.size(), 1u);
+  REQUIRE(contents.size() == 1u);
   for (std::size_t at = 0; at < archive.size(); ++at) {
     for (int byte = 0; byte < 256; ++byte) {
       std::string damaged = archive;
@@ -80,7 +89,8 @@ TEST(DamagedArchiveTest, NoByteAtAllGivesOtherData) {
       for (const ZipMember& member : *members) {
         const auto content = Content(damaged, member);
         if (content.ok()) {
-          EXPECT_EQ(contents.count(*content), 1u) << at;
+          CAPTURE(at);
+          CHECK(contents.count(*content) == 1u);
         }
       }
     }

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "gtest/gtest.h"
 #include "server/base/status.h"
 #include "server/dataset/zip/zip_directory.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::dataset::zip {
 namespace {
@@ -63,15 +63,17 @@ std::vector<GoldenArchive> GoldenArchives() {
       member.method =
           method == "stored" ? ZipMethod::kStored : ZipMethod::kDeflated;
     }
-    EXPECT_TRUE(words) << line;
+    CAPTURE(line);
+    CHECK(words);
   }
-  EXPECT_GT(archives.size(), 15u);
+  CHECK(archives.size() > 15u);
   return archives;
 }
 
 std::string GoldenFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
@@ -87,9 +89,9 @@ absl::StatusOr<std::vector<ZipMember>> Members(std::string_view archive,
                            ZipDirectory::Create("some.zip", size));
   std::vector<ZipMember> members;
   while (const auto wanted = directory.wanted()) {
-    EXPECT_GT(wanted->length, 0u);
-    EXPECT_LE(wanted->offset, size);
-    EXPECT_LE(wanted->length, size - wanted->offset);
+    CHECK(wanted->length > 0u);
+    CHECK(wanted->offset <= size);
+    CHECK(wanted->length <= size - wanted->offset);
     const std::string piece =
         Piece(archive, base, wanted->offset, wanted->length + extra);
     FOREBAY_RETURN_IF_ERROR(

@@ -2,9 +2,9 @@
 #include <string>
 #include <string_view>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/zip/zip_directory.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 #include "tests/unit/server/dataset/zip/made_archive.h"
 
@@ -13,15 +13,17 @@
 namespace forebay::dataset::zip {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint64_t kLarge = std::uint64_t{10} << 30;
 
 void ExpectDamaged(std::string_view archive, std::string_view reason,
                    std::uint64_t base = 0) {
   const absl::Status status = Members(archive, base).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains(std::string(reason)));
 }
 
 std::string Zip64Field(std::string_view numbers) {
@@ -40,7 +42,7 @@ std::string LargeArchive(const MadeEntry& entry) {
              .Bytes();
 }
 
-TEST(Zip64Test, ReadsLargeNumbers) {
+TEST_CASE("The zip64 reader reads large numbers", "[zip][zip64]") {
   const std::uint64_t length = std::uint64_t{1} << 32;
   const std::string archive =
       LargeArchive({.extra = "zz" + Number(3, 2) + "???" +
@@ -52,28 +54,29 @@ TEST(Zip64Test, ReadsLargeNumbers) {
                     .disk = UINT16_MAX,
                     .header_offset = UINT32_MAX});
   const auto members = Members(archive, kLarge);
-  ASSERT_TRUE(members.ok()) << members.status();
-  ASSERT_EQ(members->size(), 1u);
-  EXPECT_EQ((*members)[0].length, length);
-  EXPECT_EQ((*members)[0].compressed, length);
-  EXPECT_EQ((*members)[0].header_offset, length - 1);
+  REQUIRE_THAT(members, IsOk());
+  REQUIRE(members->size() == 1u);
+  CHECK((*members)[0].length == length);
+  CHECK((*members)[0].compressed == length);
+  CHECK((*members)[0].header_offset == length - 1);
 }
 
 // Only numbers that are marked are in the field.
-TEST(Zip64Test, ReadsTheNumbersThatAreMarked) {
+TEST_CASE("The zip64 reader reads only the numbers that are marked",
+          "[zip][zip64]") {
   const auto members =
       Members(LargeArchive({.extra = Zip64Field(Number(kLarge - 36, 8)),
                             .compressed = 5,
                             .length = 5,
                             .header_offset = UINT32_MAX}),
               kLarge);
-  ASSERT_TRUE(members.ok()) << members.status();
-  ASSERT_EQ(members->size(), 1u);
-  EXPECT_EQ((*members)[0].length, 5u);
-  EXPECT_EQ((*members)[0].header_offset, kLarge - 36);
+  REQUIRE_THAT(members, IsOk());
+  REQUIRE(members->size() == 1u);
+  CHECK((*members)[0].length == 5u);
+  CHECK((*members)[0].header_offset == kLarge - 36);
 }
 
-TEST(Zip64Test, RefusesAbsurdNumbers) {
+TEST_CASE("The zip64 reader refuses absurd numbers", "[zip][zip64]") {
   for (const std::uint64_t absurd :
        {UINT64_MAX, UINT64_MAX - 30, UINT64_MAX - 31, kLarge, kLarge - 31}) {
     const std::string number = Number(absurd, 8);
@@ -97,7 +100,7 @@ TEST(Zip64Test, RefusesAbsurdNumbers) {
                 "does not lie before the directory", kLarge);
 }
 
-TEST(Zip64Test, RefusesShortFields) {
+TEST_CASE("The zip64 reader refuses short fields", "[zip][zip64]") {
   for (const std::string& extra :
        {Zip64Field(""), Zip64Field(Number(5, 7)),
         Number(1, 2) + Number(9, 2) + Number(5, 8)}) {
@@ -105,11 +108,11 @@ TEST(Zip64Test, RefusesShortFields) {
         Members(LargeArchive({.extra = extra, .header_offset = UINT32_MAX}),
                 kLarge)
             .status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("field is"));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(status.message(), Contains("field is"));
   }
   const auto none = Members(LargeArchive({.extra = Zip64Field("")}), kLarge);
-  EXPECT_TRUE(none.ok()) << none.status();
+  CHECK_THAT(none, IsOk());
 }
 
 std::string WithEnd64(const std::string& before, const MadeEnd64& end,
@@ -118,21 +121,23 @@ std::string WithEnd64(const std::string& before, const MadeEnd64& end,
          locator.Bytes() + MadeEnd().Bytes();
 }
 
-TEST(Zip64Test, FindsRecordsThatAreLonger) {
+TEST_CASE("The zip64 reader finds end records that are longer",
+          "[zip][zip64]") {
   for (const std::string& extensible :
        {std::string(1, 'x'), std::string(5000, 'x')}) {
     const std::string archive = WithEnd64("", {.extensible = extensible}, {});
     const auto members = Members(archive);
-    ASSERT_TRUE(members.ok()) << members.status();
-    EXPECT_EQ(members->size(), 1u);
+    REQUIRE_THAT(members, IsOk());
+    CHECK(members->size() == 1u);
     // As zipfile has it, such an archive cannot have bytes before it.
     ExpectDamaged("before" + archive, "there is no zip64 end record");
   }
 }
 
-TEST(Zip64Test, RefusesRecordsThatContradict) {
-  EXPECT_TRUE(Members(WithEnd64("", {}, {})).ok());
-  EXPECT_TRUE(Members(WithEnd64("before", {}, {})).ok());
+TEST_CASE("The zip64 reader refuses end records that contradict the archive",
+          "[zip][zip64]") {
+  CHECK_THAT(Members(WithEnd64("", {}, {})), IsOk());
+  CHECK_THAT(Members(WithEnd64("before", {}, {})), IsOk());
   ExpectDamaged(WithEnd64("", {}, {.end64_offset = 79}), "lies behind it");
   ExpectDamaged(WithEnd64("", {}, {.end64_offset = UINT64_MAX}),
                 "lies behind it");

@@ -5,19 +5,23 @@
 #include <string_view>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 #include "tests/unit/server/dataset/zip/made_archive.h"
 
 namespace forebay::dataset::zip {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
 
 std::vector<std::string> Names(std::string_view archive) {
   const auto members = Members(archive);
-  EXPECT_TRUE(members.ok()) << members.status();
+  CHECK_THAT(members, IsOk());
   std::vector<std::string> names;
   if (!members.ok()) return names;
   for (const ZipMember& member : *members) names.push_back(member.name);
@@ -27,9 +31,9 @@ std::vector<std::string> Names(std::string_view archive) {
 void ExpectError(std::string_view archive, absl::StatusCode code,
                  std::string_view reason) {
   const absl::Status status = Members(archive).status();
-  EXPECT_EQ(status.code(), code) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("some.zip: "));
+  CHECK_THAT(status, HasCode(code));
+  CHECK_THAT(status.message(), Contains(std::string(reason)));
+  CHECK_THAT(status.message(), Contains("some.zip: "));
 }
 
 void ExpectDamaged(std::string_view archive, std::string_view reason) {
@@ -40,62 +44,67 @@ void ExpectUnsupported(std::string_view archive, std::string_view reason) {
   ExpectError(archive, absl::StatusCode::kUnimplemented, reason);
 }
 
-TEST(ZipDirectoryTest, FindsWhatZipfileFinds) {
+TEST_CASE("A zip directory has the members that Python's zipfile finds",
+          "[zip][zip_directory]") {
   for (const GoldenArchive& golden : GoldenArchives()) {
     const std::string archive = GoldenFile(golden.name);
     for (const std::uint64_t extra : {0, 1, 100, 4096, 1 << 20}) {
       const auto members = Members(archive, golden.base, extra);
-      ASSERT_TRUE(members.ok()) << members.status();
-      ASSERT_EQ(members->size(), golden.members.size()) << golden.name;
+      REQUIRE_THAT(members, IsOk());
+      CAPTURE(golden.name);
+      REQUIRE(members->size() == golden.members.size());
       for (std::size_t i = 0; i < members->size(); ++i) {
-        EXPECT_EQ((*members)[i], golden.members[i].member)
-            << golden.name << ": " << (*members)[i].name;
+        UNSCOPED_INFO(golden.name << ": " << (*members)[i].name);
+        CHECK((*members)[i] == golden.members[i].member);
       }
     }
   }
 }
 
-TEST(ZipDirectoryTest, NamesAreAsStored) {
-  EXPECT_THAT(
-      Names(GoldenFile("names.zip")),
-      testing::ElementsAre("\xc3\xa4.txt", "世/界.txt", "with blank", "../up",
-                           "/root", "back\\slash", std::string(300, 'x'),
-                           "caf\x82.txt", "twice", "twice", "extra"));
+TEST_CASE("A zip directory gives names as stored", "[zip][zip_directory]") {
+  CHECK_THAT(Names(GoldenFile("names.zip")),
+             ElementsAre("\xc3\xa4.txt", "世/界.txt", "with blank", "../up",
+                         "/root", "back\\slash", std::string(300, 'x'),
+                         "caf\x82.txt", "twice", "twice", "extra"));
 }
 
-TEST(ZipDirectoryTest, BackslashesOfDosAreSlashes) {
+TEST_CASE("A zip directory turns the backslashes of DOS names into slashes",
+          "[zip][zip_directory]") {
   const auto names = [](const std::string& name, std::uint8_t host) {
     std::string archive = ArchiveOf({.name = name});
     const std::size_t entry = archive.find("PK\1\2");
     archive[entry + 5] = static_cast<char>(host);
     return Names(archive);
   };
-  EXPECT_THAT(names("a\\b\\c.jpg", 0), testing::ElementsAre("a/b/c.jpg"));
-  EXPECT_THAT(names("a\\b\\", 0), testing::IsEmpty());
-  EXPECT_THAT(names("a/b\\c.jpg", 0), testing::ElementsAre("a/b\\c.jpg"));
-  EXPECT_THAT(names("a\\b.jpg", 3), testing::ElementsAre("a\\b.jpg"));
+  CHECK_THAT(names("a\\b\\c.jpg", 0), ElementsAre("a/b/c.jpg"));
+  CHECK_THAT(names("a\\b\\", 0), IsEmpty());
+  CHECK_THAT(names("a/b\\c.jpg", 0), ElementsAre("a/b\\c.jpg"));
+  CHECK_THAT(names("a\\b.jpg", 3), ElementsAre("a\\b.jpg"));
 }
 
 // One read is enough for a small archive, whatever it ends with.
-TEST(ZipDirectoryTest, ReadsTheEndOnce) {
+TEST_CASE("A zip directory reads the end of a small archive once",
+          "[zip][zip_directory]") {
   for (const char* name : {"deflated.zip", "comment.zip", "zip64.zip",
                            "zip64_prefixed.zip", "stored.zip", "savez.npz"}) {
     const std::string archive = GoldenFile(name);
     auto directory = ZipDirectory::Create("some.zip", archive.size());
-    ASSERT_TRUE(directory.ok()) << directory.status();
+    REQUIRE_THAT(directory, IsOk());
     const auto wanted = directory->wanted();
-    ASSERT_TRUE(wanted.has_value());
-    EXPECT_LE(wanted->length, 4096u);
+    REQUIRE(wanted.has_value());
+    CHECK(wanted->length <= 4096u);
     std::vector<ZipMember> members;
     const auto tail =
         std::string_view(archive).substr(wanted->offset, wanted->length);
-    ASSERT_TRUE(directory->See(wanted->offset, AsBytes(tail), &members).ok());
-    EXPECT_FALSE(directory->wanted().has_value()) << name;
-    EXPECT_FALSE(members.empty());
+    REQUIRE_THAT(directory->See(wanted->offset, AsBytes(tail), &members),
+                 IsOk());
+    CAPTURE(name);
+    CHECK_FALSE(directory->wanted().has_value());
+    CHECK_FALSE(members.empty());
   }
 }
 
-TEST(ZipDirectoryTest, ReadsALongDirectoryInPieces) {
+TEST_CASE("A long zip directory is read in pieces", "[zip][zip_directory]") {
   // Three of them are more than one piece.
   const MadeEntry entry = {
       .name = std::string(65535, 'n'),
@@ -112,22 +121,23 @@ TEST(ZipDirectoryTest, ReadsALongDirectoryInPieces) {
                      .directory_offset = static_cast<std::uint32_t>(begin)}
                  .Bytes();
   auto directory = ZipDirectory::Create("some.zip", archive.size());
-  ASSERT_TRUE(directory.ok()) << directory.status();
+  REQUIRE_THAT(directory, IsOk());
   std::vector<ZipMember> members;
   int reads = 0;
   for (; const auto wanted = directory->wanted(); ++reads) {
-    EXPECT_LE(wanted->length, 1u << 20);
+    CHECK(wanted->length <= 1u << 20);
     const auto piece =
         std::string_view(archive).substr(wanted->offset, wanted->length);
     const auto status =
         directory->See(wanted->offset, AsBytes(piece), &members);
-    ASSERT_TRUE(status.ok()) << status;
+    REQUIRE_THAT(status, IsOk());
   }
-  EXPECT_EQ(members.size(), 40u);
-  EXPECT_EQ(reads, 1 + 8);
+  CHECK(members.size() == 40u);
+  CHECK(reads == 1 + 8);
 }
 
-TEST(ZipDirectoryTest, TakesTheEndThatEndsTheArchive) {
+TEST_CASE("A zip directory takes the end record that ends the archive",
+          "[zip][zip_directory]") {
   const std::string plain = GoldenFile("deflated.zip");
   const auto names = Names(plain);
   for (const std::string& comment :
@@ -136,29 +146,32 @@ TEST(ZipDirectoryTest, TakesTheEndThatEndsTheArchive) {
         "x" + MadeEnd().Bytes() + "y"}) {
     const std::string archive =
         plain.substr(0, plain.size() - 2) + Number(comment.size(), 2) + comment;
-    EXPECT_EQ(Names(archive), names);
+    CHECK(Names(archive) == names);
   }
 }
 
 // As of an archive that was put behind something, or was written there.
-TEST(ZipDirectoryTest, ReadsWhatHasBytesBehindIt) {
+TEST_CASE("A zip directory is read though bytes lie behind the archive",
+          "[zip][zip_directory]") {
   const std::string plain = GoldenFile("deflated.zip");
-  EXPECT_EQ(Names(plain + "x"), Names(plain));
-  EXPECT_EQ(Names(plain + std::string(65535, '\0')), Names(plain));
-  EXPECT_EQ(Names(GoldenFile("counted_prefix.zip") + "x"), Names(plain));
+  CHECK(Names(plain + "x") == Names(plain));
+  CHECK(Names(plain + std::string(65535, '\0')) == Names(plain));
+  CHECK(Names(GoldenFile("counted_prefix.zip") + "x") == Names(plain));
   ExpectDamaged(plain + std::string(65536, '\0'), "there is no end record");
   // It may be an archive within an archive that was truncated.
   ExpectDamaged(GoldenFile("prefixed.zip") + "PK",
                 "2 bytes follow the end record");
 }
 
-TEST(ZipDirectoryTest, ReadsWhatLacksItsFirstBytes) {
+TEST_CASE("A zip directory is read though the archive lacks its first bytes",
+          "[zip][zip_directory]") {
   const std::string plain = GoldenFile("prefixed.zip");
-  EXPECT_EQ(Names(GoldenFile("counted_prefix.zip").substr(100)), Names(plain));
+  CHECK(Names(GoldenFile("counted_prefix.zip").substr(100)) == Names(plain));
   ExpectDamaged(plain.substr(120), "the file a.txt does not lie before");
 }
 
-TEST(ZipDirectoryTest, RefusesOtherMethods) {
+TEST_CASE("A zip directory refuses other compression methods",
+          "[zip][zip_directory]") {
   for (const char* name : {"bzip2", "infozip_bzip2"}) {
     ExpectUnsupported(GoldenFile(std::string(name) + ".zip"),
                       "is compressed by bzip2, which is not supported");
@@ -169,7 +182,7 @@ TEST(ZipDirectoryTest, RefusesOtherMethods) {
   ExpectUnsupported(ArchiveOf({.method = 2}), "a is compressed by method 2");
 }
 
-TEST(ZipDirectoryTest, RefusesEncryptedFiles) {
+TEST_CASE("A zip directory refuses encrypted files", "[zip][zip_directory]") {
   ExpectUnsupported(GoldenFile("infozip_encrypted.zip"),
                     "the file t/a.txt is encrypted");
   for (const std::uint16_t flags : {1, 1 << 6, 1 << 13}) {
@@ -180,7 +193,7 @@ TEST(ZipDirectoryTest, RefusesEncryptedFiles) {
   ExpectUnsupported(ArchiveOf({.version = 64}), "version 6.4");
 }
 
-TEST(ZipDirectoryTest, RefusesSplitArchives) {
+TEST_CASE("A zip directory refuses split archives", "[zip][zip_directory]") {
   ExpectUnsupported(GoldenFile("infozip_split.zip"), "the archive is split");
   const std::string before = MadeHeader("a") + MadeEntry().Bytes();
   for (const MadeEnd& end : {MadeEnd{.disk = 1}, MadeEnd{.directory_disk = 1},
@@ -203,28 +216,31 @@ TEST(ZipDirectoryTest, RefusesSplitArchives) {
   ExpectUnsupported(ArchiveOf({.disk = 1}), "a lies in another file");
 }
 
-TEST(ZipDirectoryTest, DirectoriesMayBeAnything) {
-  EXPECT_TRUE(
-      Names(ArchiveOf({.name = "d/", .flags = 1, .method = 99})).empty());
-  EXPECT_TRUE(Names(GoldenFile("empty.zip")).empty());
+TEST_CASE("A zip directory skips entries of folders whatever they say",
+          "[zip][zip_directory]") {
+  CHECK(Names(ArchiveOf({.name = "d/", .flags = 1, .method = 99})).empty());
+  CHECK(Names(GoldenFile("empty.zip")).empty());
 }
 
-TEST(ZipDirectoryTest, RefusesWhatIsNoArchive) {
+TEST_CASE("A zip directory refuses what is not a zip archive",
+          "[zip][zip_directory]") {
   ExpectDamaged("", "has only 0 bytes");
   ExpectDamaged(std::string(21, 'x'), "has only 21 bytes");
   ExpectDamaged(std::string(22, 'x'), "there is no end record");
   ExpectDamaged(std::string(100000, 'P'), "there is no end record");
 }
 
-TEST(ZipDirectoryTest, RefusesNamesWithNul) {
+TEST_CASE("A zip directory refuses names with NUL", "[zip][zip_directory]") {
   ExpectDamaged(ArchiveOf({.name = std::string("a\0b", 3)}),
                 "the file a\\x00b has a NUL in its name");
 }
 
-TEST(ZipDirectoryTest, RefusesMembersThatCannotLieThere) {
-  EXPECT_EQ(Names(ArchiveOf({})).size(), 1u);
+TEST_CASE(
+    "A zip directory refuses members that cannot lie where they are said to",
+    "[zip][zip_directory]") {
+  CHECK(Names(ArchiveOf({})).size() == 1u);
   const std::string archive = ArchiveOf({.compressed = 5, .length = 5});
-  EXPECT_EQ(Names(archive).size(), 1u);
+  CHECK(Names(archive).size() == 1u);
   const auto with = [&](const MadeEntry& entry) {
     return archive.substr(0, 36) + entry.Bytes() + archive.substr(36 + 47);
   };
@@ -238,7 +254,8 @@ TEST(ZipDirectoryTest, RefusesMembersThatCannotLieThere) {
   ExpectDamaged(with({.header_offset = UINT32_MAX}), "does not lie before");
 }
 
-TEST(ZipDirectoryTest, RefusesMembersThatLieOverOthers) {
+TEST_CASE("A zip directory refuses members that lie over others",
+          "[zip][zip_directory]") {
   const std::string header = MadeHeader("a") + std::string(40, '\0');
   const std::string entry = MadeEntry{.compressed = 20, .length = 20}.Bytes();
   ExpectDamaged(header + entry + entry +
@@ -250,20 +267,22 @@ TEST(ZipDirectoryTest, RefusesMembersThatLieOverOthers) {
                 "at byte 118: the file a lies over others");
 }
 
-TEST(ZipDirectoryTest, RefusesLengthsThatCannotBe) {
+TEST_CASE("A zip directory refuses lengths that cannot be",
+          "[zip][zip_directory]") {
   ExpectDamaged(ArchiveOf({.compressed = 5, .length = 6}),
                 "a cannot have 6 bytes, as it takes 5");
   ExpectDamaged(ArchiveOf({.compressed = 6, .length = 5}), "cannot have");
   // No deflated data is so short.
   ExpectDamaged(ArchiveOf({.method = 8, .compressed = 5, .length = 5161}),
                 "a cannot have 5161 bytes, as it takes 5");
-  EXPECT_EQ(Names(ArchiveOf({.method = 8, .compressed = 5, .length = 5160})),
-            std::vector<std::string>{"a"});
+  CHECK(Names(ArchiveOf({.method = 8, .compressed = 5, .length = 5160})) ==
+        std::vector<std::string>{"a"});
 }
 
-TEST(ZipDirectoryTest, RefusesDirectoriesThatCannotBe) {
+TEST_CASE("A zip directory that does not fit its end record is refused",
+          "[zip][zip_directory]") {
   const std::string before = MadeHeader("a") + MadeEntry().Bytes();
-  EXPECT_EQ(Names(before + MadeEnd().Bytes()).size(), 1u);
+  CHECK(Names(before + MadeEnd().Bytes()).size() == 1u);
   ExpectDamaged(before + MadeEnd{.directory_bytes = 79}.Bytes(),
                 "the directory cannot have 79 bytes");
   ExpectDamaged(before + MadeEnd{.directory_bytes = UINT32_MAX}.Bytes(),
@@ -279,14 +298,15 @@ TEST(ZipDirectoryTest, RefusesDirectoriesThatCannotBe) {
 }
 
 // Writers that know no zip64 let the number run over.
-TEST(ZipDirectoryTest, CountsMembersInSixteenBits) {
+TEST_CASE("A zip directory compares only sixteen bits of the count of members",
+          "[zip][zip_directory]") {
   constexpr int kMany = 65536 + 1;
   std::string archive(31 * kMany, '\0');
   for (int i = 0; i < kMany; ++i) archive += MadeEntry().Bytes();
   archive +=
       MadeEnd{.directory_bytes = 47 * kMany, .directory_offset = 31 * kMany}
           .Bytes();
-  EXPECT_EQ(Names(archive).size(), kMany);
+  CHECK(Names(archive).size() == kMany);
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/dataset/index_file.h"
 #include "server/dataset/zip/zip_index_builder.h"
 #include "server/dataset/zip/zip_parser.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 #include "tests/unit/server/dataset/zip/packed_archive.h"
@@ -17,7 +17,10 @@
 namespace forebay::dataset::zip {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsEmpty;
+using tests::IsOk;
 
 std::shared_ptr<const ZipIndex> Index(const std::string& folder = "all") {
   const std::string archive = PackedArchive(
@@ -30,9 +33,9 @@ std::shared_ptr<const ZipIndex> Index(const std::string& folder = "all") {
   auto parser =
       *ZipParser::Create(archives[0], ZipParser::Keep::kFiles, &memory);
   while (const auto read = parser->next_read()) {
-    EXPECT_TRUE(
-        parser->Take(AsBytes(archive).subspan(read->offset, read->length))
-            .ok());
+    CHECK_THAT(
+        parser->Take(AsBytes(archive).subspan(read->offset, read->length)),
+        IsOk());
   }
   contents[0] = parser->TakeContents();
   return *BuildZipIndex("it", folder, archives, std::move(contents), memory);
@@ -44,29 +47,32 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> Decode(std::string_view bytes) {
   return DecodeZipIndex(file, memory);
 }
 
-TEST(ZipIndexFormatTest, AnIndexIsTheSameAfterwards) {
+TEST_CASE("The zip index format gives the same index again",
+          "[zip][zip_index_format]") {
   const auto index = Index();
   const auto again = Decode(EncodeZipIndex(*index));
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ((*again)->version(), index->version());
-  EXPECT_EQ((*again)->longest_extent(), index->longest_extent());
-  ASSERT_EQ((*again)->size(), 2);
+  REQUIRE_THAT(again, IsOk());
+  CHECK((*again)->version() == index->version());
+  CHECK((*again)->longest_extent() == index->longest_extent());
+  REQUIRE((*again)->size() == 2);
   for (std::uint64_t id = 0; id < 2; ++id) {
-    EXPECT_EQ((*again)->MemberOf(id), index->MemberOf(id));
-    EXPECT_EQ((*again)->ExtentOf(id).length, index->ExtentOf(id).length);
+    CHECK((*again)->MemberOf(id) == index->MemberOf(id));
+    CHECK((*again)->ExtentOf(id).length == index->ExtentOf(id).length);
   }
-  EXPECT_EQ((*again)->MemberOf(1).name, "all/dog/2.png");
-  EXPECT_EQ((*again)->MemberOf(1).length, 500);
-  EXPECT_EQ((*again)->MemberOf(1).method, ZipMethod::kDeflated);
-  EXPECT_TRUE((*again)->IsOf(std::vector<storage::ListedObject>{
+  CHECK((*again)->MemberOf(1).name == "all/dog/2.png");
+  CHECK((*again)->MemberOf(1).length == 500);
+  CHECK((*again)->MemberOf(1).method == ZipMethod::kDeflated);
+  CHECK((*again)->IsOf(std::vector<storage::ListedObject>{
       index->ArchiveAt(0), index->ArchiveAt(1)}));
-  EXPECT_EQ((*again)->ArchiveAt(1).version.revision.ctime_nanos, 4);
+  CHECK((*again)->ArchiveAt(1).version.revision.ctime_nanos == 4);
 }
 
-TEST(ZipIndexFormatTest, EveryTruncationIsNoticed) {
+TEST_CASE("The zip index format notices every truncation",
+          "[zip][zip_index_format]") {
   const std::string bytes = EncodeZipIndex(*Index());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_TRUE(absl::IsDataLoss(Decode(bytes.substr(0, size)).status()));
+    CHECK_THAT(Decode(bytes.substr(0, size)),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
@@ -80,22 +86,23 @@ std::string Changed(std::size_t offset, Number number) {
   return std::string(Decode(bytes).status().message());
 }
 
-TEST(ZipIndexFormatTest, PartsThatDoNotFitAreNoticed) {
+TEST_CASE("The zip index format notices parts that do not fit",
+          "[zip][zip_index_format]") {
   constexpr std::size_t kArchive = sizeof(ArchiveRecord);
   const auto u64 = [](std::uint64_t number) { return number; };
-  EXPECT_THAT(Changed(0, u64(100)), HasSubstr("path of archive 0"));
-  EXPECT_THAT(Changed(8, u64(0)), HasSubstr("path of archive 0"));
-  EXPECT_THAT(Changed(16, u64(1)), HasSubstr("position of archive 0"));
-  EXPECT_THAT(Changed(24, ~u64(0)), HasSubstr("position of archive 0"));
-  EXPECT_THAT(Changed(24, u64(10)), HasSubstr("position of archive 1"));
+  CHECK_THAT(Changed(0, u64(100)), Contains("path of archive 0"));
+  CHECK_THAT(Changed(8, u64(0)), Contains("path of archive 0"));
+  CHECK_THAT(Changed(16, u64(1)), Contains("position of archive 0"));
+  CHECK_THAT(Changed(24, ~u64(0)), Contains("position of archive 0"));
+  CHECK_THAT(Changed(24, u64(10)), Contains("position of archive 1"));
   // The group of both.
-  EXPECT_THAT(Changed(2 * kArchive, ~u64(0)), HasSubstr("place of image 0"));
-  EXPECT_THAT(Changed(2 * kArchive, u64(1) << 40),
-              HasSubstr("extent of image 0"));
+  CHECK_THAT(Changed(2 * kArchive, ~u64(0)), Contains("place of image 0"));
+  CHECK_THAT(Changed(2 * kArchive, u64(1) << 40),
+             Contains("extent of image 0"));
   // The first image, stored, as if it were deflated, and the second likewise.
-  EXPECT_THAT(Changed(2 * kArchive + 8, std::uint32_t{1}), testing::IsEmpty());
-  EXPECT_THAT(Changed(2 * kArchive + 12, std::uint32_t{0}),
-              HasSubstr("length of image 1"));
+  CHECK_THAT(Changed(2 * kArchive + 8, std::uint32_t{1}), IsEmpty());
+  CHECK_THAT(Changed(2 * kArchive + 12, std::uint32_t{0}),
+             Contains("length of image 1"));
 }
 
 }  // namespace

@@ -8,15 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 #include "tests/unit/server/dataset/zip/made_archive.h"
 
 namespace forebay::dataset::zip {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 std::string Sha256(const std::string& bytes) {
   std::uint8_t digest[SHA256_DIGEST_LENGTH];
@@ -32,15 +34,14 @@ std::string Sha256(const std::string& bytes) {
 // Returns `bytes` deflated, without any header.
 std::string Deflated(const std::string& bytes, int level = 9) {
   z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8,
-                         Z_DEFAULT_STRATEGY),
-            Z_OK);
+  CHECK(deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8,
+                     Z_DEFAULT_STRATEGY) == Z_OK);
   std::string deflated(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = const_cast<Bytef*>(AsBytes(bytes).data());
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(deflated.data());
   stream.avail_out = static_cast<uInt>(deflated.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
   deflated.resize(stream.total_out);
   deflateEnd(&stream);
   return deflated;
@@ -52,14 +53,14 @@ absl::StatusOr<std::string> Inflated(std::string_view compressed,
   std::vector<std::uint8_t> out(length + 16, 0xa5);
   const absl::Status status =
       Inflate(AsBytes(compressed), absl::MakeSpan(out).first(length));
-  for (std::size_t i = length; i < out.size(); ++i) EXPECT_EQ(out[i], 0xa5);
+  for (std::size_t i = length; i < out.size(); ++i) CHECK(out[i] == 0xa5);
   if (!status.ok()) return status;
   return std::string(out.begin(), out.begin() + length);
 }
 
 void ExpectDamaged(const absl::Status& status, std::string_view reason) {
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(reason)));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains(std::string(reason)));
 }
 
 // Bytes that take as much as they have.
@@ -72,7 +73,8 @@ std::string Noise(std::size_t length) {
   return noise;
 }
 
-TEST(ZipMemberTest, ReadsWhatZipfileReads) {
+TEST_CASE("A zip member has the bytes that Python's zipfile reads",
+          "[zip][zip_member]") {
   for (const GoldenArchive& golden : GoldenArchives()) {
     const std::string archive = GoldenFile(golden.name);
     for (const GoldenMember& expected : golden.members) {
@@ -80,28 +82,31 @@ TEST(ZipMemberTest, ReadsWhatZipfileReads) {
       const auto offset =
           DataOffset(member.name, AsBytes(std::string_view(archive).substr(
                                       member.header_offset - golden.base)));
-      ASSERT_TRUE(offset.ok()) << offset.status();
-      EXPECT_EQ(member.header_offset + *offset, expected.data_offset);
+      REQUIRE_THAT(offset, IsOk());
+      CHECK(member.header_offset + *offset == expected.data_offset);
       const auto content = Content(archive, member, golden.base);
-      ASSERT_TRUE(content.ok()) << content.status();
-      EXPECT_EQ(content->size(), member.length);
-      EXPECT_EQ(Sha256(*content), expected.sha256) << member.name;
+      REQUIRE_THAT(content, IsOk());
+      CHECK(content->size() == member.length);
+      CAPTURE(member.name);
+      CHECK(Sha256(*content) == expected.sha256);
     }
   }
 }
 
-TEST(ZipMemberTest, DataMayLieBeyondTheBytes) {
+TEST_CASE(
+    "A zip member's data may lie beyond the bytes that were read of its header",
+    "[zip][zip_member]") {
   const std::string header = MadeHeader("name", std::string(65535, 'x'));
   for (const std::size_t length : {std::size_t{34}, header.size()}) {
     const auto offset =
         DataOffset("name", AsBytes(std::string_view(header).substr(0, length)));
-    ASSERT_TRUE(offset.ok()) << offset.status();
-    EXPECT_EQ(*offset, 34u + 65535);
+    REQUIRE_THAT(offset, IsOk());
+    CHECK(*offset == 34u + 65535);
   }
-  EXPECT_EQ(DataOffset("", AsBytes(MadeHeader(""))).value(), 30u);
+  CHECK(DataOffset("", AsBytes(MadeHeader(""))).value() == 30u);
 }
 
-TEST(ZipMemberTest, RefusesOtherHeaders) {
+TEST_CASE("A zip member with another header is refused", "[zip][zip_member]") {
   const std::string header = MadeHeader("name");
   for (std::size_t length = 0; length < header.size(); ++length) {
     ExpectDamaged(
@@ -118,27 +123,30 @@ TEST(ZipMemberTest, RefusesOtherHeaders) {
                 "there is no header");
 }
 
-TEST(ZipMemberTest, InflatesAnyBlocks) {
+TEST_CASE("A zip member of any deflate blocks is inflated",
+          "[zip][zip_member]") {
   for (const int level : {0, 1, 9}) {
     for (const std::string& bytes : {std::string(), std::string("x"),
                                      std::string(300000, 'z'), Noise(100000)}) {
       const auto inflated = Inflated(Deflated(bytes, level), bytes.size());
-      ASSERT_TRUE(inflated.ok()) << inflated.status();
-      EXPECT_EQ(*inflated, bytes);
+      REQUIRE_THAT(inflated, IsOk());
+      CHECK(*inflated == bytes);
     }
   }
-  EXPECT_TRUE(Inflated("", 0).ok());
+  CHECK_THAT(Inflated("", 0), IsOk());
 }
 
 // Longer than what zlib is given at a time.
-TEST(ZipMemberTest, InflatesLongMembers) {
+TEST_CASE("A zip member longer than zlib's limit for one call is inflated",
+          "[zip][zip_member]") {
   const std::string bytes((std::size_t{1} << 26) + 100, '\0');
   const auto inflated = Inflated(Deflated(bytes), bytes.size());
-  ASSERT_TRUE(inflated.ok()) << inflated.status();
-  EXPECT_TRUE(*inflated == bytes);
+  REQUIRE_THAT(inflated, IsOk());
+  CHECK(*inflated == bytes);
 }
 
-TEST(ZipMemberTest, RefusesOtherLengths) {
+TEST_CASE("A zip member of another length than its directory says is refused",
+          "[zip][zip_member]") {
   const std::string bytes = Noise(1000) + std::string(1000, 'z');
   const std::string deflated = Deflated(bytes);
   ExpectDamaged(Inflated(deflated, 1999).status(),
@@ -155,7 +163,7 @@ TEST(ZipMemberTest, RefusesOtherLengths) {
   ExpectDamaged(Inflated("", 1).status(), "it has no end");
 }
 
-TEST(ZipMemberTest, RefusesTruncatedData) {
+TEST_CASE("A zip member with truncated data is refused", "[zip][zip_member]") {
   const std::string bytes = Noise(300) + std::string(100, 'z');
   const std::string deflated = Deflated(bytes);
   for (std::size_t length = 0; length < deflated.size(); ++length) {
@@ -164,17 +172,17 @@ TEST(ZipMemberTest, RefusesTruncatedData) {
   }
 }
 
-TEST(ZipMemberTest, RefusesDamagedData) {
+TEST_CASE("A zip member with damaged data is refused", "[zip][zip_member]") {
   ExpectDamaged(Inflated("\xff\xff\xff", 10).status(), "invalid block type");
   // A distance beyond what was written.
   ExpectDamaged(Inflated(std::string("\x4b\x04\xa2\x00\x00", 5), 10).status(),
                 "its deflated data is damaged");
 }
 
-TEST(ZipMemberTest, ChecksTheCrc) {
+TEST_CASE("A zip member's CRC-32 is checked", "[zip][zip_member]") {
   const std::string text = "123456789";
-  EXPECT_TRUE(CheckCrc(AsBytes(text), 0xcbf43926).ok());
-  EXPECT_TRUE(CheckCrc({}, 0).ok());
+  CHECK_THAT(CheckCrc(AsBytes(text), 0xcbf43926), IsOk());
+  CHECK_THAT(CheckCrc({}, 0), IsOk());
   ExpectDamaged(CheckCrc(AsBytes(text), 0xcbf43927),
                 "is damaged: its CRC-32 is cbf43926 instead of cbf43927");
   ExpectDamaged(CheckCrc({}, 1), "00000000 instead of 00000001");

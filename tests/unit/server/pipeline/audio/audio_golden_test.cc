@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -9,10 +7,14 @@
 
 #include "server/pipeline/audio/masking.h"
 #include "server/pipeline/transform/scratch.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/audio/golden.h"
 
 namespace forebay::pipeline::audio {
 namespace {
+
+using tests::IsOk;
 
 float GreatestOf(const std::vector<float>& values) {
   float greatest = 0;
@@ -29,12 +31,13 @@ std::size_t CountOf(const std::string& shape) {
   return count;
 }
 
-TEST(AudioGoldenTest, OpsAreTorchaudios) {
+TEST_CASE("Audio ops give the same numbers as torchaudio's",
+          "[audio][audio_golden]") {
   std::istringstream lines(GoldenText("golden.txt"));
   const std::vector<float> all = GoldenFloats("golden.bin");
   std::size_t at = 0;
   for (std::string line; std::getline(lines, line);) {
-    SCOPED_TRACE(line);
+    CAPTURE(line);
     std::istringstream words(line);
     std::string clip, tolerance, shape, ops;
     words >> clip >> tolerance >> shape;
@@ -44,16 +47,16 @@ TEST(AudioGoldenTest, OpsAreTorchaudios) {
     const std::vector<float> wanted(all.begin() + at, all.begin() + at + count);
     at += count;
     const std::vector<float> made = Transformed(ops, GoldenClip(clip).array);
-    ASSERT_EQ(made.size(), count);
+    REQUIRE(made.size() == count);
     const bool is_db = tolerance.ends_with("dB");
     const float allowed = std::strtof(tolerance.c_str(), nullptr) *
                           (is_db ? 1 : GreatestOf(wanted));
     float worst = 0;
     for (std::size_t i = 0; i < count; ++i)
       worst = std::max(worst, std::fabs(made[i] - wanted[i]));
-    EXPECT_LE(worst, allowed);
+    CHECK(worst <= allowed);
   }
-  EXPECT_EQ(at, all.size());
+  CHECK(at == all.size());
 }
 
 // Gives two numbers, and counts.
@@ -69,7 +72,8 @@ class FixedDraws final : public transform::Draws {
   int drawn_ = 0;
 };
 
-TEST(AudioGoldenTest, MasksAreTorchaudios) {
+TEST_CASE("Masks of times and frequencies are the same as torchaudio's",
+          "[audio][audio_golden]") {
   std::istringstream lines(GoldenText("masks.txt"));
   transform::Scratch scratch(0);
   std::uint64_t length = 0;
@@ -81,28 +85,32 @@ TEST(AudioGoldenTest, MasksAreTorchaudios) {
   int count = 0;
   while (lines >> length >> options.most >> options.part >> first >> second >>
          begin >> end) {
-    SCOPED_TRACE(count++);
+    INFO(count++);
     FixedDraws draws(first, second);
     std::vector<float> times(2 * length, 1);
-    ASSERT_TRUE(
-        Masking(options, {2})
-            .Run(times.data(), {.frames = length}, draws, scratch, times.data())
-            .ok());
-    for (std::uint64_t i = 0; i < 2 * length; ++i)
-      ASSERT_EQ(times[i], i / 2 < begin || i / 2 >= end ? 1 : 0) << i;
-    EXPECT_LE(draws.drawn(), 2);
+    REQUIRE_THAT(Masking(options, {2})
+                     .Run(times.data(), {.frames = length}, draws, scratch,
+                          times.data()),
+                 IsOk());
+    for (std::uint64_t i = 0; i < 2 * length; ++i) {
+      CAPTURE(i);
+      REQUIRE(times[i] == (i / 2 < begin || i / 2 >= end ? 1 : 0));
+    }
+    CHECK(draws.drawn() <= 2);
     MaskOptions of_bins = options;
     of_bins.of_times = false;
     const std::vector<float> ones(3 * length, 1);
     std::vector<float> bins(3 * length);
-    ASSERT_TRUE(
+    REQUIRE_THAT(
         Masking(of_bins, {length})
-            .Run(ones.data(), {.frames = 3}, draws, scratch, bins.data())
-            .ok());
-    for (std::uint64_t i = 0; i < 3 * length; ++i)
-      ASSERT_EQ(bins[i], i % length < begin || i % length >= end ? 1 : 0) << i;
+            .Run(ones.data(), {.frames = 3}, draws, scratch, bins.data()),
+        IsOk());
+    for (std::uint64_t i = 0; i < 3 * length; ++i) {
+      CAPTURE(i);
+      REQUIRE(bins[i] == (i % length < begin || i % length >= end ? 1 : 0));
+    }
   }
-  EXPECT_EQ(count, 60);
+  CHECK(count == 60);
 }
 
 }  // namespace

@@ -1,161 +1,168 @@
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "server/pipeline/audio/op_reader.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/transform/scratch.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline::audio {
 namespace {
+
+using tests::IsOk;
 
 std::string Refusal(const std::string& op, const Input& input = {}) {
   return std::string(
       ReadOp(Spec("ops { " + op + " }").ops(0), input).status().message());
 }
 
-TEST(AudioRefusalsTest, OfResample) {
-  EXPECT_EQ(Refusal("resample { orig_freq: 1 }"),
-            "new_freq is 0, not 1 to 16777216");
-  EXPECT_EQ(Refusal("resample { orig_freq: 16777217 new_freq: 1 }"),
-            "orig_freq is 16777217, not 0 to 16777216");
-  EXPECT_EQ(Refusal("resample { new_freq: 1 lowest_freq: 99999999 }"),
-            "lowest_freq is 99999999, not 0 to 16777216");
-  EXPECT_EQ(Refusal("resample { new_freq: 1 }"),
-            "the array does not tell its sample rate: give orig_freq");
-  EXPECT_EQ(Refusal("resample { new_freq: 1 }", {.rate = 8}), "");
-  EXPECT_EQ(Refusal("resample { new_freq: 1 }", {.rate = 1U << 25}),
-            "the clip has a sample rate of 33554432 Hz, not 1 to 16777216");
+TEST_CASE("Resample refuses parameters out of range",
+          "[audio][audio_refusals]") {
+  CHECK(Refusal("resample { orig_freq: 1 }") ==
+        "new_freq is 0, not 1 to 16777216");
+  CHECK(Refusal("resample { orig_freq: 16777217 new_freq: 1 }") ==
+        "orig_freq is 16777217, not 0 to 16777216");
+  CHECK(Refusal("resample { new_freq: 1 lowest_freq: 99999999 }") ==
+        "lowest_freq is 99999999, not 0 to 16777216");
+  CHECK(Refusal("resample { new_freq: 1 }") ==
+        "the array does not tell its sample rate: give orig_freq");
+  CHECK(Refusal("resample { new_freq: 1 }", {.rate = 8}) == "");
+  CHECK(Refusal("resample { new_freq: 1 }", {.rate = 1U << 25}) ==
+        "the clip has a sample rate of 33554432 Hz, not 1 to 16777216");
   const std::string both = "resample { orig_freq: 2 new_freq: 1 ";
-  EXPECT_EQ(Refusal(both + "lowpass_filter_width: 1025 }"),
-            "lowpass_filter_width is 1025, not 1 to 1024");
+  CHECK(Refusal(both + "lowpass_filter_width: 1025 }") ==
+        "lowpass_filter_width is 1025, not 1 to 1024");
   for (const char* const value : {"nan", "-1", "1.1", "inf"}) {
-    EXPECT_NE(Refusal(both + "rolloff: " + value + " }"), "");
-    EXPECT_NE(Refusal(both + "beta: " + value + " }").empty(),
-              std::string(value) != "1.1");
+    CHECK(Refusal(both + "rolloff: " + value + " }") != "");
+    CHECK(Refusal(both + "beta: " + value + " }").empty() !=
+          (std::string(value) != "1.1"));
   }
-  EXPECT_EQ(Refusal(both + "method: 3 }"),
-            "resampling_method is 3, which this "
-            "daemon does not know");
+  CHECK(Refusal(both + "method: 3 }") ==
+        "resampling_method is 3, which this "
+        "daemon does not know");
 }
 
-TEST(AudioRefusalsTest, OfVol) {
-  EXPECT_EQ(Refusal("vol { gain: -1 }"), "gain is -1, not 0 to 1e+06");
-  EXPECT_EQ(Refusal("vol { gain: nan }"), "gain is nan, not 0 to 1e+06");
-  EXPECT_EQ(Refusal("vol { gain: 0 gain_type: POWER }"),
-            "gain is 0, not 1e-12 to 1e+12");
-  EXPECT_EQ(Refusal("vol { gain: 300 gain_type: DB }"),
-            "gain is 300, not -240 to 120");
-  EXPECT_EQ(Refusal("vol { gain_type: 7 }"),
-            "gain_type is 7, which this daemon does not know");
+TEST_CASE("Vol refuses parameters out of range", "[audio][audio_refusals]") {
+  CHECK(Refusal("vol { gain: -1 }") == "gain is -1, not 0 to 1e+06");
+  CHECK(Refusal("vol { gain: nan }") == "gain is nan, not 0 to 1e+06");
+  CHECK(Refusal("vol { gain: 0 gain_type: POWER }") ==
+        "gain is 0, not 1e-12 to 1e+12");
+  CHECK(Refusal("vol { gain: 300 gain_type: DB }") ==
+        "gain is 300, not -240 to 120");
+  CHECK(Refusal("vol { gain_type: 7 }") ==
+        "gain_type is 7, which this daemon does not know");
 }
 
-TEST(AudioRefusalsTest, OfSpectrogram) {
+TEST_CASE("Spectrogram refuses parameters out of range",
+          "[audio][audio_refusals]") {
   const auto refusal = [](const std::string& parameters) {
     return Refusal("spectrogram { " + parameters + " }");
   };
-  EXPECT_EQ(refusal("n_fft: 1"), "n_fft is 1, not 2 to 65536");
-  EXPECT_EQ(refusal("n_fft: 65537"), "n_fft is 65537, not 2 to 65536");
-  EXPECT_EQ(refusal("n_fft: 65521"),
-            "n_fft is 65521, whose prime factor 65521 makes it slow: take a "
-            "number of smaller factors");
-  EXPECT_EQ(refusal("n_fft: 4093"), "");
-  EXPECT_EQ(refusal("win_length: 401"), "win_length is 401, not 1 to 400");
-  EXPECT_EQ(refusal("win_length: 1"), "hop_length is 0, not 1 to 16777216");
-  EXPECT_EQ(refusal("hop_length: 4000000000"),
-            "hop_length is 4000000000, not 1 to 16777216");
-  EXPECT_EQ(refusal("pad: 4000000000"), "pad is 4000000000, not 0 to 16777216");
-  EXPECT_EQ(refusal("power: 3"), "power is 3, not 1 to 2");
-  EXPECT_EQ(refusal("window: 9"),
-            "window is 9, which this daemon does not know");
-  EXPECT_EQ(refusal("normalized: 9"),
-            "normalized is 9, which this daemon does not know");
-  EXPECT_EQ(refusal("pad_mode: 2"), "pad_mode is neither reflect nor constant");
-  EXPECT_EQ(Refusal("spectrogram {}", {.frame_shape = {2, 3}}),
-            "takes clips of 1 or 2 axes, (frames) or (frames, channels), not "
-            "arrays of 3");
+  CHECK(refusal("n_fft: 1") == "n_fft is 1, not 2 to 65536");
+  CHECK(refusal("n_fft: 65537") == "n_fft is 65537, not 2 to 65536");
+  CHECK(refusal("n_fft: 65521") ==
+        "n_fft is 65521, whose prime factor 65521 makes it slow: take a "
+        "number of smaller factors");
+  CHECK(refusal("n_fft: 4093") == "");
+  CHECK(refusal("win_length: 401") == "win_length is 401, not 1 to 400");
+  CHECK(refusal("win_length: 1") == "hop_length is 0, not 1 to 16777216");
+  CHECK(refusal("hop_length: 4000000000") ==
+        "hop_length is 4000000000, not 1 to 16777216");
+  CHECK(refusal("pad: 4000000000") == "pad is 4000000000, not 0 to 16777216");
+  CHECK(refusal("power: 3") == "power is 3, not 1 to 2");
+  CHECK(refusal("window: 9") == "window is 9, which this daemon does not know");
+  CHECK(refusal("normalized: 9") ==
+        "normalized is 9, which this daemon does not know");
+  CHECK(refusal("pad_mode: 2") == "pad_mode is neither reflect nor constant");
+  CHECK(Refusal("spectrogram {}", {.frame_shape = {2, 3}}) ==
+        "takes clips of 1 or 2 axes, (frames) or (frames, channels), not "
+        "arrays of 3");
 }
 
-TEST(AudioRefusalsTest, OfMelSpectrogram) {
+TEST_CASE("MelSpectrogram refuses parameters out of range",
+          "[audio][audio_refusals]") {
   const auto refusal = [](const std::string& parameters) {
     return Refusal("mel_spectrogram { " + parameters + " }");
   };
-  EXPECT_EQ(refusal("spectrogram { n_fft: 1 }"), "n_fft is 1, not 2 to 65536");
-  EXPECT_EQ(refusal("sample_rate: 1"), "sample_rate is 1, not 2 to 16777216");
-  EXPECT_EQ(refusal("sample_rate: 4294967295"),
-            "sample_rate is 4294967295, not 2 to 16777216");
-  EXPECT_EQ(refusal("n_mels: 4097"), "n_mels is 4097, not 1 to 4096");
-  EXPECT_EQ(refusal("f_min: -1"), "f_min is -1, not 0 to 1.67772e+07");
-  EXPECT_EQ(refusal("f_min: nan"), "f_min is nan, not 0 to 1.67772e+07");
-  EXPECT_EQ(refusal("f_min: 9000"), "f_max is 8000, not 9001 to 1.67772e+07");
-  EXPECT_EQ(refusal("f_max: 0"), "f_max is 0, not 1 to 1.67772e+07");
-  EXPECT_EQ(refusal("f_max: inf"), "f_max is inf, not 1 to 1.67772e+07");
-  EXPECT_EQ(refusal("mel_scale: 9"),
-            "mel_scale is 9, which this daemon does not know");
+  CHECK(refusal("spectrogram { n_fft: 1 }") == "n_fft is 1, not 2 to 65536");
+  CHECK(refusal("sample_rate: 1") == "sample_rate is 1, not 2 to 16777216");
+  CHECK(refusal("sample_rate: 4294967295") ==
+        "sample_rate is 4294967295, not 2 to 16777216");
+  CHECK(refusal("n_mels: 4097") == "n_mels is 4097, not 1 to 4096");
+  CHECK(refusal("f_min: -1") == "f_min is -1, not 0 to 1.67772e+07");
+  CHECK(refusal("f_min: nan") == "f_min is nan, not 0 to 1.67772e+07");
+  CHECK(refusal("f_min: 9000") == "f_max is 8000, not 9001 to 1.67772e+07");
+  CHECK(refusal("f_max: 0") == "f_max is 0, not 1 to 1.67772e+07");
+  CHECK(refusal("f_max: inf") == "f_max is inf, not 1 to 1.67772e+07");
+  CHECK(refusal("mel_scale: 9") ==
+        "mel_scale is 9, which this daemon does not know");
 }
 
-TEST(AudioRefusalsTest, OfTheRest) {
-  EXPECT_EQ(Refusal("amplitude_to_db { stype: 9 }"),
-            "stype is 9, which this daemon does not know");
-  EXPECT_EQ(Refusal("amplitude_to_db { top_db: -1 }"),
-            "top_db is -1, not 0 to 1e+06");
-  EXPECT_EQ(Refusal("amplitude_to_db { top_db: nan }"),
-            "top_db is nan, not 0 to 1e+06");
-  EXPECT_EQ(Refusal("mfcc { n_mfcc: 129 }"), "n_mfcc is 129, not 1 to 128");
-  EXPECT_EQ(Refusal("mfcc { mel { n_mels: 30 } }"),
-            "n_mfcc is 40, not 1 to 30");
+TEST_CASE(
+    "AmplitudeToDB and MFCC and masking ops refuse parameters out of range",
+    "[audio][audio_refusals]") {
+  CHECK(Refusal("amplitude_to_db { stype: 9 }") ==
+        "stype is 9, which this daemon does not know");
+  CHECK(Refusal("amplitude_to_db { top_db: -1 }") ==
+        "top_db is -1, not 0 to 1e+06");
+  CHECK(Refusal("amplitude_to_db { top_db: nan }") ==
+        "top_db is nan, not 0 to 1e+06");
+  CHECK(Refusal("mfcc { n_mfcc: 129 }") == "n_mfcc is 129, not 1 to 128");
+  CHECK(Refusal("mfcc { mel { n_mels: 30 } }") == "n_mfcc is 40, not 1 to 30");
   const Input bins{.frame_shape = {5}};
-  EXPECT_EQ(Refusal("time_masking { p: 1.5 }", bins), "p is 1.5, not 0 to 1");
-  EXPECT_EQ(Refusal("time_masking { p: nan }", bins), "p is nan, not 0 to 1");
-  EXPECT_EQ(Refusal("time_masking { time_mask_param: 4294967295 }", bins),
-            "time_mask_param is 4294967295, not 0 to 16777216");
-  EXPECT_EQ(Refusal("frequency_masking { freq_mask_param: 16777217 }", bins),
-            "freq_mask_param is 16777217, not 0 to 16777216");
-  EXPECT_EQ(Refusal("grayscale {}"), "is not for arrays");
-  EXPECT_FALSE(IsAudioOp(Spec("ops { grayscale {} }").ops(0)));
+  CHECK(Refusal("time_masking { p: 1.5 }", bins) == "p is 1.5, not 0 to 1");
+  CHECK(Refusal("time_masking { p: nan }", bins) == "p is nan, not 0 to 1");
+  CHECK(Refusal("time_masking { time_mask_param: 4294967295 }", bins) ==
+        "time_mask_param is 4294967295, not 0 to 16777216");
+  CHECK(Refusal("frequency_masking { freq_mask_param: 16777217 }", bins) ==
+        "freq_mask_param is 16777217, not 0 to 16777216");
+  CHECK(Refusal("grayscale {}") == "is not for arrays");
+  CHECK_FALSE(IsAudioOp(Spec("ops { grayscale {} }").ops(0)));
 }
 
 // A worker does nothing else meanwhile, and nobody can end it.
 std::string TooLong(const std::string& op, const Input& input,
                     std::uint64_t frames) {
   const auto made = ReadOp(Spec("ops { " + op + " }").ops(0), input);
-  EXPECT_TRUE(made.ok()) << made.status();
+  CHECK_THAT(made, IsOk());
   const Signal clip{.frames = frames, .rate = input.rate};
   // It is told of a clip, not of what clips may become.
-  EXPECT_TRUE((*made)->LongestOf(clip).ok());
+  CHECK_THAT((*made)->LongestOf(clip), IsOk());
   return std::string((*made)->OutputOf(clip).status().message());
 }
 
-TEST(AudioRefusalsTest, WorkOfHoursOnASpectrum) {
+TEST_CASE("Spectrogram ops refuse clips that mean hours of work",
+          "[audio][audio_refusals]") {
   const std::string op = "spectrogram { n_fft: 65536 hop_length: 1 }";
-  EXPECT_EQ(TooLong(op, {}, 65'000), "");
-  EXPECT_EQ(TooLong(op, {.frame_shape = {1024}}, 65'000),
-            "has 65001 times of 1024 channels, each of n_fft 65536 elements: "
-            "take a larger hop_length, fewer channels, or a part of the clip");
-  EXPECT_NE(TooLong("mel_spectrogram { n_mels: 1 spectrogram { n_fft: 65536 "
-                    "hop_length: 1 } }",
-                    {.frame_shape = {1024}}, 65'000),
-            "");
+  CHECK(TooLong(op, {}, 65'000) == "");
+  CHECK(TooLong(op, {.frame_shape = {1024}}, 65'000) ==
+        "has 65001 times of 1024 channels, each of n_fft 65536 elements: "
+        "take a larger hop_length, fewer channels, or a part of the clip");
+  CHECK(TooLong("mel_spectrogram { n_mels: 1 spectrogram { n_fft: 65536 "
+                "hop_length: 1 } }",
+                {.frame_shape = {1024}}, 65'000) != "");
 }
 
-TEST(AudioRefusalsTest, WorkOfHoursOnAFilter) {
+TEST_CASE("Resample refuses clips whose filter means hours of work",
+          "[audio][audio_refusals]") {
   const auto made =
       ReadOp(Spec("ops { resample { orig_freq: 2 new_freq: 1 rolloff: 0.005 "
                   "lowpass_filter_width: 1024 } }")
                  .ops(0),
              {.frame_shape = {2}});
-  ASSERT_TRUE(made.ok()) << made.status();
+  REQUIRE_THAT(made, IsOk());
   const Signal clip{.frames = std::uint64_t{1} << 30, .rate = 2};
-  EXPECT_TRUE((*made)->OutputOf(clip).ok());
+  CHECK_THAT((*made)->OutputOf(clip), IsOk());
   transform::PhiloxDraws draws(1, 2, 3, 4);
   transform::Scratch scratch(1 << 20);
   const FrameRange part{.begin = 0, .length = 200'000};
-  EXPECT_EQ(
-      (*made)->RunPart(nullptr, clip, part, draws, scratch, nullptr).message(),
-      "becomes 200000 frames of 2 channels, each a sum of 819208 "
-      "elements: take a smaller lowpass_filter_width, a greater rolloff, "
-      "or a part of the clip");
+  CHECK((*made)
+            ->RunPart(nullptr, clip, part, draws, scratch, nullptr)
+            .message() ==
+        "becomes 200000 frames of 2 channels, each a sum of 819208 "
+        "elements: take a smaller lowpass_filter_width, a greater rolloff, "
+        "or a part of the clip");
 }
 
 }  // namespace

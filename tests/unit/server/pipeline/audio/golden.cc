@@ -1,7 +1,5 @@
 #include "tests/unit/server/pipeline/audio/golden.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -9,9 +7,13 @@
 
 #include "server/pipeline/array_transform.h"
 #include "server/pipeline/workspace.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/spec.h"
 
 namespace forebay::pipeline::audio {
+
+using tests::IsOk;
 
 Clip::Clip(std::vector<std::uint64_t> shape, std::vector<float> all,
            std::uint32_t rate)
@@ -26,7 +28,8 @@ Clip::Clip(std::vector<std::uint64_t> shape, std::vector<float> all,
 
 std::string GoldenText(const std::string& name) {
   std::ifstream file("tests/golden/audio_ops/" + name, std::ios::binary);
-  EXPECT_TRUE(file.good()) << name;
+  CAPTURE(name);
+  CHECK(file.good());
   return {std::istreambuf_iterator<char>(file),
           std::istreambuf_iterator<char>()};
 }
@@ -49,14 +52,14 @@ std::vector<float> Transformed(const std::string& ops, const Array& array,
                                const SampleKey& key) {
   const auto made = ArrayTransform::Create(Spec(ops).ops(), array.type,
                                            std::nullopt, array.sample_rate);
-  EXPECT_TRUE(made.ok()) << made.status();
+  CHECK_THAT(made, IsOk());
   if (!made.ok()) return {};
   Workspace workspace({});
   std::vector<float> out((*made)->output().tensor.bytes / sizeof(float));
   const auto bytes = (*made)->Run(array, key, workspace,
                                   {reinterpret_cast<std::uint8_t*>(out.data()),
                                    out.size() * sizeof(float)});
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  CHECK_THAT(bytes, IsOk());
   return out;
 }
 

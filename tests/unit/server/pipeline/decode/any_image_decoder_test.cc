@@ -3,17 +3,22 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 absl::Span<const std::uint8_t> BytesOf(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-TEST(AnyImageDecoder, SaysWhatAStrangerLooksLike) {
+TEST_CASE("The image decoder says what an unknown file looks like",
+          "[decode][any_image_decoder]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   const std::pair<std::string, std::string> cases[] = {
       {std::string("\0\0\0\x18"
@@ -27,20 +32,20 @@ TEST(AnyImageDecoder, SaysWhatAStrangerLooksLike) {
   };
   for (const auto& [file, description] : cases) {
     const absl::Status status = decoder.Open(BytesOf(file)).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(std::string(status.message()),
-              "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF, BMP or PPM image but "
-              "looks like " +
-                  description);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK(std::string(status.message()) ==
+          "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF, BMP or PPM image but "
+          "looks like " +
+              description);
   }
   const absl::Status status = decoder.Open(BytesOf("\x01\x02\x03")).status();
-  EXPECT_EQ(std::string(status.message()),
-            "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF, BMP or PPM image");
-  EXPECT_EQ(std::string(decoder.Open({}).status().message()),
-            "is an empty file");
+  CHECK(std::string(status.message()) ==
+        "is not a JPEG, PNG, WebP, AVIF, GIF, TIFF, BMP or PPM image");
+  CHECK(std::string(decoder.Open({}).status().message()) == "is an empty file");
 }
 
-TEST(AnyImageDecoder, DecodesOncePerOpen) {
+TEST_CASE("The image decoder decodes once for each open",
+          "[decode][any_image_decoder]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   const Region region{0, 0, 1, 1};
   for (const char* name :
@@ -48,16 +53,17 @@ TEST(AnyImageDecoder, DecodesOncePerOpen) {
         "rgb_tiles.tif", "rgb24.bmp", "rgb8.ppm", "rgb_61x43.raw"}) {
     const auto file = GoldenFile(name);
     PixelSink sink(region);
-    EXPECT_EQ(decoder.Decode(region, sink).code(),
-              absl::StatusCode::kFailedPrecondition);
-    ASSERT_TRUE(decoder.Open(file).ok());
-    EXPECT_TRUE(decoder.Decode(region, sink).ok());
-    EXPECT_EQ(decoder.Decode(region, sink).code(),
-              absl::StatusCode::kFailedPrecondition);
+    CHECK_THAT(decoder.Decode(region, sink),
+               HasCode(absl::StatusCode::kFailedPrecondition));
+    REQUIRE_THAT(decoder.Open(file), IsOk());
+    CHECK_THAT(decoder.Decode(region, sink), IsOk());
+    CHECK_THAT(decoder.Decode(region, sink),
+               HasCode(absl::StatusCode::kFailedPrecondition));
   }
 }
 
-TEST(AnyImageDecoder, IsReadyAgainAfterAnError) {
+TEST_CASE("The image decoder is ready again after an error",
+          "[decode][any_image_decoder]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   const Region region{3, 5, 20, 10};
   for (const char* name :
@@ -66,21 +72,22 @@ TEST(AnyImageDecoder, IsReadyAgainAfterAnError) {
         "colors_5.gif", "rgb_lzw.tif", "rgb24.bmp", "gray8.pgm",
         "gray_61x43.raw"}) {
     auto file = GoldenFile(name);
-    ASSERT_TRUE(decoder.Open(file).ok());
+    REQUIRE_THAT(decoder.Open(file), IsOk());
     PixelSink before(region);
-    ASSERT_TRUE(decoder.Decode(region, before).ok());
+    REQUIRE_THAT(decoder.Decode(region, before), IsOk());
 
     auto cut = file;
     cut.resize(file.size() / 2);
     PixelSink failed(region);
     absl::Status status = decoder.Open(cut).status();
     if (status.ok()) status = decoder.Decode(region, failed);
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << name;
+    CAPTURE(name);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
 
-    ASSERT_TRUE(decoder.Open(file).ok());
+    REQUIRE_THAT(decoder.Open(file), IsOk());
     PixelSink after(region);
-    ASSERT_TRUE(decoder.Decode(region, after).ok());
-    EXPECT_EQ(before.pixels(), after.pixels());
+    REQUIRE_THAT(decoder.Decode(region, after), IsOk());
+    CHECK(before.pixels() == after.pixels());
   }
 }
 

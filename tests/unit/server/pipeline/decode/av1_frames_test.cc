@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -15,23 +15,26 @@ constexpr std::uint8_t kSequence = 1 << 3 | kHasSize;
 constexpr std::uint8_t kFrameHeader = 3 << 3 | kHasSize;
 constexpr std::uint8_t kFrame = 6 << 3 | kHasSize;
 
-TEST(Av1FramesTest, CountsFramesOfEachKind) {
-  EXPECT_EQ(CountAv1Frames(Bytes{kSequence, 1, 0, kFrame, 2, 0, 0}), 1u);
-  EXPECT_EQ(CountAv1Frames(Bytes{kFrame, 1, 0, kSequence, 0, kFrameHeader, 0}),
-            2u);
+TEST_CASE("The AV1 frame count includes frames of each kind",
+          "[decode][av1_frames]") {
+  CHECK(CountAv1Frames(Bytes{kSequence, 1, 0, kFrame, 2, 0, 0}) == 1u);
+  CHECK(CountAv1Frames(Bytes{kFrame, 1, 0, kSequence, 0, kFrameHeader, 0}) ==
+        2u);
   // With an extension, and a size of two bytes.
   Bytes extended = {kFrame | 4, 0, 0x80 | 3, 1};
   extended.resize(4 + 131);
-  EXPECT_EQ(CountAv1Frames(extended), 1u);
+  CHECK(CountAv1Frames(extended) == 1u);
 }
 
-TEST(Av1FramesTest, NeverCountsMoreThanAreKept) {
+TEST_CASE("The AV1 frame count is never more than a decoder keeps",
+          "[decode][av1_frames]") {
   Bytes many;
   for (int i = 0; i < 100; ++i) many.insert(many.end(), {kFrame, 0});
-  EXPECT_EQ(CountAv1Frames(many), kMostAv1Frames);
+  CHECK(CountAv1Frames(many) == kMostAv1Frames);
 }
 
-TEST(Av1FramesTest, TakesWhatIsNoStreamForTheWorst) {
+TEST_CASE("The AV1 frame count takes what is not a stream for the worst case",
+          "[decode][av1_frames]") {
   for (const Bytes& stream : {
            Bytes{},
            Bytes{kSequence, 0},  // no frame
@@ -44,7 +47,7 @@ TEST(Av1FramesTest, TakesWhatIsNoStreamForTheWorst) {
            Bytes{kFrame | 0x80, 0},
            Bytes{kFrame | 1, 0},
        }) {
-    EXPECT_EQ(CountAv1Frames(stream), kMostAv1Frames);
+    CHECK(CountAv1Frames(stream) == kMostAv1Frames);
   }
 }
 

@@ -7,50 +7,53 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/pipeline/decode/any_image_decoder.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using File = std::vector<std::uint8_t>;
 
 std::vector<std::string> Images() {
   std::ifstream file("tests/golden/decode/avif.txt");
   std::vector<std::string> images;
   for (std::string name; file >> name;) images.push_back("avif/" + name);
-  EXPECT_GT(images.size(), 30u);
+  CHECK(images.size() > 30u);
   return images;
 }
 
 File Decoded(ImageDecoder& decoder, const File& file, const Region& region) {
-  EXPECT_TRUE(decoder.Open(file).ok());
+  CHECK_THAT(decoder.Open(file), IsOk());
   PixelSink sink(region);
   const absl::Status status = decoder.Decode(region, sink);
-  EXPECT_TRUE(status.ok()) << status;
+  CHECK_THAT(status, IsOk());
   return sink.pixels();
 }
 
-TEST(AvifDecoder, HasPillowsPixels) {
+TEST_CASE("The AVIF decoder gives Pillow's pixels", "[decode][avif_decoder]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const std::string& name : Images()) {
-    SCOPED_TRACE(name);
+    CAPTURE(name);
     const File file = GoldenFile(name + ".avif");
     const File reference = GoldenFile(name + ".png");
     const ImageInfo expected = decoder.Open(reference).value();
     const auto info = decoder.Open(file);
-    ASSERT_TRUE(info.ok()) << info.status();
-    ASSERT_EQ(info->width, expected.width);
-    ASSERT_EQ(info->height, expected.height);
+    REQUIRE_THAT(info, IsOk());
+    REQUIRE(info->width == expected.width);
+    REQUIRE(info->height == expected.height);
     const Region all = {0, 0, info->width, info->height};
-    EXPECT_EQ(Decoded(decoder, file, all), Decoded(decoder, reference, all));
+    CHECK(Decoded(decoder, file, all) == Decoded(decoder, reference, all));
   }
 }
 
-TEST(AvifDecoder, GivesRegionsExactly) {
+TEST_CASE("The AVIF decoder gives regions exactly", "[decode][avif_decoder]") {
   constexpr std::uint32_t kSeed = 20231125;
   std::printf("seed %u\n", kSeed);
   std::mt19937 random(kSeed);
@@ -72,17 +75,17 @@ TEST(AvifDecoder, GivesRegionsExactly) {
       for (std::uint32_t y = 0; y < region.height; ++y) {
         const std::size_t row =
             std::size_t{region.top + y} * info.width + region.left;
-        ASSERT_EQ(std::memcmp(&part[std::size_t{3} * y * region.width],
-                              &whole[3 * row], std::size_t{3} * region.width),
-                  0)
-            << name << " left " << region.left << " top " << region.top + y
-            << " width " << region.width;
+        UNSCOPED_INFO(name << " left " << region.left << " top "
+                           << region.top + y << " width " << region.width);
+        REQUIRE(std::memcmp(&part[std::size_t{3} * y * region.width],
+                            &whole[3 * row],
+                            std::size_t{3} * region.width) == 0);
       }
     }
   }
 }
 
-TEST(AvifDecoder, FindsAnyTruncation) {
+TEST_CASE("The AVIF decoder finds any truncation", "[decode][avif_decoder]") {
   AvifDecoder decoder{DecodeLimits{}};
   ExpectTruncationsFound(decoder,
                          {"avif/420.avif", "avif/alpha.avif", "avif/grid.avif",
@@ -90,27 +93,26 @@ TEST(AvifDecoder, FindsAnyTruncation) {
                          {.first = 0, .step = 5});
   File file = GoldenFile("avif/420.avif");
   file.pop_back();
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a truncated AVIF image");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a truncated AVIF image");
 }
 
 // Behind the type of a box.
 File::iterator Find(File& file, const std::string& type) {
   const auto found =
       std::search(file.begin(), file.end(), type.begin(), type.end());
-  EXPECT_LT(found, file.end());
+  CHECK(found < file.end());
   return found + 4;
 }
 
-TEST(AvifDecoder, FindsDamage) {
+TEST_CASE("The AVIF decoder finds damage", "[decode][avif_decoder]") {
   AvifDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("avif/444.avif");
   const File::iterator data = Find(file, "mdat");
   std::fill(data, data + 20, std::uint8_t{0xff});
   const absl::Status status = DecodeTop(decoder, file);
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is a corrupt AVIF image: "));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains("is a corrupt AVIF image: "));
 }
 
 // `file` with another size in the property that tells it.
@@ -123,39 +125,43 @@ File WithSize(File file, std::uint32_t width, std::uint32_t height) {
   return file;
 }
 
-TEST(AvifDecoder, RefusesMorePixelsThanTheLimit) {
+TEST_CASE("The AVIF decoder refuses more pixels than the limit",
+          "[decode][avif_decoder]") {
   AvifDecoder decoder{DecodeLimits{}};
   const File file = GoldenFile("avif/420.avif");
   const absl::Status status =
       decoder.Open(WithSize(file, 16000, 16000)).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
   for (const std::uint32_t side : {0U, 65536U, 0xffffffffU})
-    EXPECT_FALSE(decoder.Open(WithSize(file, side, side)).ok());
+    CHECK_FALSE(decoder.Open(WithSize(file, side, side)).ok());
 }
 
-TEST(AvifDecoder, RefusesFramesLargerThanTheFileSays) {
+TEST_CASE("The AVIF decoder refuses frames larger than the file says",
+          "[decode][avif_decoder]") {
   AvifDecoder decoder{DecodeLimits{}};
   const absl::Status status =
       DecodeTop(decoder, WithSize(GoldenFile("avif/420.avif"), 20, 10));
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(AvifDecoder, RefusesPixelsBeyondTheScratchLimit) {
+TEST_CASE("The AVIF decoder refuses pixels beyond the scratch limit",
+          "[decode][avif_decoder]") {
   AvifDecoder decoder{DecodeLimits{.scratch_bytes = 4 << 20}};
   const absl::Status status =
       decoder.Open(GoldenFile("avif/420.avif")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is an AVIF image of 37 x 27 pixels that needs "));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(),
+             Contains("is an AVIF image of 37 x 27 pixels that needs "));
 }
 
-TEST(AvifDecoder, CountsMoreForHiddenFrames) {
+TEST_CASE("The AVIF decoder counts more scratch for hidden frames",
+          "[decode][avif_decoder]") {
   AvifDecoder decoder{DecodeLimits{}};
   const std::uint64_t one =
       decoder.Open(GoldenFile("avif/420.avif"))->scratch_bytes;
   const std::uint64_t with_alpha =
       decoder.Open(GoldenFile("avif/alpha.avif"))->scratch_bytes;
-  EXPECT_GT(with_alpha, one);
+  CHECK(with_alpha > one);
 }
 
 }  // namespace

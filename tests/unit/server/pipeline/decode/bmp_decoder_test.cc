@@ -4,17 +4,22 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using File = std::vector<std::uint8_t>;
 
-TEST(BmpDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+TEST_CASE(
+    "The BMP decoder finds any truncation though only the top is asked for",
+    "[decode][bmp_decoder]") {
   BmpDecoder decoder{DecodeLimits{}};
   const std::vector<std::string> names = {"rgb24.bmp", "rgb24_top_down.bmp",
                                           "palette4.bmp"};
@@ -23,12 +28,13 @@ TEST(BmpDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
     const File file = GoldenFile(name);
     File cut = file;
     cut.resize(file.size() / 2);
-    EXPECT_EQ(std::string(DecodeTop(decoder, cut).message()),
-              "is a truncated BMP image");
+    CHECK(std::string(DecodeTop(decoder, cut).message()) ==
+          "is a truncated BMP image");
   }
 }
 
-TEST(BmpDecoder, NamesWhatItDoesNotRead) {
+TEST_CASE("The BMP decoder names what it does not read",
+          "[decode][bmp_decoder]") {
   BmpDecoder decoder{DecodeLimits{}};
   const std::pair<const char*, const char*> cases[] = {
       {"unread/bits16.bmp",
@@ -38,69 +44,71 @@ TEST(BmpDecoder, NamesWhatItDoesNotRead) {
   };
   for (const auto& [name, message] : cases) {
     const absl::Status status = DecodeTop(decoder, GoldenFile(name));
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(std::string(status.message()), message);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK(std::string(status.message()) == message);
   }
   File file = GoldenFile("rgb24.bmp");
   file[14] = 12;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a BMP image with OS/2's header, which is not read");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a BMP image with OS/2's header, which is not read");
 }
 
-TEST(BmpDecoder, FindsDamage) {
+TEST_CASE("The BMP decoder finds damage", "[decode][bmp_decoder]") {
   BmpDecoder decoder{DecodeLimits{}};
   // The width, the height, the planes, the pixels' place.
   for (const std::size_t at : {21u, 26u, 10u}) {
     File file = GoldenFile("rgb24.bmp");
     file[at] = 0x80;
-    EXPECT_EQ(DecodeTop(decoder, file).code(), absl::StatusCode::kDataLoss);
+    CHECK_THAT(DecodeTop(decoder, file), HasCode(absl::StatusCode::kDataLoss));
   }
   File file = GoldenFile("palette8.bmp");
   file[11] = 0;  // the palette has no room
   file[10] = 20;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt BMP image");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt BMP image");
 }
 
-TEST(BmpDecoder, RefusesWhatPillowRefuses) {
+TEST_CASE("The BMP decoder refuses what Pillow refuses",
+          "[decode][bmp_decoder]") {
   BmpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb24.bmp");
   file[30] = 4;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a BMP image of an unknown compression, which is not read");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a BMP image of an unknown compression, which is not read");
   file = GoldenFile("rgbx32_masks.bmp");
-  ASSERT_TRUE(DecodeTop(decoder, file).ok());
+  REQUIRE_THAT(DecodeTop(decoder, file), IsOk());
   file[55] = 0x7f;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a BMP image with such masks of its colors, which is not read");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a BMP image with such masks of its colors, which is not read");
   file = GoldenFile("palette8.bmp");
   file[48] = 1;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt BMP image");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt BMP image");
 }
 
-TEST(BmpDecoder, SaysThatItReadsNoGap) {
+TEST_CASE("The BMP decoder says that it reads no gap before the pixels",
+          "[decode][bmp_decoder]") {
   BmpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb24.bmp");
   file.insert(file.begin() + 54, 6, 0);
   file[10] += 6;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a BMP image with something between its header and its pixels, "
-            "which is not read");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a BMP image with something between its header and its pixels, "
+        "which is not read");
 }
 
-TEST(BmpDecoder, KeepsWithinItsLimits) {
+TEST_CASE("The BMP decoder keeps within its limits", "[decode][bmp_decoder]") {
   BmpDecoder decoder{DecodeLimits{.scratch_bytes = 5000}};
   absl::Status status = decoder.Open(GoldenFile("rgb24.bmp")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is a BMP image of 53 x 37 pixels that needs "));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(),
+             Contains("is a BMP image of 53 x 37 pixels that needs "));
   File file = GoldenFile("rgb24.bmp");
   file[20] = file[24] = 1;
   status = decoder.Open(file).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(std::string(status.message()),
-            "is 65589 x 65573 pixels, more than the limit of 178956970 pixels");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(std::string(status.message()) ==
+        "is 65589 x 65573 pixels, more than the limit of 178956970 pixels");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -28,25 +28,28 @@ std::vector<std::uint8_t> Block(std::initializer_list<unsigned> codes) {
   return bytes;
 }
 
-TEST(CheckGifCodes, CountsThePixelsOfStrings) {
+TEST_CASE("The check of GIF codes counts the pixels of strings",
+          "[decode][gif_codes]") {
   // 1, then the string 1 1, which is code 6 as soon as it is needed.
   const auto data = Block({kClear, 1, 6});
-  EXPECT_EQ(CheckGifCodes(data, kBits, 3), GifCodes::kWhole);
-  EXPECT_EQ(CheckGifCodes(data, kBits, 1), GifCodes::kWhole);
+  CHECK(CheckGifCodes(data, kBits, 3) == GifCodes::kWhole);
+  CHECK(CheckGifCodes(data, kBits, 1) == GifCodes::kWhole);
 }
 
-TEST(CheckGifCodes, FindsTheEnd) {
-  EXPECT_EQ(CheckGifCodes(Block({kClear, 1, 6, kEnd}), kBits, 4),
-            GifCodes::kTruncated);
+TEST_CASE("The check of GIF codes finds an end before the last pixel",
+          "[decode][gif_codes]") {
+  CHECK(CheckGifCodes(Block({kClear, 1, 6, kEnd}), kBits, 4) ==
+        GifCodes::kTruncated);
   auto data = Block({kClear, 1, 2, 3, 1, 2, 3, 1});
   data.pop_back();
-  EXPECT_EQ(CheckGifCodes(data, kBits, 2), GifCodes::kTruncated);
-  EXPECT_EQ(CheckGifCodes({}, kBits, 1), GifCodes::kTruncated);
+  CHECK(CheckGifCodes(data, kBits, 2) == GifCodes::kTruncated);
+  CHECK(CheckGifCodes({}, kBits, 1) == GifCodes::kTruncated);
 }
 
-TEST(CheckGifCodes, FindsCodesThatStandForNothing) {
-  EXPECT_EQ(CheckGifCodes(Block({kClear, 1, 7}), kBits, 4), GifCodes::kCorrupt);
-  EXPECT_EQ(CheckGifCodes(Block({kClear, 6}), kBits, 4), GifCodes::kCorrupt);
+TEST_CASE("The check of GIF codes finds codes that stand for nothing",
+          "[decode][gif_codes]") {
+  CHECK(CheckGifCodes(Block({kClear, 1, 7}), kBits, 4) == GifCodes::kCorrupt);
+  CHECK(CheckGifCodes(Block({kClear, 6}), kBits, 4) == GifCodes::kCorrupt);
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 #include <iterator>
 #include <sstream>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::pipeline::decode {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr char kFolder[] = "tests/golden/decode/";
 
@@ -21,12 +25,13 @@ std::vector<GoldenImage> GoldenImages() {
     std::istringstream words(line);
     GoldenImage image;
     words >> image.name >> image.width >> image.height >> std::hex >> image.crc;
-    EXPECT_TRUE(words) << line;
+    CAPTURE(line);
+    CHECK(words);
     for (std::string word; words >> word;) {
       GoldenPixel pixel;
       unsigned r, g, b;
-      EXPECT_EQ(5, std::sscanf(word.c_str(), "%u,%u=%u,%u,%u", &pixel.x,
-                               &pixel.y, &r, &g, &b));
+      CHECK(5 == std::sscanf(word.c_str(), "%u,%u=%u,%u,%u", &pixel.x, &pixel.y,
+                             &r, &g, &b));
       pixel.rgb[0] = static_cast<std::uint8_t>(r);
       pixel.rgb[1] = static_cast<std::uint8_t>(g);
       pixel.rgb[2] = static_cast<std::uint8_t>(b);
@@ -34,7 +39,7 @@ std::vector<GoldenImage> GoldenImages() {
     }
     images.push_back(image);
   }
-  EXPECT_GT(images.size(), 60u);
+  CHECK(images.size() > 60u);
   return images;
 }
 
@@ -42,13 +47,14 @@ std::vector<std::string> RefusedImages() {
   std::ifstream file(std::string(kFolder) + "refused.txt");
   std::vector<std::string> names;
   for (std::string line; std::getline(file, line);) names.push_back(line);
-  EXPECT_FALSE(names.empty());
+  CHECK_FALSE(names.empty());
   return names;
 }
 
 std::vector<std::uint8_t> GoldenFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
@@ -66,21 +72,23 @@ void ExpectTruncationsFound(ImageDecoder& decoder,
                             const Cuts& cuts) {
   for (const std::string& name : names) {
     const std::vector<std::uint8_t> file = GoldenFile(name);
-    ASSERT_TRUE(DecodeTop(decoder, file).ok()) << name;
+    CAPTURE(name);
+    REQUIRE_THAT(DecodeTop(decoder, file), IsOk());
     for (std::size_t size = cuts.first; size + cuts.unneeded < file.size();
          size += cuts.step) {
       const std::vector<std::uint8_t> cut(
           file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
-      ASSERT_EQ(DecodeTop(decoder, cut).code(), absl::StatusCode::kDataLoss)
-          << name << " cut to " << size << " bytes";
+      UNSCOPED_INFO(name << " cut to " << size << " bytes");
+      REQUIRE_THAT(DecodeTop(decoder, cut),
+                   HasCode(absl::StatusCode::kDataLoss));
     }
   }
 }
 
 void PixelSink::Rows(std::uint32_t first_row, std::uint32_t count,
                      const std::uint8_t* rgb, std::size_t stride_bytes) {
-  EXPECT_EQ(first_row, rows_);
-  EXPECT_GT(count, 0u);
+  CHECK(first_row == rows_);
+  CHECK(count > 0u);
   const std::size_t row_bytes = std::size_t{3} * region_.width;
   const std::uint8_t* row = rgb;
   for (std::uint32_t i = 0; i < count; ++i, row += stride_bytes) {

@@ -9,41 +9,46 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/pipeline/decode/any_image_decoder.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
-TEST(Golden, EveryImageHasPillowsPixels) {
+using tests::HasCode;
+using tests::IsOk;
+
+TEST_CASE("Every decoded image has Pillow's pixels", "[decode][golden]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const GoldenImage& golden : GoldenImages()) {
-    SCOPED_TRACE(golden.name);
+    INFO(golden.name);
     const auto file = GoldenFile(golden.name);
     const auto info = decoder.Open(file);
-    ASSERT_TRUE(info.ok()) << info.status();
-    ASSERT_EQ(info->width, golden.width);
-    ASSERT_EQ(info->height, golden.height);
+    REQUIRE_THAT(info, IsOk());
+    REQUIRE(info->width == golden.width);
+    REQUIRE(info->height == golden.height);
     const Region whole{0, 0, info->width, info->height};
     PixelSink sink(whole);
     const absl::Status status = decoder.Decode(whole, sink);
-    ASSERT_TRUE(status.ok()) << status;
+    REQUIRE_THAT(status, IsOk());
     const auto& pixels = sink.pixels();
-    ASSERT_EQ(pixels.size(), std::size_t{3} * info->width * info->height);
+    REQUIRE(pixels.size() == std::size_t{3} * info->width * info->height);
     for (const GoldenPixel& pixel : golden.pixels) {
       const std::size_t at = 3 * (std::size_t{pixel.y} * info->width + pixel.x);
       for (std::size_t c = 0; c < 3; ++c) {
-        EXPECT_EQ(pixels[at + c], pixel.rgb[c])
-            << "x " << pixel.x << ", y " << pixel.y << ", channel " << c;
+        UNSCOPED_INFO("x " << pixel.x << ", y " << pixel.y << ", channel "
+                           << c);
+        CHECK(pixels[at + c] == pixel.rgb[c]);
       }
     }
-    EXPECT_EQ(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())),
-              golden.crc);
+    CHECK(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())) ==
+          golden.crc);
   }
 }
 
-TEST(Golden, ReducedJpegsHavePillowsPixels) {
+TEST_CASE("Reduced JPEG images have Pillow's pixels", "[decode][golden]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   std::ifstream lines("tests/golden/decode/reduced.txt");
   std::string name;
@@ -51,20 +56,20 @@ TEST(Golden, ReducedJpegsHavePillowsPixels) {
   int images = 0;
   while (lines >> name >> std::dec >> factor >> width >> height >> std::hex >>
          crc) {
-    SCOPED_TRACE(name + " " + std::to_string(factor));
+    INFO(name + " " + std::to_string(factor));
     const auto file = GoldenFile(name);
     const ImageInfo info = decoder.Open(file).value();
     const Reduction scale = decoder.Reduce(factor);
-    ASSERT_EQ(scale.Reduced(info.width), width);
-    ASSERT_EQ(scale.Reduced(info.height), height);
+    REQUIRE(scale.Reduced(info.width) == width);
+    REQUIRE(scale.Reduced(info.height) == height);
     const Region whole{0, 0, width, height};
     PixelSink sink(whole);
-    ASSERT_TRUE(decoder.Decode(whole, sink).ok());
+    REQUIRE_THAT(decoder.Decode(whole, sink), IsOk());
     const auto& pixels = sink.pixels();
-    EXPECT_EQ(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())), crc);
+    CHECK(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())) == crc);
     ++images;
   }
-  EXPECT_GT(images, 80);
+  CHECK(images > 80);
 }
 
 // The pixels of the image's first rows; nothing if it is refused.
@@ -82,7 +87,8 @@ std::string SuffixOf(const std::string& name) {
   return name.substr(name.rfind('.'));
 }
 
-TEST(Golden, AnImageDoesNotDependOnTheOneBefore) {
+TEST_CASE("A decoded image does not depend on the one before",
+          "[decode][golden]") {
   std::map<std::string, std::vector<std::uint8_t>> files;
   for (const GoldenImage& golden : GoldenImages())
     files[golden.name] = GoldenFile(golden.name);
@@ -93,31 +99,35 @@ TEST(Golden, AnImageDoesNotDependOnTheOneBefore) {
     AnyImageDecoder decoder{DecodeLimits{}};
     alone[name] = TopOf(decoder, file);
   }
-  for (const std::string& name : RefusedImages())
-    EXPECT_TRUE(alone[name].empty()) << name;
+  for (const std::string& name : RefusedImages()) {
+    CAPTURE(name);
+    CHECK(alone[name].empty());
+  }
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const auto& [before, first] : files) {
     for (const auto& [name, file] : files) {
       // Each format has a decoder of its own.
       if (SuffixOf(before) != SuffixOf(name)) continue;
       TopOf(decoder, first);
-      ASSERT_EQ(TopOf(decoder, file), alone[name])
-          << name << " after " << before;
+      UNSCOPED_INFO(name << " after " << before);
+      REQUIRE(TopOf(decoder, file) == alone[name]);
     }
   }
 }
 
-TEST(Golden, ImagesThatPillowRefusesAreCorrupt) {
+TEST_CASE("The image decoder calls images corrupt that Pillow refuses",
+          "[decode][golden]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const std::string& name : RefusedImages()) {
-    ASSERT_FALSE(TopOf(decoder, GoldenFile("420.jpg")).empty());
+    REQUIRE_FALSE(TopOf(decoder, GoldenFile("420.jpg")).empty());
     const auto file = GoldenFile(name);
     const auto info = decoder.Open(file);
-    ASSERT_TRUE(info.ok()) << info.status();
+    REQUIRE_THAT(info, IsOk());
     const Region whole{0, 0, info->width, info->height};
     PixelSink sink(whole);
-    EXPECT_EQ(decoder.Decode(whole, sink).code(), absl::StatusCode::kDataLoss)
-        << name;
+    CAPTURE(name);
+    CHECK_THAT(decoder.Decode(whole, sink),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 

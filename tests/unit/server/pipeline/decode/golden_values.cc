@@ -4,7 +4,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::pipeline::decode {
 namespace {
@@ -21,13 +21,15 @@ std::vector<std::vector<std::string>> GoldenValues(const std::string& name) {
     rows.emplace_back(std::istream_iterator<std::string>(words),
                       std::istream_iterator<std::string>());
   }
-  EXPECT_GT(rows.size(), 40u) << name;
+  CAPTURE(name);
+  CHECK(rows.size() > 40u);
   return rows;
 }
 
 std::string GoldenValueFile(const std::string& name) {
   std::ifstream file(kFolder + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
+  CAPTURE(name);
+  CHECK(file);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 

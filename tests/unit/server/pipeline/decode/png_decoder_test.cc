@@ -6,14 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using File = std::vector<std::uint8_t>;
 
 void PutBigEndian(File& file, std::size_t at, std::uint32_t value) {
@@ -31,7 +34,9 @@ File WithSize(File file, std::uint32_t width, std::uint32_t height) {
   return file;
 }
 
-TEST(PngDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+TEST_CASE(
+    "The PNG decoder finds any truncation though only the top is asked for",
+    "[decode][png_decoder]") {
   PngDecoder decoder{DecodeLimits{}};
   constexpr std::size_t kEndChunk = 12;
   const std::vector<std::string> names = {"rgb8.png", "rgb16_interlaced.png",
@@ -41,62 +46,63 @@ TEST(PngDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
     const File file = GoldenFile(name);
     File cut = file;
     cut.resize(file.size() / 2);
-    EXPECT_THAT(std::string(DecodeTop(decoder, cut).message()),
-                "is a truncated PNG image");
+    CHECK(DecodeTop(decoder, cut).message() == "is a truncated PNG image");
   }
 }
 
-TEST(PngDecoder, FindsDamage) {
+TEST_CASE("The PNG decoder finds damage", "[decode][png_decoder]") {
   PngDecoder decoder{DecodeLimits{}};
   File header = GoldenFile("rgb8.png");
   header[30] ^= 1;
-  EXPECT_THAT(std::string(DecodeTop(decoder, header).message()),
-              HasSubstr("is a corrupt PNG image: "));
+  CHECK_THAT(DecodeTop(decoder, header).message(),
+             Contains("is a corrupt PNG image: "));
   File data = GoldenFile("rgb8.png");
   data[60] ^= 0x55;
   const auto info = decoder.Open(data);
-  ASSERT_TRUE(info.ok());
+  REQUIRE_THAT(info, IsOk());
   const Region region{0, 0, info->width, info->height};
   PixelSink sink(region);
   const absl::Status status = decoder.Decode(region, sink);
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is a corrupt PNG image: "));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains("is a corrupt PNG image: "));
 }
 
-TEST(PngDecoder, FindsDamageOfChunksThatBearNoPixels) {
+TEST_CASE("The PNG decoder finds damage of chunks that bear no pixels",
+          "[decode][png_decoder]") {
   PngDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("palette8_transparent.png");
   const std::string type = "tRNS";
   const auto chunk =
       std::search(file.begin(), file.end(), type.begin(), type.end());
-  ASSERT_NE(chunk, file.end());
-  EXPECT_TRUE(decoder.Open(file).ok());
+  REQUIRE(chunk != file.end());
+  CHECK_THAT(decoder.Open(file), IsOk());
   chunk[4] ^= 1;
-  EXPECT_EQ(std::string(decoder.Open(file).status().message()),
-            "is a corrupt PNG image: tRNS: CRC error");
+  CHECK(std::string(decoder.Open(file).status().message()) ==
+        "is a corrupt PNG image: tRNS: CRC error");
 }
 
-TEST(PngDecoder, RefusesMorePixelsThanTheLimit) {
+TEST_CASE("The PNG decoder refuses more pixels than the limit",
+          "[decode][png_decoder]") {
   PngDecoder decoder{DecodeLimits{}};
   const absl::Status status =
       decoder.Open(WithSize(GoldenFile("rgb8.png"), 60000, 60000)).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()),
-              "is 60000 x 60000 pixels, more than the limit of 178956970 "
-              "pixels");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(status.message() ==
+        "is 60000 x 60000 pixels, more than the limit of 178956970 "
+        "pixels");
 }
 
-TEST(PngDecoder, RefusesPixelsBeyondTheScratchLimit) {
+TEST_CASE("The PNG decoder refuses pixels beyond the scratch limit",
+          "[decode][png_decoder]") {
   PngDecoder decoder{DecodeLimits{}};
   const absl::Status status =
       decoder.Open(WithSize(GoldenFile("rgb8_interlaced.png"), 12000, 12000))
           .status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("12000 x 12000"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(), Contains("12000 x 12000"));
   // Row by row it needs but a few rows.
-  EXPECT_TRUE(
-      decoder.Open(WithSize(GoldenFile("rgb8.png"), 12000, 12000)).ok());
+  CHECK_THAT(decoder.Open(WithSize(GoldenFile("rgb8.png"), 12000, 12000)),
+             IsOk());
 }
 
 }  // namespace

@@ -5,12 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "proto/raw_image.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using File = std::vector<std::uint8_t>;
 
@@ -41,26 +45,30 @@ class WhereSink : public RowSink {
   std::vector<const std::uint8_t*> rows_;
 };
 
-TEST(RawDecoder, HandsOutRowsWhereTheyLieButForTheLast) {
+TEST_CASE(
+    "The raw image decoder hands out all rows but the last where they lie",
+    "[decode][raw_decoder]") {
   constexpr std::uint32_t kWidth = 100;
   constexpr std::uint32_t kHeight = 30;
   const File file = RawImage(kWidth, kHeight, 3, kWidth * kHeight * 3);
   RawDecoder decoder{DecodeLimits{}};
-  ASSERT_TRUE(decoder.Open(file).ok());
+  REQUIRE_THAT(decoder.Open(file), IsOk());
   const Region region{10, 2, 80, 28};
   WhereSink sink;
-  ASSERT_TRUE(decoder.Decode(region, sink).ok());
-  ASSERT_EQ(sink.rows().size(), 28u);
+  REQUIRE_THAT(decoder.Decode(region, sink), IsOk());
+  REQUIRE(sink.rows().size() == 28u);
   const std::uint8_t* first =
       file.data() + sizeof(proto::RawImageHeader) + (2 * kWidth + 10) * 3;
   for (std::size_t y = 0; y < 27; ++y) {
-    EXPECT_EQ(sink.rows()[y], first + y * kWidth * 3) << y;
+    CAPTURE(y);
+    CHECK(sink.rows()[y] == first + y * kWidth * 3);
   }
   // 30 bytes lie behind its end: fewer than a sink may read.
-  EXPECT_NE(sink.rows()[27], first + 27 * kWidth * 3);
+  CHECK(sink.rows()[27] != first + 27 * kWidth * 3);
 }
 
-TEST(RawDecoder, NeverReadsBehindTheEnd) {
+TEST_CASE("The raw image decoder never reads behind the end",
+          "[decode][raw_decoder]") {
   RawDecoder decoder{DecodeLimits{}};
   for (const std::uint32_t channels : {1, 3}) {
     for (std::uint32_t width = 1; width < 40; ++width) {
@@ -70,56 +78,56 @@ TEST(RawDecoder, NeverReadsBehindTheEnd) {
         // An exact allocation: sanitizers see what is read behind it.
         const auto exact = std::make_unique<std::uint8_t[]>(made.size());
         std::memcpy(exact.get(), made.data(), made.size());
-        ASSERT_TRUE(decoder.Open({exact.get(), made.size()}).ok());
+        REQUIRE_THAT(decoder.Open({exact.get(), made.size()}), IsOk());
         const Region whole{0, 0, width, height};
         PixelSink sink(whole);
-        ASSERT_TRUE(decoder.Decode(whole, sink).ok());
-        ASSERT_EQ(sink.pixels().size(), std::size_t{width} * height * 3);
-        EXPECT_EQ(sink.pixels().back(), made.back());
-        EXPECT_GE(sink.padding_sum(), 0u);
+        REQUIRE_THAT(decoder.Decode(whole, sink), IsOk());
+        REQUIRE(sink.pixels().size() == std::size_t{width} * height * 3);
+        CHECK(sink.pixels().back() == made.back());
+        CHECK(sink.padding_sum() >= 0u);
       }
     }
   }
 }
 
-TEST(RawDecoder, RefusesWhatItsHeaderDoesNotDescribe) {
+TEST_CASE("The raw image decoder refuses what its header does not describe",
+          "[decode][raw_decoder]") {
   RawDecoder decoder{DecodeLimits{}};
   const auto message = [&](const File& file) {
     const absl::Status status = decoder.Open(file).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
     return std::string(status.message());
   };
-  EXPECT_EQ(message({}), "is not a raw image");
+  CHECK(message({}) == "is not a raw image");
   File cut = RawImage(4, 3, 3, 36);
   for (std::size_t size = 0; size < sizeof(proto::RawImageHeader); ++size) {
-    EXPECT_EQ(message(File(cut.begin(),
-                           cut.begin() + static_cast<std::ptrdiff_t>(size))),
-              "is not a raw image");
+    CHECK(message(File(cut.begin(),
+                       cut.begin() + static_cast<std::ptrdiff_t>(size))) ==
+          "is not a raw image");
   }
-  EXPECT_EQ(message(RawImage(4, 3, 3, 35)), "is a truncated raw image");
-  EXPECT_EQ(message(RawImage(4, 3, 3, 33)), "is a truncated raw image");
-  EXPECT_EQ(message(RawImage(4, 3, 3, 39)), "is a corrupt raw image");
-  EXPECT_EQ(message(RawImage(4, 3, 1, 11)), "is a truncated raw image");
-  EXPECT_EQ(message(RawImage(4, 3, 2, 24)), "is a corrupt raw image");
-  EXPECT_EQ(message(RawImage(0, 3, 3, 0)), "is a corrupt raw image");
-  EXPECT_EQ(message(RawImage(4, 0, 3, 0)), "is a corrupt raw image");
+  CHECK(message(RawImage(4, 3, 3, 35)) == "is a truncated raw image");
+  CHECK(message(RawImage(4, 3, 3, 33)) == "is a truncated raw image");
+  CHECK(message(RawImage(4, 3, 3, 39)) == "is a corrupt raw image");
+  CHECK(message(RawImage(4, 3, 1, 11)) == "is a truncated raw image");
+  CHECK(message(RawImage(4, 3, 2, 24)) == "is a corrupt raw image");
+  CHECK(message(RawImage(0, 3, 3, 0)) == "is a corrupt raw image");
+  CHECK(message(RawImage(4, 0, 3, 0)) == "is a corrupt raw image");
   // Their product, with the channels, is 0 modulo 2^64.
   RawDecoder boundless{DecodeLimits{.max_pixels = UINT64_MAX}};
-  EXPECT_EQ(
-      boundless.Open(RawImage(0x80000000, 0x80000000, 1, 0)).status().code(),
-      absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(boundless.Open(RawImage(0x80000000, 0x80000000, 1, 0)),
+             HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(RawDecoder, KeepsWithinItsLimits) {
+TEST_CASE("The raw image decoder keeps within its limits",
+          "[decode][raw_decoder]") {
   RawDecoder few{DecodeLimits{.max_pixels = 11}};
-  EXPECT_EQ(std::string(few.Open(RawImage(4, 3, 3, 36)).status().message()),
-            "is 4 x 3 pixels, more than the limit of 11 pixels");
+  CHECK(std::string(few.Open(RawImage(4, 3, 3, 36)).status().message()) ==
+        "is 4 x 3 pixels, more than the limit of 11 pixels");
   RawDecoder small{DecodeLimits{.scratch_bytes = 100}};
-  EXPECT_EQ(
-      std::string(small.Open(RawImage(4, 3, 3, 36)).status().message()),
-      "is a raw image of 4 x 3 pixels that needs 160 bytes to decode, more "
-      "than the limit of 100 bytes (image.scratch_limit, if memory.limit has "
-      "room for it)");
+  CHECK(std::string(small.Open(RawImage(4, 3, 3, 36)).status().message()) ==
+        "is a raw image of 4 x 3 pixels that needs 160 bytes to decode, more "
+        "than the limit of 100 bytes (image.scratch_limit, if memory.limit has "
+        "room for it)");
 }
 
 }  // namespace

@@ -6,12 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/pipeline/decode/any_image_decoder.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::uint32_t kSeed = 20230817;
 constexpr int kRegionsPerImage = 60;
@@ -41,13 +45,13 @@ std::vector<std::uint8_t> DecodeRegion(AnyImageDecoder& decoder,
                                        std::uint32_t factor = 1) {
   PixelSink sink(region);
   const auto info = decoder.Open(file);
-  EXPECT_TRUE(info.ok()) << info.status();
+  CHECK_THAT(info, IsOk());
   if (factor > 1) {
-    EXPECT_EQ(decoder.Reduce(factor).factor, factor);
+    CHECK(decoder.Reduce(factor).factor == factor);
   }
   const absl::Status status = decoder.Decode(region, sink);
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_EQ(sink.rows(), region.height);
+  CHECK_THAT(status, IsOk());
+  CHECK(sink.rows() == region.height);
   return sink.pixels();
 }
 
@@ -68,7 +72,8 @@ int DifferingRows(const std::vector<std::uint8_t>& whole,
   return differing;
 }
 
-TEST(Region, IsBitExactInEveryKindOfImage) {
+TEST_CASE("A decoded region is bit-exact in every kind of image",
+          "[decode][region]") {
   std::printf("seed %u\n", kSeed);
   std::mt19937 random(kSeed);
   AnyImageDecoder decoder{DecodeLimits{}};
@@ -81,14 +86,15 @@ TEST(Region, IsBitExactInEveryKindOfImage) {
       DrawSpan(random, golden.width, &region.left, &region.width);
       DrawSpan(random, golden.height, &region.top, &region.height);
       const auto pixels = DecodeRegion(decoder, file, region);
-      ASSERT_EQ(DifferingRows(whole, golden.width, region, pixels), 0)
-          << golden.name << " left " << region.left << " top " << region.top
-          << " width " << region.width << " height " << region.height;
+      UNSCOPED_INFO(golden.name << " left " << region.left << " top "
+                                << region.top << " width " << region.width
+                                << " height " << region.height);
+      REQUIRE(DifferingRows(whole, golden.width, region, pixels) == 0);
     }
   }
 }
 
-TEST(Region, IsBitExactAtEachScale) {
+TEST_CASE("A decoded region is bit-exact at each scale", "[decode][region]") {
   std::printf("seed %u\n", kSeed);
   std::mt19937 random(kSeed);
   AnyImageDecoder decoder{DecodeLimits{}};
@@ -106,16 +112,18 @@ TEST(Region, IsBitExactAtEachScale) {
         DrawSpan(random, width, &region.left, &region.width);
         DrawSpan(random, height, &region.top, &region.height);
         const auto pixels = DecodeRegion(decoder, file, region, factor);
-        ASSERT_EQ(DifferingRows(whole, width, region, pixels), 0)
-            << golden.name << " 1/" << factor << " left " << region.left
-            << " top " << region.top << " width " << region.width << " height "
-            << region.height;
+        UNSCOPED_INFO(golden.name << " 1/" << factor << " left " << region.left
+                                  << " top " << region.top << " width "
+                                  << region.width << " height "
+                                  << region.height);
+        REQUIRE(DifferingRows(whole, width, region, pixels) == 0);
       }
     }
   }
 }
 
-TEST(Region, OfOnePixelIsRightEverywhere) {
+TEST_CASE("A decoded region of one pixel is right everywhere",
+          "[decode][region]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const char* name :
        {"420_33x16.jpg", "420_17x7.jpg", "420_5x5.jpg", "rgb_61x43.raw",
@@ -128,16 +136,15 @@ TEST(Region, OfOnePixelIsRightEverywhere) {
     for (std::uint32_t y = 0; y < info.height; ++y) {
       for (std::uint32_t x = 0; x < info.width; ++x) {
         const Region region{x, y, 1, 1};
-        ASSERT_EQ(DifferingRows(whole, info.width, region,
-                                DecodeRegion(decoder, file, region)),
-                  0)
-            << name << " x " << x << " y " << y;
+        UNSCOPED_INFO(name << " x " << x << " y " << y);
+        REQUIRE(DifferingRows(whole, info.width, region,
+                              DecodeRegion(decoder, file, region)) == 0);
       }
     }
   }
 }
 
-TEST(Region, MustLieInTheImage) {
+TEST_CASE("A region to decode must lie in the image", "[decode][region]") {
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const char* name :
        {"420.jpg", "rgb8.png", "lossy.webp", "avif/420.avif", "rgb24.bmp",
@@ -150,11 +157,11 @@ TEST(Region, MustLieInTheImage) {
         {0, 0xffffffff, 1, 2},
     };
     for (const Region& region : outside) {
-      ASSERT_TRUE(decoder.Open(file).ok());
+      REQUIRE_THAT(decoder.Open(file), IsOk());
       PixelSink sink(region);
-      EXPECT_EQ(decoder.Decode(region, sink).code(),
-                absl::StatusCode::kInvalidArgument);
-      EXPECT_EQ(sink.rows(), 0u);
+      CHECK_THAT(decoder.Decode(region, sink),
+                 HasCode(absl::StatusCode::kInvalidArgument));
+      CHECK(sink.rows() == 0u);
     }
   }
 }

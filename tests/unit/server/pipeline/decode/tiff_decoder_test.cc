@@ -4,14 +4,17 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using File = std::vector<std::uint8_t>;
 
 // Where the value of a tag is in a little-endian file that has one directory.
@@ -23,7 +26,7 @@ std::size_t ValueOf(const File& file, std::uint16_t tag) {
     const std::size_t at = directory + 2 + 12 * static_cast<std::size_t>(i);
     if (file[at] + (file[at + 1] << 8) == tag) return at + 8;
   }
-  ADD_FAILURE() << "no tag " << tag;
+  FAIL_CHECK("no tag " << tag);
   return 0;
 }
 
@@ -31,7 +34,9 @@ constexpr std::uint16_t kWidth = 256;
 constexpr std::uint16_t kHeight = 257;
 constexpr std::uint16_t kStripOffset = 273;
 
-TEST(TiffDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+TEST_CASE(
+    "The TIFF decoder finds any truncation though only the top is asked for",
+    "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   // At the end is where a next directory lies; there is none.
   const std::vector<std::string> names = {
@@ -41,11 +46,12 @@ TEST(TiffDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
   // Pixels beyond the file's end.
   File file = GoldenFile("rgba.tif");
   file[ValueOf(file, kStripOffset) + 1] = 0xff;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a truncated TIFF image");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a truncated TIFF image");
 }
 
-TEST(TiffDecoder, NamesWhatItDoesNotRead) {
+TEST_CASE("The TIFF decoder names what it does not read",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   const std::pair<const char*, const char*> cases[] = {
       {"float", "floating-point samples"},
@@ -61,72 +67,76 @@ TEST(TiffDecoder, NamesWhatItDoesNotRead) {
     const absl::Status status =
         decoder.Open(GoldenFile("unread/" + std::string(name) + ".tif"))
             .status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(
-        std::string(status.message()),
-        "is a TIFF image with " + std::string(what) + ", which are not read");
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK(std::string(status.message()) ==
+          "is a TIFF image with " + std::string(what) + ", which are not read");
   }
 }
 
-TEST(TiffDecoder, FindsDamage) {
+TEST_CASE("The TIFF decoder finds damage", "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb_lzw.tif");
   for (std::size_t i = 8; i < 60; ++i) file[i] = 0xff;
-  EXPECT_THAT(std::string(DecodeTop(decoder, file).message()),
-              HasSubstr("is a corrupt TIFF image: "));
+  CHECK_THAT(DecodeTop(decoder, file).message(),
+             Contains("is a corrupt TIFF image: "));
   file = GoldenFile("rgb16.tif");
   file[ValueOf(file, kWidth)] = 0;
-  EXPECT_THAT(std::string(DecodeTop(decoder, file).message()),
-              HasSubstr("is a corrupt TIFF image"));
+  CHECK_THAT(DecodeTop(decoder, file).message(),
+             Contains("is a corrupt TIFF image"));
 }
 
-TEST(TiffDecoder, FindsTagsThatAreCutOff) {
+TEST_CASE("The TIFF decoder finds tags that are cut off",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   constexpr std::uint16_t kOrientation = 274;
   const File whole = GoldenFile("rgb_strips.tif");
-  ASSERT_TRUE(DecodeTop(decoder, whole).ok());
+  REQUIRE_THAT(DecodeTop(decoder, whole), IsOk());
   for (const std::uint16_t tag : {kOrientation, kStripOffset}) {
     File file = whole;
     file[ValueOf(file, tag) - 1] = 0x70;  // the highest byte of its count
-    EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-              "is a truncated TIFF image");
+    CHECK(std::string(DecodeTop(decoder, file).message()) ==
+          "is a truncated TIFF image");
   }
 }
 
-TEST(TiffDecoder, FindsTagsThatAreThereTwice) {
+TEST_CASE("The TIFF decoder finds tags that are there twice",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb_strips.tif");
   file[ValueOf(file, 274) - 8] = 2;  // its number is 258 then
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt TIFF image: it has two tags 258");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt TIFF image: it has two tags 258");
 }
 
-TEST(TiffDecoder, FindsStripsOfTooFewPixels) {
+TEST_CASE("The TIFF decoder finds strips of too few pixels",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb_jpeg_ycbcr.tif");
-  ASSERT_TRUE(DecodeTop(decoder, file).ok());
-  ASSERT_EQ(file[18], 53);  // the low byte of the first strip's width
+  REQUIRE_THAT(DecodeTop(decoder, file), IsOk());
+  REQUIRE(file[18] == 53);  // the low byte of the first strip's width
   file[18] = 21;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt TIFF image: a JPEG strip or tile has too few pixels");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt TIFF image: a JPEG strip or tile has too few pixels");
 }
 
-TEST(TiffDecoder, FindsTagsThatSayNothingOfPixels) {
+TEST_CASE("The TIFF decoder finds tags that do not fit the pixels",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   constexpr std::uint16_t kRowsPerStrip = 278;
   File file = GoldenFile("rgb_strips.tif");
   file[ValueOf(file, kWidth) - 6] = 1;  // bytes
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt TIFF image: its tag 256 has a value of another type "
-            "than its kind");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt TIFF image: its tag 256 has a value of another type "
+        "than its kind");
   file = GoldenFile("rgb_strips.tif");
   file[ValueOf(file, kRowsPerStrip)] = 100;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt TIFF image: it lists more strips or tiles than it "
-            "has");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt TIFF image: it lists more strips or tiles than it "
+        "has");
 }
 
-TEST(TiffDecoder, RefusesMorePixelsThanTheLimit) {
+TEST_CASE("The TIFF decoder refuses more pixels than the limit",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb16.tif");
   for (const std::uint16_t tag : {kWidth, kHeight}) {
@@ -134,25 +144,27 @@ TEST(TiffDecoder, RefusesMorePixelsThanTheLimit) {
     file[ValueOf(file, tag) + 1] = 0xea;
   }
   const absl::Status status = decoder.Open(file).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(std::string(status.message()),
-            "is 60000 x 60000 pixels, more than the limit of 178956970 pixels");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(std::string(status.message()) ==
+        "is 60000 x 60000 pixels, more than the limit of 178956970 pixels");
 }
 
-TEST(TiffDecoder, RefusesPixelsBeyondTheScratchLimit) {
+TEST_CASE("The TIFF decoder refuses pixels beyond the scratch limit",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{.scratch_bytes = 600'000}};
-  EXPECT_TRUE(decoder.Open(GoldenFile("rgb_planes_tiles.tif")).ok());
+  CHECK_THAT(decoder.Open(GoldenFile("rgb_planes_tiles.tif")), IsOk());
   // Tiles of 1024 times the height.
   File file = GoldenFile("rgb_planes_tiles.tif");
   constexpr std::uint16_t kTileLength = 323;
   file[ValueOf(file, kTileLength) + 1] = 0x80;
   const absl::Status status = decoder.Open(file).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is a TIFF image of 53 x 37 pixels that needs "));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(),
+             Contains("is a TIFF image of 53 x 37 pixels that needs "));
 }
 
-TEST(TiffDecoder, BoundsWhatOverlappingTagsMakeItRead) {
+TEST_CASE("The TIFF decoder bounds what overlapping tags make it read",
+          "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   // 900 unknown tags, each of which means the same 1 MB.
   File file = {'I', 'I', 42, 0, 8, 0, 0, 0, 900 & 0xff, 900 >> 8};
@@ -162,11 +174,11 @@ TEST(TiffDecoder, BoundsWhatOverlappingTagsMakeItRead) {
                              16, 0, 16, 0, 0, 0});
   }
   file.resize(file.size() + (1 << 20) + 100);
-  EXPECT_EQ(decoder.Open(file).status().code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(decoder.Open(file), HasCode(absl::StatusCode::kDataLoss));
   file[8] = 0xff;  // more entries
   file[9] = 0xff;
-  EXPECT_EQ(std::string(decoder.Open(file).status().message()),
-            "is a TIFF image with more than 1000 tags");
+  CHECK(std::string(decoder.Open(file).status().message()) ==
+        "is a TIFF image with more than 1000 tags");
 }
 
 }  // namespace

@@ -9,11 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -31,22 +35,23 @@ std::vector<Upright> Uprights() {
     std::istringstream words(line);
     Upright image;
     words >> image.name >> image.width >> image.height >> std::hex >> image.crc;
-    EXPECT_TRUE(words) << line;
+    CAPTURE(line);
+    CHECK(words);
     image.name = "upright/" + image.name;
     images.push_back(image);
   }
-  EXPECT_GT(images.size(), 50u);
+  CHECK(images.size() > 50u);
   return images;
 }
 
 Bytes Decoded(UprightDecoder& decoder, const Bytes& file, const Region& region,
               std::uint32_t factor = 1) {
   const auto info = decoder.OpenUpright(file);
-  EXPECT_TRUE(info.ok()) << info.status();
+  CHECK_THAT(info, IsOk());
   if (factor > 1) decoder.Reduce(factor);
   PixelSink sink(region);
   const absl::Status status = decoder.Decode(region, sink);
-  EXPECT_TRUE(status.ok()) << status;
+  CHECK_THAT(status, IsOk());
   return sink.pixels();
 }
 
@@ -62,37 +67,41 @@ Bytes Cut(const Bytes& image, std::uint32_t width, const Region& region) {
   return cut;
 }
 
-TEST(UprightDecoder, TurnsAsPillowDoes) {
+TEST_CASE("The upright decoder turns images as Pillow does",
+          "[decode][upright_decoder]") {
   UprightDecoder decoder{DecodeLimits{}};
   for (const Upright& upright : Uprights()) {
-    SCOPED_TRACE(upright.name);
+    INFO(upright.name);
     const Bytes file = GoldenFile(upright.name);
     const auto info = decoder.OpenUpright(file);
-    ASSERT_TRUE(info.ok()) << info.status();
-    ASSERT_EQ(info->width, upright.width);
-    ASSERT_EQ(info->height, upright.height);
+    REQUIRE_THAT(info, IsOk());
+    REQUIRE(info->width == upright.width);
+    REQUIRE(info->height == upright.height);
     const Bytes pixels =
         Decoded(decoder, file, {0, 0, info->width, info->height});
-    EXPECT_EQ(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())),
-              upright.crc);
+    CHECK(crc32(0, pixels.data(), static_cast<uInt>(pixels.size())) ==
+          upright.crc);
   }
 }
 
-TEST(UprightDecoder, LeavesImagesAloneIfItIsNotAsked) {
+TEST_CASE(
+    "The upright decoder leaves images alone if it is not asked to turn them",
+    "[decode][upright_decoder]") {
   UprightDecoder decoder{DecodeLimits{}};
   const Bytes file = GoldenFile("upright/6.jpg");
-  ASSERT_TRUE(decoder.OpenUpright(file).ok());
+  REQUIRE_THAT(decoder.OpenUpright(file), IsOk());
   const auto info = decoder.Open(file);
-  ASSERT_TRUE(info.ok());
-  EXPECT_EQ(info->width, 29u);
-  EXPECT_EQ(info->height, 18u);
+  REQUIRE_THAT(info, IsOk());
+  CHECK(info->width == 29u);
+  CHECK(info->height == 18u);
   const Region all = {0, 0, 29, 18};
   PixelSink sink(all);
-  ASSERT_TRUE(decoder.Decode(all, sink).ok());
-  EXPECT_EQ(sink.pixels(), Decoded(decoder, GoldenFile("upright/1.jpg"), all));
+  REQUIRE_THAT(decoder.Decode(all, sink), IsOk());
+  CHECK(sink.pixels() == Decoded(decoder, GoldenFile("upright/1.jpg"), all));
 }
 
-TEST(UprightDecoder, GivesRegionsAtEachScale) {
+TEST_CASE("The upright decoder gives regions at each scale",
+          "[decode][upright_decoder]") {
   constexpr std::uint32_t kSeed = 20231126;
   std::printf("seed %u\n", kSeed);
   std::mt19937 random(kSeed);
@@ -118,9 +127,9 @@ TEST(UprightDecoder, GivesRegionsAtEachScale) {
           region.top = draw(0, height - 1);
           region.width = draw(1, width - region.left);
           region.height = draw(1, height - region.top);
-          ASSERT_EQ(Decoded(decoder, file, region, factor),
-                    Cut(whole, width, region))
-              << orientation << suffix << " 1/" << factor;
+          UNSCOPED_INFO(orientation << suffix << " 1/" << factor);
+          REQUIRE(Decoded(decoder, file, region, factor) ==
+                  Cut(whole, width, region));
         }
       }
     }
@@ -128,7 +137,8 @@ TEST(UprightDecoder, GivesRegionsAtEachScale) {
 }
 
 // 29 x 18 pixels make 8 x 5 at 1/4, of which the last stand for 1 and 2.
-TEST(UprightDecoder, TellsWhereAReducedImageBegins) {
+TEST_CASE("The upright decoder tells where a reduced image begins",
+          "[decode][upright_decoder]") {
   struct Case {
     int orientation;
     std::uint32_t left, top;
@@ -144,35 +154,38 @@ TEST(UprightDecoder, TellsWhereAReducedImageBegins) {
                            {8, 0, 3}}) {
     const Bytes file =
         GoldenFile("upright/" + std::to_string(each.orientation) + ".jpg");
-    ASSERT_TRUE(decoder.OpenUpright(file).ok());
+    REQUIRE_THAT(decoder.OpenUpright(file), IsOk());
     const Reduction scale = decoder.Reduce(4);
-    EXPECT_EQ(scale.factor, 4u);
-    EXPECT_EQ(scale.left, each.left) << each.orientation;
-    EXPECT_EQ(scale.top, each.top) << each.orientation;
+    CHECK(scale.factor == 4u);
+    CAPTURE(each.orientation);
+    CHECK(scale.left == each.left);
+    CHECK(scale.top == each.top);
   }
 }
 
-TEST(UprightDecoder, CountsTheTurnedPixels) {
+TEST_CASE("The upright decoder counts the turned pixels as scratch",
+          "[decode][upright_decoder]") {
   const Bytes file = GoldenFile("upright/6.jpg");
   UprightDecoder decoder{DecodeLimits{}};
   const std::uint64_t stored = decoder.Open(file)->scratch_bytes;
   const std::uint64_t turned = decoder.OpenUpright(file)->scratch_bytes;
-  EXPECT_GE(turned, stored + 3 * 29 * 18);
+  CHECK(turned >= stored + 3 * 29 * 18);
   UprightDecoder small{{.scratch_bytes = turned - 1}};
-  EXPECT_TRUE(small.Open(file).ok());
-  EXPECT_EQ(small.OpenUpright(file).status().code(),
-            absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(small.Open(file), IsOk());
+  CHECK_THAT(small.OpenUpright(file),
+             HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST(UprightDecoder, TakesOnlyRegionsOfTheTurnedImage) {
+TEST_CASE("The upright decoder takes only regions of the turned image",
+          "[decode][upright_decoder]") {
   const Bytes file = GoldenFile("upright/6.jpg");
   UprightDecoder decoder{DecodeLimits{}};
   for (const Region& region :
        {Region{0, 0, 29, 18}, {0, 0, 0, 1}, {18, 0, 1, 1}, {0, 29, 1, 1}}) {
-    ASSERT_TRUE(decoder.OpenUpright(file).ok());
+    REQUIRE_THAT(decoder.OpenUpright(file), IsOk());
     PixelSink sink(region);
-    EXPECT_EQ(decoder.Decode(region, sink).code(),
-              absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(decoder.Decode(region, sink),
+               HasCode(absl::StatusCode::kInvalidArgument));
   }
 }
 

@@ -2,25 +2,32 @@
 
 #include <string>
 
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_values.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
-TEST(Utf8TextTest, RefusesWhatPythonDoes) {
+using tests::HasCode;
+using tests::IsOk;
+
+TEST_CASE("The decoder of UTF-8 texts refuses what Python refuses",
+          "[decode][utf8_text]") {
   for (const auto& row : GoldenValues("texts.txt")) {
     const std::string bytes = FromHex(row.at(0));
     const auto text = DecodeText(AsBytes(bytes));
     if (row.at(1) == "ok") {
-      ASSERT_TRUE(text.ok()) << row.at(0) << ": " << text.status();
-      EXPECT_EQ(*text, bytes);
+      UNSCOPED_INFO(row.at(0) << ": " << text.status());
+      REQUIRE_THAT(text, IsOk());
+      CHECK(*text == bytes);
       continue;
     }
-    EXPECT_EQ(text.status().code(), absl::StatusCode::kDataLoss) << row.at(0);
-    EXPECT_EQ(std::string(text.status().message()),
-              "is not UTF-8, which a text must be, at byte " + row.at(1))
-        << row.at(0);
+    UNSCOPED_INFO(row.at(0));
+    CHECK_THAT(text, HasCode(absl::StatusCode::kDataLoss));
+    UNSCOPED_INFO(row.at(0));
+    CHECK(std::string(text.status().message()) ==
+          "is not UTF-8, which a text must be, at byte " + row.at(1));
   }
 }
 

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "server/pipeline/decode/webp_decoder.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
+
+using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -62,20 +65,24 @@ BitWriter Header(std::uint32_t high) {
   return bits;
 }
 
-TEST(Vp8lHeaderTest, CountsSetsThatNoBlockUses) {
+TEST_CASE("The VP8L header reader counts sets of codes that no block uses",
+          "[decode][vp8l_header]") {
   const auto tables = ReadVp8lTables(Header(3).bytes(), kMost);
-  ASSERT_TRUE(tables.has_value());
-  EXPECT_EQ(tables->sets, 1000u);
-  EXPECT_EQ(tables->cache_bits, 11u);
+  REQUIRE(tables.has_value());
+  CHECK(tables->sets == 1000u);
+  CHECK(tables->cache_bits == 11u);
 }
 
-TEST(Vp8lHeaderTest, CountsOnlyThoseThatAreUsedOfMany) {
+TEST_CASE(
+    "The VP8L header reader counts only the used ones of many sets of codes",
+    "[decode][vp8l_header]") {
   const auto tables = ReadVp8lTables(Header(255).bytes(), kMost);
-  ASSERT_TRUE(tables.has_value());
-  EXPECT_EQ(tables->sets, 2u);
+  REQUIRE(tables.has_value());
+  CHECK(tables->sets == 2u);
 }
 
-TEST(Vp8lHeaderTest, ReadsWhatLibwebpWrites) {
+TEST_CASE("The VP8L header reader reads what libwebp writes",
+          "[decode][vp8l_header]") {
   for (const char* name :
        {"lossless.webp", "lossless_2_colors.webp", "lossless_8_colors.webp",
         "lossless_5x3.webp", "lossless_alpha.webp", "animated_lossless.webp"}) {
@@ -83,29 +90,34 @@ TEST(Vp8lHeaderTest, ReadsWhatLibwebpWrites) {
     const std::string type = "VP8L";
     const auto chunk =
         std::search(file.begin(), file.end(), type.begin(), type.end());
-    ASSERT_GT(file.end() - chunk, 8) << name;
+    CAPTURE(name);
+    REQUIRE(file.end() - chunk > 8);
     const auto tables = ReadVp8lTables(Bytes(chunk + 8, file.end()), kMost);
-    ASSERT_TRUE(tables.has_value()) << name;
-    EXPECT_GE(tables->sets, 1u);
-    EXPECT_LT(tables->sets, 100u) << name;
+    REQUIRE(tables.has_value());
+    CHECK(tables->sets >= 1u);
+    CHECK(tables->sets < 100u);
   }
 }
 
-TEST(Vp8lHeaderTest, ReadsNothingBehindTheEnd) {
+TEST_CASE("The VP8L header reader reads nothing behind the end",
+          "[decode][vp8l_header]") {
   const Bytes whole = Header(3).bytes();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Bytes cut(whole.begin(),
                     whole.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_FALSE(ReadVp8lTables(cut, kMost).has_value()) << size;
+    CAPTURE(size);
+    CHECK_FALSE(ReadVp8lTables(cut, kMost).has_value());
   }
 }
 
-TEST(Vp8lHeaderTest, KeepsToTheLimitOfPixels) {
-  EXPECT_TRUE(ReadVp8lTables(Header(3).bytes(), 100).has_value());
-  EXPECT_FALSE(ReadVp8lTables(Header(3).bytes(), 99).has_value());
+TEST_CASE("The VP8L header reader keeps to the limit of pixels",
+          "[decode][vp8l_header]") {
+  CHECK(ReadVp8lTables(Header(3).bytes(), 100).has_value());
+  CHECK_FALSE(ReadVp8lTables(Header(3).bytes(), 99).has_value());
 }
 
-TEST(Vp8lHeaderTest, BoundsWhatADecoderClaims) {
+TEST_CASE("The WebP decoder claims scratch for all tables of a VP8L header",
+          "[decode][vp8l_header]") {
   BitWriter bits = Header(3);
   for (int i = 0; i < 5000; ++i) bits.PutCodeOfOne(0);
   const Bytes& stream = bits.bytes();
@@ -121,11 +133,11 @@ TEST(Vp8lHeaderTest, BoundsWhatADecoderClaims) {
   put(16, stream.size());
   WebpDecoder decoder{DecodeLimits{}};
   const auto info = decoder.Open(file);
-  ASSERT_TRUE(info.ok()) << info.status();
+  REQUIRE_THAT(info, IsOk());
   // libwebp's tables of that cache have 5004 codes of four bytes.
-  EXPECT_GT(info->scratch_bytes, 1000u * 5004 * 4);
+  CHECK(info->scratch_bytes > 1000u * 5004 * 4);
   PixelSink sink({0, 0, 40, 40});
-  EXPECT_TRUE(decoder.Decode({0, 0, 40, 40}, sink).ok());
+  CHECK_THAT(decoder.Decode({0, 0, 40, 40}, sink), IsOk());
 }
 
 }  // namespace

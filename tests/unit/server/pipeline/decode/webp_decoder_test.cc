@@ -5,17 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/decode/golden_images.h"
 
 namespace forebay::pipeline::decode {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 using File = std::vector<std::uint8_t>;
 
-TEST(WebpDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
+TEST_CASE(
+    "The WebP decoder finds any truncation though only the top is asked for",
+    "[decode][webp_decoder]") {
   WebpDecoder decoder{DecodeLimits{}};
   const std::vector<std::string> names = {"lossy.webp", "lossless.webp",
                                           "lossy_alpha.webp", "extended.webp",
@@ -25,70 +30,73 @@ TEST(WebpDecoder, FindsAnyTruncationThoughOnlyTheTopIsAskedFor) {
     const File file = GoldenFile(name);
     File cut = file;
     cut.resize(file.size() / 2);
-    EXPECT_EQ(std::string(DecodeTop(decoder, cut).message()),
-              "is a truncated WebP image");
+    CHECK(std::string(DecodeTop(decoder, cut).message()) ==
+          "is a truncated WebP image");
   }
 }
 
-TEST(WebpDecoder, FindsDamage) {
+TEST_CASE("The WebP decoder finds damage", "[decode][webp_decoder]") {
   WebpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("lossless.webp");
   for (std::size_t i = 40; i < 400; ++i) file[i] = 0xff;
-  EXPECT_EQ(DecodeTop(decoder, file).code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(DecodeTop(decoder, file), HasCode(absl::StatusCode::kDataLoss));
   // The frame of another size than the canvas.
   file = GoldenFile("extended.webp");
   file[24] += 1;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt WebP image");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt WebP image");
   // A frame beyond the canvas.
   file = GoldenFile("animated_offset_0.webp");
   file[24] = 20;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt WebP image");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt WebP image");
 }
 
-TEST(WebpDecoder, FindsDamageOfTransparency) {
+TEST_CASE("The WebP decoder finds damage of transparency",
+          "[decode][webp_decoder]") {
   WebpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("lossy_alpha.webp");
-  ASSERT_TRUE(DecodeTop(decoder, file).ok());
+  REQUIRE_THAT(DecodeTop(decoder, file), IsOk());
   const std::size_t alpha = 30 + 8;  // in the chunk ALPH
   for (std::size_t i = alpha + 1; i < alpha + 200; ++i) file[i] = 0xff;
-  EXPECT_EQ(std::string(DecodeTop(decoder, file).message()),
-            "is a corrupt WebP image");
+  CHECK(std::string(DecodeTop(decoder, file).message()) ==
+        "is a corrupt WebP image");
 }
 
-TEST(WebpDecoder, DoesNotMindWhatFollowsTheImage) {
+TEST_CASE("The WebP decoder accepts what follows the image",
+          "[decode][webp_decoder]") {
   WebpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("lossy.webp");
   file.insert(file.end(), 100, 'x');
-  EXPECT_TRUE(DecodeTop(decoder, file).ok());
+  CHECK_THAT(DecodeTop(decoder, file), IsOk());
 }
 
-TEST(WebpDecoder, RefusesMorePixelsThanTheLimit) {
+TEST_CASE("The WebP decoder refuses more pixels than the limit",
+          "[decode][webp_decoder]") {
   WebpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("animated.webp");
   const std::uint8_t canvas[] = {0xff, 0x7f, 0, 0xff, 0xff, 0};
   std::copy(std::begin(canvas), std::end(canvas), file.begin() + 24);
   const absl::Status status = decoder.Open(file).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(std::string(status.message()),
-            "is 32768 x 65536 pixels, more than the limit of 178956970 pixels");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK(std::string(status.message()) ==
+        "is 32768 x 65536 pixels, more than the limit of 178956970 pixels");
 }
 
-TEST(WebpDecoder, RefusesPixelsBeyondTheScratchLimit) {
+TEST_CASE("The WebP decoder refuses pixels beyond the scratch limit",
+          "[decode][webp_decoder]") {
   WebpDecoder decoder{DecodeLimits{.scratch_bytes = 200'000}};
   const absl::Status status = decoder.Open(GoldenFile("lossy.webp")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is a WebP image of 203 x 149 pixels that needs "));
-  EXPECT_TRUE(decoder.Open(GoldenFile("lossy_33x16.webp")).ok());
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(),
+             Contains("is a WebP image of 203 x 149 pixels that needs "));
+  CHECK_THAT(decoder.Open(GoldenFile("lossy_33x16.webp")), IsOk());
   // Many chunks are refused before they are read.
   File file = GoldenFile("extended.webp");
   for (int i = 0; i < 20'000; ++i) {
     file.insert(file.end(), {'A', 'B', 'C', 'D', 0, 0, 0, 0});
   }
-  EXPECT_EQ(decoder.Open(file).status().code(),
-            absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(decoder.Open(file), HasCode(absl::StatusCode::kResourceExhausted));
 }
 
 }  // namespace

@@ -1,16 +1,18 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "server/pipeline/transform/color.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/pipeline/transform/golden.h"
 
 namespace forebay::pipeline::transform {
 namespace {
 
-TEST(ColorGoldenTest, EqualsTorchvisionOnPillow) {
+using Catch::WithinAbs;
+
+TEST_CASE("A color adjustment equals torchvision's on Pillow images",
+          "[transform][color_golden]") {
   for (GoldenReader golden("color.bin"); !golden.done();) {
     const auto adjustment = golden.Next<std::int32_t>();
     const auto factor = golden.Next<double>();
@@ -34,12 +36,13 @@ TEST(ColorGoldenTest, EqualsTorchvisionOnPillow) {
       default:
         MakeGray(pixels);
     }
-    EXPECT_EQ(BytesOf(image), golden.Bytes(image.bytes()))
-        << "adjustment " << adjustment << " by " << factor;
+    UNSCOPED_INFO("adjustment " << adjustment << " by " << factor);
+    CHECK(BytesOf(image) == golden.Bytes(image.bytes()));
   }
 }
 
-TEST(JitterTest, DrawsOrderAndFactorsWithinTheirRanges) {
+TEST_CASE("ColorJitter draws its order and its factors within their ranges",
+          "[transform][color_golden]") {
   ColorJitter op;
   op.brightness = {true, 0.6, 1.4};
   op.hue = {true, -0.1, 0.1};
@@ -48,13 +51,13 @@ TEST(JitterTest, DrawsOrderAndFactorsWithinTheirRanges) {
     PhiloxDraws draws(7, 0, sample, 0);
     const JitterDraw draw = DrawJitter(op, draws);
     ++first[draw.order[0]];
-    EXPECT_TRUE(draw.set[JitterDraw::kBrightness]);
-    EXPECT_FALSE(draw.set[JitterDraw::kContrast]);
-    EXPECT_GE(draw.factor[JitterDraw::kBrightness], 0.6F);
-    EXPECT_LE(draw.factor[JitterDraw::kBrightness], 1.4F);
-    EXPECT_LE(std::abs(draw.factor[JitterDraw::kHue]), 0.1F);
+    CHECK(draw.set[JitterDraw::kBrightness]);
+    CHECK_FALSE(draw.set[JitterDraw::kContrast]);
+    CHECK(draw.factor[JitterDraw::kBrightness] >= 0.6F);
+    CHECK(draw.factor[JitterDraw::kBrightness] <= 1.4F);
+    CHECK(std::abs(draw.factor[JitterDraw::kHue]) <= 0.1F);
   }
-  for (const int count : first) EXPECT_NEAR(count, 100, 50);
+  for (const int count : first) CHECK_THAT(count, WithinAbs(100, 50));
 }
 
 }  // namespace

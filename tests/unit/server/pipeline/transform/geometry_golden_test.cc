@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -10,15 +8,22 @@
 
 #include "server/pipeline/transform/exact_math.h"
 #include "server/pipeline/transform/geometry.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::pipeline::transform {
 namespace {
+
+using Catch::WithinAbs;
+using tests::HasCode;
+using tests::IsOk;
 
 std::vector<std::istringstream> Lines(const std::string& name) {
   std::ifstream file("tests/golden/transform/" + name);
   std::vector<std::istringstream> lines;
   for (std::string line; std::getline(file, line);) lines.emplace_back(line);
-  EXPECT_GT(lines.size(), 10u) << name;
+  CAPTURE(name);
+  CHECK(lines.size() > 10u);
   return lines;
 }
 
@@ -38,7 +43,8 @@ class FedDraws final : public Draws {
   std::size_t next_ = 0;
 };
 
-TEST(GeometryGoldenTest, RandomResizedCropEqualsTorchvision) {
+TEST_CASE("RandomResizedCrop takes the same window as torchvision's",
+          "[transform][geometry_golden]") {
   for (auto& line : Lines("random_resized_crop.txt")) {
     Extent image;
     RandomResizedCrop op;
@@ -52,29 +58,33 @@ TEST(GeometryGoldenTest, RandomResizedCropEqualsTorchvision) {
     }
     std::vector<double> numbers;
     for (double number; line >> number;) numbers.push_back(number);
-    ASSERT_EQ(numbers.size(), 22u);
+    REQUIRE(numbers.size() == 22u);
     FedDraws draws(numbers);
     const Window window = DrawWindow(op, image, draws);
-    EXPECT_EQ(window.left, expected.left) << line.str();
-    EXPECT_EQ(window.top, expected.top) << line.str();
-    EXPECT_EQ(window.width, expected.width) << line.str();
-    EXPECT_EQ(window.height, expected.height) << line.str();
+    CAPTURE(line.str());
+    CHECK(window.left == expected.left);
+    CHECK(window.top == expected.top);
+    CHECK(window.width == expected.width);
+    CHECK(window.height == expected.height);
   }
 }
 
-TEST(GeometryGoldenTest, ShorterEdgeEqualsTorchvision) {
+TEST_CASE("A resize of the shorter edge gives the same size as torchvision's",
+          "[transform][geometry_golden]") {
   for (auto& line : Lines("resized_extent.txt")) {
     Extent image, expected;
     Resize op;
     line >> image.width >> image.height >> op.height >> op.max_size >>
         expected.width >> expected.height;
     const Extent extent = ResizedExtent(op, image);
-    EXPECT_EQ(extent.width, expected.width) << line.str();
-    EXPECT_EQ(extent.height, expected.height) << line.str();
+    CAPTURE(line.str());
+    CHECK(extent.width == expected.width);
+    CHECK(extent.height == expected.height);
   }
 }
 
-TEST(GeometryGoldenTest, CenterCropEqualsTorchvision) {
+TEST_CASE("CenterCrop takes the same window as torchvision's",
+          "[transform][geometry_golden]") {
   for (auto& line : Lines("center_crop.txt")) {
     Extent image;
     CenterCrop op;
@@ -82,44 +92,50 @@ TEST(GeometryGoldenTest, CenterCropEqualsTorchvision) {
     line >> image.width >> image.height >> op.width >> op.height >>
         expected.left >> expected.top;
     const Window window = CenterWindow(op, image);
-    EXPECT_EQ(window.left, expected.left) << line.str();
-    EXPECT_EQ(window.top, expected.top) << line.str();
+    CAPTURE(line.str());
+    CHECK(window.left == expected.left);
+    CHECK(window.top == expected.top);
   }
 }
 
-TEST(GeometryTest, RandomCropPadsBothSidesIfNeeded) {
+TEST_CASE("RandomCrop pads both sides if needed",
+          "[transform][geometry_golden]") {
   const RandomCrop op{10, 12, {}, true};
   PhiloxDraws draws(0, 0, 0, 0);
   const auto drawn = DrawWindow(op, {5, 20}, draws);
-  ASSERT_TRUE(drawn.ok());
-  EXPECT_EQ(drawn->padding.left, 7);
-  EXPECT_EQ(drawn->padding.right, 7);
-  EXPECT_EQ(drawn->padding.top, 0);
-  EXPECT_LE(drawn->window.left, 7);
-  EXPECT_LE(drawn->window.top, 10);
+  REQUIRE_THAT(drawn, IsOk());
+  CHECK(drawn->padding.left == 7);
+  CHECK(drawn->padding.right == 7);
+  CHECK(drawn->padding.top == 0);
+  CHECK(drawn->window.left <= 7);
+  CHECK(drawn->window.top <= 10);
 }
 
-TEST(GeometryTest, RandomCropRefusesSmallImages) {
+TEST_CASE("RandomCrop refuses images smaller than the crop",
+          "[transform][geometry_golden]") {
   PhiloxDraws draws(0, 0, 0, 0);
   const auto drawn = DrawWindow(RandomCrop{10, 12, {}, false}, {11, 20}, draws);
-  EXPECT_EQ(drawn.status().code(), absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(drawn, HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(GeometryTest, RandomCropReachesEveryPlace) {
+TEST_CASE("RandomCrop reaches every place in the image",
+          "[transform][geometry_golden]") {
   std::vector<int> seen(4);
   for (std::uint64_t sample = 0; sample < 200; ++sample) {
     PhiloxDraws draws(1, 2, sample, 3);
     const auto drawn = DrawWindow(RandomCrop{5, 5, {}, false}, {8, 5}, draws);
-    ASSERT_TRUE(drawn.ok());
+    REQUIRE_THAT(drawn, IsOk());
     ++seen[static_cast<std::size_t>(drawn->window.left)];
   }
-  for (const int count : seen) EXPECT_GT(count, 20);
+  for (const int count : seen) CHECK(count > 20);
 }
 
-TEST(ExactMathTest, AgreesWithTheCLibrary) {
+TEST_CASE("Exact exponentials and logarithms agree with the C library",
+          "[transform][geometry_golden]") {
   for (double x = -20; x <= 20; x += 0.137) {
-    EXPECT_NEAR(ExactExp(x) / std::exp(x), 1, 1e-14) << x;
-    EXPECT_NEAR(ExactLog(std::exp(x)), x, 1e-13) << x;
+    CAPTURE(x);
+    CHECK_THAT(ExactExp(x) / std::exp(x), WithinAbs(1, 1e-14));
+    CHECK_THAT(ExactLog(std::exp(x)), WithinAbs(x, 1e-13));
   }
 }
 

@@ -1,16 +1,17 @@
 #include "tests/unit/server/pipeline/transform/golden.h"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <iterator>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::pipeline::transform {
 
 std::vector<std::uint8_t> ReadGolden(std::string_view name) {
   std::ifstream file("tests/golden/transform/" + std::string(name),
                      std::ios::binary);
-  EXPECT_TRUE(file.good()) << name;
+  CAPTURE(name);
+  CHECK(file.good());
   return {std::istreambuf_iterator<char>(file),
           std::istreambuf_iterator<char>()};
 }

@@ -1,7 +1,6 @@
 // Golden images are small. These tests compare crops and sizes of all kinds, on
 // every set of vector instructions, with the results of plain code.
 
-#include <gtest/gtest.h>
 #include <hwy/targets.h>
 
 #include <cstdint>
@@ -9,10 +8,14 @@
 #include <vector>
 
 #include "server/pipeline/transform/render.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/transform/golden.h"
 
 namespace forebay::pipeline::transform {
 namespace {
+
+using tests::IsOk;
 
 struct Axis {
   std::int64_t image, first, window, out;
@@ -51,10 +54,10 @@ std::vector<std::uint8_t> Made(const Case& c) {
   const ScratchImage scene = Scene(c.x.image, c.y.image, scratch);
   ScratchImageSource source(scene);
   View view{AxisView(c.x.image), AxisView(c.y.image)};
-  EXPECT_TRUE(Apply(c.x, c.filter, scratch, view.x).ok());
-  EXPECT_TRUE(Apply(c.y, c.filter, scratch, view.y).ok());
+  CHECK_THAT(Apply(c.x, c.filter, scratch, view.x), IsOk());
+  CHECK_THAT(Apply(c.y, c.filter, scratch, view.y), IsOk());
   const auto image = RenderImage(view, {}, source, scratch);
-  EXPECT_TRUE(image.ok()) << image.status();
+  CHECK_THAT(image, IsOk());
   return BytesOf(*image);
 }
 
@@ -63,9 +66,10 @@ void Use(std::int64_t targets) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-TEST(ResizeTargetsTest, AllMakeTheSame) {
+TEST_CASE("All vector targets make the same resized image",
+          "[transform][resize_targets]") {
   const unsigned seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  INFO("seed " << seed);
   std::mt19937 random(seed);
   const auto targets = hwy::SupportedAndGeneratedTargets();
   for (int i = 0; i < 150; ++i) {
@@ -75,10 +79,11 @@ TEST(ResizeTargetsTest, AllMakeTheSame) {
     const std::vector<std::uint8_t> expected = Made(c);
     for (const std::int64_t target : targets) {
       Use(target);
-      ASSERT_TRUE(Made(c) == expected)
-          << hwy::TargetName(target) << ": " << c.x.window << " x "
-          << c.y.window << " of " << c.x.image << " x " << c.y.image << " to "
-          << c.x.out << " x " << c.y.out << ", case " << i;
+      UNSCOPED_INFO(hwy::TargetName(target)
+                    << ": " << c.x.window << " x " << c.y.window << " of "
+                    << c.x.image << " x " << c.y.image << " to " << c.x.out
+                    << " x " << c.y.out << ", case " << i);
+      REQUIRE(Made(c) == expected);
     }
   }
   Use(0);

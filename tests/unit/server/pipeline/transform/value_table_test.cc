@@ -1,6 +1,5 @@
 #include "server/pipeline/transform/value_table.h"
 
-#include <gtest/gtest.h>
 #include <hwy/targets.h>
 
 #include <cstdint>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "server/pipeline/transform/convert.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/pipeline/transform/golden.h"
 
 namespace forebay::pipeline::transform {
@@ -38,31 +38,35 @@ std::vector<std::vector<ValueStep>> Chains() {
           {kUnit, Convert{DType::kUint8, true}}};
 }
 
-TEST(ValueTableTest, EqualsTorchToTheBit) {
+TEST_CASE("A value table equals torch's numbers to the bit",
+          "[transform][value_table]") {
   GoldenReader golden("values.bin");
   int chain = 0;
   for (const auto& steps : Chains()) {
     const ValueTable table = MakeValueTable(steps);
     for (std::size_t color = 0; color < kColors; ++color) {
       for (std::size_t v = 0; v < 256; ++v) {
-        EXPECT_EQ(table.bits[color][v], golden.Next<std::uint32_t>())
-            << "chain " << chain << ", color " << color << ", value " << v;
+        UNSCOPED_INFO("chain " << chain << ", color " << color << ", value "
+                               << v);
+        CHECK(table.bits[color][v] == golden.Next<std::uint32_t>());
       }
     }
     ++chain;
   }
-  EXPECT_TRUE(golden.done());
+  CHECK(golden.done());
 }
 
-TEST(ValueTableTest, UsualChainsHaveAFormula) {
-  EXPECT_TRUE(MakeValueTable({kUnit}).has_formula);
-  EXPECT_TRUE(MakeValueTable({kUnit, kImageNet}).has_formula);
-  EXPECT_TRUE(MakeValueTable({kUnit, kPlain}).has_formula);
-  EXPECT_FALSE(MakeValueTable({kUnit, kPlain, kPlain}).has_formula);
-  EXPECT_TRUE(MakeValueTable({}).identity);
+TEST_CASE("Value tables of usual chains of ops have a formula",
+          "[transform][value_table]") {
+  CHECK(MakeValueTable({kUnit}).has_formula);
+  CHECK(MakeValueTable({kUnit, kImageNet}).has_formula);
+  CHECK(MakeValueTable({kUnit, kPlain}).has_formula);
+  CHECK_FALSE(MakeValueTable({kUnit, kPlain, kPlain}).has_formula);
+  CHECK(MakeValueTable({}).identity);
 }
 
-TEST(ConvertTest, WritesTheTablesBitsOnEveryCpu) {
+TEST_CASE("Conversion writes the value table's bits on every CPU",
+          "[transform][value_table]") {
   constexpr std::size_t kCount = 259;  // ends in the middle of a vector
   std::vector<std::uint8_t> pixels(kCount + kPlaneUnit);
   for (std::size_t i = 0; i < kCount; ++i)
@@ -72,25 +76,27 @@ TEST(ConvertTest, WritesTheTablesBitsOnEveryCpu) {
   for (const std::int64_t target : targets) {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    ASSERT_STREQ(VectorTarget(), hwy::TargetName(target));
+    REQUIRE(std::string_view(VectorTarget()) == hwy::TargetName(target));
     for (const auto& steps : Chains()) {
       const ValueTable table = MakeValueTable(steps);
       const std::size_t size = proto::SizeOf(table.dtype);
       std::vector<std::uint8_t> out(kCount * size + 1, 0xA5);
       ConvertRow(table, 1, pixels.data(), kCount, out.data());
       for (std::size_t i = 0; i < kCount; ++i) {
-        EXPECT_EQ(std::memcmp(&out[i * size], &table.bits[1][pixels[i]], size),
-                  0)
-            << hwy::TargetName(target) << ", element " << i;
+        UNSCOPED_INFO(hwy::TargetName(target) << ", element " << i);
+        CHECK(std::memcmp(&out[i * size], &table.bits[1][pixels[i]], size) ==
+              0);
       }
-      EXPECT_EQ(out.back(), 0xA5) << "wrote beyond the row";
+      UNSCOPED_INFO("wrote beyond the row");
+      CHECK(out.back() == 0xA5);
     }
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-TEST(ConvertTest, InterleavesOnEveryCpu) {
+TEST_CASE("Conversion interleaves the rows of channels on every CPU",
+          "[transform][value_table]") {
   constexpr std::size_t kCount = 77;
   std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   targets.push_back(HWY_SCALAR);
@@ -110,7 +116,8 @@ TEST(ConvertTest, InterleavesOnEveryCpu) {
       InterleaveRows(pointers, kCount, size, out.data());
       for (std::size_t i = 0; i < out.size(); ++i) {
         const std::size_t element = i / size / 3, c = i / size % 3;
-        EXPECT_EQ(out[i], rows[c][element * size + i % size]) << i;
+        CAPTURE(i);
+        CHECK(out[i] == rows[c][element * size + i % size]);
       }
     }
   }

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/storage/gathered/gathered_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/gathered/turned_pieces.h"
@@ -18,10 +18,11 @@
 namespace forebay::storage::gathered {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
+using tests::SizeIs;
 
 constexpr std::uint64_t kPiece = 10'000;
 
@@ -32,7 +33,7 @@ std::string Noise(std::size_t length) {
   return text;
 }
 
-class GatheredSourceTest : public testing::Test {
+class GatheredSourceTest {
  protected:
   GatheredSourceTest() {
     content_ = pieces_->Add("a", turned_);
@@ -63,48 +64,59 @@ class GatheredSourceTest : public testing::Test {
   GatheredSource source_{&below_, 0};
 };
 
-TEST_F(GatheredSourceTest, GivesTheBytesOfThePieces) {
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source gives the bytes of the pieces",
+                 "[gathered][gathered_source]") {
   std::mt19937 random(2);
   for (int i = 0; i < 100; ++i) {
     const std::uint64_t offset = random() % (turned_.size() + 1);
     const std::uint64_t length = std::min<std::uint64_t>(
         i % 10 == 0 ? 4'000'000 : random() % 100'000, turned_.size() - offset);
     const auto read = ReadText(source_, Request(offset, length));
-    ASSERT_TRUE(read.ok()) << read.status();
-    ASSERT_TRUE(*read == turned_.substr(offset, length));
+    REQUIRE_THAT(read, IsOk());
+    REQUIRE(*read == turned_.substr(offset, length));
   }
   const auto all = ReadText(source_, Request(0, turned_.size()));
-  ASSERT_TRUE(all.ok());
-  EXPECT_TRUE(*all == turned_);
+  REQUIRE_THAT(all, IsOk());
+  CHECK(*all == turned_);
 }
 
-TEST_F(GatheredSourceTest, PassesOwnBytes) {
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source passes reads of a file's own bytes",
+                 "[gathered][gathered_source]") {
   ReadRequest request = Request(0, 100);
   request.offset = 17;
-  EXPECT_EQ(*ReadText(source_, std::move(request)), content_.substr(17, 100));
-  EXPECT_THAT(below_.log(), ElementsAre("a 17+100"));
+  CHECK(*ReadText(source_, request) == content_.substr(17, 100));
+  CHECK_THAT(below_.log(), ElementsAre("a 17+100"));
   // Those of another file, which has nothing more.
   request = Request(0, 5);
   request.version = memory_.Put("b", "plain");
   request.object = "b";
   request.offset = 0;
-  EXPECT_EQ(*ReadText(source_, std::move(request)), "plain");
+  CHECK(*ReadText(source_, request) == "plain");
 }
 
 // As when reads that lie near each other are made one.
-TEST_F(GatheredSourceTest, GivesOwnBytesAndPiecesAtOnce) {
+TEST_CASE_METHOD(
+    GatheredSourceTest,
+    "A gathered source gives a file's own bytes and its pieces in one read",
+    "[gathered][gathered_source]") {
   ReadRequest request = Request(0, 300);
   request.offset -= 100;
-  EXPECT_EQ(*ReadText(source_, std::move(request)),
-            content_.substr(content_.size() - 100) + turned_.substr(0, 200));
+  CHECK(*ReadText(source_, request) ==
+        content_.substr(content_.size() - 100) + turned_.substr(0, 200));
 }
 
-TEST_F(GatheredSourceTest, ReadsNoMoreThanItNeeds) {
-  ASSERT_TRUE(ReadText(source_, Request(kPiece - 10, 30)).ok());
-  EXPECT_THAT(below_.log(), ElementsAre("a 4999990+10", "a 4980000+20"));
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source reads no more than it needs",
+                 "[gathered][gathered_source]") {
+  REQUIRE_THAT(ReadText(source_, Request(kPiece - 10, 30)), IsOk());
+  CHECK_THAT(below_.log(), ElementsAre("a 4999990+10", "a 4980000+20"));
 }
 
-TEST_F(GatheredSourceTest, ReadsAFewPiecesAtOnce) {
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source reads only a few pieces at once",
+                 "[gathered][gathered_source]") {
   std::size_t before = 0;
   std::size_t most = 0;
   std::size_t calls = 0;
@@ -113,12 +125,14 @@ TEST_F(GatheredSourceTest, ReadsAFewPiecesAtOnce) {
     before = below_.noted().size();
     ++calls;
   });
-  ASSERT_TRUE(ReadText(source_, Request(0, 100 * kPiece)).ok());
-  EXPECT_EQ(most, GatheredSource::kMostPieces);
-  EXPECT_EQ(calls, 4);  // of 32 pieces
+  REQUIRE_THAT(ReadText(source_, Request(0, 100 * kPiece)), IsOk());
+  CHECK(most == GatheredSource::kMostPieces);
+  CHECK(calls == 4);  // of 32 pieces
 }
 
-TEST_F(GatheredSourceTest, CutsLongPieces) {
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source cuts long pieces into several reads",
+                 "[gathered][gathered_source]") {
   const std::string text = Noise(3 << 20);
   const auto pieces = std::make_shared<TurnedPieces>(2 << 20);
   version_ = memory_.Put("a", pieces->Add("a", text));
@@ -126,29 +140,33 @@ TEST_F(GatheredSourceTest, CutsLongPieces) {
   request.root =
       std::make_shared<const GatheredRoot>(memory_.root(), pieces, "long");
   request.offset = text.size();
-  EXPECT_TRUE(*ReadText(source_, std::move(request)) == text);
+  CHECK(*ReadText(source_, request) == text);
   for (const auto& noted : below_.noted())
-    EXPECT_LE(noted.length, GatheredSource::kMostAtOnce);
+    CHECK(noted.length <= GatheredSource::kMostAtOnce);
 }
 
-TEST_F(GatheredSourceTest, GivesNothingToWhoHasTheBytes) {
+TEST_CASE_METHOD(
+    GatheredSourceTest,
+    "A gathered source gives nothing to a reader that has the bytes",
+    "[gathered][gathered_source]") {
   const Revision revision = {.inode = 5, .ctime_nanos = 7};
   memory_.Rewrite("a", content_, revision);
   ReadRequest request = Request(1000, 50'000);
   request.unless = revision;
   Revision seen;
-  EXPECT_EQ(*ReadText(source_, std::move(request), &seen), "");
-  EXPECT_EQ(seen, revision);
-  EXPECT_THAT(below_.log(), SizeIs(1));
+  CHECK(*ReadText(source_, request, &seen) == "");
+  CHECK(seen == revision);
+  CHECK_THAT(below_.log(), SizeIs(1));
   request = Request(1000, 50'000);
   request.unless = Revision{.inode = 6};
-  EXPECT_TRUE(*ReadText(source_, std::move(request), &seen) ==
-              turned_.substr(1000, 50'000));
-  EXPECT_EQ(seen, revision);
+  CHECK(*ReadText(source_, request, &seen) == turned_.substr(1000, 50'000));
+  CHECK(seen == revision);
 }
 
 // A writer may set the file's time back and leave its layout as it was.
-TEST_F(GatheredSourceTest, GivesBytesOfOneRevision) {
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source gives bytes of one revision",
+                 "[gathered][gathered_source]") {
   memory_.Rewrite("a", content_, {.inode = 1, .ctime_nanos = 1});
   const std::string other(turned_.rbegin(), turned_.rend());
   below_.set_on_read([&, reads = 0]() mutable {
@@ -158,40 +176,51 @@ TEST_F(GatheredSourceTest, GivesBytesOfOneRevision) {
   });
   Revision seen;
   const auto read = ReadText(source_, Request(0, 100 * kPiece), &seen);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_TRUE(*read == other.substr(0, 100 * kPiece));
-  EXPECT_EQ(seen, (Revision{.inode = 1, .ctime_nanos = 2}));
+  REQUIRE_THAT(read, IsOk());
+  CHECK(*read == other.substr(0, 100 * kPiece));
+  CHECK(seen == Revision{.inode = 1, .ctime_nanos = 2});
 }
 
-TEST_F(GatheredSourceTest, GivesUpIfTheRevisionChangesAgainAndAgain) {
+TEST_CASE_METHOD(
+    GatheredSourceTest,
+    "A gathered source gives up if the revision changes again and again",
+    "[gathered][gathered_source]") {
   below_.set_on_read([&, ctime = std::int64_t{0}]() mutable {
     memory_.Rewrite("a", content_, {.inode = 1, .ctime_nanos = ++ctime});
   });
   const absl::Status status =
       ReadText(source_, Request(0, 100 * kPiece)).status();
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_EQ(status.message(), "a: is being changed while it is read");
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnavailable));
+  CHECK(status.message() == "a: is being changed while it is read");
 }
 
-TEST_F(GatheredSourceTest, RefusesOtherRangesAndVersions) {
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      ReadText(source_, Request(turned_.size(), 1)).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      ReadText(source_, Request(1, UINT64_MAX)).status()));
+TEST_CASE_METHOD(
+    GatheredSourceTest,
+    "A gathered source refuses ranges and versions other than the file's",
+    "[gathered][gathered_source]") {
+  CHECK_THAT(ReadText(source_, Request(turned_.size(), 1)),
+             HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(ReadText(source_, Request(1, UINT64_MAX)),
+             HasCode(absl::StatusCode::kInvalidArgument));
   memory_.Put("a", content_);  // with another stamp
-  EXPECT_TRUE(
-      absl::IsFailedPrecondition(ReadText(source_, Request(0, 1)).status()));
+  CHECK_THAT(ReadText(source_, Request(0, 1)),
+             HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(GatheredSourceTest, NamesTheFileThatHasNoSuchPieces) {
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source names the file that has no such pieces",
+                 "[gathered][gathered_source]") {
   pieces_->Add("a", turned_.substr(10));
   const absl::Status status =
       ReadText(source_, Request(turned_.size() - 5, 5)).status();
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("a: has no such pieces"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains("a: has no such pieces"));
 }
 
-TEST_F(GatheredSourceTest, SharesTheReadsOfAllPieces) {
+TEST_CASE_METHOD(
+    GatheredSourceTest,
+    "A gathered source shares the reads of all pieces of a request",
+    "[gathered][gathered_source]") {
   ReadRequest request = Request(0, 40 * kPiece);
   request.purpose.job = 1;
   request.ticket = 9;
@@ -199,26 +228,30 @@ TEST_F(GatheredSourceTest, SharesTheReadsOfAllPieces) {
   below_.set_on_read([this, reads = 0]() mutable {
     if (++reads == 2) source_.Share(9, {.job = 2});
   });
-  ASSERT_TRUE(ReadText(source_, std::move(request)).ok());
-  EXPECT_GE(below_.sharers().size(), 8);
+  REQUIRE_THAT(ReadText(source_, std::move(request)), IsOk());
+  CHECK(below_.sharers().size() >= 8);
   std::vector<std::uint64_t> tickets;
   for (const auto& noted : below_.noted()) tickets.push_back(noted.ticket);
-  EXPECT_THAT(tickets, SizeIs(40));
+  CHECK_THAT(tickets, SizeIs(40));
   for (const std::uint64_t shared : below_.shared())
-    EXPECT_THAT(tickets, Contains(shared));
+    CHECK_THAT(tickets, Contains(shared));
   std::sort(tickets.begin(), tickets.end());
-  EXPECT_EQ(std::unique(tickets.begin(), tickets.end()), tickets.end());
+  CHECK(std::unique(tickets.begin(), tickets.end()) == tickets.end());
 }
 
-TEST_F(GatheredSourceTest, CancelsWhatComesTooLate) {
+TEST_CASE_METHOD(GatheredSourceTest,
+                 "A gathered source cancels reads that come after its stop",
+                 "[gathered][gathered_source]") {
   source_.Stop();
-  EXPECT_TRUE(absl::IsCancelled(ReadText(source_, Request(0, 10)).status()));
+  CHECK_THAT(ReadText(source_, Request(0, 10)),
+             HasCode(absl::StatusCode::kCancelled));
 }
 
-TEST_F(GatheredSourceTest, HasARootOfItsOwn) {
-  EXPECT_TRUE(GatheredSource::Leads(*root_));
-  EXPECT_FALSE(GatheredSource::Leads(*memory_.root()));
-  EXPECT_EQ(root_->uri(), memory_.root()->uri());
+TEST_CASE_METHOD(GatheredSourceTest, "A gathered source has a root of its own",
+                 "[gathered][gathered_source]") {
+  CHECK(GatheredSource::Leads(*root_));
+  CHECK_FALSE(GatheredSource::Leads(*memory_.root()));
+  CHECK(root_->uri() == memory_.root()->uri());
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "server/storage/gcs/credentials.h"
 
-#include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -21,10 +20,18 @@
 #include "server/base/clock.h"
 #include "server/storage/gcs/kept_token.h"
 #include "server/storage/http/engine.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/temp_dir.h"
+#include "tests/catch/thread_checks.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
 namespace forebay::storage::gcs {
 namespace {
+
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 using http::HttpServer;
 
@@ -47,16 +54,16 @@ std::string PemOf(EVP_PKEY* key, const std::string& passphrase = "") {
 
 std::string Unescape(absl::string_view text) {
   std::string plain;
-  EXPECT_TRUE(absl::WebSafeBase64Unescape(text, &plain));
+  CHECK(absl::WebSafeBase64Unescape(text, &plain));
   return plain;
 }
 
-class CredentialsTest : public ::testing::Test {
+int folders = 0;  // of the tests so far
+
+class CredentialsTest {
  protected:
   CredentialsTest()
-      : folder_(
-            ::testing::TempDir() + "/" +
-            ::testing::UnitTest::GetInstance()->current_test_info()->name()),
+      : folder_(tests::TempDir() + "credentials-" + std::to_string(++folders)),
         engine_(*http::Engine::Create()),
         client_(engine_.get(), Options(), 1) {
     mkdir(folder_.c_str(), 0700);
@@ -97,13 +104,17 @@ class CredentialsTest : public ::testing::Test {
   CredentialsEnvironment environment_;
 };
 
-TEST_F(CredentialsTest, WithoutAnyThereIsNobody) {
+TEST_CASE_METHOD(
+    CredentialsTest,
+    "A search for GCS credentials finds nobody where there are none",
+    "[gcs][credentials]") {
   const auto found = Find();
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(*found, nullptr);
+  REQUIRE_THAT(found, IsOk());
+  CHECK(*found == nullptr);
 }
 
-TEST_F(CredentialsTest, AServiceAccountSignsItsOwnTokens) {
+TEST_CASE_METHOD(CredentialsTest, "A GCS service account signs its own tokens",
+                 "[gcs][credentials]") {
   const Key key(EVP_RSA_gen(2048), &EVP_PKEY_free);
   environment_.key_file =
       Write("key.json", nlohmann::json({{"type", "service_account"},
@@ -112,44 +123,45 @@ TEST_F(CredentialsTest, AServiceAccountSignsItsOwnTokens) {
                                         {"private_key", PemOf(key.get())}})
                             .dump());
   const auto found = Find();
-  ASSERT_TRUE(found.ok()) << found.status();
+  REQUIRE_THAT(found, IsOk());
   const auto token = Fetch(**found);
-  ASSERT_TRUE(token.ok()) << token.status();
-  EXPECT_EQ(token->expires_nanos, wall_.NowNanos() + 3600 * kSecond);
+  REQUIRE_THAT(token, IsOk());
+  CHECK(token->expires_nanos == wall_.NowNanos() + 3600 * kSecond);
   const std::vector<std::string> parts = absl::StrSplit(token->value, '.');
-  ASSERT_EQ(parts.size(), 3);
-  EXPECT_EQ(nlohmann::json::parse(Unescape(parts[0])),
-            nlohmann::json({{"alg", "RS256"}, {"typ", "JWT"}, {"kid", "k1"}}));
-  EXPECT_EQ(nlohmann::json::parse(Unescape(parts[1])),
-            nlohmann::json({{"iss", "me@project"},
-                            {"sub", "me@project"},
-                            {"aud", "https://storage.googleapis.com/"},
-                            {"iat", 1'700'000'000},
-                            {"exp", 1'700'003'600}}));
+  REQUIRE(parts.size() == 3);
+  CHECK(nlohmann::json::parse(Unescape(parts[0])) ==
+        nlohmann::json({{"alg", "RS256"}, {"typ", "JWT"}, {"kid", "k1"}}));
+  CHECK(nlohmann::json::parse(Unescape(parts[1])) ==
+        nlohmann::json({{"iss", "me@project"},
+                        {"sub", "me@project"},
+                        {"aud", "https://storage.googleapis.com/"},
+                        {"iat", 1'700'000'000},
+                        {"exp", 1'700'003'600}}));
   const std::string text = parts[0] + "." + parts[1];
   const std::string signature = Unescape(parts[2]);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
       EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  ASSERT_EQ(EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr,
-                                 key.get()),
-            1);
-  EXPECT_EQ(
+  REQUIRE(EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr,
+                               key.get()) == 1);
+  CHECK(
       EVP_DigestVerify(context.get(),
                        reinterpret_cast<const unsigned char*>(signature.data()),
                        signature.size(),
                        reinterpret_cast<const unsigned char*>(text.data()),
-                       text.size()),
-      1);
+                       text.size()) == 1);
 }
 
 // OpenSSL by itself would ask for the passphrase at the terminal, or else read
 // it from the input. Either way it would wait for ever.
-TEST_F(CredentialsTest, NobodyIsAskedForAPassphrase) {
+TEST_CASE_METHOD(
+    CredentialsTest,
+    "Nobody is asked for the passphrase of a service account's key",
+    "[gcs][credentials]") {
   int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  ASSERT_EQ(write(ends[1], "secret\n", 7), 7);
+  REQUIRE(pipe(ends) == 0);
+  REQUIRE(write(ends[1], "secret\n", 7) == 7);
   const int input = dup(STDIN_FILENO);
-  ASSERT_EQ(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  REQUIRE(dup2(ends[0], STDIN_FILENO) == STDIN_FILENO);
   const Key key(EVP_RSA_gen(2048), &EVP_PKEY_free);
   environment_.key_file =
       Write("locked.json",
@@ -158,12 +170,15 @@ TEST_F(CredentialsTest, NobodyIsAskedForAPassphrase) {
                             {"private_key", PemOf(key.get(), "secret")}})
                 .dump());
   const absl::Status status = Find().status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
   dup2(input, STDIN_FILENO);
   for (const int fd : {input, ends[0], ends[1]}) close(fd);
 }
 
-TEST_F(CredentialsTest, FaultsInFilesAreTold) {
+TEST_CASE_METHOD(
+    CredentialsTest,
+    "Faults in files of GCS credentials are told without their secrets",
+    "[gcs][credentials]") {
   for (const char* content :
        {"", "{}", R"({"type": "service_account"})",
         R"({"type": "service_account", "client_email": "a",
@@ -171,10 +186,11 @@ TEST_F(CredentialsTest, FaultsInFilesAreTold) {
         R"({"type": "authorized_user", "client_id": "hunter2"})"}) {
     environment_.key_file = Write("bad.json", content);
     const absl::Status status = Find().status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << content;
+    CAPTURE(content);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
     const std::string message(status.message());
-    EXPECT_NE(message.find("bad.json: "), std::string::npos) << message;
-    EXPECT_EQ(message.find("hunter2"), std::string::npos) << message;
+    CHECK_THAT(message, Contains("bad.json: "));
+    CHECK_THAT(message, !Contains("hunter2"));
   }
   for (const char* type : {"service_account", "authorized_user"}) {
     environment_.key_file =
@@ -182,15 +198,16 @@ TEST_F(CredentialsTest, FaultsInFilesAreTold) {
                                         "\", \"x\": ", std::string(20'000, '['),
                                         std::string(20'000, ']'), "}"));
     const absl::Status status = Find().status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(status.message(),
-              environment_.key_file + ": is nested more than 64 deep");
+    CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+    CHECK(status.message() ==
+          environment_.key_file + ": is nested more than 64 deep");
   }
   environment_.key_file = folder_ + "/missing.json";
-  EXPECT_EQ(Find().status().code(), absl::StatusCode::kNotFound);
+  CHECK_THAT(Find(), HasCode(absl::StatusCode::kNotFound));
 }
 
-TEST_F(CredentialsTest, AUserRefreshesTheirToken) {
+TEST_CASE_METHOD(CredentialsTest, "A GCS user refreshes their token",
+                 "[gcs][credentials]") {
   HttpServer::Asked got;
   const HttpServer server(
       [&got](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
@@ -205,22 +222,26 @@ TEST_F(CredentialsTest, AUserRefreshesTheirToken) {
                         {"token_uri", server.url() + "/token"}})
             .dump());
   const auto found = Find();
-  ASSERT_TRUE(found.ok()) << found.status();
+  REQUIRE_THAT(found, IsOk());
   const auto token = Fetch(**found);
-  ASSERT_TRUE(token.ok()) << token.status();
-  EXPECT_EQ(token->value, "t1");
-  EXPECT_EQ(token->expires_nanos, wall_.NowNanos() + 100 * kSecond);
-  EXPECT_EQ(got.method + got.target, "POST/token");
-  EXPECT_EQ(got.body,
-            "grant_type=refresh_token&client_id=id&client_secret=s%26s"
-            "&refresh_token=r%3Dr");
+  REQUIRE_THAT(token, IsOk());
+  CHECK(token->value == "t1");
+  CHECK(token->expires_nanos == wall_.NowNanos() + 100 * kSecond);
+  CHECK(got.method + got.target == "POST/token");
+  CHECK(got.body ==
+        "grant_type=refresh_token&client_id=id&client_secret=s%26s"
+        "&refresh_token=r%3Dr");
 }
 
-TEST_F(CredentialsTest, TheMetadataServerIsAskedLast) {
+TEST_CASE_METHOD(CredentialsTest,
+                 "The metadata server is asked last for GCS credentials",
+                 "[gcs][credentials]") {
   std::atomic<int> status = 200;
+  tests::ThreadChecks checks;
   const HttpServer server(
       [&](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
-        EXPECT_EQ(asked.headers.at("metadata-flavor"), "Google");
+        checks.Check(asked.headers.at("metadata-flavor") == "Google",
+                     "the request is not the metadata server's");
         const bool token = asked.target ==
                            "/computeMetadata/v1/instance/service-accounts/"
                            "default/token";
@@ -230,41 +251,42 @@ TEST_F(CredentialsTest, TheMetadataServerIsAskedLast) {
       });
   environment_.metadata_host = server.url().substr(7);
   const auto found = Find();
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_NE(*found, nullptr);
-  EXPECT_EQ(Fetch(**found)->value, "m1");
+  REQUIRE_THAT(found, IsOk());
+  REQUIRE(*found != nullptr);
+  CHECK(Fetch(**found)->value == "m1");
   status = 404;  // a VM without an account
-  EXPECT_EQ(Fetch(**found).status().code(),
-            absl::StatusCode::kPermissionDenied);
+  CHECK_THAT(Fetch(**found), HasCode(absl::StatusCode::kPermissionDenied));
   status = 503;
-  EXPECT_EQ(Fetch(**found).status().code(), absl::StatusCode::kUnavailable);
+  CHECK_THAT(Fetch(**found), HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(CredentialsTest, AnotherServerIsNoMetadataServer) {
+TEST_CASE_METHOD(CredentialsTest,
+                 "Another server is not taken for a metadata server",
+                 "[gcs][credentials]") {
   const HttpServer server([](const HttpServer::Asked&, HttpServer::Peer& peer) {
     peer.Answer(200, "", "welcome");
   });
   environment_.metadata_host = server.url().substr(7);
-  EXPECT_EQ(*Find(), nullptr);
+  CHECK(*Find() == nullptr);
 }
 
-TEST(ParseTokenAnswerTest, ChecksEveryField) {
+TEST_CASE("The parser of a token answer checks every field",
+          "[gcs][credentials]") {
   for (const char* json :
        {"", "[]", "{}", R"({"access_token": "t"})", R"({"expires_in": 1})",
         R"({"access_token": 1, "expires_in": 1})",
         R"({"access_token": "", "expires_in": 1})",
         R"({"access_token": "a\r\nEvil: b", "expires_in": 1})",
-        R"({"access_token": "t", "expires_in": "1"})"})
-    EXPECT_EQ(ParseTokenAnswer(json, 0).status().code(),
-              absl::StatusCode::kDataLoss)
-        << json;
+        R"({"access_token": "t", "expires_in": "1"})"}) {
+    CAPTURE(json);
+    CHECK_THAT(ParseTokenAnswer(json, 0), HasCode(absl::StatusCode::kDataLoss));
+  }
   const std::string deep = R"({"access_token": "t", "expires_in": 1, "x": )" +
                            std::string(64, '[') + std::string(64, ']') + "}";
-  EXPECT_EQ(ParseTokenAnswer(deep, 0).status(),
-            absl::DataLossError("the answer is nested more than 64 deep"));
-  EXPECT_EQ(ParseTokenAnswer(R"({"access_token": "t", "expires_in": -9})", 5)
-                ->expires_nanos,
-            5);
+  CHECK(ParseTokenAnswer(deep, 0).status() ==
+        absl::DataLossError("the answer is nested more than 64 deep"));
+  CHECK(ParseTokenAnswer(R"({"access_token": "t", "expires_in": -9})", 5)
+            ->expires_nanos == 5);
 }
 
 // Answers when the test says so.
@@ -283,7 +305,8 @@ class SlowSource final : public TokenSource {
   std::function<void(absl::StatusOr<Token>)> done_;
 };
 
-TEST(KeptTokenTest, FetchesBeforeTheTokenExpires) {
+TEST_CASE("A kept token is fetched anew before it expires",
+          "[gcs][credentials]") {
   SlowSource source;
   base::FakeClock wall;
   KeptToken kept(&source, &wall);
@@ -296,30 +319,31 @@ TEST(KeptTokenTest, FetchesBeforeTheTokenExpires) {
   };
   ask();
   ask();
-  EXPECT_EQ(source.fetches, 1);
-  EXPECT_TRUE(got.empty());
+  CHECK(source.fetches == 1);
+  CHECK(got.empty());
   source.Answer(Token{"a", 3600 * kSecond});
-  EXPECT_EQ(got, std::vector<std::string>(2, "Authorization: Bearer a"));
+  CHECK(got == std::vector<std::string>(2, "Authorization: Bearer a"));
   wall.Advance(3000 * kSecond);
   ask();
-  EXPECT_EQ(source.fetches, 1);
+  CHECK(source.fetches == 1);
   wall.Advance(400 * kSecond);  // soon to expire: asked for, not waited for
   ask();
   ask();
-  EXPECT_EQ(source.fetches, 2);
-  EXPECT_EQ(got.size(), 5);
+  CHECK(source.fetches == 2);
+  CHECK(got.size() == 5);
   source.Answer(absl::UnavailableError("down"));
   ask();
-  EXPECT_EQ(source.fetches, 2);  // not at once again
-  EXPECT_EQ(got.back(), "Authorization: Bearer a");
+  CHECK(source.fetches == 2);  // not at once again
+  CHECK(got.back() == "Authorization: Bearer a");
   wall.Advance(190 * kSecond);  // as good as expired
   ask();
-  EXPECT_EQ(got.size(), 6);
+  CHECK(got.size() == 6);
   source.Answer(Token{"b", 9000 * kSecond});
-  EXPECT_EQ(got.back(), "Authorization: Bearer b");
+  CHECK(got.back() == "Authorization: Bearer b");
 }
 
-TEST(KeptTokenTest, ARefusedTokenIsGivenToNobody) {
+TEST_CASE("A kept token that was refused is given to nobody",
+          "[gcs][credentials]") {
   SlowSource source;
   base::FakeClock wall;
   KeptToken kept(&source, &wall);
@@ -334,16 +358,16 @@ TEST(KeptTokenTest, ARefusedTokenIsGivenToNobody) {
   source.Answer(Token{"a", 3600 * kSecond});
   http::Answer refusal;
   refusal.status = 403;
-  EXPECT_FALSE(kept.Refused({"Authorization: Bearer a"}, refusal));
+  CHECK_FALSE(kept.Refused({"Authorization: Bearer a"}, refusal));
   refusal.status = 401;
-  EXPECT_TRUE(kept.Refused({"Authorization: Bearer older"}, refusal));
+  CHECK(kept.Refused({"Authorization: Bearer older"}, refusal));
   ask();
-  EXPECT_EQ(source.fetches, 1);
-  EXPECT_TRUE(kept.Refused({"Authorization: Bearer a"}, refusal));
+  CHECK(source.fetches == 1);
+  CHECK(kept.Refused({"Authorization: Bearer a"}, refusal));
   ask();
-  EXPECT_EQ(source.fetches, 2);
+  CHECK(source.fetches == 2);
   source.Answer(absl::PermissionDeniedError("no more"));
-  EXPECT_EQ(got, "no more");
+  CHECK(got == "no more");
 }
 
 }  // namespace

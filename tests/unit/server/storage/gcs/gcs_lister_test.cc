@@ -1,8 +1,5 @@
 #include "server/storage/gcs/gcs_lister.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <latch>
 #include <map>
@@ -16,15 +13,19 @@
 #include "absl/base/thread_annotations.h"
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 #include "tests/unit/server/storage/http/fault_choice.h"
 
 namespace forebay::storage::gcs {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
-class GcsListerTest : public ::testing::Test {
+class GcsListerTest {
  protected:
   GcsListerTest()
       : engine_(*http::Engine::Create()),
@@ -65,7 +66,8 @@ class GcsListerTest : public ::testing::Test {
   const std::shared_ptr<const GcsRoot> root_;
 };
 
-TEST_F(GcsListerTest, ListsFoldersSideBySide) {
+TEST_CASE_METHOD(GcsListerTest, "The GCS lister lists folders side by side",
+                 "[gcs][gcs_lister]") {
   std::map<std::string, std::vector<std::string>> expected;
   const auto put = [&](const std::string& folder, const std::string& name) {
     expected[folder].push_back(name);
@@ -82,55 +84,64 @@ TEST_F(GcsListerTest, ListsFoldersSideBySide) {
   server_.Put("p/f1/", "");
 
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names, expected);
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names == expected);
 }
 
-TEST_F(GcsListerTest, AFlakyServerChangesNothing) {
+TEST_CASE_METHOD(GcsListerTest,
+                 "A flaky server changes nothing in what the GCS lister lists",
+                 "[gcs][gcs_lister]") {
   for (int folder = 0; folder < 10; ++folder)
     for (int i = 0; i < 9; ++i)
       server_.Put("p/" + std::to_string(folder) + "/" + std::to_string(i), "x");
   const auto expected = List(*root_);
-  ASSERT_TRUE(expected.ok()) << expected.status();
+  REQUIRE_THAT(expected, IsOk());
   const auto faults = server_.SetFaults(http::FirstAnswersSpoilt());
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names, *expected);
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names == *expected);
 }
 
-TEST_F(GcsListerTest, AnEmptyPlaceHasNoObjects) {
+TEST_CASE_METHOD(GcsListerTest,
+                 "An empty place has no objects for the GCS lister",
+                 "[gcs][gcs_lister]") {
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_TRUE(names->empty());
+  REQUIRE_THAT(names, IsOk());
+  CHECK(names->empty());
 }
 
-TEST_F(GcsListerTest, TellsOfOneObject) {
+TEST_CASE_METHOD(GcsListerTest, "The GCS lister tells of one object",
+                 "[gcs][gcs_lister]") {
   const std::int64_t generation = server_.Put("p/a b", "four");
   const auto version = lister_.Stat(*root_, "a b", {});
-  ASSERT_TRUE(version.ok()) << version.status();
-  EXPECT_EQ(version->size, 4);
-  EXPECT_EQ(version->stamp, generation);
-  EXPECT_EQ(lister_.Stat(*root_, "c", {}).status(),
-            absl::NotFoundError("c: there is no such object"));
-  EXPECT_EQ(lister_.Stat(*root_, "", {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  REQUIRE_THAT(version, IsOk());
+  CHECK(version->size == 4);
+  CHECK(version->stamp == generation);
+  CHECK(lister_.Stat(*root_, "c", {}).status() ==
+        absl::NotFoundError("c: there is no such object"));
+  CHECK_THAT(lister_.Stat(*root_, "", {}),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(GcsListerTest, SaysWhatIsWrong) {
+TEST_CASE_METHOD(
+    GcsListerTest,
+    "The GCS lister says what is wrong with a place that it cannot read",
+    "[gcs][gcs_lister]") {
   server_.Put("p/a/1", "x");
   const auto missing = *GcsRoot::Create("gs://nowhere/p", server_.url());
-  EXPECT_EQ(List(*missing).status(),
-            absl::NotFoundError("there is no bucket called nowhere"));
+  CHECK(List(*missing).status() ==
+        absl::NotFoundError("there is no bucket called nowhere"));
   server_.SetToken("secret");
   for (const absl::Status& denied :
        {List(*root_).status(), lister_.Stat(*root_, "a/1", {}).status()}) {
-    EXPECT_EQ(denied.code(), absl::StatusCode::kPermissionDenied);
-    EXPECT_THAT(std::string(denied.message()),
-                HasSubstr("; asked with no credentials"));
+    CHECK_THAT(denied, HasCode(absl::StatusCode::kPermissionDenied));
+    CHECK_THAT(denied.message(), Contains("; asked with no credentials"));
   }
 }
 
-TEST_F(GcsListerTest, StopsWhileItWaits) {
+TEST_CASE_METHOD(GcsListerTest,
+                 "The GCS lister stops while it waits for an answer",
+                 "[gcs][gcs_lister]") {
   server_.Put("p/a/1", "x");
   std::latch asked(1);
   std::latch over(1);
@@ -140,11 +151,12 @@ TEST_F(GcsListerTest, StopsWhileItWaits) {
     return http::Fault::kNone;
   });
   std::stop_source stop;
-  std::thread stopper([&] {
+  std::jthread stopper([&] {
     asked.wait();
     stop.request_stop();
   });
-  EXPECT_TRUE(absl::IsCancelled(List(*root_, stop.get_token()).status()));
+  CHECK_THAT(List(*root_, stop.get_token()),
+             HasCode(absl::StatusCode::kCancelled));
   over.count_down();
   stopper.join();
 }

@@ -1,8 +1,6 @@
 // Tests of reads from a server that follows the JSON API, and from one that
 // does not.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -14,68 +12,78 @@
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/ranged_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 
 namespace forebay::storage::gcs {
 namespace {
 
-TEST(GcsRootTest, TakesUris) {
+using tests::HasCode;
+
+TEST_CASE("A GCS root takes valid URIs and makes URLs of them",
+          "[gcs][gcs_source]") {
   const auto root = *GcsRoot::Create("gs://my-bucket/a b/c/", "http://e");
-  EXPECT_EQ(root->prefix(), "a b/c/");
-  EXPECT_EQ(*root->MediaUrl("d/ü.jpg", 7),
-            "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd%2F%C3%BC.jpg"
-            "?alt=media&generation=7&ifGenerationMatch=7");
-  EXPECT_EQ(root->ListUrl("d/", true, "a=b"),
-            "http://e/storage/v1/b/my-bucket/o?prefix=a%20b%2Fc%2Fd%2F"
-            "&fields=nextPageToken,prefixes,items(name,size,generation)"
-            "&maxResults=1000&delimiter=%2F&pageToken=a%3Db");
-  EXPECT_EQ(*root->StatUrl("d"),
-            "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd"
-            "?fields=name,size,generation");
+  CHECK(root->prefix() == "a b/c/");
+  CHECK(*root->MediaUrl("d/ü.jpg", 7) ==
+        "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd%2F%C3%BC.jpg"
+        "?alt=media&generation=7&ifGenerationMatch=7");
+  CHECK(root->ListUrl("d/", true, "a=b") ==
+        "http://e/storage/v1/b/my-bucket/o?prefix=a%20b%2Fc%2Fd%2F"
+        "&fields=nextPageToken,prefixes,items(name,size,generation)"
+        "&maxResults=1000&delimiter=%2F&pageToken=a%3Db");
+  CHECK(*root->StatUrl("d") ==
+        "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd"
+        "?fields=name,size,generation");
   // Two spellings of one place have one identity, so they share cached entries.
-  EXPECT_EQ(
-      *root->identity(),
-      *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e"))->identity());
-  EXPECT_NE(*root->identity(),
-            *(*GcsRoot::Create("gs://my-bucket/a b", "http://e"))->identity());
-  EXPECT_NE(*root->identity(),
-            *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e", "somebody"))
-                 ->identity());
-  EXPECT_EQ((*GcsRoot::Create("gs://bucket", ""))->prefix(), "");
-  EXPECT_EQ((*GcsRoot::Create("gs://bucket/", ""))->prefix(), "");
+  CHECK(*root->identity() ==
+        *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e"))->identity());
+  CHECK(*root->identity() !=
+        *(*GcsRoot::Create("gs://my-bucket/a b", "http://e"))->identity());
+  CHECK(*root->identity() !=
+        *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e", "somebody"))
+             ->identity());
+  CHECK((*GcsRoot::Create("gs://bucket", ""))->prefix() == "");
+  CHECK((*GcsRoot::Create("gs://bucket/", ""))->prefix() == "");
   for (const std::string& uri :
        {std::string("gs://"), std::string("s3://bucket"),
         std::string("gs:///a"), std::string("gs://Bucket"),
         std::string("gs://bu cket"), std::string("gs://b?x=/a"),
-        "gs://bucket/" + std::string(1024, 'a')})
-    EXPECT_EQ(GcsRoot::Create(uri, "").status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << uri;
+        "gs://bucket/" + std::string(1024, 'a')}) {
+    CAPTURE(uri);
+    CHECK_THAT(GcsRoot::Create(uri, ""),
+               HasCode(absl::StatusCode::kInvalidArgument));
+  }
   for (const std::string& name :
-       {std::string(), std::string(1024, 'a'), std::string("a\nb")})
-    EXPECT_EQ(root->MediaUrl(name, 1).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << name;
+       {std::string(), std::string(1024, 'a'), std::string("a\nb")}) {
+    CAPTURE(name);
+    CHECK_THAT(root->MediaUrl(name, 1),
+               HasCode(absl::StatusCode::kInvalidArgument));
+  }
 }
 
-TEST(GcsRootTest, FindsTheEndpoint) {
-  EXPECT_EQ(*EndpointFrom(nullptr), "https://storage.googleapis.com");
-  EXPECT_EQ(*EndpointFrom(""), "https://storage.googleapis.com");
-  EXPECT_EQ(*EndpointFrom("localhost:9023"), "http://localhost:9023");
-  EXPECT_EQ(*EndpointFrom("http://localhost:9023/"), "http://localhost:9023");
-  EXPECT_FALSE(EndpointFrom("ftp://x").ok());
+TEST_CASE("A GCS root finds the endpoint and refuses what is not HTTP",
+          "[gcs][gcs_source]") {
+  CHECK(*EndpointFrom(nullptr) == "https://storage.googleapis.com");
+  CHECK(*EndpointFrom("") == "https://storage.googleapis.com");
+  CHECK(*EndpointFrom("localhost:9023") == "http://localhost:9023");
+  CHECK(*EndpointFrom("http://localhost:9023/") == "http://localhost:9023");
+  CHECK_FALSE(EndpointFrom("ftp://x").ok());
 }
 
-TEST(GcsProtocolTest, FindsTheChecksum) {
-  EXPECT_EQ(ParseHashHeader("crc32c=AAAAAQ=="), 1u);
-  EXPECT_EQ(ParseHashHeader("md5=Z, crc32c=yZRlqg=="), 0xC99465AAu);
+TEST_CASE("The GCS protocol finds the checksum in a hash header",
+          "[gcs][gcs_source]") {
+  CHECK(ParseHashHeader("crc32c=AAAAAQ==") == 1u);
+  CHECK(ParseHashHeader("md5=Z, crc32c=yZRlqg==") == 0xC99465AAu);
   for (const char* value :
-       {"", "md5=abc", "crc32c=", "crc32c=!!!!", "crc32c=AAAAAAAA", ",,,"})
-    EXPECT_FALSE(ParseHashHeader(value).has_value()) << value;
+       {"", "md5=abc", "crc32c=", "crc32c=!!!!", "crc32c=AAAAAAAA", ",,,"}) {
+    CAPTURE(value);
+    CHECK_FALSE(ParseHashHeader(value).has_value());
+  }
 }
 
-class GcsSourceTest : public ::testing::Test {
+class GcsSourceTest {
  protected:
   GcsSourceTest()
       : engine_(*http::Engine::Create()),
@@ -112,7 +120,8 @@ class GcsSourceTest : public ::testing::Test {
   std::optional<http::RangedSource> source_;
 };
 
-TEST_F(GcsSourceTest, WhatCameSpoiltIsReadAgain) {
+TEST_CASE_METHOD(GcsSourceTest, "The GCS source reads again what came spoilt",
+                 "[gcs][gcs_source]") {
   for (const std::size_t size : {900, 9000}) {
     const std::string content(size, 'x');
     const ReadRequest request = Put("a", content);
@@ -121,18 +130,20 @@ TEST_F(GcsSourceTest, WhatCameSpoiltIsReadAgain) {
       const auto once = server_.SetFaults([&](const GcsServer::Asked&) {
         return left-- == 1 ? http::Fault::kBitFlip : http::Fault::kNone;
       });
-      EXPECT_EQ(*Read(request), content);
-      EXPECT_LT(left, 0);
+      CHECK(*Read(request) == content);
+      CHECK(left < 0);
     }
     const auto always = server_.SetFaults(
         [](const GcsServer::Asked&) { return http::Fault::kBitFlip; });
-    EXPECT_EQ(Read(request).status(),
-              absl::DataLossError(
-                  "a: its bytes do not have its checksum, in 3 reads"));
+    CHECK(Read(request).status() ==
+          absl::DataLossError(
+              "a: its bytes do not have its checksum, in 3 reads"));
   }
 }
 
-TEST_F(GcsSourceTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
+TEST_CASE_METHOD(GcsSourceTest,
+                 "A job that joined a GCS read has joined what is read again",
+                 "[gcs][gcs_source]") {
   const std::string content(900, 'x');
   ReadRequest request = Put("a", content);
   request.ticket = 7;
@@ -144,22 +155,26 @@ TEST_F(GcsSourceTest, WhoJoinedAReadHasJoinedWhatIsReadAgain) {
     source_->Share(7, {.job = 2});
     return http::Fault::kBitFlip;
   });
-  EXPECT_EQ(*Read(request), content);
+  CHECK(*Read(request) == content);
 }
 
-TEST_F(GcsSourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
+TEST_CASE_METHOD(GcsSourceTest,
+                 "A GCS object that is overwritten amid a read is never mixed",
+                 "[gcs][gcs_source]") {
   const ReadRequest request = Put("a", std::string(9000, 'a'));
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&](const GcsServer::Asked&) {
     if (asked++ == 4) server_.Put("p/a", std::string(9000, 'b'));
     return http::Fault::kNone;
   });
-  EXPECT_EQ(Read(request).status(),
-            absl::FailedPreconditionError(
-                "a: was replaced or changed since the dataset was indexed"));
+  CHECK(Read(request).status() ==
+        absl::FailedPreconditionError(
+            "a: was replaced or changed since the dataset was indexed"));
 }
 
-TEST_F(GcsSourceTest, AServerWithoutPreconditionsIsFoundOut) {
+TEST_CASE_METHOD(GcsSourceTest,
+                 "A GCS server without preconditions is found out",
+                 "[gcs][gcs_source]") {
   const http::HttpServer careless([](const http::HttpServer::Asked&,
                                      http::HttpServer::Peer& peer) {
     peer.Answer(206, "x-goog-generation: 8\r\nContent-Range: bytes 0-4/5\r\n",
@@ -168,10 +183,9 @@ TEST_F(GcsSourceTest, AServerWithoutPreconditionsIsFoundOut) {
   ReadRequest request = Put("a", "hello");
   request.root = *GcsRoot::Create("gs://bucket", careless.url());
   request.version.stamp = 7;
-  EXPECT_EQ(Read(request).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(Read(request), HasCode(absl::StatusCode::kFailedPrecondition));
   request.version.stamp = 8;
-  EXPECT_EQ(*Read(request), "hello");
+  CHECK(*Read(request) == "hello");
 }
 
 }  // namespace

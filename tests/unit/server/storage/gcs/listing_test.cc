@@ -1,7 +1,5 @@
 #include "server/storage/gcs/listing.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <memory>
 #include <string>
@@ -9,12 +7,17 @@
 #include <vector>
 
 #include "server/storage/http/engine.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/gcs/gcs_server.h"
 
 namespace forebay::storage::gcs {
 namespace {
 
-TEST(ParseListPageTest, ReadsAPage) {
+using tests::HasCode;
+using tests::IsOk;
+
+TEST_CASE("The parser of a GCS list page reads a page", "[gcs][listing]") {
   const auto page = ParseListPage(
       R"({"kind": "storage#objects", "nextPageToken": "CgNh",
           "items": [
@@ -24,23 +27,25 @@ TEST(ParseListPageTest, ReadsAPage) {
             {"name": "p/folder/", "size": "0", "generation": "3"},
             {"name": "p/ü y", "size": "0", "generation": "1"}]})",
       "p/");
-  ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_EQ(page->next_token, "CgNh");
-  ASSERT_EQ(page->objects.size(), 2);
-  EXPECT_EQ(page->objects[0].name, "x");
-  EXPECT_EQ(page->objects[0].version.size, UINT64_MAX);
-  EXPECT_EQ(page->objects[0].version.stamp, INT64_MAX);
-  EXPECT_EQ(page->objects[1].name, "ü y");
+  REQUIRE_THAT(page, IsOk());
+  CHECK(page->next_token == "CgNh");
+  REQUIRE(page->objects.size() == 2);
+  CHECK(page->objects[0].name == "x");
+  CHECK(page->objects[0].version.size == UINT64_MAX);
+  CHECK(page->objects[0].version.stamp == INT64_MAX);
+  CHECK(page->objects[1].name == "ü y");
 }
 
-TEST(ParseListPageTest, AnEmptyListHasNoItems) {
+TEST_CASE("A GCS list page without items is read as an empty list",
+          "[gcs][listing]") {
   const auto page = ParseListPage(R"({"kind": "storage#objects"})", "");
-  ASSERT_TRUE(page.ok());
-  EXPECT_TRUE(page->objects.empty());
-  EXPECT_EQ(page->next_token, "");
+  REQUIRE_THAT(page, IsOk());
+  CHECK(page->objects.empty());
+  CHECK(page->next_token == "");
 }
 
-TEST(ParseListPageTest, ChecksEveryField) {
+TEST_CASE("The parser of a GCS list page checks every field",
+          "[gcs][listing]") {
   for (const char* json :
        {"", "[]", "null", "{", "\"x\"", R"({"items": {}})", R"({"items": [1]})",
         R"({"nextPageToken": 3})", R"({"items": [{}]})",
@@ -54,28 +59,30 @@ TEST(ParseListPageTest, ChecksEveryField) {
         R"({"items": [{"name": "p/a", "size": "1", "generation": "0"}]})",
         R"({"items": [{"name": "p/a", "size": "1", "generation": "x"}]})"}) {
     const auto page = ParseListPage(json, "p/");
-    EXPECT_EQ(page.status().code(), absl::StatusCode::kDataLoss) << json;
+    CAPTURE(json);
+    CHECK_THAT(page, HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST(ParseListPageTest, RefusesWhatNestsDeep) {
+TEST_CASE("The parser of a GCS list page refuses what nests deep",
+          "[gcs][listing]") {
   const auto page = [](int depth) {
     return R"({"other": )" + std::string(depth, '[') + std::string(depth, ']') +
            "}";
   };
-  EXPECT_TRUE(ParseListPage(page(63), "").ok());
+  CHECK_THAT(ParseListPage(page(63), ""), IsOk());
   for (const int depth : {64, 100'000}) {
     const absl::Status status = ParseListPage(page(depth), "").status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_EQ(status.message(),
-              "the list of objects is broken: a page is nested more than 64 "
-              "deep");
-    EXPECT_EQ(ParseObject(page(depth), "").status().code(),
-              absl::StatusCode::kDataLoss);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK(status.message() ==
+          "the list of objects is broken: a page is nested more than 64 "
+          "deep");
+    CHECK_THAT(ParseObject(page(depth), ""),
+               HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-class ListObjectsTest : public ::testing::Test {
+class ListObjectsTest {
  protected:
   ListObjectsTest()
       : engine_(*http::Engine::Create()),
@@ -106,23 +113,27 @@ class ListObjectsTest : public ::testing::Test {
   std::vector<std::string> got_;
 };
 
-TEST_F(ListObjectsTest, GoesThroughAllPages) {
+TEST_CASE_METHOD(ListObjectsTest,
+                 "A list of GCS objects goes through all pages",
+                 "[gcs][listing]") {
   std::vector<std::string> names;
   for (int i = 0; i < 10; ++i) {
     names.push_back("o" + std::to_string(i) + " &?/ü");
     server_.Put("p/" + names.back(), "x");
     server_.Put("q/" + names.back(), "x");
   }
-  ASSERT_TRUE(List(*root_).ok());
-  EXPECT_EQ(got_, names);
-  EXPECT_EQ(server_.asked(), 4);
+  REQUIRE_THAT(List(*root_), IsOk());
+  CHECK(got_ == names);
+  CHECK(server_.asked() == 4);
   limit_ = 2;
-  ASSERT_TRUE(List(*root_).ok());
-  EXPECT_EQ(got_.size(), 2);
-  EXPECT_EQ(server_.asked(), 5);
+  REQUIRE_THAT(List(*root_), IsOk());
+  CHECK(got_.size() == 2);
+  CHECK(server_.asked() == 5);
 }
 
-TEST_F(ListObjectsTest, BrokenPagesAreAskedForAgain) {
+TEST_CASE_METHOD(ListObjectsTest,
+                 "Broken pages of a list of GCS objects are asked for again",
+                 "[gcs][listing]") {
   for (int i = 0; i < 10; ++i) server_.Put("p/" + std::to_string(i), "x");
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&asked](const GcsServer::Asked&) {
@@ -132,25 +143,29 @@ TEST_F(ListObjectsTest, BrokenPagesAreAskedForAgain) {
     return kFaults[asked++ % 4];
   });
   const absl::Status status = List(*root_);
-  ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(got_.size(), 10);
+  REQUIRE_THAT(status, IsOk());
+  CHECK(got_.size() == 10);
 }
 
-TEST_F(ListObjectsTest, NamesWhatIsWrong) {
+TEST_CASE_METHOD(ListObjectsTest,
+                 "A failed list of GCS objects names what is wrong",
+                 "[gcs][listing]") {
   const auto other = *GcsRoot::Create("gs://missing", server_.url());
-  EXPECT_EQ(List(*other), absl::NotFoundError("there is no such object"));
+  CHECK(List(*other) == absl::NotFoundError("there is no such object"));
   server_.SetToken("secret");
   const absl::Status denied = List(*root_);
-  EXPECT_EQ(denied.code(), absl::StatusCode::kPermissionDenied) << denied;
+  CHECK_THAT(denied, HasCode(absl::StatusCode::kPermissionDenied));
 }
 
-TEST_F(ListObjectsTest, AListWithoutEndEnds) {
+TEST_CASE_METHOD(ListObjectsTest,
+                 "A list of GCS objects without end ends with an error",
+                 "[gcs][listing]") {
   const http::HttpServer server(
       [](const http::HttpServer::Asked&, http::HttpServer::Peer& peer) {
         peer.Answer(200, "", R"({"nextPageToken": "again"})");
       });
   const auto root = *GcsRoot::Create("gs://bucket", server.url());
-  EXPECT_EQ(List(*root).code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(List(*root), HasCode(absl::StatusCode::kDataLoss));
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 
 #include "server/storage/http/awaited_call.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -19,16 +16,20 @@
 
 #include "server/base/clock.h"
 #include "server/storage/http/engine.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
 namespace forebay::storage::http {
 namespace {
 
-using ::testing::MatchesRegex;
+using tests::HasCode;
+using tests::IsOk;
+using tests::MatchesRegex;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class AwaitedCallTest : public ::testing::Test {
+class AwaitedCallTest {
  protected:
   AwaitedCallTest() : engine_(*Engine::Create({16, &clock_})) {
     RetryOptions options;
@@ -86,20 +87,25 @@ class AwaitedCallTest : public ::testing::Test {
   std::optional<Client> client_;
 };
 
-TEST_F(AwaitedCallTest, AHostThatNeverAnswersIsGivenUp) {
+TEST_CASE_METHOD(AwaitedCallTest,
+                 "An awaited call gives up a host that never answers",
+                 "[http][awaited_call]") {
   auto answer = Begin("/");
   AwaitAsked(1);
   Advance(12 * kSecond);
-  EXPECT_FALSE(IsOver(answer));
+  CHECK_FALSE(IsOver(answer));
   Advance(kSecond);
   const absl::Status status = answer.get().status();
-  EXPECT_EQ(status, absl::UnavailableError(
-                        server_.url() +
-                        " has not answered for 13 s: it is connected, and "
-                        "sends nothing"));
+  CHECK(status ==
+        absl::UnavailableError(
+            server_.url() + " has not answered for 13 s: it is connected, and "
+                            "sends nothing"));
 }
 
-TEST_F(AwaitedCallTest, AClosedPortIsGivenUpAsSoon) {
+TEST_CASE_METHOD(
+    AwaitedCallTest,
+    "An awaited call gives up a closed port as soon as a silent host",
+    "[http][awaited_call]") {
   const std::string url =
       HttpServer([](const HttpServer::Asked&, HttpServer::Peer&) {}).url();
   Call call;
@@ -108,27 +114,32 @@ TEST_F(AwaitedCallTest, AClosedPortIsGivenUpAsSoon) {
       std::async(std::launch::async, [&] { return Await(&*client_, call); });
   int tenths = 0;
   for (; !IsOver(answer); ++tenths) Advance(kSecond / 10);
-  EXPECT_GE(tenths, 120);
-  EXPECT_THAT(Said(std::move(answer)),
-              MatchesRegex(url + " has not answered for 1[23] s: Failed to "
-                                 "connect to .*"));
+  CHECK(tenths >= 120);
+  CHECK_THAT(Said(std::move(answer)),
+             MatchesRegex(url + " has not answered for 1[23] s: Failed to "
+                                "connect to .*"));
 }
 
-TEST_F(AwaitedCallTest, ARequestWithoutAnAnswerIsMadeOnceMore) {
+TEST_CASE_METHOD(AwaitedCallTest,
+                 "An awaited call makes a request without an answer once more",
+                 "[http][awaited_call]") {
   answers_ = [](int number) { return number == 2; };
   auto answer = Begin("/");
   AwaitAsked(1);
   Advance(kAwaitedRepeatNanos - 1);
-  EXPECT_EQ(asked_, 1);
+  CHECK(asked_ == 1);
   Advance(1);
   const auto got = answer.get();
-  ASSERT_TRUE(got.ok()) << got.status();
-  EXPECT_EQ(got->body, "hello");
-  EXPECT_EQ(asked_, 2);
-  EXPECT_EQ(client_->ledger().Of(0).others.hedges, 1u);
+  REQUIRE_THAT(got, IsOk());
+  CHECK(got->body == "hello");
+  CHECK(asked_ == 2);
+  CHECK(client_->ledger().Of(0).others.hedges == 1u);
 }
 
-TEST_F(AwaitedCallTest, TheFirstRequestMayBeAnsweredAfterAll) {
+TEST_CASE_METHOD(
+    AwaitedCallTest,
+    "The first request of an awaited call may be answered after all",
+    "[http][awaited_call]") {
   std::promise<void> now;
   answers_ = [&](int number) {
     if (number == 1) now.get_future().wait();
@@ -139,33 +150,41 @@ TEST_F(AwaitedCallTest, TheFirstRequestMayBeAnsweredAfterAll) {
   Advance(kAwaitedRepeatNanos);
   AwaitAsked(2);
   now.set_value();
-  EXPECT_TRUE(answer.get().ok());
+  CHECK_THAT(answer.get(), IsOk());
 }
 
-TEST_F(AwaitedCallTest, AHostThatAnswersOthersIsAwaitedForLonger) {
+TEST_CASE_METHOD(AwaitedCallTest,
+                 "An awaited call waits for longer if the host answers others",
+                 "[http][awaited_call]") {
   auto answer = Begin("/");
   AwaitAsked(1);
   Advance(2 * kSecond);
-  EXPECT_TRUE(Begin("/good").get().ok());
+  CHECK_THAT(Begin("/good").get(), IsOk());
   int seconds = 2;
   for (; !IsOver(answer); ++seconds) Advance(kSecond);
-  EXPECT_GE(seconds, 59);
-  EXPECT_THAT(Said(std::move(answer)),
-              MatchesRegex(".* has not answered for (59|60) s: .*"));
+  CHECK(seconds >= 59);
+  CHECK_THAT(Said(std::move(answer)),
+             MatchesRegex(".* has not answered for (59|60) s: .*"));
 }
 
-TEST_F(AwaitedCallTest, ACallThatIsAnsweredHasItsAttempts) {
+TEST_CASE_METHOD(
+    AwaitedCallTest,
+    "An awaited call that is answered with errors has all of its attempts",
+    "[http][awaited_call]") {
   auto answer = Begin("/busy");
   for (int attempt = 1; attempt < kAwaitedAttempts; ++attempt) {
     AwaitAsked(attempt);
     while (Retries() < attempt) std::this_thread::yield();
     Advance(30 * kSecond);
   }
-  EXPECT_EQ(Said(std::move(answer)), "the server answers 503");
-  EXPECT_EQ(asked_, kAwaitedAttempts);
+  CHECK(Said(answer) == "the server answers 503");
+  CHECK(asked_ == kAwaitedAttempts);
 }
 
-TEST_F(AwaitedCallTest, ACallThatNamesItsAttemptsHasNoPatience) {
+TEST_CASE_METHOD(AwaitedCallTest,
+                 "An awaited call that names its attempts makes only these and "
+                 "ends with the last",
+                 "[http][awaited_call]") {
   Call call;
   call.request.url = server_.url();
   call.attempts = 1;
@@ -173,22 +192,24 @@ TEST_F(AwaitedCallTest, ACallThatNamesItsAttemptsHasNoPatience) {
       std::async(std::launch::async, [&] { return Await(&*client_, call); });
   AwaitAsked(1);
   Advance(19 * kSecond);
-  EXPECT_FALSE(IsOver(answer));
+  CHECK_FALSE(IsOver(answer));
   Advance(kSecond);
-  EXPECT_EQ(Said(std::move(answer)), "no answer came in time");
-  EXPECT_EQ(asked_, 1);
+  CHECK(Said(answer) == "no answer came in time");
+  CHECK(asked_ == 1);
 }
 
-TEST_F(AwaitedCallTest, StopsSoon) {
+TEST_CASE_METHOD(AwaitedCallTest,
+                 "An awaited call ends soon when it is stopped",
+                 "[http][awaited_call]") {
   std::stop_source stop;
   auto answer = Begin("/", stop.get_token());
   AwaitAsked(1);
   Advance(5 * kSecond);
   AwaitAsked(2);
   stop.request_stop();
-  EXPECT_TRUE(absl::IsCancelled(answer.get().status()));
+  CHECK_THAT(answer.get(), HasCode(absl::StatusCode::kCancelled));
   auto late = Begin("/", stop.get_token());
-  EXPECT_TRUE(absl::IsCancelled(late.get().status()));
+  CHECK_THAT(late.get(), HasCode(absl::StatusCode::kCancelled));
 }
 
 }  // namespace

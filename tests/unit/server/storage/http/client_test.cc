@@ -1,7 +1,5 @@
 #include "server/storage/http/client.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <functional>
 #include <future>
@@ -15,15 +13,20 @@
 
 #include "server/base/clock.h"
 #include "server/storage/http/awaited_call.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/http/faults.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
 namespace forebay::storage::http {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class ClientTest : public ::testing::Test {
+class ClientTest {
  protected:
   ClientTest() : engine_(*Engine::Create({16, &clock_})) { Renew(1); }
 
@@ -79,27 +82,32 @@ class ClientTest : public ::testing::Test {
   std::optional<Client> client_;
 };
 
-TEST_F(ClientTest, TriesAgainUntilAllIsWell) {
+TEST_CASE_METHOD(ClientTest, "The HTTP client tries again until all is well",
+                 "[http][client]") {
   Renew(10);
   Script({Fault::k503, Fault::kResetAtOnce, Fault::kResetInBody,
           Fault::kTruncate, Fault::k408, Fault::k503});
   const auto answer = Await(&*client_, To("/"));
-  ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(answer->body, "hello");
-  EXPECT_EQ(asked_, 7);
+  REQUIRE_THAT(answer, IsOk());
+  CHECK(answer->body == "hello");
+  CHECK(asked_ == 7);
 }
 
-TEST_F(ClientTest, GivesUpAndSaysWhy) {
+TEST_CASE_METHOD(ClientTest,
+                 "The HTTP client gives up after its attempts and says why",
+                 "[http][client]") {
   Renew(3);
   Script(std::vector<Fault>(10, Fault::k503));
   const absl::Status status = Await(&*client_, To("/")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(std::string(status.message()),
-            "the server answers 503 (over loaded), after 3 attempts");
-  EXPECT_EQ(asked_, 3);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnavailable));
+  CHECK(std::string(status.message()) ==
+        "the server answers 503 (over loaded), after 3 attempts");
+  CHECK(asked_ == 3);
 }
 
-TEST_F(ClientTest, WaitsForAsLongAsTheServerAsks) {
+TEST_CASE_METHOD(ClientTest,
+                 "The HTTP client waits for as long as the server asks",
+                 "[http][client]") {
   Renew(3);
   Script({Fault::k429});
   std::future<absl::StatusOr<Answer>> answer = std::async(
@@ -107,14 +115,15 @@ TEST_F(ClientTest, WaitsForAsLongAsTheServerAsks) {
   AwaitRetries(1);
   clock_.Advance(7 * kSecond - 1);
   AwaitRetries(1);
-  EXPECT_EQ(asked_, 1);
+  CHECK(asked_ == 1);
   clock_.Advance(1);
   AwaitRetries(1);
-  EXPECT_TRUE(answer.get().ok());
-  EXPECT_EQ(asked_, 2);
+  CHECK_THAT(answer.get(), IsOk());
+  CHECK(asked_ == 2);
 }
 
-TEST_F(ClientTest, StalledAnswersAreTriedAgain) {
+TEST_CASE_METHOD(ClientTest, "The HTTP client tries stalled answers again",
+                 "[http][client]") {
   Renew(3);
   Script({Fault::kStall});
   std::promise<absl::StatusOr<Answer>> answer;
@@ -128,27 +137,31 @@ TEST_F(ClientTest, StalledAnswersAreTriedAgain) {
   bool begun = false;
   while (!begun) OnEngine([&] { begun = client_->HeardNanos(id) >= 0; });
   while (Retries() < 1) clock_.Advance(100 * kSecond);
-  EXPECT_TRUE(answer.get_future().get().ok());
+  CHECK_THAT(answer.get_future().get(), IsOk());
 }
 
-TEST_F(ClientTest, JudgesMayAskForAnotherTry) {
+TEST_CASE_METHOD(ClientTest,
+                 "The judge of an HTTP call may ask for another try",
+                 "[http][client]") {
   Renew(5);
   int judged = 0;
   Call call = To("/");
   call.judge = [&judged](const Answer&) {
     return ++judged < 3 ? absl::DataLossError("spoilt") : absl::OkStatus();
   };
-  EXPECT_TRUE(Await(&*client_, call).ok());
-  EXPECT_EQ(asked_, 3);
+  CHECK_THAT(Await(&*client_, call), IsOk());
+  CHECK(asked_ == 3);
   call.judge = [](const Answer&) {
     return absl::FailedPreconditionError("other");
   };
-  EXPECT_EQ(Await(&*client_, call).status(),
-            absl::FailedPreconditionError("other"));
-  EXPECT_EQ(asked_, 4);
+  CHECK(Await(&*client_, call).status() ==
+        absl::FailedPreconditionError("other"));
+  CHECK(asked_ == 4);
 }
 
-TEST_F(ClientTest, ErrorsThatLastAreNotTriedAgain) {
+TEST_CASE_METHOD(ClientTest,
+                 "The HTTP client does not try again after errors that last",
+                 "[http][client]") {
   Renew(5);
   for (const auto& [status, code] :
        std::vector<std::pair<int, absl::StatusCode>>{
@@ -168,9 +181,9 @@ TEST_F(ClientTest, ErrorsThatLastAreNotTriedAgain) {
     Call call;
     call.request.url = server.url();
     const absl::Status error = Await(&*client_, call).status();
-    EXPECT_EQ(error.code(), code) << error;
-    EXPECT_EQ(asked, 1);
-    for (const char c : error.message()) EXPECT_TRUE(c >= ' ' && c < 127);
+    CHECK_THAT(error, HasCode(code));
+    CHECK(asked == 1);
+    for (const char c : error.message()) CHECK((c >= ' ' && c < 127));
   }
 }
 
@@ -197,7 +210,10 @@ class Badges final : public Authorizer {
   }
 };
 
-TEST_F(ClientTest, ShowsAnotherBadgeWhenOneIsRefused) {
+TEST_CASE_METHOD(
+    ClientTest,
+    "The HTTP client shows another authorization when one is refused",
+    "[http][client]") {
   Renew(5);
   Badges badges;
   const HttpServer server(
@@ -208,17 +224,20 @@ TEST_F(ClientTest, ShowsAnotherBadgeWhenOneIsRefused) {
   Call call;
   call.request.url = server.url();
   call.authorizer = &badges;
-  EXPECT_TRUE(Await(&*client_, call).ok());
-  EXPECT_EQ(badges.asked, 2);
+  CHECK_THAT(Await(&*client_, call), IsOk());
+  CHECK(badges.asked == 2);
   badges.badge = 3;
-  EXPECT_EQ(Await(&*client_, call).status().code(),
-            absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(badges.asked, 4);
+  CHECK_THAT(Await(&*client_, call),
+             HasCode(absl::StatusCode::kPermissionDenied));
+  CHECK(badges.asked == 4);
   badges.error = absl::PermissionDeniedError("no badge");
-  EXPECT_EQ(Await(&*client_, call).status(), badges.error);
+  CHECK(Await(&*client_, call).status() == badges.error);
 }
 
-TEST_F(ClientTest, ABadgeMayEndWhenMuchHasGoneWrong) {
+TEST_CASE_METHOD(
+    ClientTest,
+    "The HTTP client renews an authorization that ends after other failures",
+    "[http][client]") {
   Renew(5);
   Badges badges;
   std::atomic<int> asked = 0;
@@ -230,11 +249,12 @@ TEST_F(ClientTest, ABadgeMayEndWhenMuchHasGoneWrong) {
   Call call;
   call.request.url = server.url();
   call.authorizer = &badges;
-  EXPECT_TRUE(Await(&*client_, call).ok());
-  EXPECT_EQ(asked, 4);
+  CHECK_THAT(Await(&*client_, call), IsOk());
+  CHECK(asked == 4);
 }
 
-TEST_F(ClientTest, BooksWhatItAsksFor) {
+TEST_CASE_METHOD(ClientTest, "The HTTP client books what it asks for",
+                 "[http][client]") {
   Renew(5);
   Script({Fault::k503, Fault::kTruncate});
   std::vector<int> seen;
@@ -244,18 +264,21 @@ TEST_F(ClientTest, BooksWhatItAsksFor) {
   call.saw = [&seen](const Answer& answer, int attempt) {
     seen.push_back(10 * answer.status + attempt);
   };
-  EXPECT_TRUE(Await(&*client_, call).ok());
-  EXPECT_EQ(seen, (std::vector<int>{5031, 2002, 2003}));
+  CHECK_THAT(Await(&*client_, call), IsOk());
+  CHECK(seen == std::vector<int>{5031, 2002, 2003});
   const RequestCounts lists = client_->ledger().Of(7).lists;
-  EXPECT_EQ(lists.requests, 3u);
-  EXPECT_EQ(lists.retries, 2u);
-  EXPECT_EQ(lists.failures, 2u);
-  EXPECT_EQ(lists.hedges, 0u);
-  EXPECT_GE(lists.bytes, 5u);
+  CHECK(lists.requests == 3u);
+  CHECK(lists.retries == 2u);
+  CHECK(lists.failures == 2u);
+  CHECK(lists.hedges == 0u);
+  CHECK(lists.bytes >= 5u);
 }
 
 // Follows redirects to the server itself.
-TEST_F(ClientTest, TheTimeToTheFirstByteIsThatOfAllRedirects) {
+TEST_CASE_METHOD(
+    ClientTest,
+    "The time to the first byte of an HTTP call is that of all redirects",
+    "[http][client]") {
   Renew(1);
   const HttpServer server([&](const HttpServer::Asked& asked,
                               HttpServer::Peer& peer) {
@@ -271,22 +294,26 @@ TEST_F(ClientTest, TheTimeToTheFirstByteIsThatOfAllRedirects) {
                                        *answer.Header("location"));
   };
   const auto answer = Await(&*client_, std::move(call));
-  ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(answer->first_byte_nanos, 3 * kSecond);
+  REQUIRE_THAT(answer, IsOk());
+  CHECK(answer->first_byte_nanos == 3 * kSecond);
 }
 
-TEST_F(ClientTest, ErrorsDoNotShowTheQueryOfARedirect) {
+TEST_CASE_METHOD(
+    ClientTest, "Errors of the HTTP client do not show the query of a redirect",
+    "[http][client]") {
   const HttpServer server([](const HttpServer::Asked&, HttpServer::Peer& peer) {
     peer.Answer(302, "Location: https://h/x?delegation=secret\r\n", "");
   });
   Call call;
   call.request.url = server.url();
-  EXPECT_EQ(Await(&*client_, std::move(call)).status(),
-            absl::InvalidArgumentError(
-                "has moved: give the address (https://h/x) that it moved to"));
+  CHECK(Await(&*client_, call).status() ==
+        absl::InvalidArgumentError(
+            "has moved: give the address (https://h/x) that it moved to"));
 }
 
-TEST_F(ClientTest, CancelledCallsAreNotAnswered) {
+TEST_CASE_METHOD(ClientTest,
+                 "Cancelled calls of the HTTP client are not answered",
+                 "[http][client]") {
   Renew(5);
   std::latch asked(1);
   std::latch hung_up(1);
@@ -306,10 +333,12 @@ TEST_F(ClientTest, CancelledCallsAreNotAnswered) {
   engine_->Post([&] { client_->Cancel(id); });
   hung_up.wait();
   client_.reset();
-  EXPECT_FALSE(answered);
+  CHECK_FALSE(answered);
 }
 
-TEST_F(ClientTest, AHostThatFailsTakesNoRetriesFromAnother) {
+TEST_CASE_METHOD(ClientTest,
+                 "A host that fails takes no retries from another host",
+                 "[http][client]") {
   RetryOptions options;
   options.first_delay_nanos = options.max_delay_nanos = 0;
   options.retry_burst = 1;
@@ -319,26 +348,32 @@ TEST_F(ClientTest, AHostThatFailsTakesNoRetriesFromAnother) {
   });
   Call call;
   call.request.url = broken.url();
-  EXPECT_EQ(Await(&*client_, call).status(),
-            absl::UnavailableError("the server answers 503, after 2 attempts"));
-  EXPECT_EQ(Await(&*client_, call).status(),
-            absl::UnavailableError("the server answers 503, after 1 attempts"));
+  CHECK(Await(&*client_, call).status() ==
+        absl::UnavailableError("the server answers 503, after 2 attempts"));
+  CHECK(Await(&*client_, call).status() ==
+        absl::UnavailableError("the server answers 503, after 1 attempts"));
   Script({Fault::k503});
-  EXPECT_TRUE(Await(&*client_, To("/")).ok());
+  CHECK_THAT(Await(&*client_, To("/")), IsOk());
 }
 
-TEST_F(ClientTest, HostsWithoutCallsAreForgotten) {
+TEST_CASE_METHOD(ClientTest, "The HTTP client forgets hosts without calls",
+                 "[http][client]") {
+  std::size_t hosts = 0;
   OnEngine([&] {
     for (int i = 0; i < 1000; ++i) {
       Call call;
       call.request.url = "none://host" + std::to_string(i);
       client_->Cancel(client_->Start(std::move(call)));
     }
-    EXPECT_LE(client_->hosts(), 64);
+    hosts = client_->hosts();
   });
+  CHECK(hosts <= 64);
 }
 
-TEST_F(ClientTest, DestructionAnswersWhatIsLeft) {
+TEST_CASE_METHOD(
+    ClientTest,
+    "Destruction of the HTTP client answers the calls that are left",
+    "[http][client]") {
   Renew(5);
   Script({Fault::k429});
   std::promise<absl::StatusOr<Answer>> promise;
@@ -349,8 +384,7 @@ TEST_F(ClientTest, DestructionAnswersWhatIsLeft) {
   engine_->Post([&] { client_->Start(call); });
   AwaitRetries(1);
   client_.reset();
-  EXPECT_EQ(promise.get_future().get().status().code(),
-            absl::StatusCode::kCancelled);
+  CHECK_THAT(promise.get_future().get(), HasCode(absl::StatusCode::kCancelled));
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "server/storage/http/content_range.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::storage::http {
 namespace {
+
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 Answer Part(const std::string& content_range, std::uint64_t filled) {
   Answer answer;
@@ -16,80 +20,96 @@ Answer Part(const std::string& content_range, std::uint64_t filled) {
   return answer;
 }
 
-TEST(ContentRangeTest, ParsesWhatIsWellFormed) {
+TEST_CASE("A well-formed Content-Range is parsed", "[http][content_range]") {
   const auto range = ParseContentRange("bytes 5-9/100");
-  ASSERT_TRUE(range.has_value());
-  EXPECT_EQ(range->first, 5);
-  EXPECT_EQ(range->last, 9);
-  EXPECT_EQ(range->object_size, 100);
-  EXPECT_FALSE(ParseContentRange("bytes 5-9/*")->object_size.has_value());
-  EXPECT_EQ(ParseContentRange("bytes 0-0/18446744073709551615")->object_size,
-            UINT64_MAX);
+  REQUIRE(range.has_value());
+  CHECK(range->first == 5);
+  CHECK(range->last == 9);
+  CHECK(range->object_size == 100);
+  CHECK_FALSE(ParseContentRange("bytes 5-9/*")->object_size.has_value());
+  CHECK(ParseContentRange("bytes 0-0/18446744073709551615")->object_size ==
+        UINT64_MAX);
 }
 
-TEST(ContentRangeTest, RefusesAllElse) {
+TEST_CASE("A malformed Content-Range is refused", "[http][content_range]") {
   for (const char* text :
        {"", "bytes", "bytes ", "bytes 5", "bytes 5-", "bytes 5-9", "bytes 5-9/",
         "bytes 9-5/100", "bytes 5-9/9", "bytes 5-9/100x", "bytes -5-9/100",
         "bytes 5 -9/100", "bytes */100", "bytes=5-9/100", "items 5-9/100",
-        "bytes 0-0/18446744073709551616", "bytes +5-9/100", "bytes 5-9/**"})
-    EXPECT_FALSE(ParseContentRange(text).has_value()) << text;
+        "bytes 0-0/18446744073709551616", "bytes +5-9/100", "bytes 5-9/**"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ParseContentRange(text).has_value());
+  }
 }
 
-TEST(ContentRangeTest, AsksForWhatItChecks) {
-  EXPECT_EQ(RangeHeader({5, 5}), "Range: bytes=5-9");
-  EXPECT_TRUE(CheckRange(Part("bytes 5-9/100", 5), {5, 5}, 100).ok());
+TEST_CASE("A Range header asks for the range that the answer is checked for",
+          "[http][content_range]") {
+  CHECK(RangeHeader({5, 5}) == "Range: bytes=5-9");
+  CHECK_THAT(CheckRange(Part("bytes 5-9/100", 5), {5, 5}, 100), IsOk());
 }
 
-TEST(ContentRangeTest, TellsWhatIsWrong) {
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      CheckRange(Part("bytes 5-9/101", 5), {5, 5}, 100)));
+TEST_CASE("The check of an answer's range tells what is wrong",
+          "[http][content_range]") {
+  CHECK_THAT(CheckRange(Part("bytes 5-9/101", 5), {5, 5}, 100),
+             HasCode(absl::StatusCode::kFailedPrecondition));
   for (const char* other : {"bytes 4-8/100", "bytes 5-8/100", "nonsense"})
-    EXPECT_TRUE(absl::IsUnavailable(CheckRange(Part(other, 5), {5, 5}, 100)));
-  EXPECT_TRUE(
-      absl::IsDataLoss(CheckRange(Part("bytes 5-9/100", 4), {5, 5}, 100)));
+    CHECK_THAT(CheckRange(Part(other, 5), {5, 5}, 100),
+               HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(CheckRange(Part("bytes 5-9/100", 4), {5, 5}, 100),
+             HasCode(absl::StatusCode::kDataLoss));
   Answer longer = Part("bytes 5-9/100", 5);
   longer.failure = Failure::kTooLong;
-  EXPECT_TRUE(absl::IsDataLoss(CheckRange(longer, {5, 5}, 100)));
+  CHECK_THAT(CheckRange(longer, {5, 5}, 100),
+             HasCode(absl::StatusCode::kDataLoss));
   Answer none = Part("bytes 5-9/100", 5);
   none.headers.clear();
-  EXPECT_TRUE(absl::IsUnavailable(CheckRange(none, {5, 5}, 100)));
+  CHECK_THAT(CheckRange(none, {5, 5}, 100),
+             HasCode(absl::StatusCode::kUnavailable));
   none.status = 204;
-  EXPECT_TRUE(absl::IsUnavailable(CheckRange(none, {5, 5}, 100)));
+  CHECK_THAT(CheckRange(none, {5, 5}, 100),
+             HasCode(absl::StatusCode::kUnavailable));
 }
 
-TEST(ContentRangeTest, AllOfAnObjectIsGoodWhereAllWasAskedFor) {
+TEST_CASE("An answer with all of an object is good where all was asked for",
+          "[http][content_range]") {
   Answer all;
   all.status = 200;
   all.headers = {{"content-length", "5"}};
   all.filled = 5;
-  EXPECT_TRUE(CheckRange(all, {0, 5}, 5).ok());
-  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {0, 4}, 5)));
-  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {1, 5}, 6)));
-  EXPECT_TRUE(absl::IsFailedPrecondition(CheckRange(all, {0, 6}, 6)));
+  CHECK_THAT(CheckRange(all, {0, 5}, 5), IsOk());
+  CHECK_THAT(CheckRange(all, {0, 4}, 5),
+             HasCode(absl::StatusCode::kUnimplemented));
+  CHECK_THAT(CheckRange(all, {1, 5}, 6),
+             HasCode(absl::StatusCode::kUnimplemented));
+  CHECK_THAT(CheckRange(all, {0, 6}, 6),
+             HasCode(absl::StatusCode::kFailedPrecondition));
   all.headers.clear();
-  EXPECT_TRUE(CheckRange(all, {0, 5}, 5).ok());
-  EXPECT_TRUE(absl::IsDataLoss(CheckRange(all, {0, 6}, 6)));
+  CHECK_THAT(CheckRange(all, {0, 5}, 5), IsOk());
+  CHECK_THAT(CheckRange(all, {0, 6}, 6), HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(ContentRangeTest, NamesTheEncodingThatMakesRangesImpossible) {
+TEST_CASE(
+    "The check of an answer's range names the encoding that makes ranges "
+    "impossible",
+    "[http][content_range]") {
   Answer all;
   all.status = 200;
   all.headers = {{"content-length", "3"}, {"content-encoding", "gzip"}};
   all.filled = 3;
   // Objects that are stored compressed are read as they are.
-  EXPECT_TRUE(CheckRange(all, {0, 3}, 3).ok());
+  CHECK_THAT(CheckRange(all, {0, 3}, 3), IsOk());
   for (const ByteRange range : {ByteRange{1, 2}, ByteRange{0, 5}}) {
     const absl::Status status = CheckRange(all, range, 5);
-    EXPECT_TRUE(absl::IsUnimplemented(status));
-    EXPECT_THAT(std::string(status.message()),
-                testing::HasSubstr("Content-Encoding: gzip"));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
+    CHECK_THAT(status.message(), Contains("Content-Encoding: gzip"));
   }
   all.headers.erase(all.headers.begin());
-  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {0, 5}, 5)));
+  CHECK_THAT(CheckRange(all, {0, 5}, 5),
+             HasCode(absl::StatusCode::kUnimplemented));
   all.failure = Failure::kTooLong;
   all.filled = 2;
-  EXPECT_TRUE(absl::IsUnimplemented(CheckRange(all, {0, 2}, 2)));
+  CHECK_THAT(CheckRange(all, {0, 2}, 2),
+             HasCode(absl::StatusCode::kUnimplemented));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "server/storage/http/curl_multi.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "tests/catch/catch.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
 namespace forebay::storage::http {
@@ -16,7 +15,7 @@ std::size_t Drop(char*, std::size_t size, std::size_t count, void*) {
   return size * count;
 }
 
-class CurlMultiTest : public ::testing::Test {
+class CurlMultiTest {
  protected:
   // The port that only 127.0.0.1 listens to.
   std::string Port() const {
@@ -33,7 +32,7 @@ class CurlMultiTest : public ::testing::Test {
     curl_easy_setopt(easy, CURLOPT_RESOLVE, resolved_);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Drop);
-    EXPECT_TRUE(multi_->Add(easy));
+    CHECK(multi_->Add(easy));
     return easy;
   }
 
@@ -53,7 +52,7 @@ class CurlMultiTest : public ::testing::Test {
     curl_easy_cleanup(easy);
   }
 
-  ~CurlMultiTest() override { curl_slist_free_all(resolved_); }
+  ~CurlMultiTest() { curl_slist_free_all(resolved_); }
 
   HttpServer server_{[](const HttpServer::Asked&, HttpServer::Peer& peer) {
     peer.Answer(200, "", "hello");
@@ -62,32 +61,41 @@ class CurlMultiTest : public ::testing::Test {
   curl_slist* resolved_ = nullptr;
 };
 
-TEST_F(CurlMultiTest, GoesOnToAHostsNextAddress) {
+TEST_CASE_METHOD(CurlMultiTest,
+                 "The curl multi handle goes on to a host's next address",
+                 "[http][curl_multi]") {
   CURL* const easy = Ask("127.0.0.2,127.0.0.3,127.0.0.4,127.0.0.1");
   const CurlMulti::Finished finished = Finish(std::chrono::seconds(10));
-  EXPECT_EQ(finished.easy, easy);
-  EXPECT_EQ(finished.code, CURLE_OK);
+  CHECK(finished.easy == easy);
+  CHECK(finished.code == CURLE_OK);
   End(easy);
 }
 
-TEST_F(CurlMultiTest, TellsOfAHostThatRefusesAtAllAddresses) {
+TEST_CASE_METHOD(
+    CurlMultiTest,
+    "The curl multi handle tells of a host that refuses at all addresses",
+    "[http][curl_multi]") {
   CURL* const easy = Ask("127.0.0.2,127.0.0.3,127.0.0.4");
-  EXPECT_EQ(Finish(std::chrono::seconds(10)).code, CURLE_COULDNT_CONNECT);
+  CHECK(Finish(std::chrono::seconds(10)).code == CURLE_COULDNT_CONNECT);
   End(easy);
 }
 
-TEST_F(CurlMultiTest, AWakeEndsATurnOfAnotherThread) {
-  std::thread other([this] { multi_->Wake(); });
+TEST_CASE_METHOD(CurlMultiTest,
+                 "A wake ends another thread's turn of the curl multi handle",
+                 "[http][curl_multi]") {
+  std::jthread other([this] { multi_->Wake(); });
   multi_->Turn(60'000);
   other.join();
-  EXPECT_EQ(multi_->NextFinished().easy, nullptr);
+  CHECK(multi_->NextFinished().easy == nullptr);
 }
 
-TEST_F(CurlMultiTest, WhatWasNotAddedIsNotRemoved) {
+TEST_CASE_METHOD(CurlMultiTest,
+                 "The curl multi handle does not remove what was not added",
+                 "[http][curl_multi]") {
   CURL* const other = curl_easy_init();
   CURL* const easy = Ask("127.0.0.1");
   multi_->Remove(other);
-  EXPECT_EQ(Finish(std::chrono::seconds(10)).easy, easy);
+  CHECK(Finish(std::chrono::seconds(10)).easy == easy);
   End(easy);
   multi_->Remove(easy);  // nor twice
   curl_easy_cleanup(other);

@@ -1,76 +1,43 @@
 #include "server/storage/http/engine.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <barrier>
 #include <functional>
 #include <future>
 #include <latch>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "server/base/clock.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/unit/server/storage/http/engine_fixture.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
 namespace forebay::storage::http {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Pointee;
+using tests::Contains;
+using tests::Pointee;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class EngineTest : public ::testing::Test {
- protected:
-  EngineTest() : engine_(*Engine::Create({16, &clock_})) {}
-
-  Request To(const std::string& path) {
-    Request request;
-    request.url = server_.url() + path;
-    return request;
-  }
-
-  std::future<Answer> Begin(Request request) {
-    auto promise = std::make_shared<std::promise<Answer>>();
-    std::future<Answer> answer = promise->get_future();
-    request.done = [promise](Answer it) { promise->set_value(std::move(it)); };
-    engine_->Post(
-        [engine = engine_.get(), request] { engine->Start(request); });
-    return answer;
-  }
-  Answer Get(Request request) { return Begin(std::move(request)).get(); }
-
-  void Advance(std::int64_t nanos) {
-    clock_.Advance(nanos);
-    engine_->Post([] {});
-  }
-
-  std::function<void(const HttpServer::Asked&, HttpServer::Peer&)> handler_ =
-      [](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
-        peer.Answer(200, "X-Path: " + asked.target + "\r\nx-two:  b c \r\n",
-                    asked.method == "HEAD" ? "" : "hello");
-      };
-  base::FakeClock clock_;
-  HttpServer server_{[this](const HttpServer::Asked& asked,
-                            HttpServer::Peer& peer) { handler_(asked, peer); }};
-  std::unique_ptr<Engine> engine_;
-};
-
-TEST_F(EngineTest, GivesStatusHeadersAndBody) {
+TEST_CASE_METHOD(
+    EngineTest, "The HTTP engine gives an answer's status and headers and body",
+    "[http][engine]") {
   const Answer answer = Get(To("/a%20b?c=d"));
-  EXPECT_EQ(answer.failure, Failure::kNone) << answer.reason;
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.body, "hello");
-  EXPECT_THAT(answer.Header("x-path"), Pointee(std::string("/a%20b?c=d")));
-  EXPECT_THAT(answer.Header("x-two"), Pointee(std::string("b c")));
-  EXPECT_EQ(answer.Header("x-three"), nullptr);
+  CAPTURE(answer.reason);
+  CHECK(answer.failure == Failure::kNone);
+  CHECK(answer.status == 200);
+  CHECK(answer.body == "hello");
+  CHECK_THAT(answer.Header("x-path"), Pointee(std::string("/a%20b?c=d")));
+  CHECK_THAT(answer.Header("x-two"), Pointee(std::string("b c")));
+  CHECK(answer.Header("x-three") == nullptr);
 }
 
-TEST_F(EngineTest, SendsMethodHeadersAndBody) {
+TEST_CASE_METHOD(
+    EngineTest, "The HTTP engine sends a request's method and headers and body",
+    "[http][engine]") {
   HttpServer::Asked got;
   handler_ = [&got](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
     got = asked;
@@ -80,40 +47,44 @@ TEST_F(EngineTest, SendsMethodHeadersAndBody) {
   request.method = "POST";
   request.headers = {"Range: bytes=3-7", "X-Mine: yes"};
   request.body = std::string("a\0b", 3);
-  EXPECT_EQ(Get(request).status, 204);
-  EXPECT_EQ(got.method, "POST");
-  EXPECT_EQ(got.target, "/../up/./x");
-  EXPECT_EQ(got.headers["range"], "bytes=3-7");
-  EXPECT_EQ(got.headers["x-mine"], "yes");
-  EXPECT_EQ(got.body, std::string("a\0b", 3));
-  EXPECT_EQ(got.headers.count("accept-encoding"), 0);
+  CHECK(Get(request).status == 204);
+  CHECK(got.method == "POST");
+  CHECK(got.target == "/../up/./x");
+  CHECK(got.headers["range"] == "bytes=3-7");
+  CHECK(got.headers["x-mine"] == "yes");
+  CHECK(got.body == std::string("a\0b", 3));
+  CHECK(got.headers.count("accept-encoding") == 0);
   request = To("/");
   request.method = "HEAD";
-  EXPECT_EQ(Get(request).status, 204);
-  EXPECT_EQ(got.method, "HEAD");
+  CHECK(Get(request).status == 204);
+  CHECK(got.method == "HEAD");
 }
 
-TEST_F(EngineTest, FillsTheBufferAndNotAByteMore) {
+TEST_CASE_METHOD(EngineTest,
+                 "The HTTP engine fills the buffer and not a byte more",
+                 "[http][engine]") {
   std::vector<std::uint8_t> buffer(8, 0xEE);
   Request request = To("/");
   request.into = absl::MakeSpan(buffer).first(5);
   Answer answer = Get(request);
-  EXPECT_EQ(answer.failure, Failure::kNone);
-  EXPECT_EQ(answer.filled, 5);
-  EXPECT_EQ(std::string(buffer.begin(), buffer.begin() + 5), "hello");
+  CHECK(answer.failure == Failure::kNone);
+  CHECK(answer.filled == 5);
+  CHECK(std::string(buffer.begin(), buffer.begin() + 5) == "hello");
   request.into = absl::MakeSpan(buffer).first(4);
   answer = Get(request);
-  EXPECT_EQ(answer.failure, Failure::kTooLong);
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(buffer[5], 0xEE);
+  CHECK(answer.failure == Failure::kTooLong);
+  CHECK(answer.status == 200);
+  CHECK(buffer[5] == 0xEE);
   request = To("/");
   request.max_body = 4;
   answer = Get(request);
-  EXPECT_EQ(answer.failure, Failure::kTooLong);
-  EXPECT_THAT(answer.reason, HasSubstr("longer than 4 bytes"));
+  CHECK(answer.failure == Failure::kTooLong);
+  CHECK_THAT(answer.reason, Contains("longer than 4 bytes"));
 }
 
-TEST_F(EngineTest, KeepsTheBeginningOfAnError) {
+TEST_CASE_METHOD(EngineTest,
+                 "The HTTP engine keeps the beginning of an error's body",
+                 "[http][engine]") {
   handler_ = [](const HttpServer::Asked&, HttpServer::Peer& peer) {
     peer.Answer(404, "", "gone" + std::string(100'000, '!'));
   };
@@ -121,25 +92,29 @@ TEST_F(EngineTest, KeepsTheBeginningOfAnError) {
   Request request = To("/");
   request.into = absl::MakeSpan(buffer);
   const Answer answer = Get(request);
-  EXPECT_EQ(answer.failure, Failure::kNone);
-  EXPECT_EQ(answer.status, 404);
-  EXPECT_EQ(answer.body.size(), 4096);
-  EXPECT_EQ(answer.filled, 0);
-  EXPECT_EQ(buffer[0], 0xEE);
+  CHECK(answer.failure == Failure::kNone);
+  CHECK(answer.status == 404);
+  CHECK(answer.body.size() == 4096);
+  CHECK(answer.filled == 0);
+  CHECK(buffer[0] == 0xEE);
 }
 
-TEST_F(EngineTest, UsesConnectionsAgain) {
+TEST_CASE_METHOD(EngineTest, "The HTTP engine uses connections again",
+                 "[http][engine]") {
   std::atomic<int> last = 0;
   handler_ = [&last](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
     last = asked.connection;
     peer.Answer(200, "", "");
   };
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(Get(To("/")).status, 200);
-  EXPECT_EQ(last, 1);
+  for (int i = 0; i < 5; ++i) CHECK(Get(To("/")).status == 200);
+  CHECK(last == 1);
 }
 
 // Connections in use do not count among those that are kept: 16 here.
-TEST_F(EngineTest, UsesMoreConnectionsThanItKeepsAgain) {
+TEST_CASE_METHOD(EngineTest,
+                 "The HTTP engine uses connections again even if more are in "
+                 "use than it keeps",
+                 "[http][engine]") {
   constexpr int kChains = 64;
   constexpr int kRounds = 5;
   std::barrier<> all(kChains);
@@ -160,10 +135,11 @@ TEST_F(EngineTest, UsesMoreConnectionsThanItKeepsAgain) {
   };
   for (int i = 0; i < kChains; ++i) engine_->Post([&ask] { ask(1); });
   over.wait();
-  EXPECT_EQ(last, kChains);
+  CHECK(last == kChains);
 }
 
-TEST_F(EngineTest, ManyAtOnce) {
+TEST_CASE_METHOD(EngineTest, "The HTTP engine makes many requests at once",
+                 "[http][engine]") {
   constexpr int kRequests = 50;
   std::latch all(kRequests);
   handler_ = [&all](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
@@ -174,158 +150,24 @@ TEST_F(EngineTest, ManyAtOnce) {
   for (int i = 0; i < kRequests; ++i)
     answers.push_back(Begin(To("/" + std::to_string(i))));
   for (int i = 0; i < kRequests; ++i)
-    EXPECT_EQ(answers[i].get().body, "/" + std::to_string(i));
+    CHECK(answers[i].get().body == "/" + std::to_string(i));
 }
 
-TEST_F(EngineTest, TellsLostConnections) {
-  const std::vector<std::function<void(HttpServer::Peer&)>> ways = {
-      [](HttpServer::Peer& peer) { peer.Reset(); },
-      [](HttpServer::Peer& peer) { peer.Close(); },
-      [](HttpServer::Peer& peer) {
-        peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhel");
-        peer.Reset();
-      },
-      [](HttpServer::Peer& peer) {
-        peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhel");
-        peer.Close();
-      },
-      [](HttpServer::Peer& peer) {
-        peer.Send(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-            "5\r\nhello\r\n");
-        peer.Close();
-      }};
-  handler_ = [ways](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
-    ways[std::stoul(asked.target.substr(1))](peer);
-  };
-  for (std::size_t way = 0; way < std::size(ways); ++way) {
-    const Answer answer = Get(To("/" + std::to_string(way)));
-    EXPECT_EQ(answer.failure, Failure::kLost) << answer.reason;
-    EXPECT_FALSE(answer.reason.empty());
-  }
-}
-
-TEST_F(EngineTest, TellsWhatIsNoHttp) {
-  handler_ = [](const HttpServer::Asked&, HttpServer::Peer& peer) {
-    peer.Send("220 smtp ready\r\n\r\n");
-    peer.Close();
-  };
-  const Failure failure = Get(To("/")).failure;
-  EXPECT_TRUE(failure == Failure::kProtocol || failure == Failure::kLost);
-  Request request = To("/");
-  request.url = "ftp://127.0.0.1/";
-  EXPECT_EQ(Get(request).failure, Failure::kInvalid);
-  request.url = "http://[/";
-  EXPECT_EQ(Get(request).failure, Failure::kInvalid);
-}
-
-TEST_F(EngineTest, TellsWhereNobodyListens) {
-  Request request;
-  {
-    const HttpServer gone([](const HttpServer::Asked&, HttpServer::Peer&) {});
-    request.url = gone.url();
-  }
-  EXPECT_EQ(Get(request).failure, Failure::kConnect);
-}
-
-// A failure does not harm the next request, which uses the same curl handle.
-TEST_F(EngineTest, WorksAfterFailures) {
-  Request nowhere;
-  nowhere.url = "http://nobody.invalid/";
-  Request gone = To("/gone");
-  handler_ = [](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
-    if (asked.target != "/gone") return peer.Answer(200, "", "hello");
-    peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhell");
-    peer.Reset();
-  };
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(Get(nowhere).failure, Failure::kConnect);
-    EXPECT_EQ(Get(To("/")).body, "hello");
-    EXPECT_EQ(Get(gone).failure, Failure::kLost);
-    const Answer answer = Get(To("/"));
-    EXPECT_EQ(answer.failure, Failure::kNone) << answer.reason;
-    EXPECT_EQ(answer.body, "hello");
-  }
-}
-
-// .invalid is a name that nobody has (RFC 2606).
-TEST_F(EngineTest, TellsWhereNoHostIsCalledSo) {
-  for (const char* url :
-       {"https://nobody.invalid/", "http://nobody.invalid/"}) {
-    Request request;
-    request.url = url;
-    const Answer answer = Get(request);
-    EXPECT_EQ(answer.failure, Failure::kConnect) << url << answer.reason;
-  }
-}
-
-TEST_F(EngineTest, GivesUpWithoutAFirstByte) {
-  std::latch asked_for(1);
-  handler_ = [&](const HttpServer::Asked&, HttpServer::Peer& peer) {
-    asked_for.count_down();
-    peer.AwaitHangUp();
-  };
-  Request request = To("/");
-  request.timeouts.first_byte_nanos = 5 * kSecond;
-  std::future<Answer> answer = Begin(request);
-  asked_for.wait();
-  Advance(5 * kSecond);
-  EXPECT_EQ(answer.get().failure, Failure::kTimeout);
-}
-
-TEST_F(EngineTest, GivesUpAStalledAnswer) {
-  handler_ = [](const HttpServer::Asked&, HttpServer::Peer& peer) {
-    peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhel");
-    peer.AwaitHangUp();
-  };
-  std::latch begun(1);
-  Request request = To("/");
-  request.timeouts.window_nanos = 2 * kSecond;
-  request.begins = [&begun] {
-    begun.count_down();
-    return true;
-  };
-  std::future<Answer> answer = Begin(request);
-  begun.wait();
-  Advance(2 * kSecond);  // bytes that came until now open another window
-  std::promise<void> looked;
-  engine_->Post([&] { engine_->Post([&] { looked.set_value(); }); });
-  looked.get_future().wait();
-  Advance(2 * kSecond);
-  EXPECT_EQ(answer.get().failure, Failure::kStalled);
-}
-
-TEST_F(EngineTest, PatienceLastsWhileBytesCome) {
-  std::latch more(1);
-  handler_ = [&](const HttpServer::Asked&, HttpServer::Peer& peer) {
-    peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhel");
-    more.wait();
-    peer.Send("lo!");
-  };
-  std::latch begun(1);
-  Request request = To("/");
-  request.timeouts.window_nanos = 2 * kSecond;
-  request.begins = [&begun] {
-    begun.count_down();
-    return true;
-  };
-  std::future<Answer> answer = Begin(request);
-  begun.wait();
-  Advance(2 * kSecond - 1);
-  more.count_down();
-  EXPECT_EQ(answer.get().body, "hello!");
-}
-
-TEST_F(EngineTest, WhoIsToldMayGiveUpBeforeTheBodyComes) {
+TEST_CASE_METHOD(
+    EngineTest,
+    "A caller that is told of an HTTP answer may give up before the body comes",
+    "[http][engine]") {
   std::vector<std::uint8_t> buffer(5, 0xEE);
   Request request = To("/");
   request.into = absl::MakeSpan(buffer);
   request.begins = [] { return false; };
-  EXPECT_EQ(Get(request).failure, Failure::kCancelled);
-  EXPECT_EQ(buffer[0], 0xEE);
+  CHECK(Get(request).failure == Failure::kCancelled);
+  CHECK(buffer[0] == 0xEE);
 }
 
-TEST_F(EngineTest, CancelledRequestsAreNotAnswered) {
+TEST_CASE_METHOD(EngineTest,
+                 "Cancelled requests of the HTTP engine are not answered",
+                 "[http][engine]") {
   std::latch asked_for(1);
   std::latch hung_up(1);
   handler_ = [&](const HttpServer::Asked&, HttpServer::Peer& peer) {
@@ -343,10 +185,13 @@ TEST_F(EngineTest, CancelledRequestsAreNotAnswered) {
   engine->Post([&] { engine->Cancel(id); });
   hung_up.wait();
   engine_.reset();
-  EXPECT_FALSE(answered);
+  CHECK_FALSE(answered);
 }
 
-TEST_F(EngineTest, DestructionAnswersWhatIsLeft) {
+TEST_CASE_METHOD(
+    EngineTest,
+    "Destruction of the HTTP engine answers the requests that are left",
+    "[http][engine]") {
   std::latch asked_for(1);
   handler_ = [&](const HttpServer::Asked&, HttpServer::Peer& peer) {
     asked_for.count_down();
@@ -356,11 +201,12 @@ TEST_F(EngineTest, DestructionAnswersWhatIsLeft) {
   asked_for.wait();
   std::future<Answer> second = Begin(To("/"));
   engine_.reset();
-  EXPECT_EQ(first.get().failure, Failure::kCancelled);
-  EXPECT_EQ(second.get().failure, Failure::kCancelled);
+  CHECK(first.get().failure == Failure::kCancelled);
+  CHECK(second.get().failure == Failure::kCancelled);
 }
 
-TEST_F(EngineTest, TimersGoByTheClock) {
+TEST_CASE_METHOD(EngineTest, "Timers of the HTTP engine go by its clock",
+                 "[http][engine]") {
   std::string log;
   std::promise<void> last;
   engine_->Post([&] {
@@ -374,7 +220,7 @@ TEST_F(EngineTest, TimersGoByTheClock) {
   Advance(2 * kSecond);
   last.get_future().wait();
   engine_.reset();
-  EXPECT_EQ(log, "ab");
+  CHECK(log == "ab");
 }
 
 }  // namespace

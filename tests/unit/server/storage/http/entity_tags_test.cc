@@ -1,32 +1,33 @@
 #include "server/storage/http/entity_tags.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::storage::http {
 namespace {
 
-TEST(EntityTagsTest, FindsTagsByTheirStamps) {
+TEST_CASE("Entity tags are found by their stamps", "[http][entity_tags]") {
   EntityTags tags;
   tags.Add("a");
   tags.Add("9b2cf535f27731c974343645a3985328-17");
-  EXPECT_EQ(tags.Find(StampOfTag("a")), "a");
-  EXPECT_EQ(tags.Find(StampOfTag("9b2cf535f27731c974343645a3985328-17")),
-            "9b2cf535f27731c974343645a3985328-17");
-  EXPECT_EQ(tags.Find(StampOfTag("b")), "");
-  EXPECT_EQ(tags.Find(0), "");
-  EXPECT_EQ(tags.Find(-1), "");
+  CHECK(tags.Find(StampOfTag("a")) == "a");
+  CHECK(tags.Find(StampOfTag("9b2cf535f27731c974343645a3985328-17")) ==
+        "9b2cf535f27731c974343645a3985328-17");
+  CHECK(tags.Find(StampOfTag("b")) == "");
+  CHECK(tags.Find(0) == "");
+  CHECK(tags.Find(-1) == "");
 }
 
-TEST(EntityTagsTest, ForgetsOneForAnother) {
+TEST_CASE("A full table of entity tags forgets one tag for another",
+          "[http][entity_tags]") {
   EntityTags tags(1);
   tags.Add("a");
   tags.Add("b");
-  EXPECT_EQ(tags.Find(StampOfTag("a")), "");
-  EXPECT_EQ(tags.Find(StampOfTag("b")), "b");
+  CHECK(tags.Find(StampOfTag("a")) == "");
+  CHECK(tags.Find(StampOfTag("b")) == "b");
   tags.Add(std::string(EntityTags::kMaxBytes + 1, 'c'));
-  EXPECT_EQ(tags.Find(StampOfTag("b")), "b");
+  CHECK(tags.Find(StampOfTag("b")) == "b");
 }
 
 }  // namespace

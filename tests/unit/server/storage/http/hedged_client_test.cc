@@ -2,9 +2,6 @@
 
 #include "server/storage/http/hedged_client.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <functional>
 #include <future>
@@ -17,16 +14,22 @@
 
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/http/faults.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
 namespace forebay::storage::http {
 namespace {
 
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::int64_t kSecond = 1'000'000'000;
 const std::string kText = "hello, hello";
 
-class HedgedClientTest : public ::testing::Test {
+class HedgedClientTest {
  protected:
   using Step = std::function<void(HttpServer::Peer&)>;
 
@@ -37,7 +40,7 @@ class HedgedClientTest : public ::testing::Test {
     client_.emplace(engine_.get(), options, 1);
     calls_ = std::make_unique<HedgedClient>(&*client_, HedgeOptions());
   }
-  ~HedgedClientTest() override {
+  ~HedgedClientTest() {
     OnEngine([this] { calls_.reset(); });
     client_.reset();
     engine_.reset();
@@ -104,8 +107,8 @@ class HedgedClientTest : public ::testing::Test {
   }
   void ExpectGood() {
     const auto answer = answer_.get();
-    ASSERT_TRUE(answer.ok()) << answer.status();
-    EXPECT_EQ(buffer_, kText);
+    REQUIRE_THAT(answer, IsOk());
+    CHECK(buffer_ == kText);
   }
   RequestCounts Booked() const { return client_->ledger().Of(3).gets; }
 
@@ -125,30 +128,38 @@ class HedgedClientTest : public ::testing::Test {
   std::future<absl::StatusOr<Answer>> answer_;
 };
 
-TEST_F(HedgedClientTest, WhatIsAnsweredInTimeIsAskedOnce) {
+TEST_CASE_METHOD(HedgedClientTest,
+                 "A hedged call that is answered in time is asked once",
+                 "[http][hedged_client]") {
   Start();
   ExpectGood();
-  EXPECT_EQ(asked_, 1);
-  EXPECT_EQ(Booked().requests, 1u);
-  EXPECT_EQ(Booked().bytes, kText.size());
+  CHECK(asked_ == 1);
+  CHECK(Booked().requests == 1u);
+  CHECK(Booked().bytes == kText.size());
 }
 
-TEST_F(HedgedClientTest, WhatIsLateIsAskedAgainAndTheFirstGivenUp) {
+TEST_CASE_METHOD(
+    HedgedClientTest,
+    "A hedged call that is late is asked again and its first request given up",
+    "[http][hedged_client]") {
   Script({Silent(), Good});
   Start();
   AwaitAsked(1);
-  EXPECT_EQ(asked_, 1);
+  CHECK(asked_ == 1);
   AwaitAskedLater(2);
   ExpectGood();
   while (hung_up_ < 1) std::this_thread::yield();
-  EXPECT_EQ(asked_, 2);
-  EXPECT_EQ(Booked().requests, 2u);
-  EXPECT_EQ(Booked().hedges, 1u);
-  EXPECT_EQ(Booked().retries, 0u);
-  EXPECT_EQ(Booked().failures, 0u);
+  CHECK(asked_ == 2);
+  CHECK(Booked().requests == 2u);
+  CHECK(Booked().hedges == 1u);
+  CHECK(Booked().retries == 0u);
+  CHECK(Booked().failures == 0u);
 }
 
-TEST_F(HedgedClientTest, TheFirstMayComeFirstAfterAll) {
+TEST_CASE_METHOD(
+    HedgedClientTest,
+    "The first request of a hedged call may be answered first after all",
+    "[http][hedged_client]") {
   std::promise<void> now;
   Script({[&](HttpServer::Peer& peer) {
             now.get_future().wait();
@@ -160,10 +171,12 @@ TEST_F(HedgedClientTest, TheFirstMayComeFirstAfterAll) {
   now.set_value();
   ExpectGood();
   while (hung_up_ < 1) std::this_thread::yield();
-  EXPECT_EQ(Booked().hedges, 1u);
+  CHECK(Booked().hedges == 1u);
 }
 
-TEST_F(HedgedClientTest, ASecondThatFailsDoesNoHarm) {
+TEST_CASE_METHOD(HedgedClientTest,
+                 "A second request that fails does no harm to a hedged call",
+                 "[http][hedged_client]") {
   std::promise<void> now;
   Script({[&](HttpServer::Peer& peer) {
             now.get_future().wait();
@@ -175,10 +188,13 @@ TEST_F(HedgedClientTest, ASecondThatFailsDoesNoHarm) {
   while (Booked().failures < 1) std::this_thread::yield();
   now.set_value();
   ExpectGood();
-  EXPECT_EQ(asked_, 2);
+  CHECK(asked_ == 2);
 }
 
-TEST_F(HedgedClientTest, ASecondThatBreaksOffIsTakenOverByTheFirst) {
+TEST_CASE_METHOD(HedgedClientTest,
+                 "A second request that breaks off is taken over by a hedged "
+                 "call's first request",
+                 "[http][hedged_client]") {
   std::promise<void> now;
   Script({[&](HttpServer::Peer& peer) {
             now.get_future().wait();
@@ -192,7 +208,10 @@ TEST_F(HedgedClientTest, ASecondThatBreaksOffIsTakenOverByTheFirst) {
   ExpectGood();
 }
 
-TEST_F(HedgedClientTest, AfterBothHaveBrokenOffItIsAskedAnew) {
+TEST_CASE_METHOD(
+    HedgedClientTest,
+    "A hedged call is asked anew after both of its requests have broken off",
+    "[http][hedged_client]") {
   // The client gives up the first while the second is being written, which then
   // breaks off.
   std::promise<void> first;
@@ -214,14 +233,17 @@ TEST_F(HedgedClientTest, AfterBothHaveBrokenOffItIsAskedAnew) {
   // The first is gone when its connection is not used any more.
   std::uint64_t answers = 0;
   for (int i = 0; i < 1000; ++i) OnEngine([&] { answers = calls_->answers(); });
-  EXPECT_EQ(answers, 0u);
+  CHECK(answers == 0u);
   second.set_value();
   ExpectGood();
 }
 
-TEST_F(HedgedClientTest, TheSecondMayMakeWhatTheFirstGivesUp) {
+TEST_CASE_METHOD(
+    HedgedClientTest,
+    "The second request of a hedged call may succeed where the first gives up",
+    "[http][hedged_client]") {
   for (const bool is_good : {true, false}) {
-    SCOPED_TRACE(is_good);
+    CAPTURE(is_good);
     asked_ = 0;
     const std::uint64_t failed = Booked().failures;
     std::promise<void> first;
@@ -251,13 +273,15 @@ TEST_F(HedgedClientTest, TheSecondMayMakeWhatTheFirstGivesUp) {
     if (is_good) {
       ExpectGood();
     } else {
-      EXPECT_THAT(std::string(answer_.get().status().message()),
-                  testing::HasSubstr("after 4 attempts"));
+      CHECK_THAT(answer_.get().status().message(),
+                 Contains("after 4 attempts"));
     }
   }
 }
 
-TEST_F(HedgedClientTest, ErrorsThatLastEndBoth) {
+TEST_CASE_METHOD(HedgedClientTest,
+                 "An error that lasts ends both requests of a hedged call",
+                 "[http][hedged_client]") {
   std::promise<void> now;
   Script({[&](HttpServer::Peer& peer) {
             now.get_future().wait();
@@ -267,37 +291,44 @@ TEST_F(HedgedClientTest, ErrorsThatLastEndBoth) {
   Start();
   AwaitAskedLater(2);
   now.set_value();
-  EXPECT_EQ(answer_.get().status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(answer_.get(), HasCode(absl::StatusCode::kFailedPrecondition));
   while (hung_up_ < 1) std::this_thread::yield();
 }
 
-TEST_F(HedgedClientTest, ABusyServerIsAskedOnce) {
+TEST_CASE_METHOD(
+    HedgedClientTest,
+    "A hedged call makes no second request while the server is busy",
+    "[http][hedged_client]") {
   Script({Spoilt(Fault::k503), Silent()});
   Start();
   AwaitAsked(2);  // the second is the first's next attempt
-  OnEngine([this] { EXPECT_EQ(calls_->busy(), 1u); });
+  std::size_t busy = 0;
+  OnEngine([&] { busy = calls_->busy(); });
+  CHECK(busy == 1u);
   for (int i = 0; i < 9; ++i) {
     clock_.Advance(kSecond / 10);
     OnEngine([] {});
   }
-  EXPECT_EQ(Booked().hedges, 0u);
+  CHECK(Booked().hedges == 0u);
   AwaitAskedLater(3);
   ExpectGood();
-  EXPECT_EQ(Booked().hedges, 1u);
+  CHECK(Booked().hedges == 1u);
 }
 
-TEST_F(HedgedClientTest, CancelledCallsAreGoneWithBothRequests) {
+TEST_CASE_METHOD(HedgedClientTest,
+                 "A cancelled hedged call is gone with both of its requests",
+                 "[http][hedged_client]") {
   Script({Silent(), Silent()});
   const HedgedClient::Id id = Start();
   AwaitAskedLater(2);
   OnEngine([&] { calls_->Cancel(id); });
   while (hung_up_ < 2) std::this_thread::yield();
-  EXPECT_EQ(answer_.wait_for(std::chrono::seconds(0)),
-            std::future_status::timeout);
+  CHECK(answer_.wait_for(std::chrono::seconds(0)) ==
+        std::future_status::timeout);
 }
 
-TEST_F(HedgedClientTest, ItsEndEndsItsCalls) {
+TEST_CASE_METHOD(HedgedClientTest, "The end of a hedged client ends its calls",
+                 "[http][hedged_client]") {
   Script({Silent(), Silent()});
   Start();
   AwaitAskedLater(2);

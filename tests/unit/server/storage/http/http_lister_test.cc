@@ -1,21 +1,22 @@
 #include "server/storage/http/http_lister.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 
 #include "server/storage/http/engine.h"
 #include "server/storage/http/http_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
 namespace forebay::storage::http {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
-class HttpListerTest : public ::testing::Test {
+class HttpListerTest {
  protected:
   HttpListerTest()
       : server_([this](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
@@ -35,35 +36,42 @@ class HttpListerTest : public ::testing::Test {
   const std::shared_ptr<const HttpRoot> root_;
 };
 
-TEST_F(HttpListerTest, TellsOfOneObject) {
+TEST_CASE_METHOD(HttpListerTest, "The HTTP lister tells of one object",
+                 "[http][http_lister]") {
   const auto one = lister_.Stat(*root_, "a/b", {});
-  ASSERT_TRUE(one.ok()) << one.status();
-  EXPECT_EQ(one->size, 5);
+  REQUIRE_THAT(one, IsOk());
+  CHECK(one->size == 5);
   headers_ = "ETag: \"y\"\r\n";
-  EXPECT_NE(lister_.Stat(*root_, "a/b", {})->stamp, one->stamp);
+  CHECK(lister_.Stat(*root_, "a/b", {})->stamp != one->stamp);
 }
 
-TEST_F(HttpListerTest, SaysWhatIsWrong) {
-  EXPECT_EQ(lister_.Stat(*root_, "missing", {}).status(),
-            absl::NotFoundError("missing: there is no such object"));
+TEST_CASE_METHOD(
+    HttpListerTest,
+    "The HTTP lister says what is wrong with what it cannot tell or list",
+    "[http][http_lister]") {
+  CHECK(lister_.Stat(*root_, "missing", {}).status() ==
+        absl::NotFoundError("missing: there is no such object"));
   headers_ = "";
-  EXPECT_THAT(
-      std::string(lister_.Stat(*root_, "a", {}).status().message()),
-      HasSubstr("a: the server tells neither an ETag nor when it was last"));
+  CHECK_THAT(
+      lister_.Stat(*root_, "a", {}).status().message(),
+      Contains("a: the server tells neither an ETag nor when it was last"));
   const absl::Status list =
       lister_.List(*root_, [](const ListedObject&) {}, {});
-  EXPECT_EQ(list, absl::UnimplementedError(
-                      "a web server does not list its files: name them"));
+  CHECK(list == absl::UnimplementedError(
+                    "a web server does not list its files: name them"));
 }
 
-TEST_F(HttpListerTest, LinkLocalPlacesAreNotRead) {
+TEST_CASE_METHOD(HttpListerTest,
+                 "HTTP places at link-local addresses are not read",
+                 "[http][http_lister]") {
   for (const char* url :
        {"http://169.254.169.254/computeMetadata", "http://[fe80::1]/x",
         "http://metadata.google.internal", "https://METADATA/",
-        "http://2852039166/", "http://0xa9fea9fe"})
-    EXPECT_EQ(HttpRoot::Create(url).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << url;
+        "http://2852039166/", "http://0xa9fea9fe"}) {
+    CAPTURE(url);
+    CHECK_THAT(HttpRoot::Create(url),
+               HasCode(absl::StatusCode::kInvalidArgument));
+  }
 }
 
 }  // namespace

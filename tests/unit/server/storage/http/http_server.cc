@@ -117,7 +117,7 @@ HttpServer::HttpServer(Handler handler)
   FOREBAY_CHECK(listen(listener_.get(), 1024) == 0);
   FOREBAY_CHECK(getsockname(listener_.get(), any, &size) == 0);
   url_ = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
-  acceptor_ = std::thread([this] { Accept(); });
+  acceptor_ = std::jthread([this] { Accept(); });
 }
 
 HttpServer::~HttpServer() {
@@ -150,7 +150,7 @@ void HttpServer::Accept() {
     Reap();
     Connection& connection = connections_.emplace_back();
     connection.fd = base::Fd(fd);
-    connection.thread = std::thread(
+    connection.thread = std::jthread(
         [this, &connection, number] { Serve(&connection, number); });
   }
 }

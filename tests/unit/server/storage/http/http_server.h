@@ -59,7 +59,7 @@ class HttpServer {
  private:
   struct Connection {
     base::Fd fd;
-    std::thread thread;
+    std::jthread thread;
     bool over = false;
   };
 
@@ -74,7 +74,7 @@ class HttpServer {
   base::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::list<Connection> connections_ ABSL_GUARDED_BY(mutex_);
-  std::thread acceptor_;
+  std::jthread acceptor_;
 };
 
 }  // namespace forebay::storage::http

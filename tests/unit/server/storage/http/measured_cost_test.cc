@@ -1,7 +1,5 @@
 // Tests of the cost that a source measures for a server's requests.
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <future>
 #include <latch>
@@ -18,14 +16,20 @@
 #include "server/storage/http/http_root.h"
 #include "server/storage/http/ranged_source.h"
 #include "server/storage/http/request_meter.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/thread_checks.h"
 #include "tests/unit/server/storage/http/object_server.h"
 
 namespace forebay::storage::http {
 namespace {
 
+using Catch::WithinAbs;
+using tests::IsOk;
+
 // A request takes a fixed wait and a time for each byte, on the test's clock.
 // Some requests run at once.
-class RequestCostTest : public ::testing::Test {
+class RequestCostTest {
  protected:
   static constexpr int kAtOnce = 4;
   static constexpr std::int64_t kWaitNanos = 200'000'000;
@@ -41,6 +45,7 @@ class RequestCostTest : public ::testing::Test {
     RangedSource source(
         &client, &protocol_, nullptr,
         {.concurrency = kAtOnce, .hedge = {.share = 1e-9, .burst = 1e-9}});
+    tests::ThreadChecks checks;
     std::latch done(static_cast<std::ptrdiff_t>(sizes.size()));
     std::vector<ReadRequest> requests(sizes.size());
     std::map<std::size_t, ObjectVersion> versions;
@@ -53,7 +58,7 @@ class RequestCostTest : public ::testing::Test {
       requests[i].version = version;
       requests[i].length = sizes[i];
       requests[i].done = [&](const absl::StatusOr<ReadResult>& result) {
-        EXPECT_TRUE(result.ok()) << result.status();
+        checks.CheckOk(result.status());
         done.count_down();
       };
     }
@@ -78,7 +83,10 @@ class RequestCostTest : public ::testing::Test {
   const std::unique_ptr<Engine> engine_ = *Engine::Create({.clock = &clock_});
 };
 
-TEST_F(RequestCostTest, IsWhatTheWaitWouldHaveBrought) {
+TEST_CASE_METHOD(RequestCostTest,
+                 "The measured cost of a request is the bytes that its wait "
+                 "would have brought",
+                 "[http][measured_cost]") {
   std::mt19937 random(1);
   std::vector<std::size_t> sizes;
   for (int stretch = 0; stretch < 20; ++stretch) {
@@ -86,12 +94,15 @@ TEST_F(RequestCostTest, IsWhatTheWaitWouldHaveBrought) {
     for (unsigned i = 0; i < 50; ++i)
       sizes.push_back(random() % 50 < large ? 200'000 : 1'000);
   }
-  EXPECT_NEAR(static_cast<double>(Measure(sizes)), 200'000, 60'000);
+  CHECK_THAT(static_cast<double>(Measure(sizes)), WithinAbs(200'000, 60'000));
 }
 
-TEST_F(RequestCostTest, StaysWhereAllAreAlike) {
-  EXPECT_EQ(Measure(std::vector<std::size_t>(500, 1'000)),
-            RequestMeter::kFirstCost);
+TEST_CASE_METHOD(RequestCostTest,
+                 "The measured cost of a request stays the same where all "
+                 "requests are alike",
+                 "[http][measured_cost]") {
+  CHECK(Measure(std::vector<std::size_t>(500, 1'000)) ==
+        RequestMeter::kFirstCost);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/storage/http/request_meter.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,8 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::storage::http {
 namespace {
+
+using Catch::WithinAbs;
 
 constexpr std::int64_t kLookNanos = 50'000'000;
 
@@ -53,10 +55,8 @@ struct FarServer {
   }
 };
 
-class RequestMeterTest : public ::testing::Test {
+class RequestMeterTest {
  protected:
-  void SetUp() override { RecordProperty("seed", static_cast<int>(seed_)); }
-
   // Returns sizes from 4 KB to 1 MB, small ones more often.
   std::function<std::int64_t()> Mixed() {
     return [this] { return std::int64_t{4000} << random_() % 9; };
@@ -67,48 +67,66 @@ class RequestMeterTest : public ::testing::Test {
   }
 
   const std::uint32_t seed_ = std::random_device()();
-  ::testing::ScopedTrace trace_{__FILE__, __LINE__, seed_};
+  const Catch::ScopedMessage trace_{
+      Catch::MessageBuilder("INFO", CATCH_INTERNAL_LINEINFO,
+                            Catch::ResultWas::Info)
+      << "seed " << seed_};
   std::mt19937 random_{seed_};
   RequestMeter meter_;
 };
 
-TEST_F(RequestMeterTest, ARequestOfAFarServerCostsTheBytesOfItsWait) {
+TEST_CASE_METHOD(RequestMeterTest,
+                 "A request of a far server costs the bytes of its wait",
+                 "[http][request_meter]") {
   for (const int connections : {4, 16, 64, 200}) {
     meter_ = RequestMeter();
     FarServer().Serve(connections, 20'000, Mixed(), &meter_,
                       Looks(connections));
-    EXPECT_NEAR(static_cast<double>(meter_.cost()), 200'000, 1'000)
-        << connections;
+    CAPTURE(connections);
+    CHECK_THAT(static_cast<double>(meter_.cost()), WithinAbs(200'000, 1'000));
   }
 }
 
-TEST_F(RequestMeterTest, ARequestOfANearServerCostsLittle) {
+TEST_CASE_METHOD(RequestMeterTest, "A request of a near server costs little",
+                 "[http][request_meter]") {
   const FarServer near = {.latency_nanos = 5'000'000};
   near.Serve(16, 20'000, Mixed(), &meter_, Looks(16));
-  EXPECT_NEAR(static_cast<double>(meter_.cost()), 10'000, 500);
+  CHECK_THAT(static_cast<double>(meter_.cost()), WithinAbs(10'000, 500));
 }
 
-TEST_F(RequestMeterTest, EqualSizesTellNothing) {
+TEST_CASE_METHOD(
+    RequestMeterTest,
+    "Requests of equal sizes tell nothing about the cost of a request",
+    "[http][request_meter]") {
   FarServer().Serve(
       16, 5'000, [] { return 100'000; }, &meter_, Looks(16));
-  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+  CHECK(meter_.cost() == RequestMeter::kFirstCost);
 }
 
-TEST_F(RequestMeterTest, NeitherDoesASourceThatLacksWork) {
+TEST_CASE_METHOD(
+    RequestMeterTest,
+    "A source that lacks work does not change the cost of a request",
+    "[http][request_meter]") {
   FarServer().Serve(16, 5'000, Mixed(), &meter_, Looks(16, true));
-  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+  CHECK(meter_.cost() == RequestMeter::kFirstCost);
 }
 
-TEST_F(RequestMeterTest, NorOneOfWhichRequestsFail) {
+TEST_CASE_METHOD(
+    RequestMeterTest,
+    "A source of which requests fail does not change the cost of a request",
+    "[http][request_meter]") {
   FarServer().Serve(16, 5'000, Mixed(), &meter_, [&](std::int64_t now) {
     meter_.Began(now);
     meter_.Failed();
     meter_.Look(now, 16, false);
   });
-  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+  CHECK(meter_.cost() == RequestMeter::kFirstCost);
 }
 
-TEST_F(RequestMeterTest, RequestsThatLeaveCountForNothing) {
+TEST_CASE_METHOD(
+    RequestMeterTest,
+    "Requests that leave count for nothing in the cost of a request",
+    "[http][request_meter]") {
   std::optional<RequestMeter::MeteredRequest> stalled;
   std::size_t at_once = 0;
   FarServer().Serve(16, 20'000, Mixed(), &meter_, [&](std::int64_t now) {
@@ -118,15 +136,18 @@ TEST_F(RequestMeterTest, RequestsThatLeaveCountForNothing) {
     if (std::exchange(at_once, 16) > 0) stalled = meter_.Began(now);
     meter_.Look(now, 16, false);
   });
-  EXPECT_NEAR(static_cast<double>(meter_.cost()), 200'000, 1'000);
+  CHECK_THAT(static_cast<double>(meter_.cost()), WithinAbs(200'000, 1'000));
 }
 
-TEST_F(RequestMeterTest, NorOneWhoseNumberOfRequestsChanges) {
+TEST_CASE_METHOD(RequestMeterTest,
+                 "A source whose number of requests changes does not change "
+                 "the cost of a request",
+                 "[http][request_meter]") {
   std::size_t at_once = 16;
   FarServer().Serve(16, 5'000, Mixed(), &meter_, [&](std::int64_t now) {
     meter_.Look(now, at_once ^= 1, false);
   });
-  EXPECT_EQ(meter_.cost(), RequestMeter::kFirstCost);
+  CHECK(meter_.cost() == RequestMeter::kFirstCost);
 }
 
 }  // namespace

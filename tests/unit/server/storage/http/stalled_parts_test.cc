@@ -1,9 +1,6 @@
 // Tests of reads from a web server of which some hang, stall or fail: the
 // others go on. Time stands still, unless a test moves it.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -25,16 +22,21 @@
 #include "server/storage/http/http_protocol.h"
 #include "server/storage/http/http_root.h"
 #include "server/storage/http/ranged_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/http/object_server.h"
 
 namespace forebay::storage::http {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kLook = kSecond / 20;  // between two looks
 constexpr std::int64_t kStall = schedule::StallThreshold::kUnknownNanos;
 
-class StalledPartsTest : public ::testing::Test {
+class StalledPartsTest {
  protected:
   using Result = std::future<absl::StatusOr<ReadResult>>;
 
@@ -47,7 +49,7 @@ class StalledPartsTest : public ::testing::Test {
       versions_[name] = *StatObject(&*client_, *root_, name);
     }
   }
-  ~StalledPartsTest() override {
+  ~StalledPartsTest() {
     if (!go_.try_wait()) go_.count_down();
     source_.reset();
   }
@@ -141,47 +143,57 @@ class StalledPartsTest : public ::testing::Test {
   std::optional<RangedSource> source_;
 };
 
-TEST_F(StalledPartsTest, APartThatHangsGivesItsPlaceToAnother) {
+TEST_CASE_METHOD(StalledPartsTest,
+                 "A part of a read that hangs gives its place to another part",
+                 "[http][stalled_parts]") {
   Make(/*concurrency=*/1);
   Result hung = Read("hung", 1);
   AwaitAsked(1);
   Result good = Read("good", 2);
   Advance(kStall - kLook);
   Advance(kLook - 1);
-  EXPECT_EQ(Asked().size(), 1);
+  CHECK(Asked().size() == 1);
   for (int i = 0; i < 3; ++i) Advance(kLook);
-  EXPECT_TRUE(good.get().ok());
-  EXPECT_FALSE(IsOver(hung));
+  CHECK_THAT(good.get(), IsOk());
+  CHECK_FALSE(IsOver(hung));
   AwaitState(0, 1);
   go_.count_down();
-  EXPECT_TRUE(hung.get().ok());
+  CHECK_THAT(hung.get(), IsOk());
   AwaitState(0, 0);
 }
 
-TEST_F(StalledPartsTest, SoDoesOneWhoseAnswerStopsInTheMiddle) {
+TEST_CASE_METHOD(
+    StalledPartsTest,
+    "A part whose answer stops in the middle gives its place to another part",
+    "[http][stalled_parts]") {
   Make(/*concurrency=*/1);
   later_stalls_ = true;
   Result later = Read("later", 1);
   AwaitAsked(1);
   Result good = Read("good", 2);
   while (!IsOver(good)) Advance(kSecond / 10);
-  EXPECT_TRUE(good.get().ok());
-  EXPECT_FALSE(IsOver(later));
+  CHECK_THAT(good.get(), IsOk());
+  CHECK_FALSE(IsOver(later));
 }
 
-TEST_F(StalledPartsTest, APartThatPausesGivesItsPlaceToAnother) {
+TEST_CASE_METHOD(StalledPartsTest,
+                 "A part that pauses before its next attempt gives its place "
+                 "to another part",
+                 "[http][stalled_parts]") {
   Make(/*concurrency=*/1);
   Result busy = Read("busy", 1);
   Result good = Read("good", 2);
-  EXPECT_TRUE(good.get().ok());
-  EXPECT_FALSE(IsOver(busy));
+  CHECK_THAT(good.get(), IsOk());
+  CHECK_FALSE(IsOver(busy));
   AwaitState(0, 1);
   busy_ = false;
   while (!IsOver(busy)) Advance(kSecond / 10);
-  EXPECT_TRUE(busy.get().ok());
+  CHECK_THAT(busy.get(), IsOk());
 }
 
-TEST_F(StalledPartsTest, AJobWithManyStalledPartsIsPassedOver) {
+TEST_CASE_METHOD(StalledPartsTest,
+                 "A job with many stalled parts is passed over",
+                 "[http][stalled_parts]") {
   Make(/*concurrency=*/2, /*most_stalled=*/3);
   std::vector<Result> hung;
   for (int i = 0; i < 20; ++i) hung.push_back(Read("hung", 1));
@@ -190,15 +202,18 @@ TEST_F(StalledPartsTest, AJobWithManyStalledPartsIsPassedOver) {
   AwaitAsked(4);  // two had stalled, which is less than three
   AwaitStall();
   AwaitState(0, 4);
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Read("good", 2).get().ok());
+  for (int i = 0; i < 5; ++i) CHECK_THAT(Read("good", 2).get(), IsOk());
   AwaitStall();
-  EXPECT_EQ(Asked().size(), 4 + 5);
+  CHECK(Asked().size() == 4 + 5);
   go_.count_down();
-  for (Result& one : hung) EXPECT_TRUE(one.get().ok());
+  for (Result& one : hung) CHECK_THAT(one.get(), IsOk());
   AwaitState(0, 0);
 }
 
-TEST_F(StalledPartsTest, AnotherAttemptWaitsForAPlaceAndGoesBeforeOtherParts) {
+TEST_CASE_METHOD(
+    StalledPartsTest,
+    "Another attempt at a part waits for a place and goes before other parts",
+    "[http][stalled_parts]") {
   Make(/*concurrency=*/1);
   Result busy = Read("busy", 1);
   AwaitState(0, 1);
@@ -207,17 +222,18 @@ TEST_F(StalledPartsTest, AnotherAttemptWaitsForAPlaceAndGoesBeforeOtherParts) {
   Result good = Read("good", 2);
   busy_ = false;
   Advance(kStall / 2);  // more than the first pause lasts
-  EXPECT_EQ(Asked().size(), 2);
-  EXPECT_EQ(source_->State().in_flight, 1u);
+  CHECK(Asked().size() == 2);
+  CHECK(source_->State().in_flight == 1u);
   go_.count_down();
-  EXPECT_TRUE(good.get().ok());
-  EXPECT_EQ(Asked(),
-            (std::vector<std::string>{"busy", "hung", "busy", "good"}));
-  EXPECT_TRUE(busy.get().ok());
-  EXPECT_TRUE(hung.get().ok());
+  CHECK_THAT(good.get(), IsOk());
+  CHECK(Asked() == std::vector<std::string>{"busy", "hung", "busy", "good"});
+  CHECK_THAT(busy.get(), IsOk());
+  CHECK_THAT(hung.get(), IsOk());
 }
 
-TEST_F(StalledPartsTest, PartsMayFailOrEndWhateverTheirState) {
+TEST_CASE_METHOD(StalledPartsTest,
+                 "Parts of a read may fail or end whatever their state",
+                 "[http][stalled_parts]") {
   Make(/*concurrency=*/1);
   Result busy = Read("busy", 1);
   AwaitState(0, 1);
@@ -226,8 +242,8 @@ TEST_F(StalledPartsTest, PartsMayFailOrEndWhateverTheirState) {
   AwaitStall();
   AwaitState(0, 2);
   source_.reset();
-  EXPECT_TRUE(absl::IsCancelled(busy.get().status()));
-  EXPECT_TRUE(absl::IsCancelled(hung.get().status()));
+  CHECK_THAT(busy.get(), HasCode(absl::StatusCode::kCancelled));
+  CHECK_THAT(hung.get(), HasCode(absl::StatusCode::kCancelled));
 }
 
 }  // namespace

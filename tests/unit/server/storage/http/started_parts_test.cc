@@ -1,16 +1,16 @@
 #include "server/storage/http/started_parts.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::storage::http {
 namespace {
 
-class StartedPartsTest : public ::testing::Test {
+class StartedPartsTest {
  protected:
   using Id = StartedParts::Id;
 
@@ -31,94 +31,105 @@ class StartedPartsTest : public ::testing::Test {
   }
   // Those with a place; each takes and gives back one at a time.
   std::set<Id> Places() {
-    EXPECT_EQ(parts_.bytes(), 100 * places_.size());
+    CHECK(parts_.bytes() == 100 * places_.size());
     return places_;
   }
 
   std::set<Id> places_;
   std::map<Id, std::int64_t> heard_;
   StartedParts parts_{
-      {.give_back = [this](Id id) { EXPECT_EQ(places_.erase(id), 1); },
-       .take = [this](Id id) { EXPECT_TRUE(places_.insert(id).second); }}};
+      {.give_back = [this](Id id) { CHECK(places_.erase(id) == 1); },
+       .take = [this](Id id) { CHECK(places_.insert(id).second); }}};
 };
 
-TEST_F(StartedPartsTest, APartThatBringsNothingGivesItsPlaceBack) {
+TEST_CASE_METHOD(StartedPartsTest,
+                 "A started part that brings nothing gives its place back",
+                 "[http][started_parts]") {
   Begin(1, 0);
   Begin(2, 5);
   Look(9);
-  EXPECT_EQ(Places(), (std::set<Id>{1, 2}));
+  CHECK(Places() == std::set<Id>{1, 2});
   Look(10);
-  EXPECT_EQ(Places(), (std::set<Id>{2}));
+  CHECK(Places() == std::set<Id>{2});
   heard_[2] = 8;
   Look(17);
-  EXPECT_EQ(Places(), (std::set<Id>{2}));
+  CHECK(Places() == std::set<Id>{2});
   Look(18);  // its bytes do not go on
-  EXPECT_EQ(Places(), std::set<Id>());
+  CHECK(Places() == std::set<Id>());
   Look(30);
-  EXPECT_EQ(Places(), std::set<Id>());
+  CHECK(Places() == std::set<Id>());
 }
 
 // As after a time in which the thread that reads them had no CPU.
-TEST_F(StartedPartsTest, BytesThatWereNotReadYetAreNoStall) {
+TEST_CASE_METHOD(
+    StartedPartsTest,
+    "Bytes of a started part that were not read yet are not a stall",
+    "[http][started_parts]") {
   Begin(1, 0);
   LookOnce(50);
   heard_[1] = 50;
   LookOnce(100);
   heard_[1] = 100;
   LookOnce(150);
-  EXPECT_EQ(Places(), (std::set<Id>{1}));
+  CHECK(Places() == std::set<Id>{1});
   LookOnce(151);
-  EXPECT_EQ(Places(), std::set<Id>());
+  CHECK(Places() == std::set<Id>());
 }
 
-TEST_F(StartedPartsTest, APartThatGoesOnTakesAPlaceAgain) {
+TEST_CASE_METHOD(StartedPartsTest,
+                 "A started part that goes on takes a place again",
+                 "[http][started_parts]") {
   Begin(1, 0);
   Look(10);
   heard_[1] = 15;
   Look(16);
-  EXPECT_EQ(Places(), (std::set<Id>{1}));
+  CHECK(Places() == std::set<Id>{1});
   Look(25);
-  EXPECT_EQ(Places(), std::set<Id>());
+  CHECK(Places() == std::set<Id>());
   parts_.End(1);
-  EXPECT_TRUE(parts_.empty());
-  EXPECT_EQ(parts_.bytes(), 0u);
+  CHECK(parts_.empty());
+  CHECK(parts_.bytes() == 0u);
 }
 
-TEST_F(StartedPartsTest, APartThatPausesHasNoPlaceUntilItIsItsTurn) {
+TEST_CASE_METHOD(StartedPartsTest,
+                 "A started part that pauses has no place until it is its turn",
+                 "[http][started_parts]") {
   Begin(1, 0);
   Begin(2, 0);
   parts_.Pause(2);
   parts_.Pause(1);
-  EXPECT_EQ(Places(), std::set<Id>());
-  EXPECT_EQ(parts_.TakeNext(5), std::nullopt);
+  CHECK(Places() == std::set<Id>());
+  CHECK(parts_.TakeNext(5) == std::nullopt);
   heard_[1] = heard_[2] = 5;
   Look(6);
-  EXPECT_EQ(Places(), std::set<Id>());
+  CHECK(Places() == std::set<Id>());
   parts_.MakeReady(2);
   parts_.MakeReady(1);
   Look(7);
-  EXPECT_EQ(Places(), std::set<Id>());
-  EXPECT_EQ(parts_.TakeNext(20), 2u);
-  EXPECT_EQ(Places(), (std::set<Id>{2}));
-  EXPECT_EQ(parts_.TakeNext(20), 1u);
-  EXPECT_EQ(parts_.TakeNext(20), std::nullopt);
+  CHECK(Places() == std::set<Id>());
+  CHECK(parts_.TakeNext(20) == 2u);
+  CHECK(Places() == std::set<Id>{2});
+  CHECK(parts_.TakeNext(20) == 1u);
+  CHECK(parts_.TakeNext(20) == std::nullopt);
   Look(29);  // from the begin of the next attempt on
-  EXPECT_EQ(Places(), (std::set<Id>{1, 2}));
+  CHECK(Places() == std::set<Id>{1, 2});
   Look(30);
-  EXPECT_EQ(Places(), std::set<Id>());
+  CHECK(Places() == std::set<Id>());
 }
 
-TEST_F(StartedPartsTest, AStalledPartMayPause) {
+TEST_CASE_METHOD(StartedPartsTest, "A started part that has stalled may pause",
+                 "[http][started_parts]") {
   Begin(1, 0);
   Look(10);
   parts_.Pause(1);
-  EXPECT_EQ(Places(), std::set<Id>());
+  CHECK(Places() == std::set<Id>());
   parts_.MakeReady(1);
-  EXPECT_EQ(parts_.TakeNext(20), 1u);
-  EXPECT_EQ(Places(), (std::set<Id>{1}));
+  CHECK(parts_.TakeNext(20) == 1u);
+  CHECK(Places() == std::set<Id>{1});
 }
 
-TEST_F(StartedPartsTest, PartsMayEndInAnyState) {
+TEST_CASE_METHOD(StartedPartsTest, "Started parts may end in any state",
+                 "[http][started_parts]") {
   for (Id id = 1; id <= 4; ++id) Begin(id, 0);
   Look(10);
   Begin(5, 10);
@@ -127,13 +138,13 @@ TEST_F(StartedPartsTest, PartsMayEndInAnyState) {
   parts_.MakeReady(4);
   for (Id id : {1, 2, 3, 5}) parts_.End(id);
   places_.erase(5);
-  EXPECT_EQ(Places(), std::set<Id>());
-  EXPECT_EQ(parts_.TakeNext(20), 4u);
+  CHECK(Places() == std::set<Id>());
+  CHECK(parts_.TakeNext(20) == 4u);
   parts_.End(7);
   parts_.Pause(7);
   parts_.MakeReady(7);
-  EXPECT_EQ(parts_.TakeNext(20), std::nullopt);
-  EXPECT_FALSE(parts_.empty());
+  CHECK(parts_.TakeNext(20) == std::nullopt);
+  CHECK_FALSE(parts_.empty());
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "server/storage/http/trusted_certificates.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 #include <string>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::storage::http {
 namespace {
@@ -20,30 +20,36 @@ CertificatesEnvironment Host(const std::set<std::string>& files) {
           }};
 }
 
-TEST(TrustedCertificatesTest, LibcurlsOwnPlaceIsLeftToIt) {
-  EXPECT_EQ(FindTrustedCertificates(Host({kDebian, kFedora})),
-            TrustedCertificates());
+TEST_CASE("Trusted certificates at libcurl's own place are left to libcurl",
+          "[http][trusted_certificates]") {
+  CHECK(FindTrustedCertificates(Host({kDebian, kFedora})) ==
+        TrustedCertificates());
 }
 
-TEST(TrustedCertificatesTest, OtherDistributionsHaveOtherPlaces) {
-  EXPECT_EQ(FindTrustedCertificates(Host({kFedora})).file, kFedora);
-  EXPECT_EQ(FindTrustedCertificates(Host({})), TrustedCertificates());
+TEST_CASE("Trusted certificates are found at the places of other distributions",
+          "[http][trusted_certificates]") {
+  CHECK(FindTrustedCertificates(Host({kFedora})).file == kFedora);
+  CHECK(FindTrustedCertificates(Host({})) == TrustedCertificates());
 }
 
-TEST(TrustedCertificatesTest, TheUsersVariablesComeFirst) {
+TEST_CASE(
+    "The user's variables come first in the search for trusted certificates",
+    "[http][trusted_certificates]") {
   CertificatesEnvironment host = Host({kDebian});
   host.file = "/mine.pem";
-  EXPECT_EQ(FindTrustedCertificates(host),
-            (TrustedCertificates{.file = "/mine.pem", .directory = ""}));
+  CHECK(FindTrustedCertificates(host) ==
+        TrustedCertificates{.file = "/mine.pem", .directory = ""});
   host.directory = "/mine";
-  EXPECT_EQ(FindTrustedCertificates(host),
-            (TrustedCertificates{.file = "/mine.pem", .directory = "/mine"}));
+  CHECK(FindTrustedCertificates(host) ==
+        TrustedCertificates{.file = "/mine.pem", .directory = "/mine"});
 }
 
-TEST(TrustedCertificatesTest, ThisProcessHasSome) {
+TEST_CASE(
+    "The process environment for trusted certificates tells which files exist",
+    "[http][trusted_certificates]") {
   const CertificatesEnvironment process = CertificatesEnvironment::OfProcess();
-  EXPECT_TRUE(process.exists("/"));
-  EXPECT_FALSE(process.exists("/no/such/file"));
+  CHECK(process.exists("/"));
+  CHECK_FALSE(process.exists("/no/such/file"));
 }
 
 }  // namespace

@@ -6,17 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/crc32c.h"
 #include "server/storage/inflated/scratch_pool.h"
 #include "server/storage/inflated/windows.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::storage::inflated {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 // Reads a range from a point on, `piece` compressed bytes at a time.
 absl::StatusOr<std::string> ReadFrom(const std::string& packed,
@@ -47,7 +49,8 @@ absl::StatusOr<std::string> ReadFrom(const std::string& packed,
 
 // Blocks of every kind: stored, by fixed and by dynamic codes; one member, and
 // many; and a zlib stream.
-TEST(InflateReaderTest, ReadsRandomRangesFromEveryPoint) {
+TEST_CASE("The inflate reader reads random ranges from every access point",
+          "[inflated][inflate_reader]") {
   std::mt19937 random(1);
   std::string many;
   std::string of_many;
@@ -70,7 +73,7 @@ TEST(InflateReaderTest, ReadsRandomRangesFromEveryPoint) {
                            Case{many, of_many, Packing::kGzip}}) {
     std::string kept;
     const auto scanned = ScanFile(file.packed, file.packing, 100'000, &kept);
-    ASSERT_TRUE(scanned.ok());
+    REQUIRE_THAT(scanned, IsOk());
     const Windows windows(kept);
     const auto& points = scanned->file.points;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -82,15 +85,16 @@ TEST(InflateReaderTest, ReadsRandomRangesFromEveryPoint) {
         const std::size_t piece = tries == 0 ? 1000 : 1 + random() % 300'000;
         const auto read = ReadFrom(file.packed, scanned->file, windows,
                                    points[i], offset, length, piece);
-        ASSERT_TRUE(read.ok()) << read.status();
-        ASSERT_TRUE(*read == file.text.substr(offset, length))
-            << i << ' ' << offset << '+' << length;
+        REQUIRE_THAT(read, IsOk());
+        UNSCOPED_INFO(i << ' ' << offset << '+' << length);
+        REQUIRE(*read == file.text.substr(offset, length));
       }
     }
   }
 }
 
-TEST(InflateReaderTest, MakesABoundedPartAtOnce) {
+TEST_CASE("The inflate reader makes only a bounded part at once",
+          "[inflated][inflate_reader]") {
   const std::string text(64 << 20, 'x');
   const std::string packed = Gzip(text);
   std::string out(text.size(), '\0');
@@ -98,24 +102,24 @@ TEST(InflateReaderTest, MakesABoundedPartAtOnce) {
       Packing::kGzip, {}, {}, 0,
       {reinterpret_cast<std::uint8_t*>(out.data()), out.size()},
       std::make_shared<ScratchPool>());
-  ASSERT_TRUE(reader.ok());
+  REQUIRE_THAT(reader, IsOk());
   std::string_view left = packed;
   int calls = 0;
   for (; !(*reader)->done(); ++calls) {
     const auto took = (*reader)->Take(AsBytes(left));
-    ASSERT_TRUE(took.ok());
+    REQUIRE_THAT(took, IsOk());
     left.remove_prefix(*took);
   }
-  EXPECT_EQ(calls, 16);
-  EXPECT_TRUE(out == text);
+  CHECK(calls == 16);
+  CHECK(out == text);
 }
 
-TEST(InflateReaderTest, TellsOfDamage) {
+TEST_CASE("The inflate reader tells of damage", "[inflated][inflate_reader]") {
   const std::string text = Noise(1'000'000, 1);
   std::string packed = Gzip(text);
   std::string windows;
   const auto scanned = ScanFile(packed, Packing::kGzip, 100'000, &windows);
-  ASSERT_TRUE(scanned.ok());
+  REQUIRE_THAT(scanned, IsOk());
   const Windows none("");
   const auto read = [&](const std::string& from, std::uint64_t offset,
                         std::size_t length) {
@@ -125,33 +129,34 @@ TEST(InflateReaderTest, TellsOfDamage) {
   // Stored blocks: the second one's length.
   packed = Gzip(text, 0);
   packed[10 + 5 + 65535 + 1] ^= 1;
-  EXPECT_THAT(read(packed, 100'000, 10).message(),
-              HasSubstr("compressed data is damaged"));
+  CHECK_THAT(read(packed, 100'000, 10).message(),
+             Contains("compressed data is damaged"));
   // More than there is.
-  EXPECT_THAT(read(Gzip("abc") + std::string(100, '\0'), 0, 10).message(),
-              HasSubstr("ends too early"));
+  CHECK_THAT(read(Gzip("abc") + std::string(100, '\0'), 0, 10).message(),
+             Contains("ends too early"));
 }
 
-TEST(WindowsTest, KeepsWhatItIsGiven) {
+TEST_CASE("The kept windows of an inflated file give back what they were given",
+          "[inflated][inflate_reader]") {
   for (const std::string& window :
        {Prose(kWindowBytes, 1), Noise(kWindowBytes, 2), std::string(5, 'x')}) {
     const std::string kept = PackKept(AsBytes(window));
-    EXPECT_LE(kept.size(), window.size() + 1);
+    CHECK(kept.size() <= window.size() + 1);
     std::string file = "before" + kept + "behind";
     AccessPoint point = {
         .window_offset = 6,
         .window_bytes = static_cast<std::uint32_t>(kept.size())};
-    EXPECT_TRUE(absl::IsDataLoss(Windows(file).Find(point).status()));
+    CHECK_THAT(Windows(file).Find(point), HasCode(absl::StatusCode::kDataLoss));
     point.window_crc32c = base::Crc32c(AsBytes(window));
     const auto found = Windows(file).Find(point);
-    ASSERT_TRUE(found.ok());
-    EXPECT_EQ(*found, window);
+    REQUIRE_THAT(found, IsOk());
+    CHECK(*found == window);
     file[6 + kept.size() / 2] ^= 1;
-    EXPECT_TRUE(absl::IsDataLoss(Windows(file).Find(point).status()));
+    CHECK_THAT(Windows(file).Find(point), HasCode(absl::StatusCode::kDataLoss));
     point.window_offset = file.size();
-    EXPECT_TRUE(absl::IsDataLoss(Windows(file).Find(point).status()));
+    CHECK_THAT(Windows(file).Find(point), HasCode(absl::StatusCode::kDataLoss));
   }
-  EXPECT_LT(PackKept(AsBytes(std::string(kWindowBytes, 'x'))).size(), 500);
+  CHECK(PackKept(AsBytes(std::string(kWindowBytes, 'x'))).size() < 500);
 }
 
 }  // namespace

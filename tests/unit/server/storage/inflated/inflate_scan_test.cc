@@ -5,22 +5,24 @@
 #include <string>
 #include <string_view>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/base/working_memory.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::storage::inflated {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 Scanned Scan(const std::string& packed, Packing packing = Packing::kGzip,
              std::size_t piece = 1 << 18) {
   std::string windows;
   auto scanned = ScanFile(packed, packing, piece, &windows);
-  EXPECT_TRUE(scanned.ok()) << scanned.status();
+  CHECK_THAT(scanned, IsOk());
   return scanned.ok() ? *scanned : Scanned();
 }
 
@@ -28,7 +30,7 @@ std::string ErrorOf(const std::string& packed,
                     Packing packing = Packing::kGzip) {
   std::string windows;
   const auto scanned = ScanFile(packed, packing, 1000, &windows);
-  EXPECT_TRUE(absl::IsDataLoss(scanned.status())) << scanned.status();
+  CHECK_THAT(scanned, HasCode(absl::StatusCode::kDataLoss));
   return std::string(scanned.status().message());
 }
 
@@ -36,7 +38,7 @@ std::string ErrorOf(const std::string& packed,
 std::string StartOf(std::string_view packed, std::size_t piece) {
   base::WorkingMemory memory(base::AmpleBudget(), "a scan");
   const auto scan = InflateScan::Create(Packing::kGzip, &memory);
-  EXPECT_TRUE(scan.ok());
+  CHECK_THAT(scan, IsOk());
   std::string text;
   for (std::size_t at = 0; at < packed.size(); at += piece) {
     const absl::Status status = (*scan)->Take(
@@ -46,51 +48,56 @@ std::string StartOf(std::string_view packed, std::size_t piece) {
           return absl::OkStatus();
         },
         [](const FoundPoint&) { return absl::OkStatus(); });
-    EXPECT_TRUE(status.ok()) << status;
+    CHECK_THAT(status, IsOk());
   }
-  EXPECT_EQ((*scan)->inflated(), text.size());
+  CHECK((*scan)->inflated() == text.size());
   return text;
 }
 
-TEST(InflateScanTest, InflatesWhateverIsGivenAtATime) {
+TEST_CASE("The inflate scan inflates a file however much is given at a time",
+          "[inflated][inflate_scan]") {
   const std::string text = Prose(300'000, 1);
   for (const std::size_t piece : {1, 7, 4096, 1 << 20}) {
-    EXPECT_EQ(Scan(Gzip(text), Packing::kGzip, piece).text, text);
-    EXPECT_EQ(Scan(Zlib(text), Packing::kZlib, piece).text, text);
+    CHECK(Scan(Gzip(text), Packing::kGzip, piece).text == text);
+    CHECK(Scan(Zlib(text), Packing::kZlib, piece).text == text);
   }
 }
 
 // A byte stands for a thousand zeros, not all of which may fit into the output.
-TEST(InflateScanTest, HoldsNothingBackOfWhatItTook) {
+TEST_CASE("The inflate scan holds nothing back of what it took",
+          "[inflated][inflate_scan]") {
   const std::string packed = Gzip(std::string(200'000, '\0'), 9);
   for (std::size_t size = 1; size <= packed.size(); ++size) {
     const std::string_view start = std::string_view(packed).substr(0, size);
-    EXPECT_EQ(StartOf(start, size).size(), StartOf(start, 1).size()) << size;
+    CAPTURE(size);
+    CHECK(StartOf(start, size).size() == StartOf(start, 1).size());
   }
 }
 
-TEST(InflateScanTest, FindsAPointInEachMegabyte) {
+TEST_CASE("The inflate scan finds an access point in each megabyte",
+          "[inflated][inflate_scan]") {
   for (const int level : {0, 1, 6, 9}) {
     for (const std::string& text : {Prose(4'000'000, 2), Noise(4'000'000, 3)}) {
       const Scanned scanned = Scan(Gzip(text, level));
-      ASSERT_EQ(scanned.text, text);
+      REQUIRE(scanned.text == text);
       const auto& points = scanned.file.points;
-      ASSERT_GE(points.size(), 4);
-      EXPECT_EQ(points.front().offset, 0);
-      EXPECT_EQ(points.front().bit, 0);
-      EXPECT_EQ(points.front().window_bytes, 0);
+      REQUIRE(points.size() >= 4);
+      CHECK(points.front().offset == 0);
+      CHECK(points.front().bit == 0);
+      CHECK(points.front().window_bytes == 0);
       for (std::size_t i = 1; i < points.size(); ++i) {
-        EXPECT_GT(points[i].offset, points[i - 1].offset);
-        EXPECT_LE(points[i].offset - points[i - 1].offset, kMostApart);
-        EXPECT_GT(points[i].window_bytes, 0);
+        CHECK(points[i].offset > points[i - 1].offset);
+        CHECK(points[i].offset - points[i - 1].offset <= kMostApart);
+        CHECK(points[i].window_bytes > 0);
       }
-      EXPECT_LE(text.size() - points.back().offset, kMostApart);
-      EXPECT_LE(points.size(), 8);
+      CHECK(text.size() - points.back().offset <= kMostApart);
+      CHECK(points.size() <= 8);
     }
   }
 }
 
-TEST(InflateScanTest, TakesMembersOneBehindTheOther) {
+TEST_CASE("The inflate scan takes gzip members one behind the other",
+          "[inflated][inflate_scan]") {
   std::string packed;
   std::string text;
   for (std::uint32_t i = 0; i < 100; ++i) {
@@ -100,67 +107,73 @@ TEST(InflateScanTest, TakesMembersOneBehindTheOther) {
   }
   packed += Gzip("");
   const Scanned scanned = Scan(packed, Packing::kGzip, 5000);
-  EXPECT_EQ(scanned.text, text);
-  ASSERT_GE(scanned.file.points.size(), 6);
-  EXPECT_LE(scanned.file.points.size(), 12);
+  CHECK(scanned.text == text);
+  REQUIRE(scanned.file.points.size() >= 6);
+  CHECK(scanned.file.points.size() <= 12);
   // A member's begin needs none.
   for (const AccessPoint& point : scanned.file.points)
-    EXPECT_EQ(point.window_bytes, 0);
+    CHECK(point.window_bytes == 0);
 }
 
-TEST(InflateScanTest, TakesZerosBehindAll) {
-  EXPECT_EQ(Scan(Gzip("abc") + std::string(10'000, '\0')).text, "abc");
-  EXPECT_EQ(Scan(Zlib("abc") + std::string(3, '\0'), Packing::kZlib).text,
-            "abc");
+TEST_CASE("The inflate scan takes zeros behind the compressed data",
+          "[inflated][inflate_scan]") {
+  CHECK(Scan(Gzip("abc") + std::string(10'000, '\0')).text == "abc");
+  CHECK(Scan(Zlib("abc") + std::string(3, '\0'), Packing::kZlib).text == "abc");
 }
 
-TEST(InflateScanTest, RefusesWhatLiesBehindAll) {
+TEST_CASE(
+    "The inflate scan refuses what is not zeros behind the compressed data",
+    "[inflated][inflate_scan]") {
   constexpr char kReason[] = "lies behind the compressed data";
-  EXPECT_THAT(ErrorOf(Gzip("abc") + "garbage"), HasSubstr(kReason));
-  EXPECT_THAT(ErrorOf(Gzip("abc") + "\x1fgarbage"), HasSubstr(kReason));
-  EXPECT_THAT(ErrorOf(Gzip("abc") + std::string(1000, '\0') + "x"),
-              HasSubstr(kReason));
-  EXPECT_THAT(ErrorOf(Zlib("abc") + Zlib("def"), Packing::kZlib),
-              HasSubstr(kReason));
+  CHECK_THAT(ErrorOf(Gzip("abc") + "garbage"), Contains(kReason));
+  CHECK_THAT(ErrorOf(Gzip("abc") + "\x1fgarbage"), Contains(kReason));
+  CHECK_THAT(ErrorOf(Gzip("abc") + std::string(1000, '\0') + "x"),
+             Contains(kReason));
+  CHECK_THAT(ErrorOf(Zlib("abc") + Zlib("def"), Packing::kZlib),
+             Contains(kReason));
 }
 
-TEST(InflateScanTest, TellsOfEveryTruncation) {
+TEST_CASE("The inflate scan tells of every truncation",
+          "[inflated][inflate_scan]") {
   const std::string first = Gzip(Prose(5000, 1));
   const std::string packed = first + Gzip(Prose(300, 2));
   for (std::size_t size = 1; size < packed.size(); ++size) {
     if (size == first.size()) continue;  // that is a file
-    EXPECT_THAT(ErrorOf(packed.substr(0, size)), HasSubstr("is truncated"))
-        << size;
+    CAPTURE(size);
+    CHECK_THAT(ErrorOf(packed.substr(0, size)), Contains("is truncated"));
   }
-  EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
+  CHECK_THAT(ErrorOf(""), Contains("is empty"));
 }
 
-TEST(InflateScanTest, ChecksChecksumsAndLengths) {
+TEST_CASE("The inflate scan checks checksums and lengths",
+          "[inflated][inflate_scan]") {
   std::string packed = Gzip(Prose(5000, 1));
   packed[packed.size() - 8] ^= 1;
-  EXPECT_THAT(ErrorOf(packed), HasSubstr("incorrect data check"));
+  CHECK_THAT(ErrorOf(packed), Contains("incorrect data check"));
   packed[packed.size() - 8] ^= 1;
   packed[packed.size() - 1] ^= 1;
-  EXPECT_THAT(ErrorOf(packed), HasSubstr("incorrect length check"));
+  CHECK_THAT(ErrorOf(packed), Contains("incorrect length check"));
   std::string zlib = Zlib(Prose(5000, 1));
   zlib.back() ^= 1;
-  EXPECT_THAT(ErrorOf(zlib, Packing::kZlib), HasSubstr("data check"));
+  CHECK_THAT(ErrorOf(zlib, Packing::kZlib), Contains("data check"));
 }
 
 // A thousand times its size takes no more memory, and has its points.
-TEST(InflateScanTest, InflatesZerosToAThousandTimesTheirSize) {
+TEST_CASE("The inflate scan inflates zeros to a thousand times their size",
+          "[inflated][inflate_scan]") {
   const std::string packed = Gzip(std::string(100 << 20, '\0'), 9);
-  ASSERT_LT(packed.size(), 110'000);
+  REQUIRE(packed.size() < 110'000);
   const Scanned scanned = Scan(packed);
-  EXPECT_EQ(scanned.file.size, 100 << 20);
+  CHECK(scanned.file.size == 100 << 20);
   // A block of zlib's has at most 16,383 symbols of 258 bytes each.
-  EXPECT_GE(scanned.file.points.size(), 20);
+  CHECK(scanned.file.points.size() >= 20);
 }
 
-TEST(InflateScanTest, EndsWithTheErrorOfACallback) {
+TEST_CASE("The inflate scan ends with the error of a callback",
+          "[inflated][inflate_scan]") {
   base::WorkingMemory memory(base::AmpleBudget(), "a scan");
   const auto scan = InflateScan::Create(Packing::kGzip, &memory);
-  ASSERT_TRUE(scan.ok());
+  REQUIRE_THAT(scan, IsOk());
   const std::string packed = Gzip(Prose(500'000, 1));
   int calls = 0;
   const absl::Status status = (*scan)->Take(
@@ -169,8 +182,8 @@ TEST(InflateScanTest, EndsWithTheErrorOfACallback) {
         return ++calls == 2 ? absl::CancelledError("enough") : absl::OkStatus();
       },
       [](const FoundPoint&) { return absl::OkStatus(); });
-  EXPECT_EQ(status, absl::CancelledError("enough"));
-  EXPECT_EQ(calls, 2);
+  CHECK(status == absl::CancelledError("enough"));
+  CHECK(calls == 2);
 }
 
 }  // namespace

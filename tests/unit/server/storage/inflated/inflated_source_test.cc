@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/storage/inflated/inflated_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
@@ -20,10 +20,12 @@
 namespace forebay::storage::inflated {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::HasCode;
+using tests::IsOk;
 
-class InflatedSourceTest : public testing::Test {
+class InflatedSourceTest {
  protected:
   InflatedSourceTest() {
     packed_version_ = memory_.Put("a.gz", packed_);
@@ -78,80 +80,95 @@ class InflatedSourceTest : public testing::Test {
   InflatedSource source_{&below_, AtOnce(), 0};
 };
 
-TEST_F(InflatedSourceTest, GivesTheInflatedBytes) {
+TEST_CASE_METHOD(InflatedSourceTest,
+                 "The inflated source gives the inflated bytes of a gzip file",
+                 "[inflated][inflated_source]") {
   std::mt19937 random(1);
   for (int i = 0; i < 100; ++i) {
     const std::uint64_t offset = random() % (text_.size() + 1);
     const std::uint64_t length = std::min<std::uint64_t>(
         i % 10 == 0 ? 4'000'000 : random() % 100'000, text_.size() - offset);
     const auto read = ReadText(source_, Request(offset, length));
-    ASSERT_TRUE(read.ok()) << read.status();
-    ASSERT_TRUE(*read == text_.substr(offset, length));
+    REQUIRE_THAT(read, IsOk());
+    REQUIRE(*read == text_.substr(offset, length));
   }
   const auto all = ReadText(source_, Request(0, text_.size()));
-  ASSERT_TRUE(all.ok());
-  EXPECT_TRUE(*all == text_);
+  REQUIRE_THAT(all, IsOk());
+  CHECK(*all == text_);
 }
 
-TEST_F(InflatedSourceTest, ReadsNoMoreThanItNeeds) {
+TEST_CASE_METHOD(
+    InflatedSourceTest,
+    "The inflated source reads no more of a gzip file than it needs",
+    "[inflated][inflated_source]") {
   for (const std::uint64_t offset : {0, 100'000, 4'500'000, 7'990'000}) {
     const std::size_t before = below_.noted().size();
-    ASSERT_TRUE(ReadText(source_, Request(offset, 1000)).ok());
+    REQUIRE_THAT(ReadText(source_, Request(offset, 1000)), IsOk());
     std::uint64_t bytes = 0;
     for (std::size_t i = before; i < below_.noted().size(); ++i)
       bytes += below_.noted()[i].length;
-    EXPECT_LE(bytes, InflatedSource::kMostRead + 2 * (16 << 10));
-    EXPECT_LE(below_.noted().size() - before, 2);
+    CHECK(bytes <= InflatedSource::kMostRead + 2 * (16 << 10));
+    CHECK(below_.noted().size() - before <= 2);
   }
 }
 
-TEST_F(InflatedSourceTest, PassesWhatIsNotCompressed) {
+TEST_CASE_METHOD(InflatedSourceTest,
+                 "The inflated source passes what is not compressed",
+                 "[inflated][inflated_source]") {
   ReadRequest request = Request(0, 5);
   request.object = "b";
   request.version = plain_version_;
-  EXPECT_EQ(*ReadText(source_, std::move(request)), "plain");
+  CHECK(*ReadText(source_, request) == "plain");
 }
 
-TEST_F(InflatedSourceTest, GivesNothingToWhoHasTheBytes) {
+TEST_CASE_METHOD(
+    InflatedSourceTest,
+    "The inflated source gives nothing to a reader that has the bytes",
+    "[inflated][inflated_source]") {
   const Revision revision = {.inode = 5, .ctime_nanos = 7};
   memory_.Rewrite("a.gz", packed_, revision);
   ReadRequest request = Request(1000, 10);
   request.unless = revision;
   Revision seen;
-  EXPECT_EQ(*ReadText(source_, std::move(request), &seen), "");
-  EXPECT_EQ(seen, revision);
+  CHECK(*ReadText(source_, request, &seen) == "");
+  CHECK(seen == revision);
   request = Request(1000, 10);
   request.unless = Revision{.inode = 6};
-  EXPECT_EQ(*ReadText(source_, std::move(request), &seen),
-            text_.substr(1000, 10));
-  EXPECT_EQ(seen, revision);
+  CHECK(*ReadText(source_, request, &seen) == text_.substr(1000, 10));
+  CHECK(seen == revision);
 }
 
-TEST_F(InflatedSourceTest, RefusesOtherRangesAndVersions) {
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      ReadText(source_, Request(text_.size(), 1)).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      ReadText(source_, Request(1, UINT64_MAX)).status()));
+TEST_CASE_METHOD(
+    InflatedSourceTest,
+    "The inflated source refuses ranges and versions other than the file's",
+    "[inflated][inflated_source]") {
+  CHECK_THAT(ReadText(source_, Request(text_.size(), 1)),
+             HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(ReadText(source_, Request(1, UINT64_MAX)),
+             HasCode(absl::StatusCode::kInvalidArgument));
   ReadRequest request = Request(0, 1);
   ++request.version.size;
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      ReadText(source_, std::move(request)).status()));
+  CHECK_THAT(ReadText(source_, std::move(request)),
+             HasCode(absl::StatusCode::kFailedPrecondition));
   memory_.Put("a.gz", packed_);  // with another stamp
-  EXPECT_TRUE(
-      absl::IsFailedPrecondition(ReadText(source_, Request(0, 1)).status()));
+  CHECK_THAT(ReadText(source_, Request(0, 1)),
+             HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(InflatedSourceTest, TellsOfDamage) {
+TEST_CASE_METHOD(InflatedSourceTest, "The inflated source tells of damage",
+                 "[inflated][inflated_source]") {
   std::string damaged = packed_;
   for (std::size_t i = 1000; i < damaged.size(); i += 64) damaged[i] ^= 0x55;
   memory_.Rewrite("a.gz", damaged, {});
   const absl::Status status =
       ReadText(source_, Request(300'000, 1000)).status();
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("a.gz: "));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains("a.gz: "));
 }
 
-TEST_F(InflatedSourceTest, ChargesAllThatShareARead) {
+TEST_CASE_METHOD(InflatedSourceTest,
+                 "The inflated source charges all jobs that share a read",
+                 "[inflated][inflated_source]") {
   ReadRequest request = Request(0, 7'000'000);
   request.purpose.job = 1;
   request.ticket = 9;
@@ -159,24 +176,29 @@ TEST_F(InflatedSourceTest, ChargesAllThatShareARead) {
   below_.set_on_read([this, reads = 0]() mutable {
     if (++reads == 2) source_.Share(9, {.job = 2});
   });
-  ASSERT_TRUE(ReadText(source_, std::move(request)).ok());
-  EXPECT_THAT(payers_, ElementsAre(1, 2));
-  EXPECT_GE(below_.sharers().size(), 2);
-  for (const auto& noted : below_.noted()) EXPECT_EQ(noted.ticket, 9);
+  REQUIRE_THAT(ReadText(source_, std::move(request)), IsOk());
+  CHECK_THAT(payers_, ElementsAre(1, 2));
+  CHECK(below_.sharers().size() >= 2);
+  for (const auto& noted : below_.noted()) CHECK(noted.ticket == 9);
 }
 
-TEST_F(InflatedSourceTest, CancelsWhatIsDroppedOrComesTooLate) {
+TEST_CASE_METHOD(
+    InflatedSourceTest,
+    "The inflated source cancels what is dropped or comes too late",
+    "[inflated][inflated_source]") {
   drops_ = true;
-  EXPECT_TRUE(absl::IsCancelled(ReadText(source_, Request(0, 10)).status()));
+  CHECK_THAT(ReadText(source_, Request(0, 10)),
+             HasCode(absl::StatusCode::kCancelled));
   drops_ = false;
   source_.Stop();
-  EXPECT_TRUE(absl::IsCancelled(ReadText(source_, Request(0, 10)).status()));
+  CHECK_THAT(ReadText(source_, Request(0, 10)),
+             HasCode(absl::StatusCode::kCancelled));
 }
 
 // The files of zstd whose reads differ: of short frames, of one that is too
 // long to be read from its begin on, and of one that needs too much memory for
 // that.
-class ZstdSourceTest : public testing::Test {
+class ZstdSourceTest {
  protected:
   struct File {
     std::string text;
@@ -239,7 +261,9 @@ class ZstdSourceTest : public testing::Test {
                          0};
 };
 
-TEST_F(ZstdSourceTest, GivesTheInflatedBytes) {
+TEST_CASE_METHOD(ZstdSourceTest,
+                 "The inflated source gives the inflated bytes of zstd files",
+                 "[inflated][inflated_source]") {
   std::mt19937 random(1);
   for (const auto& [name, file] : files_) {
     const std::uint64_t size = file.text.size();
@@ -248,67 +272,81 @@ TEST_F(ZstdSourceTest, GivesTheInflatedBytes) {
       const std::uint64_t length = std::min<std::uint64_t>(
           i % 10 == 0 ? 4'000'000 : random() % 200'000, size - offset);
       const auto read = ReadText(source_, Request(name, offset, length));
-      ASSERT_TRUE(read.ok()) << read.status();
-      ASSERT_TRUE(*read == file.text.substr(offset, length))
-          << name << ' ' << offset << '+' << length;
+      REQUIRE_THAT(read, IsOk());
+      UNSCOPED_INFO(name << ' ' << offset << '+' << length);
+      REQUIRE(*read == file.text.substr(offset, length));
     }
     const auto all = ReadText(source_, Request(name, 0, size));
-    ASSERT_TRUE(all.ok()) << all.status();
-    EXPECT_TRUE(*all == file.text) << name;
+    REQUIRE_THAT(all, IsOk());
+    CAPTURE(name);
+    CHECK(*all == file.text);
   }
 }
 
-TEST_F(ZstdSourceTest, ReadsNoMoreThanItNeeds) {
+TEST_CASE_METHOD(
+    ZstdSourceTest,
+    "The inflated source reads no more of a zstd file than it needs",
+    "[inflated][inflated_source]") {
   for (const std::uint64_t offset : {0, 100'000, 7'500'000, 12'400'000}) {
     const std::size_t before = below_.noted().size();
-    ASSERT_TRUE(ReadText(source_, Request("frames", offset, 1000)).ok());
+    REQUIRE_THAT(ReadText(source_, Request("frames", offset, 1000)), IsOk());
     std::uint64_t bytes = 0;
     for (std::size_t i = before; i < below_.noted().size(); ++i)
       bytes += below_.noted()[i].length;
-    EXPECT_LE(bytes, 3 << 20);
-    EXPECT_LE(below_.noted().size() - before, 3);
+    CHECK(bytes <= 3 << 20);
+    CHECK(below_.noted().size() - before <= 3);
   }
 }
 
-TEST_F(ZstdSourceTest, AsksWhetherTheFileOfAPieceIsTheSame) {
-  ASSERT_TRUE(ReadText(source_, Request("one", 11'000'000, 1000)).ok());
-  ASSERT_EQ(below_.noted().size(), 1);
-  EXPECT_EQ(below_.noted()[0].length, 0);
+TEST_CASE_METHOD(ZstdSourceTest,
+                 "The inflated source asks whether the zstd file of a kept "
+                 "piece is the same",
+                 "[inflated][inflated_source]") {
+  REQUIRE_THAT(ReadText(source_, Request("one", 11'000'000, 1000)), IsOk());
+  REQUIRE(below_.noted().size() == 1);
+  CHECK(below_.noted()[0].length == 0);
   memory_.Put("one", files_["one"].packed);  // with another stamp
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      ReadText(source_, Request("one", 11'000'000, 1000)).status()));
+  CHECK_THAT(ReadText(source_, Request("one", 11'000'000, 1000)),
+             HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(ZstdSourceTest, GivesNothingOfAPieceToWhoHasTheBytes) {
+TEST_CASE_METHOD(ZstdSourceTest,
+                 "The inflated source gives nothing of a zstd piece to a "
+                 "reader that has the bytes",
+                 "[inflated][inflated_source]") {
   const Revision revision = {.inode = 5, .ctime_nanos = 7};
   memory_.Rewrite("wide", files_["wide"].packed, revision);
   ReadRequest request = Request("wide", 1000, 10);
   request.unless = revision;
   Revision seen;
-  EXPECT_EQ(*ReadText(source_, std::move(request), &seen), "");
-  EXPECT_EQ(seen, revision);
+  CHECK(*ReadText(source_, request, &seen) == "");
+  CHECK(seen == revision);
   request = Request("wide", 1000, 10);
   request.unless = Revision{.inode = 6};
-  EXPECT_EQ(*ReadText(source_, std::move(request), &seen),
-            files_["wide"].text.substr(1000, 10));
-  EXPECT_EQ(seen, revision);
+  CHECK(*ReadText(source_, request, &seen) ==
+        files_["wide"].text.substr(1000, 10));
+  CHECK(seen == revision);
 }
 
-TEST_F(ZstdSourceTest, KnowsItsReads) {
-  EXPECT_TRUE(InflatedSource::IsOfZstd(Request("one", 0, 1)));
+TEST_CASE_METHOD(ZstdSourceTest,
+                 "The inflated source knows which reads are of zstd files",
+                 "[inflated][inflated_source]") {
+  CHECK(InflatedSource::IsOfZstd(Request("one", 0, 1)));
   ReadRequest request = Request("one", 0, 1);
   request.object = "another";
-  EXPECT_FALSE(InflatedSource::IsOfZstd(request));
+  CHECK_FALSE(InflatedSource::IsOfZstd(request));
   request.root = memory_.root();
-  EXPECT_FALSE(InflatedSource::IsOfZstd(request));
+  CHECK_FALSE(InflatedSource::IsOfZstd(request));
 }
 
-TEST_F(InflatedSourceTest, HasARootOfItsOwn) {
-  EXPECT_TRUE(InflatedSource::Leads(*root_));
-  EXPECT_FALSE(InflatedSource::Leads(*memory_.root()));
-  EXPECT_NE(*root_->identity(), *memory_.root()->identity());
-  EXPECT_EQ(root_->uri(), memory_.root()->uri());
-  EXPECT_EQ(WithPoints(memory_.root(), nullptr), memory_.root());
+TEST_CASE_METHOD(InflatedSourceTest,
+                 "The inflated source has a root of its own",
+                 "[inflated][inflated_source]") {
+  CHECK(InflatedSource::Leads(*root_));
+  CHECK_FALSE(InflatedSource::Leads(*memory_.root()));
+  CHECK(*root_->identity() != *memory_.root()->identity());
+  CHECK(root_->uri() == memory_.root()->uri());
+  CHECK(WithPoints(memory_.root(), nullptr) == memory_.root());
 }
 
 }  // namespace

@@ -5,24 +5,26 @@
 #include <cstdint>
 #include <string>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/storage/inflated/windows.h"
 #include "server/storage/inflated/zstd_reader.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/storage/inflated/packed_files.h"
 
 namespace forebay::storage::inflated {
 namespace {
 
-using testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 Scanned Scan(const std::string& packed, std::size_t piece = 1 << 18,
              std::string* windows = nullptr) {
   std::string unused;
   auto scanned = ScanFile(packed, Packing::kZstd, piece,
                           windows == nullptr ? &unused : windows);
-  EXPECT_TRUE(scanned.ok()) << scanned.status();
+  CHECK_THAT(scanned, IsOk());
   return scanned.ok() ? *scanned : Scanned();
 }
 
@@ -33,7 +35,7 @@ absl::Status ErrorOf(const std::string& packed, std::size_t piece = 1000) {
 
 std::string DataLossOf(const std::string& packed) {
   const absl::Status status = ErrorOf(packed);
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
   return std::string(status.message());
 }
 
@@ -47,73 +49,82 @@ std::uint64_t CheckPieces(const Scanned& scanned, const std::string& kept) {
     const std::uint64_t end =
         i + 1 < points.size() ? points[i + 1].offset : scanned.file.size;
     const auto piece = windows.FindPiece(points[i], end - points[i].offset);
-    EXPECT_TRUE(piece.ok()) << piece.status();
-    EXPECT_TRUE(piece.ok() &&
-                *piece == scanned.text.substr(points[i].offset, piece->size()));
+    CHECK_THAT(piece, IsOk());
+    CHECK((piece.ok() &&
+           *piece == scanned.text.substr(points[i].offset, piece->size())));
     bytes += end - points[i].offset;
   }
   return bytes;
 }
 
-TEST(ZstdScanTest, InflatesWhateverIsGivenAtATime) {
+TEST_CASE("The zstd scan inflates a file however much is given at a time",
+          "[inflated][zstd_scan]") {
   const std::string text = Prose(300'000, 1);
   const std::string packed = SkippedFrame("first") + Zstd(text) +
                              SkippedFrame("") + Zstd("") + Zstd(text) +
                              SkippedFrame(std::string(50'000, 'x'));
-  for (const std::size_t piece : {1, 7, 4096, 1 << 20})
-    EXPECT_TRUE(Scan(packed, piece).text == text + text) << piece;
+  for (const std::size_t piece : {1, 7, 4096, 1 << 20}) {
+    CAPTURE(piece);
+    CHECK(Scan(packed, piece).text == text + text);
+  }
 }
 
-TEST(ZstdScanTest, FindsAPointInEachMegabyteOfShortFrames) {
+TEST_CASE(
+    "The zstd scan finds an access point in each megabyte of short frames",
+    "[inflated][zstd_scan]") {
   const std::string text = Prose(4'000'000, 1) + Noise(4'000'000, 2);
   for (const std::size_t each : {1000, 50'000, 400'000}) {
     const Scanned scanned = Scan(ManyZstd(text, each));
-    EXPECT_TRUE(scanned.text == text);
+    CHECK(scanned.text == text);
     const auto& points = scanned.file.points;
-    EXPECT_GE(points.size(), 7);
-    EXPECT_LE(points.size(), 16);
-    EXPECT_EQ(points.front().offset, 0);
-    EXPECT_GT(points.front().bit, 0);  // behind a frame that is skipped
+    CHECK(points.size() >= 7);
+    CHECK(points.size() <= 16);
+    CHECK(points.front().offset == 0);
+    CHECK(points.front().bit > 0);  // behind a frame that is skipped
     for (std::size_t i = 0; i < points.size(); ++i) {
-      EXPECT_EQ(points[i].window_bytes, 0);
+      CHECK(points[i].window_bytes == 0);
       const std::uint64_t next =
           i + 1 < points.size() ? points[i + 1].offset : text.size();
-      EXPECT_LE(next - points[i].offset, kMostApart);
+      CHECK(next - points[i].offset <= kMostApart);
     }
   }
 }
 
-TEST(ZstdScanTest, KeepsPiecesOfWhatLiesFarBehindAFramesBegin) {
+TEST_CASE(
+    "The zstd scan keeps pieces of what lies far behind a frame's beginning",
+    "[inflated][zstd_scan]") {
   const std::string text = Prose(10'500'000, 1) + Noise(10'000'000, 2);
   for (const bool tells_size : {false, true}) {
     std::string kept;
     const Scanned scanned =
         Scan(Zstd(text, {.tells_size = tells_size}) + Zstd("behind"), 100'000,
              &kept);
-    EXPECT_TRUE(scanned.text == text + "behind");
+    CHECK(scanned.text == text + "behind");
     const auto& points = scanned.file.points;
-    ASSERT_GE(points.size(), 14);
-    EXPECT_EQ(points[0].window_bytes, 0);
-    EXPECT_EQ(points[1].offset, ZstdReader::kMostSkip);
-    EXPECT_EQ(CheckPieces(scanned, kept), text.size() - points[1].offset);
+    REQUIRE(points.size() >= 14);
+    CHECK(points[0].window_bytes == 0);
+    CHECK(points[1].offset == ZstdReader::kMostSkip);
+    CHECK(CheckPieces(scanned, kept) == text.size() - points[1].offset);
     // The next frame's begin is one again.
-    EXPECT_EQ(points.back().offset, text.size());
-    EXPECT_EQ(points.back().window_bytes, 0);
+    CHECK(points.back().offset == text.size());
+    CHECK(points.back().window_bytes == 0);
   }
 }
 
-TEST(ZstdScanTest, KeepsAllOfAFrameWithALongWindow) {
+TEST_CASE("The zstd scan keeps all of a frame with a long window",
+          "[inflated][zstd_scan]") {
   const std::string text = Prose(3'000'000, 1);
   std::string kept;
   const Scanned scanned =
       Scan(Zstd(text, {.window_log = 24, .tells_size = false}), 100'000, &kept);
-  EXPECT_TRUE(scanned.text == text);
-  EXPECT_EQ(scanned.file.points.size(), 3);
-  EXPECT_EQ(CheckPieces(scanned, kept), text.size());
+  CHECK(scanned.text == text);
+  CHECK(scanned.file.points.size() == 3);
+  CHECK(CheckPieces(scanned, kept) == text.size());
 }
 
 // Frames without content have no bytes that a point could be for.
-TEST(ZstdScanTest, EmptyFramesAreNoPoints) {
+TEST_CASE("Empty zstd frames are not made access points",
+          "[inflated][zstd_scan]") {
   const std::string wide = Zstd("", {.window_log = 24, .tells_size = false});
   const std::string text = Prose(600'000, 1);
   std::string kept;
@@ -121,56 +132,59 @@ TEST(ZstdScanTest, EmptyFramesAreNoPoints) {
       Scan(wide + Zstd("") + wide + Zstd(text) + wide + Zstd("") + Zstd(text) +
                wide + wide + Zstd(text),
            1000, &kept);
-  EXPECT_TRUE(scanned.text == text + text + text);
+  CHECK(scanned.text == text + text + text);
   const auto& points = scanned.file.points;
-  ASSERT_EQ(points.size(), 3);
+  REQUIRE(points.size() == 3);
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(points[i].offset, i * text.size());
-  EXPECT_EQ(kept, "");
+    CHECK(points[i].offset == i * text.size());
+  CHECK(kept == "");
   const Scanned empty = Scan(wide + Zstd(""));
-  EXPECT_EQ(empty.file.size, 0);
-  EXPECT_EQ(empty.file.points.size(), 1);
+  CHECK(empty.file.size == 0);
+  CHECK(empty.file.points.size() == 1);
 }
 
-TEST(ZstdScanTest, RefusesWhatLiesBehindAll) {
+TEST_CASE("The zstd scan refuses what lies behind the compressed data",
+          "[inflated][zstd_scan]") {
   constexpr char kReason[] = "lies behind the compressed data";
-  EXPECT_THAT(DataLossOf(Zstd("abc") + "garbage"), HasSubstr(kReason));
-  EXPECT_THAT(DataLossOf(Zstd("abc") + std::string(100, '\0')),
-              HasSubstr(kReason));
-  EXPECT_THAT(DataLossOf("garbage"), HasSubstr("no zstd frame begins there"));
+  CHECK_THAT(DataLossOf(Zstd("abc") + "garbage"), Contains(kReason));
+  CHECK_THAT(DataLossOf(Zstd("abc") + std::string(100, '\0')),
+             Contains(kReason));
+  CHECK_THAT(DataLossOf("garbage"), Contains("no zstd frame begins there"));
 }
 
-TEST(ZstdScanTest, TellsOfEveryTruncation) {
+TEST_CASE("The zstd scan tells of every truncation", "[inflated][zstd_scan]") {
   const std::string first = SkippedFrame("abc");
   const std::string second = first + Zstd(Prose(5000, 1));
   const std::string packed = second + Zstd(Prose(300, 2));
   for (std::size_t size = 1; size < packed.size(); ++size) {
     if (size == first.size() || size == second.size()) continue;
-    EXPECT_THAT(DataLossOf(packed.substr(0, size)), HasSubstr("is truncated"))
-        << size;
+    CAPTURE(size);
+    CHECK_THAT(DataLossOf(packed.substr(0, size)), Contains("is truncated"));
   }
-  EXPECT_THAT(DataLossOf(""), HasSubstr("is empty"));
+  CHECK_THAT(DataLossOf(""), Contains("is empty"));
 }
 
-TEST(ZstdScanTest, ChecksChecksums) {
+TEST_CASE("The zstd scan checks checksums", "[inflated][zstd_scan]") {
   std::string packed = Zstd(Prose(5000, 1));
   packed.back() ^= 1;
-  EXPECT_THAT(DataLossOf(packed), HasSubstr("checksum"));
+  CHECK_THAT(DataLossOf(packed), Contains("checksum"));
 }
 
-TEST(ZstdScanTest, RefusesLongWindowsAndDictionaries) {
+TEST_CASE("The zstd scan refuses long windows and dictionaries",
+          "[inflated][zstd_scan]") {
   std::string packed = Zstd("abc", {.window_log = 24, .tells_size = false});
   packed[5] = static_cast<char>((28 - 10) << 3);
   absl::Status status = ErrorOf(packed);
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("a window of 268435456 bytes"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
+  CHECK_THAT(status.message(), Contains("a window of 268435456 bytes"));
   status = ErrorOf("\x28\xb5\x2f\xfd\x21\x07\x03rest of it");
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("dictionary"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
+  CHECK_THAT(status.message(), Contains("dictionary"));
 }
 
 // A header may ask for much, whatever the file has.
-TEST(ZstdScanTest, CountsTheMemoryOfAWindow) {
+TEST_CASE("The zstd scan counts the memory of a window",
+          "[inflated][zstd_scan]") {
   base::MemoryBudget budget(std::uint64_t{64} << 20);
   base::WorkingMemory memory(&budget, "a scan");
   const auto none = [](const FoundPoint&) { return absl::OkStatus(); };
@@ -178,25 +192,26 @@ TEST(ZstdScanTest, CountsTheMemoryOfAWindow) {
     return absl::OkStatus();
   };
   auto scan = ZstdScan::Create(&memory);
-  ASSERT_TRUE(scan.ok());
-  EXPECT_TRUE(absl::IsResourceExhausted((*scan)->Take(
-      AsBytes(Zstd("abc", {.window_log = 27, .tells_size = false})), out,
-      none)));
+  REQUIRE_THAT(scan, IsOk());
+  CHECK_THAT((*scan)->Take(
+                 AsBytes(Zstd("abc", {.window_log = 27, .tells_size = false})),
+                 out, none),
+             HasCode(absl::StatusCode::kResourceExhausted));
   scan->reset();
   scan = ZstdScan::Create(&memory);
-  ASSERT_TRUE(scan.ok());
-  EXPECT_TRUE(
-      (*scan)
-          ->Take(AsBytes(Zstd("abc", {.window_log = 25, .tells_size = false})),
-                 out, none)
-          .ok());
-  EXPECT_TRUE((*scan)->Finish(none).ok());
+  REQUIRE_THAT(scan, IsOk());
+  CHECK_THAT((*scan)->Take(
+                 AsBytes(Zstd("abc", {.window_log = 25, .tells_size = false})),
+                 out, none),
+             IsOk());
+  CHECK_THAT((*scan)->Finish(none), IsOk());
 }
 
-TEST(ZstdScanTest, EndsWithTheErrorOfACallback) {
+TEST_CASE("The zstd scan ends with the error of a callback",
+          "[inflated][zstd_scan]") {
   base::WorkingMemory memory(base::AmpleBudget(), "a scan");
   const auto scan = ZstdScan::Create(&memory);
-  ASSERT_TRUE(scan.ok());
+  REQUIRE_THAT(scan, IsOk());
   int calls = 0;
   const absl::Status status = (*scan)->Take(
       AsBytes(Zstd(Prose(500'000, 1))),
@@ -204,8 +219,8 @@ TEST(ZstdScanTest, EndsWithTheErrorOfACallback) {
         return ++calls == 2 ? absl::CancelledError("enough") : absl::OkStatus();
       },
       [](const FoundPoint&) { return absl::OkStatus(); });
-  EXPECT_EQ(status, absl::CancelledError("enough"));
-  EXPECT_EQ(calls, 2);
+  CHECK(status == absl::CancelledError("enough"));
+  CHECK(calls == 2);
 }
 
 }  // namespace

@@ -1,33 +1,38 @@
 #include "server/storage/local/crossings.h"
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <string>
+
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::storage::local {
 namespace {
 
-TEST(CrossingsTest, KnowsDirectoriesWhoseFilesLieElsewhere) {
+using tests::Contains;
+
+TEST_CASE("Crossings know directories whose files lie on another file system",
+          "[local][crossings]") {
   Crossings crossings;
-  EXPECT_FALSE(crossings.Contains("a/x"));
+  CHECK_FALSE(crossings.Contains("a/x"));
   crossings.Add("a/x");
-  EXPECT_TRUE(crossings.Contains("a/x"));
-  EXPECT_TRUE(crossings.Contains("a/y"));
-  EXPECT_FALSE(crossings.Contains("a/b/y"));
-  EXPECT_FALSE(crossings.Contains("y"));
+  CHECK(crossings.Contains("a/x"));
+  CHECK(crossings.Contains("a/y"));
+  CHECK_FALSE(crossings.Contains("a/b/y"));
+  CHECK_FALSE(crossings.Contains("y"));
   crossings.Add("x");
-  EXPECT_TRUE(crossings.Contains("y"));
+  CHECK(crossings.Contains("y"));
 }
 
-TEST(CrossingsTest, AllDirectoriesCrossWhereTooManyDo) {
+TEST_CASE("All directories count as crossings where too many are",
+          "[local][crossings]") {
   Crossings crossings;
   for (std::size_t i = 0; i < Crossings::kMost; ++i) {
-    EXPECT_FALSE(crossings.Contains("other/x"));
+    CHECK_FALSE(crossings.Contains("other/x"));
     crossings.Add(std::to_string(i) + "/x");
   }
-  EXPECT_TRUE(crossings.Contains("other/x"));
-  EXPECT_TRUE(crossings.Contains("0/x"));
+  CHECK(crossings.Contains("other/x"));
+  CHECK(crossings.Contains("0/x"));
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // Reads of files that hang.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -11,11 +9,16 @@
 #include "server/base/clock.h"
 #include "server/schedule/stall_threshold.h"
 #include "server/storage/local/local_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/thread_checks.h"
 #include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/storage/local/local_source_fixture.h"
 
 namespace forebay::storage::local {
 namespace {
+
+using tests::IsOk;
 
 // Holds the opens of objects whose names begin with "hung" until Release.
 class HungFiles {
@@ -62,7 +65,7 @@ class HungReadsTest : public LocalSourceTest {
     source_.emplace(
         LocalSourceOptions{.threads = 1, .most_hung = 2, .files = &files_});
   }
-  ~HungReadsTest() override {
+  ~HungReadsTest() {
     hung_.Release();
     source_.reset();
   }
@@ -79,7 +82,7 @@ class HungReadsTest : public LocalSourceTest {
       requests.back().version = root_->Stat(object)->version();
       requests.back().purpose.job = job;
       requests.back().done = [this](const absl::StatusOr<ReadResult>& result) {
-        EXPECT_TRUE(result.ok()) << result.status();
+        checks_.CheckOk(result.status());
         ++answered_;
       };
     }
@@ -132,15 +135,19 @@ class HungReadsTest : public LocalSourceTest {
 
   CountingClock clock_;
   HungFiles hung_{&files_};
+  tests::ThreadChecks checks_;
   std::atomic<int> answered_ = 0;
 };
 
-TEST_F(HungReadsTest, AnotherThreadReadsOnBesideOneThatHangs) {
+TEST_CASE_METHOD(
+    HungReadsTest,
+    "Another thread of the local source reads on beside one that hangs",
+    "[local][hung_reads]") {
   Begin("hung/a");
   while (hung_.inside() < 1) std::this_thread::yield();
   Begin("a/x.jpg");
   while (answered_ < 1) std::this_thread::yield();
-  EXPECT_EQ(hung_.inside(), 1);
+  CHECK(hung_.inside() == 1);
   hung_.Release();
   while (answered_ < 2) std::this_thread::yield();
   // The thread that hung, or the one in its place, goes on.
@@ -148,28 +155,36 @@ TEST_F(HungReadsTest, AnotherThreadReadsOnBesideOneThatHangs) {
   while (answered_ < 3) std::this_thread::yield();
 }
 
-TEST_F(HungReadsTest, OnlySoManyThreadsHang) {
+TEST_CASE_METHOD(HungReadsTest,
+                 "Only a limited number of the local source's threads may hang",
+                 "[local][hung_reads]") {
   for (const char* const name : {"hung/a", "hung/b", "hung/c"}) Begin(name);
   while (hung_.inside() < 3) std::this_thread::yield();
   Begin("a/x.jpg");
   // Two hang, and the third holds the one thread that may read.
-  EXPECT_EQ(answered_, 0);
+  CHECK(answered_ == 0);
   hung_.Release();
   while (answered_ < 4) std::this_thread::yield();
 }
 
-TEST_F(HungReadsTest, WhatAThreadHasReadBeforeItHangsIsAnswered) {
+TEST_CASE_METHOD(
+    HungReadsTest,
+    "What a thread of the local source has read before it hangs is answered",
+    "[local][hung_reads]") {
   MakeWithClock({.threads = 1});
   BeginAll({"a/x.jpg", "a/x.jpg", "hung/a"});
   AwaitInside(1);
-  EXPECT_EQ(answered_, 0);  // the run goes on
+  CHECK(answered_ == 0);  // the run goes on
   clock_.Advance(kStall);
   AwaitAnswers(2);
   hung_.Release();
   AwaitAnswers(3);
 }
 
-TEST_F(HungReadsTest, WhatIsReadIsAnsweredWhereNoMoreThreadsMayHang) {
+TEST_CASE_METHOD(HungReadsTest,
+                 "Local reads that are done are answered even where no more "
+                 "threads may hang",
+                 "[local][hung_reads]") {
   MakeWithClock({.threads = 1, .most_hung = 0});
   BeginAll({"a/x.jpg", "hung/a"});
   AwaitInside(1);
@@ -179,7 +194,10 @@ TEST_F(HungReadsTest, WhatIsReadIsAnsweredWhereNoMoreThreadsMayHang) {
   AwaitAnswers(2);
 }
 
-TEST_F(HungReadsTest, TheAlarmRestsWhileNoMoreThreadsMayHang) {
+TEST_CASE_METHOD(
+    HungReadsTest,
+    "The alarm for hung reads rests while no more threads may hang",
+    "[local][hung_reads]") {
   MakeWithClock({.threads = 2, .most_hung = 1});
   Begin("hung/a");
   Begin("hung/b");
@@ -191,23 +209,28 @@ TEST_F(HungReadsTest, TheAlarmRestsWhileNoMoreThreadsMayHang) {
   const int asked = clock_.asked();
   for (int i = 0; i < 10'000 && clock_.asked() - asked <= 100; ++i)
     std::this_thread::yield();
-  EXPECT_LE(clock_.asked() - asked, 100);
+  CHECK(clock_.asked() - asked <= 100);
   hung_.Release();
   AwaitAnswers(4);
 }
 
-TEST_F(HungReadsTest, AllThreadsTryWhatWaitsBehindOneThatHangs) {
+TEST_CASE_METHOD(
+    HungReadsTest,
+    "All threads of the local source try what waits behind one that hangs",
+    "[local][hung_reads]") {
   MakeWithClock({.threads = 4});
   BeginAll({"hung/a", "hung/b", "hung/c", "hung/d", "a/x.jpg"});
   AwaitInside(1);
   clock_.Advance(kStall);  // once for all
   AwaitAnswers(1);
-  EXPECT_EQ(hung_.inside(), 4);
+  CHECK(hung_.inside() == 4);
   hung_.Release();
   AwaitAnswers(5);
 }
 
-TEST_F(HungReadsTest, AJobWithTooManyHungReadsLetsOthersPass) {
+TEST_CASE_METHOD(HungReadsTest,
+                 "A job with too many hung reads lets other jobs pass",
+                 "[local][hung_reads]") {
   MakeWithClock({.threads = 1, .most_hung_of_job = 2});
   Begin("hung/a", 1);
   AwaitInside(1);
@@ -218,12 +241,15 @@ TEST_F(HungReadsTest, AJobWithTooManyHungReadsLetsOthersPass) {
   clock_.Advance(kStall);
   Begin("a/x.jpg", 2);
   AwaitAnswers(2);
-  EXPECT_EQ(hung_.inside(), 2);
+  CHECK(hung_.inside() == 2);
   hung_.Release();
   AwaitAnswers(6);
 }
 
-TEST_F(HungReadsTest, DestructionCancelsWhatWaitsForAHungReadOfItsJob) {
+TEST_CASE_METHOD(HungReadsTest,
+                 "Destruction of the local source cancels what waits for a "
+                 "hung read of its job",
+                 "[local][hung_reads]") {
   MakeWithClock({.threads = 1, .most_hung_of_job = 1});
   Begin("hung/a", 1);
   AwaitInside(1);
@@ -240,31 +266,37 @@ TEST_F(HungReadsTest, DestructionCancelsWhatWaitsForAHungReadOfItsJob) {
   std::jthread destroyer([this] { source_.reset(); });
   hung_.Release();
   destroyer.join();
-  EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
+  CAPTURE(status);
+  CHECK((status.ok() || absl::IsCancelled(status)));
 }
 
-TEST_F(HungReadsTest, AReadThatAnotherJobPaysForPasses) {
+TEST_CASE_METHOD(HungReadsTest,
+                 "A read that another job pays for passes a job's hung reads",
+                 "[local][hung_reads]") {
   HangJob1();
   BeginFor({.job = 1,
             .payers = std::make_shared<const std::vector<std::uint64_t>>(
                 std::vector<std::uint64_t>{1, 2})});
-  EXPECT_TRUE(AnswersCome(1));
+  CHECK(AnswersCome(1));
   hung_.Release();
   AwaitAnswers(2);
 }
 
-TEST_F(HungReadsTest, AReadThatAnotherJobJoinsPasses) {
+TEST_CASE_METHOD(HungReadsTest,
+                 "A read that another job joins passes a job's hung reads",
+                 "[local][hung_reads]") {
   HangJob1();
   BeginFor({.job = 1}, /*ticket=*/7);
   BeginFor({.job = 2});
   AwaitAnswers(1);  // the read of job 1 is parked by now
   source_->Share(7, {.job = 2});
-  EXPECT_TRUE(AnswersCome(2));
+  CHECK(AnswersCome(2));
   hung_.Release();
   AwaitAnswers(3);
 }
 
-TEST_F(HungReadsTest, AHungReadCountsForEachJobThatWantsIt) {
+TEST_CASE_METHOD(HungReadsTest, "A hung read counts for each job that wants it",
+                 "[local][hung_reads]") {
   HangJob1(/*ticket=*/7);
   BeginFor({.job = 3});
   AwaitAnswers(1);  // the first read is known to hang
@@ -272,23 +304,27 @@ TEST_F(HungReadsTest, AHungReadCountsForEachJobThatWantsIt) {
   BeginFor({.job = 2});
   BeginFor({.job = 3});
   AwaitAnswers(2);
-  EXPECT_EQ(answered_, 2);  // without that of job 2
+  CHECK(answered_ == 2);  // without that of job 2
   hung_.Release();
   AwaitAnswers(4);
 }
 
 // --- Threads that the system refuses.
 
-TEST_F(LocalSourceTest, RefusesReadsThatCanHaveNoThread) {
+TEST_CASE_METHOD(LocalSourceTest,
+                 "The local source refuses reads that can have no thread",
+                 "[local][hung_reads]") {
   {
     const base::NoThreads refused;
     ExpectError(Request(), absl::StatusCode::kUnavailable,
                 "the system gives the daemon no thread");
   }
-  EXPECT_EQ(*Read(Request()), "0123456789");
+  CHECK(*Read(Request()) == "0123456789");
 }
 
-TEST_F(HungReadsTest, ThreadsAreBegunForReadsAlone) {
+TEST_CASE_METHOD(HungReadsTest,
+                 "The local source begins threads for reads alone",
+                 "[local][hung_reads]") {
   const auto threads = [] {
     int count = 0;
     for (const auto& entry :
@@ -299,10 +335,10 @@ TEST_F(HungReadsTest, ThreadsAreBegunForReadsAlone) {
     }
     return count;
   };
-  EXPECT_EQ(threads(), 0);
+  CHECK(threads() == 0);
   Begin("a/x.jpg");
   while (answered_ < 1) std::this_thread::yield();
-  EXPECT_EQ(threads(), 1);
+  CHECK(threads() == 1);
 }
 
 }  // namespace

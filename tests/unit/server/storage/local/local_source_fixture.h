@@ -2,8 +2,6 @@
 #define FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_LOCAL_SOURCE_FIXTURE_H_
 
 #include <errno.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -17,6 +15,8 @@
 
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/local_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
@@ -63,7 +63,7 @@ class FaultyFiles final : public FileSystem {
 };
 
 // A source of one thread, and a file to read.
-class LocalSourceTest : public ::testing::Test {
+class LocalSourceTest {
  protected:
   LocalSourceTest()
       : root_(*LocalRoot::Create(scratch_.Open(), scratch_.Path())),
@@ -92,10 +92,9 @@ class LocalSourceTest : public ::testing::Test {
                    const std::string& reason) {
     const std::string object = request.object;
     const absl::Status status = Read(std::move(request)).status();
-    EXPECT_EQ(status.code(), code) << status;
-    EXPECT_THAT(std::string(status.message()),
-                ::testing::HasSubstr(object + ": "));
-    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(reason));
+    CHECK_THAT(status, tests::HasCode(code));
+    CHECK_THAT(status.message(), tests::Contains(object + ": "));
+    CHECK_THAT(status.message(), tests::Contains(reason));
   }
 
   const ScratchDir scratch_;

@@ -1,8 +1,6 @@
 #include "server/storage/local/local_source.h"
 
 #include <errno.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -22,6 +20,9 @@
 #include "server/storage/shared_out_source.h"
 #include "server/storage/source_state.h"
 #include "server/storage/wrong_domain.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/local/local_source_fixture.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
@@ -29,8 +30,10 @@
 namespace forebay::storage::local {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::StartsWith;
+using tests::Contains;
+using tests::ElementsAre;
+using tests::IsOk;
+using tests::StartsWith;
 
 // A LocalSource that shares nothing out.
 class UnscheduledSource final : public SharedOutSource {
@@ -46,22 +49,29 @@ class UnscheduledSource final : public SharedOutSource {
   LocalSource source_;
 };
 
-TEST_F(LocalSourceTest, RefusesWhatIsNoRegularFile) {
-  ASSERT_EQ(mkfifo(scratch_.Path("a/fifo.jpg").c_str(), 0600), 0);
+TEST_CASE_METHOD(LocalSourceTest,
+                 "The local source refuses what is not a regular file",
+                 "[local][local_source]") {
+  REQUIRE(mkfifo(scratch_.Path("a/fifo.jpg").c_str(), 0600) == 0);
   ExpectError(Request("a/fifo.jpg"), absl::StatusCode::kInvalidArgument,
               "is a FIFO, not a regular file");
   ExpectError(Request("a"), absl::StatusCode::kInvalidArgument,
               "is a directory, not a regular file");
-  EXPECT_EQ(files_.preads, 0);
+  CHECK(files_.preads == 0);
 }
 
-TEST_F(LocalSourceTest, RefusesAFileThatHasChanged) {
+TEST_CASE_METHOD(LocalSourceTest,
+                 "The local source refuses a file that has changed",
+                 "[local][local_source]") {
   scratch_.Write("a/x.jpg", "0123456789+");
   ExpectError(Request(), absl::StatusCode::kFailedPrecondition,
               "was replaced or changed since the dataset was indexed");
 }
 
-TEST_F(LocalSourceTest, RefusesAFileThatChangesMeanwhile) {
+TEST_CASE_METHOD(
+    LocalSourceTest,
+    "The local source refuses a file that changes while it is read",
+    "[local][local_source]") {
   files_.on_pread = [this] { scratch_.Write("a/x.jpg", "0123"); };
   ExpectError(Request(), absl::StatusCode::kFailedPrecondition,
               "was replaced or changed");
@@ -69,8 +79,11 @@ TEST_F(LocalSourceTest, RefusesAFileThatChangesMeanwhile) {
 
 // The file is written while it is read, and its time set back. The source gives
 // no mix of old and new bytes.
-TEST_F(LocalSourceTest, ReadsAFileAgainWhoseRevisionChangesMeanwhile) {
-  if (!root_->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+TEST_CASE_METHOD(
+    LocalSourceTest,
+    "The local source reads a file again whose revision changes meanwhile",
+    "[local][local_source]") {
+  if (!root_->on_this_host()) SKIP("a file system of another kind");
   const std::string path = scratch_.Path("a/x.jpg");
   const auto time = std::filesystem::last_write_time(path);
   int changes = 0;
@@ -87,26 +100,28 @@ TEST_F(LocalSourceTest, ReadsAFileAgainWhoseRevisionChangesMeanwhile) {
   changes = 1;
   Revision seen;
   ReadRequest request = Request();
-  EXPECT_EQ(*Read(request, &seen), "abcdefghij");
-  EXPECT_EQ(files_.preads, 2);
-  EXPECT_EQ(seen, root_->Stat("a/x.jpg")->revision);
+  CHECK(*Read(request, &seen) == "abcdefghij");
+  CHECK(files_.preads == 2);
+  CHECK(seen == root_->Stat("a/x.jpg")->revision);
   files_.preads = 0;
   changes = 1000;
   ExpectError(std::move(request), absl::StatusCode::kUnavailable,
               "is being changed while it is read");
 }
 
-TEST_F(LocalSourceTest, TellsWhichRevisionItRead) {
+TEST_CASE_METHOD(LocalSourceTest,
+                 "The local source tells which revision it read",
+                 "[local][local_source]") {
   Revision seen;
   ReadRequest request = Request();
   const Revision now = version_.revision;
-  EXPECT_EQ(*Read(request, &seen), "0123456789");
-  EXPECT_EQ(seen, now);
+  CHECK(*Read(request, &seen) == "0123456789");
+  CHECK(seen == now);
   request.unless = now;
   files_.preads = 0;
-  EXPECT_EQ(*Read(request), "");
-  EXPECT_EQ(files_.preads, 0);
-  if (!root_->on_this_host()) GTEST_SKIP() << "a file system of another kind";
+  CHECK(*Read(request) == "");
+  CHECK(files_.preads == 0);
+  if (!root_->on_this_host()) SKIP("a file system of another kind");
   request.version.revision.ctime_nanos -= 1;
   ExpectError(request, absl::StatusCode::kAborted, "was touched since");
   request.version.revision = {now.inode + 1, now.ctime_nanos};
@@ -114,33 +129,42 @@ TEST_F(LocalSourceTest, TellsWhichRevisionItRead) {
               "was replaced or changed since");
 }
 
-TEST_F(LocalSourceTest, FollowsTheRulesOfItsRoot) {
+TEST_CASE_METHOD(LocalSourceTest,
+                 "The local source follows the rules of its root",
+                 "[local][local_source]") {
   scratch_.Link("a/out.jpg", "/etc/passwd");
   ExpectError(Request("a/out.jpg"), absl::StatusCode::kPermissionDenied,
               "leads outside the dataset's root");
 }
 
-TEST_F(LocalSourceTest, ReadsOnAfterInterruptionsAndShortReads) {
+TEST_CASE_METHOD(
+    LocalSourceTest,
+    "The local source reads on after interruptions and short reads",
+    "[local][local_source]") {
   files_.interruptions = 3;
   files_.longest_pread = 3;
-  EXPECT_EQ(*Read(Request()), "0123456789");
-  EXPECT_EQ(files_.preads, 3 + 4);
+  CHECK(*Read(Request()) == "0123456789");
+  CHECK(files_.preads == 3 + 4);
 }
 
-TEST_F(LocalSourceTest, ReportsAFileThatEndsEarly) {
+TEST_CASE_METHOD(LocalSourceTest,
+                 "The local source reports a file that ends early",
+                 "[local][local_source]") {
   files_.longest_pread = 0;
   ExpectError(Request(), absl::StatusCode::kDataLoss,
               "ends after 0 of 10 bytes");
 }
 
-TEST_F(LocalSourceTest, ReportsFaultsThatMayPass) {
+TEST_CASE_METHOD(LocalSourceTest,
+                 "The local source reports faults that may pass",
+                 "[local][local_source]") {
   files_.pread_error = EIO;
   ExpectError(Request(), absl::StatusCode::kUnavailable, "Input/output error");
   files_.pread_error = 0;
   files_.stat_error = ESTALE;
   ExpectError(Request(), absl::StatusCode::kUnavailable, "Stale file handle");
   files_.stat_error = 0;
-  EXPECT_TRUE(Read(Request()).ok());
+  CHECK_THAT(Read(Request()), IsOk());
 }
 
 // Holds the only thread inside the first read until Go.
@@ -191,29 +215,33 @@ class LocalSourceQueueTest : public LocalSourceTest {
   std::latch go_{1};
 };
 
-TEST_F(LocalSourceQueueTest, ReadsInTheOrderAskedFor) {
+TEST_CASE_METHOD(LocalSourceQueueTest,
+                 "The local source reads in the order asked for",
+                 "[local][local_source]") {
   Add("f2", 1);
   Add("f0", 2);
   Add("f1", 1);
-  EXPECT_EQ(done_, 0);
+  CHECK(done_ == 0);
   Finish();
-  EXPECT_EQ(order_, (std::vector<std::string>{"f2", "f0", "f1"}));
+  CHECK(order_ == std::vector<std::string>{"f2", "f0", "f1"});
 }
 
 // Destruction completes the reads in flight first, and then cancels the waiting
 // ones.
-TEST_F(LocalSourceQueueTest, DestructionCancelsWhatWaits) {
+TEST_CASE_METHOD(LocalSourceQueueTest,
+                 "Destruction of the local source cancels what waits",
+                 "[local][local_source]") {
   for (int i = 0; i < 10; ++i) Add(names_[i], 1);
   {
     std::jthread destroyer([this] { source_.reset(); });
     go_.count_down();
   }
-  EXPECT_EQ(codes_.size(), 11);
-  EXPECT_EQ(codes_.front(), absl::StatusCode::kOk);
+  CHECK(codes_.size() == 11);
+  CHECK(codes_.front() == absl::StatusCode::kOk);
   for (std::size_t i = 1; i < codes_.size(); ++i)
-    EXPECT_TRUE(codes_[i] == absl::StatusCode::kOk ||
-                codes_[i] == absl::StatusCode::kCancelled);
-  EXPECT_TRUE(std::is_sorted(codes_.begin(), codes_.end()));
+    CHECK((codes_[i] == absl::StatusCode::kOk ||
+           codes_[i] == absl::StatusCode::kCancelled));
+  CHECK(std::is_sorted(codes_.begin(), codes_.end()));
 }
 
 // --- Other file systems.
@@ -242,26 +270,34 @@ class CrossingTest : public LocalSourceTest {
 };
 
 // Reads that are queued already must not follow a link that is known by now.
-TEST_F(CrossingTest, ASourceOfOneFileSystemNeverLeavesIt) {
+TEST_CASE_METHOD(CrossingTest,
+                 "A local source of one file system never leaves it",
+                 "[local][local_source]") {
   source_.emplace(
       LocalSourceOptions{.one_file_system = true, .files = &files_});
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(IsWrongDomain(Read(LinkedRequest()).status()));
-    EXPECT_TRUE(linked_->crossings().Contains("b/other.jpg"));
-    EXPECT_THAT(linked_->FileSystemOf("b/y.jpg"),
-                StartsWith(std::string(LocalRoot::kBeyond)));
+    CHECK(IsWrongDomain(Read(LinkedRequest()).status()));
+    CHECK(linked_->crossings().Contains("b/other.jpg"));
+    CHECK_THAT(linked_->FileSystemOf("b/y.jpg"),
+               StartsWith(std::string(LocalRoot::kBeyond)));
   }
-  EXPECT_EQ(files_.follows, 0);
-  EXPECT_FALSE(linked_->crossings().Contains("a/x.jpg"));
+  CHECK(files_.follows == 0);
+  CHECK_FALSE(linked_->crossings().Contains("a/x.jpg"));
 }
 
-TEST_F(CrossingTest, ASourceOfCrossingsOpensThem) {
+TEST_CASE_METHOD(
+    CrossingTest,
+    "A local source of crossings opens files on other file systems",
+    "[local][local_source]") {
   const ReadRequest request = LinkedRequest();
   static_cast<void>(linked_->Crossed(request.object));
-  EXPECT_EQ(*Read(request), "0123456789");
+  CHECK(*Read(request) == "0123456789");
 }
 
-TEST_F(CrossingTest, ReadsThatCrossAreMadeAgainByTheSourceOfCrossings) {
+TEST_CASE_METHOD(
+    CrossingTest,
+    "Reads that cross file systems are made again by the source of crossings",
+    "[local][local_source]") {
   std::vector<std::string> domains;
   DomainSource source(
       {.domain_of =
@@ -276,10 +312,9 @@ TEST_F(CrossingTest, ReadsThatCrossAreMadeAgainByTheSourceOfCrossings) {
            },
        .objects_move = true});
   for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(*ReadText(source, LinkedRequest()), "0123456789");
-  EXPECT_THAT(domains,
-              ElementsAre(StartsWith(std::string(LocalRoot::kDisk)),
-                          StartsWith(std::string(LocalRoot::kBeyond))));
+    CHECK(*ReadText(source, LinkedRequest()) == "0123456789");
+  CHECK_THAT(domains, ElementsAre(StartsWith(std::string(LocalRoot::kDisk)),
+                                  StartsWith(std::string(LocalRoot::kBeyond))));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // without a new time.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,12 +18,15 @@
 #include "server/base/fd.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/local/uring_source_fixture.h"
 
 namespace forebay::storage::local {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
 
 constexpr std::size_t kBytes = 1 << 20;
 constexpr std::uint64_t kMarkOffset = 4096 + 8;
@@ -43,7 +44,7 @@ class MarkedLayout final : public ObjectLayout {
   }
   void LookAgain(const ReadRequest&, ByteSource&,
                  std::function<void(absl::StatusOr<Revision>)>) const override {
-    ADD_FAILURE();
+    FAIL_CHECK("");
   }
 
   mutable int looks = 0;
@@ -57,7 +58,7 @@ class Mapping {
     const base::Fd file(open(path.c_str(), O_RDWR | O_CLOEXEC));
     void* const mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
                               MAP_SHARED, file.get(), 0);
-    EXPECT_NE(mapped, MAP_FAILED);
+    CHECK(mapped != MAP_FAILED);
     bytes_ = static_cast<std::uint8_t*>(mapped);
     SetMark(1);
     Write(0, 'a');
@@ -90,9 +91,9 @@ class MarkTest : public UringSourceTest {
 
   void ExpectChanged(const ReadRequest& request) {
     const absl::Status status = Read(request).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("marked: was replaced or changed since"));
+    CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
+    CHECK_THAT(status.message(),
+               Contains("marked: was replaced or changed since"));
   }
 
   // Reads before and after a change that no time tells of.
@@ -101,31 +102,40 @@ class MarkTest : public UringSourceTest {
     ReadRequest request = Marked(1, length);
     Revision seen;
     const std::string before = *Read(request, &seen);
-    EXPECT_EQ(before.substr(0, 4), "axxx");
-    EXPECT_EQ(seen, request.version.revision);
+    CHECK(before.substr(0, 4) == "axxx");
+    CHECK(seen == request.version.revision);
     mapping.SetMark(2);
     mapping.Write(0, 'b');
     ExpectChanged(request);
     ExpectChanged(Marked(1, length));
-    EXPECT_EQ(Read(Marked(2, length))->substr(0, 4), "bxxx");
+    CHECK(Read(Marked(2, length))->substr(0, 4) == "bxxx");
     // Without a mark, the file's times alone count.
-    EXPECT_EQ(Read(Marked(0, length))->substr(0, 4), "bxxx");
-    EXPECT_GT(layout_->looks, 2);
+    CHECK(Read(Marked(0, length))->substr(0, 4) == "bxxx");
+    CHECK(layout_->looks > 2);
   }
 
   const std::shared_ptr<MarkedLayout> layout_ =
       std::make_shared<MarkedLayout>();
 };
 
-TEST_F(MarkTest, TheRingTellsOfAChange) { TellsOfAChange(4); }
+TEST_CASE_METHOD(MarkTest,
+                 "The io_uring ring tells of a change of a file's mark",
+                 "[local][mark]") {
+  TellsOfAChange(4);
+}
 
-TEST_F(MarkTest, ThreadsTellOfAChange) {
+TEST_CASE_METHOD(
+    MarkTest,
+    "Threads of the io_uring source tell of a change of a file's mark",
+    "[local][mark]") {
   // They read what would wait for the disk.
   Start({{SYS_preadv2, EAGAIN}});
   TellsOfAChange(4);
 }
 
-TEST_F(MarkTest, ReadsPastThePageCacheTellOfAChange) {
+TEST_CASE_METHOD(MarkTest,
+                 "Reads past the page cache tell of a change of a file's mark",
+                 "[local][mark]") {
   Start({}, {.page_cache_room = NoRoom, .pool = {}});
   ReadManyColdFiles();
   TellsOfAChange(100'000);
@@ -134,7 +144,9 @@ TEST_F(MarkTest, ReadsPastThePageCacheTellOfAChange) {
   TellsOfAChange(100'000);
 }
 
-TEST_F(MarkTest, AMarkThatCannotBeReadIsAnother) {
+TEST_CASE_METHOD(MarkTest,
+                 "A file's mark that cannot be read counts as another mark",
+                 "[local][mark]") {
   scratch_.Write("marked", "short");
   ExpectChanged(Marked(1));
 }

@@ -1,11 +1,11 @@
 #include "server/storage/local/mount.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 
 #include <string_view>
 
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
 
 namespace forebay::storage::local {
 namespace {
@@ -23,38 +23,43 @@ constexpr std::string_view kMountinfo =
     "42 22 0:56 /a /mnt/g rw - nfs server:/a rw\n"
     "43 22 0:5";
 
-TEST(MountTest, FindsWhatAMountIs) {
+TEST_CASE("The mount table tells the type and source of a mount",
+          "[local][mount]") {
   const auto local = FindMount(kMountinfo, "254:0");
-  ASSERT_TRUE(local.has_value());
-  EXPECT_EQ(local->type, "ext4");
-  EXPECT_EQ(local->source, "/dev/vda");
-  EXPECT_FALSE(IsNetworkFileSystem(*local));
+  REQUIRE(local.has_value());
+  CHECK(local->type == "ext4");
+  CHECK(local->source == "/dev/vda");
+  CHECK_FALSE(IsNetworkFileSystem(*local));
   const auto nfs = FindMount(kMountinfo, "0:51");
-  ASSERT_TRUE(nfs.has_value());
-  EXPECT_EQ(nfs->type, "nfs4");
-  EXPECT_EQ(nfs->source, "server:/export");
-  EXPECT_TRUE(IsNetworkFileSystem(*nfs));
-  EXPECT_TRUE(IsNetworkFileSystem(*FindMount(kMountinfo, "0:52")));
-  EXPECT_FALSE(IsNetworkFileSystem(*FindMount(kMountinfo, "0:53")));
+  REQUIRE(nfs.has_value());
+  CHECK(nfs->type == "nfs4");
+  CHECK(nfs->source == "server:/export");
+  CHECK(IsNetworkFileSystem(*nfs));
+  CHECK(IsNetworkFileSystem(*FindMount(kMountinfo, "0:52")));
+  CHECK_FALSE(IsNetworkFileSystem(*FindMount(kMountinfo, "0:53")));
 }
 
-TEST(MountTest, OfSeveralMountsOneIsAlwaysTheSame) {
-  EXPECT_EQ(FindMount(kMountinfo, "0:56")->source, "server:/a");
+TEST_CASE("The mount table always gives the same one of several mounts",
+          "[local][mount]") {
+  CHECK(FindMount(kMountinfo, "0:56")->source == "server:/a");
 }
 
-TEST(MountTest, FindsNothingWhereNothingIsSaid) {
+TEST_CASE("The mount table gives no mount where nothing is said of it",
+          "[local][mount]") {
   for (const char* device : {"", "0", "0:54", "0:55", "0:57", "/"}) {
-    EXPECT_FALSE(FindMount(kMountinfo, device).has_value()) << device;
+    CAPTURE(device);
+    CHECK_FALSE(FindMount(kMountinfo, device).has_value());
   }
-  EXPECT_FALSE(FindMount("", "0:51").has_value());
+  CHECK_FALSE(FindMount("", "0:51").has_value());
 }
 
-TEST(MountTest, KnowsWhatAnOpenDirectoryLiesIn) {
+TEST_CASE("The mount that an open directory lies in is known",
+          "[local][mount]") {
   const base::Fd proc(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const auto mount = MountOf(proc.get());
-  ASSERT_TRUE(mount.has_value());
-  EXPECT_EQ(mount->type, "proc");
-  EXPECT_FALSE(MountOf(-1).has_value());
+  REQUIRE(mount.has_value());
+  CHECK(mount->type == "proc");
+  CHECK_FALSE(MountOf(-1).has_value());
 }
 
 }  // namespace

@@ -1,25 +1,28 @@
 #include "server/storage/local/open_files.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "server/storage/local/local_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage::local {
 namespace {
 
-class OpenFilesTest : public ::testing::Test {
+using tests::IsOk;
+
+class OpenFilesTest {
  protected:
-  void SetUp() override {
-    if (const absl::Status status = Ring::Probe(); !status.ok())
-      GTEST_SKIP() << status;
+  OpenFilesTest() {
+    if (const absl::Status status = Ring::Probe(); !status.ok()) SKIP(status);
     ring_ = *Ring::Create(4);
-    ASSERT_TRUE(ring_->Enable().ok());
+    REQUIRE_THAT(ring_->Enable(), IsOk());
     files_ = std::make_unique<OpenFiles>(ring_.get(), 2);
     root_ = *LocalRoot::Create(scratch_.Open(), scratch_.Path());
   }
@@ -47,7 +50,7 @@ class OpenFilesTest : public ::testing::Test {
       ring_->Read(1, {file.fd.get()}, text.data(), 1, 0);
     ring_->Submit(/*wait=*/true);
     ring_->TakeCompletions(
-        [](std::uint64_t, int result) { EXPECT_EQ(result, 1); });
+        [](std::uint64_t, int result) { CHECK(result == 1); });
     return text;
   }
 
@@ -57,49 +60,56 @@ class OpenFilesTest : public ::testing::Test {
   std::shared_ptr<const LocalRoot> root_;
 };
 
-TEST_F(OpenFilesTest, FindsWhatIsKept) {
-  EXPECT_EQ(files_->Find(Of("a")), nullptr);
+TEST_CASE_METHOD(OpenFilesTest, "The table of open files finds what is kept",
+                 "[local][open_files]") {
+  CHECK(files_->Find(Of("a")) == nullptr);
   const auto a = Keep("a");
-  EXPECT_EQ(files_->Find(Of("a")), a);
-  EXPECT_EQ(a->alignment, 512);
-  EXPECT_EQ(Read(*a), "a");
+  CHECK(files_->Find(Of("a")) == a);
+  CHECK(a->alignment == 512);
+  CHECK(Read(*a) == "a");
   files_->Drop(Of("a"));
-  EXPECT_EQ(files_->Find(Of("a")), nullptr);
-  EXPECT_EQ(Read(*a), "a");
+  CHECK(files_->Find(Of("a")) == nullptr);
+  CHECK(Read(*a) == "a");
 }
 
-TEST_F(OpenFilesTest, TheLeastRecentlyUsedMakesWay) {
+TEST_CASE_METHOD(OpenFilesTest,
+                 "The least recently used open file makes way for another",
+                 "[local][open_files]") {
   Keep("a");
   Keep("b");
   files_->Find(Of("a"));
   Keep("c");
-  EXPECT_EQ(files_->size(), 2);
-  EXPECT_EQ(files_->Find(Of("b")), nullptr);
-  EXPECT_EQ(Read(*files_->Find(Of("a"))), "a");
-  EXPECT_EQ(Read(*files_->Find(Of("c"))), "c");
+  CHECK(files_->size() == 2);
+  CHECK(files_->Find(Of("b")) == nullptr);
+  CHECK(Read(*files_->Find(Of("a"))) == "a");
+  CHECK(Read(*files_->Find(Of("c"))) == "c");
 }
 
 // Another file must not get the number of one that is being read.
-TEST_F(OpenFilesTest, WhatIsReadStays) {
+TEST_CASE_METHOD(OpenFilesTest, "An open file that is being read stays open",
+                 "[local][open_files]") {
   const auto a = Keep("a");
   const auto b = Keep("b");
   const auto c = Keep("c");
-  EXPECT_EQ(files_->Find(Of("c")), nullptr);
-  EXPECT_EQ(Read(*c), "c");
+  CHECK(files_->Find(Of("c")) == nullptr);
+  CHECK(Read(*c) == "c");
   files_->Drop(Of("a"));
   const auto d = Keep("d");
-  EXPECT_EQ(files_->Find(Of("d")), d);
-  EXPECT_EQ(Read(*a) + Read(*b) + Read(*c) + Read(*d), "abcd");
+  CHECK(files_->Find(Of("d")) == d);
+  CHECK(Read(*a) + Read(*b) + Read(*c) + Read(*d) == "abcd");
 }
 
-TEST_F(OpenFilesTest, ClosesTheFilesOfRootsThatAreGone) {
+TEST_CASE_METHOD(
+    OpenFilesTest,
+    "The table of open files closes the files of roots that are gone",
+    "[local][open_files]") {
   Keep("a");
   files_->DropOrphans();
-  EXPECT_EQ(files_->size(), 1);
+  CHECK(files_->size() == 1);
   root_ = *LocalRoot::Create(scratch_.Open(), scratch_.Path());
-  EXPECT_EQ(files_->Find(Of("a")), nullptr);
+  CHECK(files_->Find(Of("a")) == nullptr);
   files_->DropOrphans();
-  EXPECT_EQ(files_->size(), 0);
+  CHECK(files_->size() == 0);
 }
 
 }  // namespace

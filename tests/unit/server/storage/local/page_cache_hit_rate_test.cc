@@ -1,6 +1,6 @@
 #include "server/storage/local/page_cache_hit_rate.h"
 
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
 
 namespace forebay::storage::local {
 namespace {
@@ -17,23 +17,26 @@ int Asked(PageCacheHitRate* page_cache_hit_rate, int reads, int held) {
   return asked;
 }
 
-TEST(PageCacheHitRateTest, AsksAsLongAsItHelps) {
+TEST_CASE("The page cache is asked as long as it helps",
+          "[local][page_cache_hit_rate]") {
   PageCacheHitRate page_cache_hit_rate;
-  EXPECT_EQ(Asked(&page_cache_hit_rate, 1000, 100), 1000);
-  EXPECT_EQ(Asked(&page_cache_hit_rate, 1000, 50), 1000);
+  CHECK(Asked(&page_cache_hit_rate, 1000, 100) == 1000);
+  CHECK(Asked(&page_cache_hit_rate, 1000, 50) == 1000);
 }
 
-TEST(PageCacheHitRateTest, AsksNowAndThenWhereNothingIsHeld) {
+TEST_CASE("The page cache is asked only now and then where it holds nothing",
+          "[local][page_cache_hit_rate]") {
   PageCacheHitRate page_cache_hit_rate;
-  EXPECT_LT(Asked(&page_cache_hit_rate, 100, 0), 50);
-  EXPECT_EQ(Asked(&page_cache_hit_rate, 6400, 0), 100);
+  CHECK(Asked(&page_cache_hit_rate, 100, 0) < 50);
+  CHECK(Asked(&page_cache_hit_rate, 6400, 0) == 100);
 }
 
-TEST(PageCacheHitRateTest, NoticesThatTheCacheHasFilled) {
+TEST_CASE("The page cache hit rate notices that the cache has filled",
+          "[local][page_cache_hit_rate]") {
   PageCacheHitRate page_cache_hit_rate;
   Asked(&page_cache_hit_rate, 1000, 0);
   Asked(&page_cache_hit_rate, 300, 100);
-  EXPECT_EQ(Asked(&page_cache_hit_rate, 1000, 100), 1000);
+  CHECK(Asked(&page_cache_hit_rate, 1000, 100) == 1000);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "server/storage/local/page_cache_use.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 
+#include "tests/catch/catch.h"
 #include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::storage::local {
@@ -13,7 +12,7 @@ namespace {
 constexpr int kFiles = 4000;
 constexpr std::uint64_t kFileBytes = 50'000;
 
-class PageCacheUseTest : public ::testing::Test {
+class PageCacheUseTest {
  protected:
   // Reads an epoch while the cache holds nothing. Returns how many reads went
   // through it.
@@ -38,28 +37,35 @@ class PageCacheUseTest : public ::testing::Test {
   PageCacheUse use_{[this] { return room_; }};
 };
 
-TEST_F(PageCacheUseTest, UsesTheCacheWhereAllFits) {
+TEST_CASE_METHOD(PageCacheUseTest,
+                 "Reads use the page cache where all fits into it",
+                 "[local][page_cache_use]") {
   room_ = kFiles * kFileBytes * 6 / 5;
-  for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(Epoch(), kFiles);
+  for (int epoch = 0; epoch < 3; ++epoch) CHECK(Epoch() == kFiles);
   // Another job that reads the same needs no more room.
-  EXPECT_EQ(Epoch(2), kFiles);
+  CHECK(Epoch(2) == kFiles);
 }
 
-TEST_F(PageCacheUseTest, SparesTheCacheWhatDoesNotFit) {
+TEST_CASE_METHOD(PageCacheUseTest,
+                 "Reads spare the page cache what does not fit into it",
+                 "[local][page_cache_use]") {
   room_ = kFiles * kFileBytes / 2;
   Epoch();
-  EXPECT_LT(Epoch(), kFiles / 8);
+  CHECK(Epoch() < kFiles / 8);
   // Memory became free.
   room_ = kFiles * kFileBytes * 2;
   Epoch();
-  EXPECT_EQ(Epoch(), kFiles);
+  CHECK(Epoch() == kFiles);
 }
 
-TEST_F(PageCacheUseTest, ForgetsWithTheJob) {
+TEST_CASE_METHOD(
+    PageCacheUseTest,
+    "The record of a job's page cache use is forgotten with the job",
+    "[local][page_cache_use]") {
   room_ = kFiles * kFileBytes / 2;
   Epoch();
   use_.Forget(1);
-  EXPECT_GT(Epoch(), kFiles / 4);
+  CHECK(Epoch() > kFiles / 4);
 }
 
 }  // namespace

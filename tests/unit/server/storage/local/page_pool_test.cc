@@ -1,12 +1,12 @@
 #include "server/storage/local/page_pool.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
+
+#include "tests/catch/catch.h"
 
 namespace forebay::storage::local {
 namespace {
@@ -18,36 +18,38 @@ bool Within(const PagePool& pool, const std::uint8_t* buffer) {
          buffer < pool.piece().data() + pool.piece().size();
 }
 
-TEST(PagePoolTest, CutsThePieceAndThenMaps) {
+TEST_CASE("A page pool cuts buffers from its piece and then maps others",
+          "[local][page_pool]") {
   const auto pool = std::make_shared<PagePool>(10 * kPage + 1);
-  EXPECT_EQ(pool->piece().size(), 10 * kPage);
+  CHECK(pool->piece().size() == 10 * kPage);
   const auto first = pool->Take(4 * kPage);
   const auto second = pool->Take(5 * kPage + 1);
-  EXPECT_TRUE(Within(*pool, first.get()));
-  EXPECT_TRUE(Within(*pool, second.get()));
-  EXPECT_EQ(pool->free(), 0);
+  CHECK(Within(*pool, first.get()));
+  CHECK(Within(*pool, second.get()));
+  CHECK(pool->free() == 0);
   const auto beyond = pool->Take(1);
-  EXPECT_FALSE(Within(*pool, beyond.get()));
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(beyond.get()) % kPage, 0);
+  CHECK_FALSE(Within(*pool, beyond.get()));
+  CHECK(reinterpret_cast<std::uintptr_t>(beyond.get()) % kPage == 0);
   std::memset(beyond.get(), 1, kPage);
 }
 
-TEST(PagePoolTest, WhatIsGivenBackJoins) {
+TEST_CASE("Neighbouring buffers that are given back to a page pool join",
+          "[local][page_pool]") {
   const auto pool = std::make_shared<PagePool>(8 * kPage);
   auto first = pool->Take(2 * kPage);
   auto second = pool->Take(3 * kPage);
   auto third = pool->Take(3 * kPage);
   first.reset();
   third.reset();
-  EXPECT_EQ(pool->free(), 5 * kPage);
-  EXPECT_FALSE(Within(*pool, pool->Take(4 * kPage).get()));
+  CHECK(pool->free() == 5 * kPage);
+  CHECK_FALSE(Within(*pool, pool->Take(4 * kPage).get()));
   second.reset();
-  EXPECT_TRUE(Within(*pool, pool->Take(8 * kPage).get()));
+  CHECK(Within(*pool, pool->Take(8 * kPage).get()));
 }
 
-TEST(PagePoolTest, BuffersNeverOverlap) {
+TEST_CASE("Buffers of a page pool never overlap", "[local][page_pool]") {
   const std::uint32_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  CAPTURE(seed);
   std::mt19937 random(seed);
   const auto pool = std::make_shared<PagePool>(64 * kPage);
   struct Held {
@@ -65,23 +67,23 @@ TEST(PagePoolTest, BuffersNeverOverlap) {
     } else if (!held.empty()) {
       std::swap(held[random() % held.size()], held.back());
       for (std::size_t byte = 0; byte < held.back().length; ++byte)
-        ASSERT_EQ(held.back().buffer.get()[byte], held.back().mark);
+        REQUIRE(held.back().buffer.get()[byte] == held.back().mark);
       held.pop_back();
     }
   }
   held.clear();
-  EXPECT_EQ(pool->free(), 64 * kPage);
-  EXPECT_TRUE(Within(*pool, pool->Take(64 * kPage).get()));
+  CHECK(pool->free() == 64 * kPage);
+  CHECK(Within(*pool, pool->Take(64 * kPage).get()));
 }
 
-TEST(PagePoolTest, BuffersOutliveTheirOwner) {
+TEST_CASE("Buffers of a page pool outlive the pool", "[local][page_pool]") {
   auto pool = std::make_shared<PagePool>(2 * kPage);
   const auto buffer = pool->Take(kPage);
   pool.reset();
   std::memset(buffer.get(), 1, kPage);
 }
 
-TEST(PagePoolTest, KeepsSomeOfWhatItMapped) {
+TEST_CASE("A page pool keeps some of what it mapped", "[local][page_pool]") {
   const auto pool = std::make_shared<PagePool>(0, 5 * kPage);
   auto first = pool->Take(3 * kPage);
   auto second = pool->Take(2 * kPage);
@@ -89,22 +91,22 @@ TEST(PagePoolTest, KeepsSomeOfWhatItMapped) {
   const std::uint8_t* const kept = second.get();
   first.reset();
   second.reset();
-  EXPECT_EQ(pool->spare(), 5 * kPage);
+  CHECK(pool->spare() == 5 * kPage);
   third.reset();  // would be too much
-  EXPECT_EQ(pool->spare(), 5 * kPage);
+  CHECK(pool->spare() == 5 * kPage);
   const auto other = pool->Take(kPage);  // nothing of that length
-  EXPECT_EQ(pool->spare(), 5 * kPage);
+  CHECK(pool->spare() == 5 * kPage);
   const auto again = pool->Take(2 * kPage - 1);
-  EXPECT_EQ(again.get(), kept);
-  EXPECT_EQ(pool->spare(), 3 * kPage);
+  CHECK(again.get() == kept);
+  CHECK(pool->spare() == 3 * kPage);
   std::memset(again.get(), 1, 2 * kPage);
 }
 
-TEST(PagePoolTest, DoesWithoutAPiece) {
+TEST_CASE("A page pool does without a piece", "[local][page_pool]") {
   const auto pool = std::make_shared<PagePool>(0);
-  EXPECT_TRUE(pool->piece().empty());
+  CHECK(pool->piece().empty());
   std::memset(pool->Take(100'000).get(), 1, 100'000);
-  EXPECT_EQ(pool->Take(SIZE_MAX), nullptr);
+  CHECK(pool->Take(SIZE_MAX) == nullptr);
 }
 
 }  // namespace

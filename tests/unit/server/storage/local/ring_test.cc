@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/syscall.h>
 
 #include <map>
@@ -13,13 +11,18 @@
 #include <vector>
 
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/unit/server/storage/local/refused_call.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage::local {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 // Returns what Probe says if the kernel answers `error_number` to
 // `system_call`.
@@ -29,37 +32,36 @@ std::string ProbeWhere(int system_call, int error_number) {
     RefuseSystemCall(system_call, error_number);
     status = Ring::Probe();
   }).join();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnavailable));
   return std::string(status.message());
 }
 
-TEST(RingProbeTest, SaysWhyNoRingIsMade) {
-  EXPECT_EQ(ProbeWhere(SYS_io_uring_setup, EPERM),
-            "io_uring is forbidden here, by a container's seccomp filter or "
-            "the sysctl kernel.io_uring_disabled");
-  EXPECT_EQ(ProbeWhere(SYS_io_uring_setup, ENOSYS),
-            "the kernel has no io_uring, or a seccomp filter hides it");
-  EXPECT_THAT(ProbeWhere(SYS_io_uring_setup, ENOMEM),
-              HasSubstr("RLIMIT_MEMLOCK is too low"));
-  EXPECT_THAT(ProbeWhere(SYS_io_uring_setup, EMFILE),
-              HasSubstr("Too many open files"));
+TEST_CASE("The io_uring probe says why no ring is made", "[local][ring]") {
+  CHECK(ProbeWhere(SYS_io_uring_setup, EPERM) ==
+        "io_uring is forbidden here, by a container's seccomp filter or "
+        "the sysctl kernel.io_uring_disabled");
+  CHECK(ProbeWhere(SYS_io_uring_setup, ENOSYS) ==
+        "the kernel has no io_uring, or a seccomp filter hides it");
+  CHECK_THAT(ProbeWhere(SYS_io_uring_setup, ENOMEM),
+             Contains("RLIMIT_MEMLOCK is too low"));
+  CHECK_THAT(ProbeWhere(SYS_io_uring_setup, EMFILE),
+             Contains("Too many open files"));
 }
 
 // Probe refuses a ring that may be made but not used.
-TEST(RingProbeTest, UsesTheRing) {
-  if (!Ring::Probe().ok()) GTEST_SKIP() << Ring::Probe();
-  EXPECT_THAT(ProbeWhere(SYS_io_uring_register, EPERM), HasSubstr("io_uring"));
-  EXPECT_THAT(ProbeWhere(SYS_io_uring_enter, EPERM),
-              HasSubstr("io_uring is forbidden here"));
+TEST_CASE("The io_uring probe uses the ring that it makes", "[local][ring]") {
+  if (!Ring::Probe().ok()) SKIP(Ring::Probe());
+  CHECK_THAT(ProbeWhere(SYS_io_uring_register, EPERM), Contains("io_uring"));
+  CHECK_THAT(ProbeWhere(SYS_io_uring_enter, EPERM),
+             Contains("io_uring is forbidden here"));
 }
 
-class RingTest : public ::testing::Test {
+class RingTest {
  protected:
-  void SetUp() override {
-    if (const absl::Status status = Ring::Probe(); !status.ok())
-      GTEST_SKIP() << status;
+  RingTest() {
+    if (const absl::Status status = Ring::Probe(); !status.ok()) SKIP(status);
     ring_ = *Ring::Create(kEntries);
-    ASSERT_TRUE(ring_->Enable().ok());
+    REQUIRE_THAT(ring_->Enable(), IsOk());
   }
 
   // Submits, and waits for so many results.
@@ -78,7 +80,8 @@ class RingTest : public ::testing::Test {
   std::unique_ptr<Ring> ring_;
 };
 
-TEST_F(RingTest, OpensAndReads) {
+TEST_CASE_METHOD(RingTest, "An io_uring ring opens and reads files",
+                 "[local][ring]") {
   scratch_.Write("a/x", "0123456789");
   const base::Fd root = scratch_.Open();
   open_how how = {};
@@ -89,9 +92,9 @@ TEST_F(RingTest, OpensAndReads) {
   ring_->Open(3, root.get(), "../escape", &how);
   const auto opened = Results(3);
   const base::Fd file(opened.at(1));
-  ASSERT_TRUE(file);
-  EXPECT_EQ(opened.at(2), -ENOENT);
-  EXPECT_EQ(opened.at(3), -EXDEV);
+  REQUIRE(file);
+  CHECK(opened.at(2) == -ENOENT);
+  CHECK(opened.at(3) == -EXDEV);
 
   std::string begin(4, '?');
   std::string end(10, '?');
@@ -99,40 +102,42 @@ TEST_F(RingTest, OpensAndReads) {
   ring_->Read(5, {file.get()}, end.data(), end.size(), 7);
   ring_->Read(6, {-1}, end.data(), end.size(), 7);
   const auto read = Results(3);
-  EXPECT_EQ(read.at(4), 4);
-  EXPECT_EQ(begin, "0123");
-  EXPECT_EQ(read.at(5), 3);
-  EXPECT_EQ(end.substr(0, 3), "789");
-  EXPECT_EQ(read.at(6), -EBADF);
+  CHECK(read.at(4) == 4);
+  CHECK(begin == "0123");
+  CHECK(read.at(5) == 3);
+  CHECK(end.substr(0, 3) == "789");
+  CHECK(read.at(6) == -EBADF);
 }
 
-TEST_F(RingTest, ReadsRegisteredFilesByNumber) {
-  if (ring_->ReserveFiles(2) == 0)
-    GTEST_SKIP() << "the kernel registers no empty places";
+TEST_CASE_METHOD(RingTest, "An io_uring ring reads registered files by number",
+                 "[local][ring]") {
+  if (ring_->ReserveFiles(2) == 0) SKIP("the kernel registers no empty places");
   scratch_.Write("x", "in x");
   scratch_.Write("y", "in y");
   base::Fd x(open(scratch_.Path("x").c_str(), O_RDONLY | O_CLOEXEC));
   base::Fd y(open(scratch_.Path("y").c_str(), O_RDONLY | O_CLOEXEC));
-  ASSERT_TRUE(ring_->RegisterFile(1, x.get()));
-  EXPECT_FALSE(ring_->RegisterFile(2, x.get()));
+  REQUIRE(ring_->RegisterFile(1, x.get()));
+  CHECK_FALSE(ring_->RegisterFile(2, x.get()));
   x.Close();
   std::string text(4, '?');
   const auto read = [&](int number) {
     ring_->Read(7, {number, /*registered=*/true}, text.data(), text.size(), 0);
     return Results(1).at(7);
   };
-  EXPECT_EQ(read(1), 4);
-  EXPECT_EQ(text, "in x");
-  EXPECT_EQ(read(0), -EBADF);
-  ASSERT_TRUE(ring_->RegisterFile(1, y.get()));
-  EXPECT_EQ(read(1), 4);
-  EXPECT_EQ(text, "in y");
+  CHECK(read(1) == 4);
+  CHECK(text == "in x");
+  CHECK(read(0) == -EBADF);
+  REQUIRE(ring_->RegisterFile(1, y.get()));
+  CHECK(read(1) == 4);
+  CHECK(text == "in y");
   ring_->UnregisterFile(1);
-  EXPECT_EQ(read(1), -EBADF);
+  CHECK(read(1) == -EBADF);
 }
 
 // A completion may prepare the next read, as often as there is one.
-TEST_F(RingTest, GoesOnForLongerThanItHasEntries) {
+TEST_CASE_METHOD(RingTest,
+                 "An io_uring ring goes on for more reads than it has entries",
+                 "[local][ring]") {
   scratch_.Write("x", std::string(1000, 'x'));
   const base::Fd file(open(scratch_.Path("x").c_str(), O_RDONLY | O_CLOEXEC));
   std::vector<char> bytes(kEntries);
@@ -145,12 +150,12 @@ TEST_F(RingTest, GoesOnForLongerThanItHasEntries) {
   while (sum < 1000) {
     ring_->Submit(/*wait=*/true);
     ring_->TakeCompletions([&](std::uint64_t slot, int result) {
-      ASSERT_EQ(result, 1);
+      CHECK(result == 1);
       ++sum;
       if (begun < 1000) read(slot);
     });
   }
-  EXPECT_EQ(begun, 1000);
+  CHECK(begun == 1000);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #define FOREBAY_TESTS_UNIT_SERVER_STORAGE_LOCAL_SCRATCH_DIR_H_
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "server/base/fd.h"
+#include "tests/catch/temp_dir.h"
 
 namespace forebay::storage::local {
 
@@ -17,7 +17,7 @@ namespace forebay::storage::local {
 class ScratchDir {
  public:
   ScratchDir() {
-    std::string name = ::testing::TempDir() + "/forebay_XXXXXX";
+    std::string name = tests::TempDir() + "/forebay_XXXXXX";
     if (mkdtemp(name.data()) == nullptr) std::abort();
     path_ = std::filesystem::canonical(name);
   }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -20,6 +19,9 @@
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/ring.h"
 #include "server/storage/local/uring_source.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/local/refused_call.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
@@ -40,15 +42,14 @@ struct Refusal {
 };
 
 // Each test has its own source over its own files.
-class UringSourceTest : public ::testing::Test {
+class UringSourceTest {
  protected:
-  void SetUp() override {
-    if (const absl::Status status = Ring::Probe(); !status.ok())
-      GTEST_SKIP() << status;
+  UringSourceTest() {
+    if (const absl::Status status = Ring::Probe(); !status.ok()) SKIP(status);
     scratch_.Write("a/x.jpg", "0123456789");
     root_ = *LocalRoot::Create(scratch_.Open(), scratch_.Path());
     if (!ReadsWithoutWaiting())
-      GTEST_SKIP() << scratch_.Path() << ": read by threads anyway";
+      SKIP(scratch_.Path() << ": read by threads anyway");
     Start();
   }
 
@@ -72,13 +73,15 @@ class UringSourceTest : public ::testing::Test {
     options.start_thread = [](const std::function<void()>& body) {
       return std::thread(body);
     };
+    absl::Status created;
     std::thread([&] {
       for (const Refusal& refusal : refusals)
         RefuseSystemCall(refusal.system_call, refusal.error_number);
       auto source = UringSource::Create(options);
-      ASSERT_TRUE(source.ok()) << source.status();
-      source_ = *std::move(source);
+      created = source.status();
+      if (source.ok()) source_ = *std::move(source);
     }).join();
+    REQUIRE_THAT(created, tests::IsOk());
   }
 
   ReadRequest Request(const std::string& object = "a/x.jpg") {
@@ -100,8 +103,8 @@ class UringSourceTest : public ::testing::Test {
                    const std::string& reason) {
     const std::string object = request.object;
     const absl::Status status = Read(std::move(request)).status();
-    EXPECT_EQ(status.code(), code) << status;
-    EXPECT_EQ(std::string(status.message()), object + ": " + reason);
+    CHECK_THAT(status, tests::HasCode(code));
+    CHECK(std::string(status.message()) == object + ": " + reason);
   }
 
   // Drops files from the page cache, and reads them all.
@@ -111,9 +114,10 @@ class UringSourceTest : public ::testing::Test {
     for (int i = 0; i < kFiles; ++i) {
       const base::Fd file(
           open(scratch_.Path(ColdName(i)).c_str(), O_RDONLY | O_CLOEXEC));
-      ASSERT_EQ(posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+      REQUIRE(posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) == 0);
     }
     std::latch done(kFiles);
+    std::vector<absl::StatusOr<ReadResult>> results(kFiles);
     std::vector<ReadRequest> requests;
     for (int i = 0; i < kFiles; ++i) {
       requests.push_back(Request(ColdName(i)));
@@ -123,22 +127,24 @@ class UringSourceTest : public ::testing::Test {
         requests.back().length -= 5101;
       }
       requests.back().done = [&, i](absl::StatusOr<ReadResult> result) {
-        EXPECT_TRUE(result.ok()) << result.status();
-        if (result.ok()) {
-          const std::string text(result->bytes.span().begin(),
-                                 result->bytes.span().end());
-          // Not EXPECT_EQ, which would print both texts.
-          EXPECT_TRUE(text == (i % 3 == 1
-                                   ? contents_[i].substr(
-                                         5001, contents_[i].size() - 5101)
-                                   : contents_[i]))
-              << i;
-        }
+        results[i] = std::move(result);
         done.count_down();
       };
     }
     source_->Read(absl::MakeSpan(requests));
     done.wait();
+    for (int i = 0; i < kFiles; ++i) {
+      CAPTURE(i);
+      REQUIRE_THAT(results[i], tests::IsOk());
+      const std::string text(results[i]->bytes.span().begin(),
+                             results[i]->bytes.span().end());
+      // A failure prints neither text.
+      const bool is_right =
+          text == (i % 3 == 1
+                       ? contents_[i].substr(5001, contents_[i].size() - 5101)
+                       : contents_[i]);
+      CHECK(is_right);
+    }
   }
 
   const ScratchDir scratch_;
@@ -156,7 +162,7 @@ class UringSourceTest : public ::testing::Test {
     }
     // The page cache drops only pages that are on the disk.
     const base::Fd folder(open(scratch_.Path().c_str(), O_RDONLY | O_CLOEXEC));
-    ASSERT_EQ(syncfs(folder.get()), 0);
+    REQUIRE(syncfs(folder.get()) == 0);
   }
 
   std::vector<std::string> contents_;

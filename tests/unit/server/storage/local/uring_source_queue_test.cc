@@ -1,4 +1,3 @@
-#include <gtest/gtest.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "server/base/clock.h"
 #include "server/schedule/stall_threshold.h"
+#include "tests/catch/catch.h"
 #include "tests/unit/server/storage/local/local_source_fixture.h"
 #include "tests/unit/server/storage/local/uring_source_fixture.h"
 
@@ -22,9 +22,7 @@ namespace {
 // Holds the ring's thread after the first read until Finish.
 class UringSourceQueueTest : public UringSourceTest {
  protected:
-  void SetUp() override {
-    UringSourceTest::SetUp();
-    if (IsSkipped()) return;
+  UringSourceQueueTest() {
     for (int i = 0; i < 100; ++i) {
       names_.push_back("f" + std::to_string(i));
       std::filesystem::create_hard_link(scratch_.Path("a/x.jpg"),
@@ -69,33 +67,40 @@ class UringSourceQueueTest : public UringSourceTest {
   std::latch go_{1};
 };
 
-TEST_F(UringSourceQueueTest, ReadsInTheOrderAskedFor) {
+TEST_CASE_METHOD(UringSourceQueueTest,
+                 "The io_uring source reads in the order asked for",
+                 "[local][uring_source_queue]") {
   Add("f2", 1);
   Add("f0", 2);
   Add("f1", 1);
-  EXPECT_EQ(done_, 0);
+  CHECK(done_ == 0);
   Finish();
-  EXPECT_EQ(order_, (std::vector<std::string>{"f2", "f0", "f1"}));
+  CHECK(order_ == std::vector<std::string>{"f2", "f0", "f1"});
 }
 
 // Destruction completes the reads in flight first, and then cancels the waiting
 // ones.
-TEST_F(UringSourceQueueTest, DestructionCancelsWhatWaits) {
+TEST_CASE_METHOD(UringSourceQueueTest,
+                 "Destruction of the io_uring source cancels what waits",
+                 "[local][uring_source_queue]") {
   for (int i = 0; i < 10; ++i) Add(names_[i], 1);
   {
     std::jthread destroyer([this] { source_.reset(); });
     go_.count_down();
   }
-  EXPECT_EQ(codes_.size(), 11);
-  EXPECT_EQ(codes_.front(), absl::StatusCode::kOk);
+  CHECK(codes_.size() == 11);
+  CHECK(codes_.front() == absl::StatusCode::kOk);
   for (std::size_t i = 1; i < codes_.size(); ++i)
-    EXPECT_TRUE(codes_[i] == absl::StatusCode::kOk ||
-                codes_[i] == absl::StatusCode::kCancelled);
-  EXPECT_TRUE(std::is_sorted(codes_.begin(), codes_.end()));
+    CHECK((codes_[i] == absl::StatusCode::kOk ||
+           codes_[i] == absl::StatusCode::kCancelled));
+  CHECK(std::is_sorted(codes_.begin(), codes_.end()));
 }
 
 // The file system tells of no read whether it would wait, so threads make all.
-TEST_F(UringSourceTest, ItsThreadsLearnWhoJoinsAReadThatAnotherJobHoldsUp) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "Threads of a ring's source learn who joins a read that "
+                 "another job holds up",
+                 "[local][uring_source_queue]") {
   scratch_.Write("hung", "0123456789");
   std::atomic<int> inside = 0;
   std::atomic<bool> released = false;
@@ -132,12 +137,12 @@ TEST_F(UringSourceTest, ItsThreadsLearnWhoJoinsAReadThatAnotherJobHoldsUp) {
   clock.Advance(schedule::StallThreshold::kUnknownNanos);
   read("a/x.jpg", 1, 7);
   read("a/x.jpg", 2, 0);
-  EXPECT_TRUE(come(1));
+  CHECK(come(1));
   source_->Share(7, {.job = 2});
-  EXPECT_TRUE(come(2));
+  CHECK(come(2));
   released = true;
   released.notify_all();
-  EXPECT_TRUE(come(3));
+  CHECK(come(3));
   source_.reset();
 }
 

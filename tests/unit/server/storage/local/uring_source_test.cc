@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -18,30 +16,45 @@
 #include <vector>
 
 #include "server/storage/wrong_domain.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/catch/skip.h"
 #include "tests/unit/server/storage/local/uring_source_fixture.h"
 
 namespace forebay::storage::local {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::MatchesRegex;
 
-TEST_F(UringSourceTest, ReadsWhatTheCachesHold) {
-  EXPECT_EQ(*Read(Request()), "0123456789");
-  EXPECT_GT(source_->cpu_nanos(), 0);
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source reads what the caches hold",
+                 "[local][uring_source]") {
+  CHECK(*Read(Request()) == "0123456789");
+  CHECK(source_->cpu_nanos() > 0);
 }
 
-TEST_F(UringSourceTest, ReadsColdFiles) { ReadManyColdFiles(); }
+TEST_CASE_METHOD(UringSourceTest, "The io_uring source reads cold files",
+                 "[local][uring_source]") {
+  ReadManyColdFiles();
+}
 
-TEST_F(UringSourceTest, ReadsColdFilesOneAtATime) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source reads cold files one at a time",
+                 "[local][uring_source]") {
   Start({}, {.depth = 1, .pool = {}});
   ReadManyColdFiles();
 }
 
 // The kernel answers as if its caches held nothing, not even names.
-TEST_F(UringSourceTest, WaitsInTheRing) {
+TEST_CASE_METHOD(
+    UringSourceTest,
+    "The io_uring source waits in the ring where the caches hold nothing",
+    "[local][uring_source]") {
   Start({{SYS_openat2, EAGAIN}, {SYS_preadv2, EAGAIN}});
   ReadManyColdFiles();
-  EXPECT_EQ(*Read(Request()), "0123456789");
+  CHECK(*Read(Request()) == "0123456789");
   ExpectError(Request("missing.jpg"), absl::StatusCode::kNotFound,
               "there is no such file or directory");
   ExpectError(Request("a/x.jpg/y"), absl::StatusCode::kNotFound,
@@ -50,7 +63,10 @@ TEST_F(UringSourceTest, WaitsInTheRing) {
 
 // The source reads past the page cache from some point on, if the file system
 // can.
-TEST_F(UringSourceTest, ReadsFilesThatAreNeverInTheCache) {
+TEST_CASE_METHOD(
+    UringSourceTest,
+    "The io_uring source reads files that are never in the page cache",
+    "[local][uring_source]") {
   // Pins all of the memory, a part of it, and nothing.
   for (const std::size_t pinned : {8 << 20, 1 << 20, 0}) {
     Start({}, {.page_cache_room = NoRoom, .pinned_bytes = pinned, .pool = {}});
@@ -58,11 +74,12 @@ TEST_F(UringSourceTest, ReadsFilesThatAreNeverInTheCache) {
   }
   // A file that was just written is read as it was written.
   scratch_.Write("new", std::string(100'000, 'n'));
-  EXPECT_EQ(*Read(Request("new")), std::string(100'000, 'n'));
+  CHECK(*Read(Request("new")) == std::string(100'000, 'n'));
 }
 
 // Reads parts of a file that stays open, as a shard does.
-TEST_F(UringSourceTest, ReadsFilesInParts) {
+TEST_CASE_METHOD(UringSourceTest, "The io_uring source reads files in parts",
+                 "[local][uring_source]") {
   Start({}, {.page_cache_room = NoRoom, .pool = {}});
   const std::string content = RandomText(1 << 20, 5);
   scratch_.Write("shard", content);
@@ -72,30 +89,34 @@ TEST_F(UringSourceTest, ReadsFilesInParts) {
     ReadRequest part = Request("shard");
     part.offset = random() % (content.size() - 40'000);
     part.length = 16'384 + random() % 20'000;
-    EXPECT_TRUE(*Read(part) == content.substr(part.offset, part.length)) << i;
+    CAPTURE(i);
+    CHECK(*Read(part) == content.substr(part.offset, part.length));
     // Small parts are read in another way.
     part.length = 100;
-    EXPECT_EQ(*Read(part), content.substr(part.offset, 100));
+    CHECK(*Read(part) == content.substr(part.offset, 100));
   }
   // The file is written in place, so it is no longer the version asked for.
   scratch_.Write("shard", content + "more");
   ReadRequest part = whole;
   part.length = 20'000;
-  EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(Read(part), HasCode(absl::StatusCode::kFailedPrecondition));
   // The file is replaced: its name stands for another one, which is read.
   const std::string other = RandomText(1 << 20, 7);
   scratch_.Write("other", other);
   std::filesystem::rename(scratch_.Path("other"), scratch_.Path("shard"));
-  EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(Read(part), HasCode(absl::StatusCode::kFailedPrecondition));
   part = Request("shard");
   part.length = 20'000;
-  EXPECT_TRUE(*Read(part) == other.substr(0, 20'000));
+  CHECK(*Read(part) == other.substr(0, 20'000));
   std::filesystem::remove(scratch_.Path("shard"));
-  EXPECT_EQ(Read(part).status().code(), absl::StatusCode::kNotFound);
+  CHECK_THAT(Read(part), HasCode(absl::StatusCode::kNotFound));
 }
 
 // The file that stayed open still exists under another name.
-TEST_F(UringSourceTest, ReadsWhatTheNameStandsFor) {
+TEST_CASE_METHOD(
+    UringSourceTest,
+    "The io_uring source reads the file that a name stands for now",
+    "[local][uring_source]") {
   Start({}, {.page_cache_room = NoRoom, .pool = {}});
   const std::string content = RandomText(1 << 20, 5);
   const std::string other = RandomText(1 << 20, 7);
@@ -108,26 +129,28 @@ TEST_F(UringSourceTest, ReadsWhatTheNameStandsFor) {
   ReadRequest any = Request("shard");
   any.version.revision = {};
   any.length = 20'000;
-  EXPECT_TRUE(*Read(any) == content.substr(0, 20'000));
+  CHECK(*Read(any) == content.substr(0, 20'000));
   ReadRequest same = Request("shard");
   same.length = 20'000;
-  EXPECT_TRUE(*Read(same) == content.substr(0, 20'000));
+  CHECK(*Read(same) == content.substr(0, 20'000));
   std::filesystem::rename(scratch_.Path("other"), scratch_.Path("shard"));
-  EXPECT_TRUE(*Read(any) == other.substr(0, 20'000));
-  EXPECT_EQ(Read(same).status().code(), absl::StatusCode::kFailedPrecondition);
+  CHECK(*Read(any) == other.substr(0, 20'000));
+  CHECK_THAT(Read(same), HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-TEST_F(UringSourceTest, TellsWhichRevisionItRead) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source tells which revision it read",
+                 "[local][uring_source]") {
   Revision seen;
   ReadRequest request = Request();
   const Revision now = request.version.revision;
-  EXPECT_EQ(*Read(request, &seen), "0123456789");
-  EXPECT_EQ(seen, now);
+  CHECK(*Read(request, &seen) == "0123456789");
+  CHECK(seen == now);
   // Bytes that the reader has already are not read again.
   request.unless = now;
-  EXPECT_EQ(*Read(request), "");
+  CHECK(*Read(request) == "");
   request.unless = Revision{now.inode, now.ctime_nanos - 1};
-  EXPECT_EQ(*Read(request), "0123456789");
+  CHECK(*Read(request) == "0123456789");
   request.version.revision.ctime_nanos -= 1;
   ExpectError(request, absl::StatusCode::kAborted,
               "was touched since the dataset was indexed");
@@ -137,26 +160,33 @@ TEST_F(UringSourceTest, TellsWhichRevisionItRead) {
 }
 
 // A container's seccomp filter may refuse preadv2.
-TEST_F(UringSourceTest, NeedsNoPreadv2) {
+TEST_CASE_METHOD(UringSourceTest, "The io_uring source needs no preadv2",
+                 "[local][uring_source]") {
   Start({{SYS_preadv2, EPERM}});
   ReadManyColdFiles();
 }
 
 // Some file systems cannot tell whether a read would wait.
-TEST_F(UringSourceTest, LeavesToThreadsWhatRingsDoBadly) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source leaves to threads what rings do badly",
+                 "[local][uring_source]") {
   Start({{SYS_preadv2, EOPNOTSUPP}});
   ReadManyColdFiles();
 }
 
-TEST_F(UringSourceTest, RefusesWhatIsNoRegularFile) {
-  ASSERT_EQ(mkfifo(scratch_.Path("a/fifo.jpg").c_str(), 0600), 0);
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source refuses what is not a regular file",
+                 "[local][uring_source]") {
+  REQUIRE(mkfifo(scratch_.Path("a/fifo.jpg").c_str(), 0600) == 0);
   ExpectError(Request("a/fifo.jpg"), absl::StatusCode::kInvalidArgument,
               "is a FIFO, not a regular file");
   ExpectError(Request("a"), absl::StatusCode::kInvalidArgument,
               "is a directory, not a regular file");
 }
 
-TEST_F(UringSourceTest, RefusesAPathWithAZeroByte) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source refuses a path with a zero byte",
+                 "[local][uring_source]") {
   ReadRequest request = Request();
   request.object += '\0';
   request.object += "y";
@@ -164,94 +194,113 @@ TEST_F(UringSourceTest, RefusesAPathWithAZeroByte) {
               "a path cannot hold a zero byte");
 }
 
-TEST_F(UringSourceTest, RefusesAFileThatHasChanged) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source refuses a file that has changed",
+                 "[local][uring_source]") {
   ReadRequest request = Request();
   scratch_.Write("a/x.jpg", "0123456789+");
   ExpectError(std::move(request), absl::StatusCode::kFailedPrecondition,
               "was replaced or changed since the dataset was indexed");
 }
 
-TEST_F(UringSourceTest, SaysThatAFileWasDeleted) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source says that a file was deleted",
+                 "[local][uring_source]") {
   ReadRequest request = Request();
   std::filesystem::remove(scratch_.Path("a/x.jpg"));
   ExpectError(std::move(request), absl::StatusCode::kNotFound,
               "there is no such file or directory");
 }
 
-TEST_F(UringSourceTest, FollowsTheRulesOfItsRoot) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source follows the rules of its root",
+                 "[local][uring_source]") {
   scratch_.Link("a/out.jpg", "/etc/passwd");
   ExpectError(Request("a/out.jpg"), absl::StatusCode::kPermissionDenied,
               "leads outside the dataset's root to /etc/passwd; "
               "declare extra_roots=[...] to allow it");
   scratch_.Link("a/in.jpg", "x.jpg");
-  EXPECT_EQ(*Read(Request("a/in.jpg")), "0123456789");
+  CHECK(*Read(Request("a/in.jpg")) == "0123456789");
   // The link leads out, and back by the root's own path.
   scratch_.Link("a/back.jpg", scratch_.Path("a/x.jpg"));
-  EXPECT_EQ(*Read(Request("a/back.jpg")), "0123456789");
+  CHECK(*Read(Request("a/back.jpg")) == "0123456789");
   scratch_.Link("a/loop.jpg", "loop.jpg");
   ExpectError(Request("a/loop.jpg"), absl::StatusCode::kInvalidArgument,
               "too many links lead to one another");
 }
 
-TEST_F(UringSourceTest, ReportsAFileThatEndsEarly) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source reports a file that ends early",
+                 "[local][uring_source]") {
   Start({{SYS_preadv2, 0}});  // nothing more to read
   ExpectError(Request(), absl::StatusCode::kDataLoss,
               "ends after 0 of 10 bytes");
 }
 
-TEST_F(UringSourceTest, ReportsFaultsThatMayPass) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source reports faults that may pass",
+                 "[local][uring_source]") {
   Start({{SYS_fstat, ESTALE}, {SYS_newfstatat, ESTALE}});
   ExpectError(Request(), absl::StatusCode::kUnavailable, "Stale file handle");
 }
 
-TEST_F(UringSourceTest, LeavesFileSystemsOfOtherKindsToThreads) {
+TEST_CASE_METHOD(
+    UringSourceTest,
+    "The io_uring source leaves file systems of other kinds to threads",
+    "[local][uring_source]") {
   root_ = *LocalRoot::Create(base::Fd(open("/sys/devices/system/cpu", O_PATH)),
                              "/sys/devices/system/cpu");
-  EXPECT_FALSE(root_->on_this_host());
+  CHECK_FALSE(root_->on_this_host());
   const base::Fd kept(*root_->Open("online"));
   // Sysfs says that every file is as long as a page.
-  ASSERT_EQ(Request("online").version.size, 4096);
+  REQUIRE(Request("online").version.size == 4096);
   const absl::Status status = Read(Request("online")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
-  EXPECT_THAT(
-      std::string(status.message()),
-      ::testing::MatchesRegex("online: ends after [1-9][0-9]* of 4096 bytes"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(),
+             MatchesRegex("online: ends after [1-9][0-9]* of 4096 bytes"));
 }
 
 // A thread of the pool must not follow a link that is known to cross.
-TEST_F(UringSourceTest, ThreadsDoNotLeaveTheFileSystemEither) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "Threads of the io_uring source do not leave its file system",
+                 "[local][uring_source]") {
   constexpr char kFolder[] = "/sys/devices/system/cpu/cpu0";
   root_ = *LocalRoot::Create(base::Fd(open(kFolder, O_PATH)), kFolder);
   if (!std::filesystem::is_symlink(std::string(kFolder) + "/subsystem"))
-    GTEST_SKIP() << "no link there leaves the folder";
+    SKIP("no link there leaves the folder");
   UringSourceOptions options;
   options.pool.one_file_system = true;
   Start({}, options);
   for (int i = 0; i < 2; ++i) {
     const absl::Status status = Read(Request("subsystem/uevent")).status();
-    EXPECT_TRUE(IsWrongDomain(status)) << status;
+    CAPTURE(status);
+    CHECK(IsWrongDomain(status));
   }
 }
 
-TEST_F(UringSourceTest, IsNotMadeWithoutAThread) {
+TEST_CASE_METHOD(UringSourceTest,
+                 "The io_uring source is not made without a thread",
+                 "[local][uring_source]") {
   UringSourceOptions options;
   options.start_thread = [](const std::function<void()>&) {
     return std::thread();
   };
   const absl::Status status = UringSource::Create(options).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("no thread for a ring"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(status.message(), Contains("no thread for a ring"));
 }
 
-TEST_F(UringSourceTest, IsNotMadeWhereThereIsNoIoUring) {
+TEST_CASE_METHOD(
+    UringSourceTest,
+    "The io_uring source is not made where io_uring cannot be used",
+    "[local][uring_source]") {
   absl::Status status;
   std::thread([&] {
     RefuseSystemCall(SYS_io_uring_setup, EPERM);
     status = UringSource::Create({}).status();
   }).join();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("io_uring is forbidden here"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kUnavailable));
+  CHECK_THAT(status.message(), Contains("io_uring is forbidden here"));
 }
 
 }  // namespace

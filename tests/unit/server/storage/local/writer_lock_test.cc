@@ -1,18 +1,21 @@
 #include "server/storage/local/writer_lock.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
 
 #include <memory>
 
 #include "server/base/fd.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
 
 namespace forebay::storage::local {
 namespace {
 
-class WriterLockTest : public ::testing::Test {
+using tests::HasCode;
+
+class WriterLockTest {
  protected:
   WriterLockTest() { scratch_.Write("a.h5", "rows"); }
 
@@ -21,7 +24,7 @@ class WriterLockTest : public ::testing::Test {
   // The lock goes with the descriptor.
   base::Fd Locked(int operation) {
     base::Fd file(open(scratch_.Path("a.h5").c_str(), O_RDONLY | O_CLOEXEC));
-    EXPECT_EQ(flock(file.get(), operation | LOCK_NB), 0);
+    CHECK(flock(file.get(), operation | LOCK_NB) == 0);
     return file;
   }
 
@@ -30,28 +33,35 @@ class WriterLockTest : public ::testing::Test {
       *LocalRoot::Create(scratch_.Open(), scratch_.Path());
 };
 
-TEST_F(WriterLockTest, IsSeenWhileItIsHeld) {
-  EXPECT_FALSE(IsLocked());
+TEST_CASE_METHOD(WriterLockTest, "A writer's lock is seen while it is held",
+                 "[local][writer_lock]") {
+  CHECK_FALSE(IsLocked());
   {
     const base::Fd writer = Locked(LOCK_EX);
-    EXPECT_TRUE(IsLocked());
+    CHECK(IsLocked());
   }
-  EXPECT_FALSE(IsLocked());
+  CHECK_FALSE(IsLocked());
 }
 
-TEST_F(WriterLockTest, IsNotThatOfReaders) {
+TEST_CASE_METHOD(WriterLockTest,
+                 "A reader's lock is not taken for a writer's lock",
+                 "[local][writer_lock]") {
   const base::Fd reader = Locked(LOCK_SH);
-  EXPECT_FALSE(IsLocked());
+  CHECK_FALSE(IsLocked());
 }
 
-TEST_F(WriterLockTest, CanBeTakenAfterALook) {
-  EXPECT_FALSE(IsLocked());
+TEST_CASE_METHOD(WriterLockTest,
+                 "A writer's lock can be taken after a look for it",
+                 "[local][writer_lock]") {
+  CHECK_FALSE(IsLocked());
   Locked(LOCK_EX);
 }
 
-TEST_F(WriterLockTest, OfAFileThatIsNotThere) {
+TEST_CASE_METHOD(WriterLockTest,
+                 "A look for a writer's lock tells of a file that is not there",
+                 "[local][writer_lock]") {
   const auto locked = IsLockedByWriter(*root_, "b.h5");
-  EXPECT_TRUE(absl::IsNotFound(locked.status())) << locked.status();
+  CHECK_THAT(locked, HasCode(absl::StatusCode::kNotFound));
 }
 
 }  // namespace

@@ -1,18 +1,18 @@
 #include "server/storage/s3/fault.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/s3/s3_server.h"
 
 namespace forebay::storage::s3 {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
 
 http::Answer AnswerOf(int status, std::string body) {
   http::Answer answer;
@@ -21,7 +21,7 @@ http::Answer AnswerOf(int status, std::string body) {
   return answer;
 }
 
-TEST(FaultTest, HasTheServersWords) {
+TEST_CASE("An S3 fault has the server's words", "[s3][fault]") {
   const struct {
     int status;
     std::string body;
@@ -58,12 +58,14 @@ TEST(FaultTest, HasTheServersWords) {
   };
   for (const auto& one : cases) {
     const absl::Status status = FaultOf(AnswerOf(one.status, one.body));
-    EXPECT_EQ(status.code(), one.code) << one.body;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(one.words));
+    CAPTURE(one.body);
+    CHECK(status.code() == one.code);
+    CHECK_THAT(status.message(), Contains(one.words));
   }
 }
 
-TEST(FaultTest, NamesTheRegionOfABucketThatLiesElsewhere) {
+TEST_CASE("An S3 fault names the region of a bucket that lies elsewhere",
+          "[s3][fault]") {
   const std::string remedy =
       "the bucket lies in the region eu-west-1: set s3.region = \"eu-west-1\"";
   http::Answer answer =
@@ -71,22 +73,22 @@ TEST(FaultTest, NamesTheRegionOfABucketThatLiesElsewhere) {
   answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
   for (const int status : {301, 307}) {
     answer.status = status;
-    EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(FaultOf(answer).message()), HasSubstr(remedy));
+    CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kInvalidArgument));
+    CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
   }
   // As of HEAD, which has no body, and of a request with another signature.
   answer.body = "";
-  EXPECT_THAT(std::string(FaultOf(answer).message()), HasSubstr(remedy));
+  CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
   answer = AnswerOf(400, ErrorXml("AuthorizationHeaderMalformed", "x",
                                   "<Region>eu-west-1</Region>"));
-  EXPECT_THAT(std::string(FaultOf(answer).message()), HasSubstr(remedy));
+  CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
   // Other answers tell the region, too.
   answer = AnswerOf(404, ErrorXml("NoSuchKey"));
   answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
-  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kNotFound);
+  CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kNotFound));
   answer = AnswerOf(400, ErrorXml("ExpiredToken"));
   answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
-  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kPermissionDenied);
+  CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kPermissionDenied));
 }
 
 }  // namespace

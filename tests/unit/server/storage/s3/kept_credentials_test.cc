@@ -1,8 +1,5 @@
 #include "server/storage/s3/kept_credentials.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
 #include <memory>
@@ -13,17 +10,21 @@
 
 #include "server/storage/http/awaited_call.h"
 #include "server/storage/http/client.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/s3/s3_server.h"
 
 namespace forebay::storage::s3 {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // A server that wants keys, and a client with credentials that a test changes.
-class KeptCredentialsTest : public ::testing::Test {
+class KeptCredentialsTest {
  protected:
   KeptCredentialsTest()
       : engine_(*http::Engine::Create()),
@@ -71,85 +72,99 @@ class KeptCredentialsTest : public ::testing::Test {
   std::optional<KeptCredentials> kept_;
 };
 
-TEST_F(KeptCredentialsTest, WithoutKeysNothingIsSigned) {
-  EXPECT_EQ(kept_->name(), "");
-  EXPECT_TRUE(Get().ok());
-  ASSERT_TRUE(kept_->Renew().ok());
-  EXPECT_EQ(kept_->name(), "somebody");
-  EXPECT_TRUE(Get().ok());
+TEST_CASE_METHOD(KeptCredentialsTest, "No S3 request is signed without keys",
+                 "[s3][kept_credentials]") {
+  CHECK(kept_->name() == "");
+  CHECK_THAT(Get(), IsOk());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
+  CHECK(kept_->name() == "somebody");
+  CHECK_THAT(Get(), IsOk());
   server_.SetKeys({"id", "secret", ""});
-  EXPECT_EQ(Get().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(looks_, 1);
+  CHECK_THAT(Get(), HasCode(absl::StatusCode::kPermissionDenied));
+  CHECK(looks_ == 1);
 }
 
-TEST_F(KeptCredentialsTest, ExpiredKeysAreLookedForAgain) {
+TEST_CASE_METHOD(KeptCredentialsTest, "Expired S3 keys are looked for again",
+                 "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "old"});
-  ASSERT_TRUE(kept_->Renew().ok());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
   server_.SetKeys({"id", "secret", "old"});
-  EXPECT_TRUE(Get().ok());
-  EXPECT_EQ(looks_, 1);
+  CHECK_THAT(Get(), IsOk());
+  CHECK(looks_ == 1);
   server_.SetKeys({"id", "secret", "new"});
   Have(Keys{"id", "secret", "new"});
-  EXPECT_TRUE(Get().ok());
-  EXPECT_EQ(looks_, 2);
+  CHECK_THAT(Get(), IsOk());
+  CHECK(looks_ == 2);
   // Those of another account.
   wall_.Advance(30 * kSecond);
   server_.SetKeys({"id2", "secret", "new"});
   Have(Keys{"id2", "secret", "new"});
-  EXPECT_TRUE(Get().ok());
-  EXPECT_EQ(looks_, 3);
+  CHECK_THAT(Get(), IsOk());
+  CHECK(looks_ == 3);
 }
 
-TEST_F(KeptCredentialsTest, WhereThereAreNoNewOnesTheServersErrorIsTold) {
+TEST_CASE_METHOD(KeptCredentialsTest,
+                 "The S3 server's error is told where there are no new keys",
+                 "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "old"});
-  ASSERT_TRUE(kept_->Renew().ok());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
   server_.SetKeys({"id", "secret", "new"});
   const int asked = server_.asked();
-  EXPECT_THAT(std::string(Get().message()), HasSubstr("ExpiredToken"));
-  EXPECT_EQ(server_.asked(), asked + 2);
-  EXPECT_EQ(looks_, 2);
+  CHECK_THAT(Get().message(), Contains("ExpiredToken"));
+  CHECK(server_.asked() == asked + 2);
+  CHECK(looks_ == 2);
   // Not at once again.
-  EXPECT_FALSE(Get().ok());
-  EXPECT_EQ(server_.asked(), asked + 3);
-  EXPECT_EQ(looks_, 2);
+  CHECK_FALSE(Get().ok());
+  CHECK(server_.asked() == asked + 3);
+  CHECK(looks_ == 2);
   wall_.Advance(30 * kSecond);
   Have(Keys{"id", "secret", "new"});
-  EXPECT_TRUE(Get().ok());
+  CHECK_THAT(Get(), IsOk());
 }
 
-TEST_F(KeptCredentialsTest, AClockThatIsSetBackDelaysNoLook) {
+TEST_CASE_METHOD(KeptCredentialsTest,
+                 "A clock that is set back delays no look for S3 keys",
+                 "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "old"});
-  ASSERT_TRUE(kept_->Renew().ok());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
   server_.SetKeys({"id", "secret", "new"});
-  EXPECT_FALSE(Get().ok());
-  EXPECT_EQ(looks_, 2);
+  CHECK_FALSE(Get().ok());
+  CHECK(looks_ == 2);
   wall_.Advance(-3600 * kSecond);
   Have(Keys{"id", "secret", "new"});
-  EXPECT_TRUE(Get().ok());
-  EXPECT_EQ(looks_, 3);
+  CHECK_THAT(Get(), IsOk());
+  CHECK(looks_ == 3);
 }
 
-TEST_F(KeptCredentialsTest, ATokenThatOtherServersDoNotKnowIsLookedForAgain) {
+TEST_CASE_METHOD(
+    KeptCredentialsTest,
+    "An S3 token that servers of other makers do not know is looked for again",
+    "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "old"});
-  ASSERT_TRUE(kept_->Renew().ok());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
   server_.SetAnswer({403, "", ErrorXml("InvalidTokenId")});  // MinIO's
-  EXPECT_FALSE(Get().ok());
-  EXPECT_EQ(looks_, 2);
+  CHECK_FALSE(Get().ok());
+  CHECK(looks_ == 2);
 }
 
-TEST_F(KeptCredentialsTest, WhatIsForbiddenIsNotAskedForAgain) {
+TEST_CASE_METHOD(KeptCredentialsTest,
+                 "An S3 object that is forbidden is not asked for again",
+                 "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", ""});
-  ASSERT_TRUE(kept_->Renew().ok());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
   server_.SetAnswer({403, "", ErrorXml("AccessDenied")});
   const int asked = server_.asked();
-  EXPECT_EQ(Get().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(server_.asked(), asked + 1);
-  EXPECT_EQ(looks_, 1);
+  CHECK_THAT(Get(), HasCode(absl::StatusCode::kPermissionDenied));
+  CHECK(server_.asked() == asked + 1);
+  CHECK(looks_ == 1);
 }
 
-TEST_F(KeptCredentialsTest, TheServersClockIsTaken) {
+TEST_CASE_METHOD(
+    KeptCredentialsTest,
+    "S3 requests are signed by the server's clock if this host's is wrong",
+    "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", ""});
-  ASSERT_TRUE(kept_->Renew().ok());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
   std::string time;
   const http::HttpServer strict(
       [&](const http::HttpServer::Asked& asked, http::HttpServer::Peer& peer) {
@@ -164,16 +179,18 @@ TEST_F(KeptCredentialsTest, TheServersClockIsTaken) {
     http::Call call;
     call.request.url = strict.url() + "/bucket/a";
     call.authorizer = &*kept_;
-    EXPECT_TRUE(http::Await(&client_, std::move(call)).ok());
+    CHECK_THAT(http::Await(&client_, std::move(call)), IsOk());
     base::MutexLock lock(&mutex_);
     return time;
   };
-  EXPECT_EQ(get(), "20301231T230000Z");
+  CHECK(get() == "20301231T230000Z");
   wall_.Advance(7 * kSecond);
-  EXPECT_EQ(get(), "20301231T230007Z");
+  CHECK(get() == "20301231T230007Z");
 }
 
-TEST_F(KeptCredentialsTest, RequestsGiveUpALookThatHangs) {
+TEST_CASE_METHOD(KeptCredentialsTest,
+                 "S3 requests give up a look for keys that hangs",
+                 "[s3][kept_credentials]") {
   base::FakeClock clock;
   const auto engine = *http::Engine::Create({16, &clock});
   http::Client client(engine.get(), Options(), 1);
@@ -186,7 +203,7 @@ TEST_F(KeptCredentialsTest, RequestsGiveUpALookThatHangs) {
         return Credentials{Keys{"id", "secret", "old"}, "somebody"};
       },
       "us-east-1", &wall_);
-  ASSERT_TRUE(kept.Renew().ok());
+  REQUIRE_THAT(kept.Renew(), IsOk());
   server_.SetKeys({"id", "secret", "new"});
   const auto get = [&] {
     http::Call call;
@@ -198,15 +215,17 @@ TEST_F(KeptCredentialsTest, RequestsGiveUpALookThatHangs) {
   while (looks < 2) std::this_thread::yield();
   clock.Advance(KeptCredentials::kMaxWaitNanos);
   engine->Post([] {});
-  EXPECT_THAT(std::string(first.get().message()), HasSubstr("ExpiredToken"));
+  CHECK_THAT(first.get().message(), Contains("ExpiredToken"));
   // Nor do later ones wait for it.
-  EXPECT_THAT(std::string(get().message()), HasSubstr("ExpiredToken"));
+  CHECK_THAT(get().message(), Contains("ExpiredToken"));
   go.set_value();
 }
 
-TEST_F(KeptCredentialsTest, SignsWhatItIsAskedTo) {
+TEST_CASE_METHOD(KeptCredentialsTest,
+                 "Kept S3 credentials sign what they are asked to sign",
+                 "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "token"});
-  ASSERT_TRUE(kept_->Renew().ok());
+  REQUIRE_THAT(kept_->Renew(), IsOk());
   const auto sign = [this](const http::Request& request) {
     KeptCredentials::Headers headers;
     kept_->Authorize(request,
@@ -219,29 +238,29 @@ TEST_F(KeptCredentialsTest, SignsWhatItIsAskedTo) {
   request.url = "https://b.host:443/a%20b?x=1&a=2";
   request.headers = {"Range: bytes=0-1", "X-Amz-Checksum-Mode: ENABLED"};
   const auto headers = sign(request);
-  ASSERT_EQ(headers.size(), 5);
-  EXPECT_EQ(headers[0], "host: b.host");
-  EXPECT_EQ(headers[2], "x-amz-date: 19700411T000000Z");
-  EXPECT_EQ(headers[3], "x-amz-security-token: token");
+  REQUIRE(headers.size() == 5);
+  CHECK(headers[0] == "host: b.host");
+  CHECK(headers[2] == "x-amz-date: 19700411T000000Z");
+  CHECK(headers[3] == "x-amz-security-token: token");
   Signer signer({"id", "secret", "token"}, "us-east-1");
-  EXPECT_EQ(headers[4],
-            "Authorization: " +
-                signer.Authorization({"GET",
-                                      "/a%20b",
-                                      "a=2&x=1",
-                                      {{"host", "b.host"},
-                                       {"x-amz-checksum-mode", "ENABLED"},
-                                       {"x-amz-content-sha256", kEmptySha256},
-                                       {"x-amz-date", "19700411T000000Z"},
-                                       {"x-amz-security-token", "token"}},
-                                      kEmptySha256},
-                                     "19700411T000000Z"));
+  CHECK(headers[4] ==
+        "Authorization: " +
+            signer.Authorization({"GET",
+                                  "/a%20b",
+                                  "a=2&x=1",
+                                  {{"host", "b.host"},
+                                   {"x-amz-checksum-mode", "ENABLED"},
+                                   {"x-amz-content-sha256", kEmptySha256},
+                                   {"x-amz-date", "19700411T000000Z"},
+                                   {"x-amz-security-token", "token"}},
+                                  kEmptySha256},
+                                 "19700411T000000Z"));
   request.url = "http://host:8080";
-  EXPECT_EQ(sign(request)[0], "host: host:8080");
+  CHECK(sign(request)[0] == "host: host:8080");
   request.url = "http://[::1]:80/b";
-  EXPECT_EQ(sign(request)[0], "host: [::1]");
+  CHECK(sign(request)[0] == "host: [::1]");
   request.url = "http://[::80]:9000/gateway/b";
-  EXPECT_EQ(sign(request)[0], "host: [::80]:9000");
+  CHECK(sign(request)[0] == "host: [::80]:9000");
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 #include "server/storage/s3/listing.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "server/storage/s3/xml.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 
 namespace forebay::storage::s3 {
 namespace {
+
+using tests::HasCode;
+using tests::IsOk;
 
 std::string Page(const std::string& content) {
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -17,7 +20,7 @@ std::string Page(const std::string& content) {
          content + "</ListBucketResult>";
 }
 
-class ParseListPageTest : public ::testing::Test {
+class ParseListPageTest {
  protected:
   absl::StatusOr<http::ListPage> Parse(const std::string& xml) {
     return ParseListPage(xml, "p/", &tags_);
@@ -26,7 +29,9 @@ class ParseListPageTest : public ::testing::Test {
   http::EntityTags tags_;
 };
 
-TEST_F(ParseListPageTest, ReadsAPage) {
+TEST_CASE_METHOD(ParseListPageTest,
+                 "The parser of an S3 list page reads a page",
+                 "[s3][listing]") {
   const auto page = Parse(Page(
       "<Name>bucket</Name><Prefix>p/</Prefix><KeyCount>5</KeyCount>"
       "<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
@@ -40,29 +45,34 @@ TEST_F(ParseListPageTest, ReadsAPage) {
       "<Contents><Key>p/%C3%BC+y%2B%26%0A</Key><ETag>bare</ETag>"
       "<Size>3</Size></Contents>"
       "<CommonPrefixes><Prefix>p/g%20h/</Prefix></CommonPrefixes>"));
-  ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_EQ(page->next_token, "1/a+b=");
-  ASSERT_EQ(page->objects.size(), 2);
-  EXPECT_EQ(page->objects[0].name, "x");
-  EXPECT_EQ(page->objects[0].version.size, UINT64_MAX);
-  EXPECT_EQ(page->objects[0].version.stamp, http::StampOfTag("abc-2"));
-  EXPECT_EQ(tags_.Find(page->objects[0].version.stamp), "abc-2");
-  EXPECT_EQ(page->objects[1].name, "ü y+&\n");
-  EXPECT_EQ(page->objects[1].version.stamp, http::StampOfTag("bare"));
-  ASSERT_EQ(page->folders.size(), 1);
-  EXPECT_EQ(page->folders[0], "g h/");
+  REQUIRE_THAT(page, IsOk());
+  CHECK(page->next_token == "1/a+b=");
+  REQUIRE(page->objects.size() == 2);
+  CHECK(page->objects[0].name == "x");
+  CHECK(page->objects[0].version.size == UINT64_MAX);
+  CHECK(page->objects[0].version.stamp == http::StampOfTag("abc-2"));
+  CHECK(tags_.Find(page->objects[0].version.stamp) == "abc-2");
+  CHECK(page->objects[1].name == "ü y+&\n");
+  CHECK(page->objects[1].version.stamp == http::StampOfTag("bare"));
+  REQUIRE(page->folders.size() == 1);
+  CHECK(page->folders[0] == "g h/");
 }
 
-TEST_F(ParseListPageTest, NamesMayStandAsTheyAre) {
+TEST_CASE_METHOD(
+    ParseListPageTest,
+    "Names in an S3 list page may stand as they are without URL encoding",
+    "[s3][listing]") {
   const auto page =
       Parse(Page("<Contents><Key>p/a%20+&amp;&#65;</Key><ETag>e</ETag>"
                  "<Size>1</Size></Contents>"));
-  ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_EQ(page->objects.at(0).name, "a%20+&A");
-  EXPECT_EQ(page->next_token, "");
+  REQUIRE_THAT(page, IsOk());
+  CHECK(page->objects.at(0).name == "a%20+&A");
+  CHECK(page->next_token == "");
 }
 
-TEST_F(ParseListPageTest, ChecksEveryField) {
+TEST_CASE_METHOD(ParseListPageTest,
+                 "The parser of an S3 list page checks every field",
+                 "[s3][listing]") {
   const auto item = [](const auto&... fields) {
     return Page(absl::StrCat("<EncodingType>url</EncodingType><Contents>",
                              fields..., "</Contents>"));
@@ -70,7 +80,7 @@ TEST_F(ParseListPageTest, ChecksEveryField) {
   const std::string key = "<Key>p/a</Key>";
   const std::string tag = "<ETag>e</ETag>";
   const std::string size = "<Size>1</Size>";
-  EXPECT_TRUE(Parse(item(key, tag, size)).ok());
+  CHECK_THAT(Parse(item(key, tag, size)), IsOk());
   for (const std::string& xml :
        {std::string(),
         std::string("no XML"),
@@ -91,11 +101,16 @@ TEST_F(ParseListPageTest, ChecksEveryField) {
         Page("<IsTruncated>true</IsTruncated>"),
         Page("<CommonPrefixes><Prefix>p/a</Prefix></CommonPrefixes>"),
         Page("<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>"),
-        Page("<Contents>").substr(0, 120)})
-    EXPECT_EQ(Parse(xml).status().code(), absl::StatusCode::kDataLoss) << xml;
+        Page("<Contents>").substr(0, 120)}) {
+    CAPTURE(xml);
+    CHECK_THAT(Parse(xml), HasCode(absl::StatusCode::kDataLoss));
+  }
 }
 
-TEST_F(ParseListPageTest, EntitiesAndDocumentTypesMakeNothing) {
+TEST_CASE_METHOD(
+    ParseListPageTest,
+    "Entities and document types in an S3 list page are not expanded",
+    "[s3][listing]") {
   const std::string bomb =
       "<!DOCTYPE x [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">"
       "<!ENTITY f SYSTEM \"file:///etc/passwd\">]>" +
@@ -103,24 +118,25 @@ TEST_F(ParseListPageTest, EntitiesAndDocumentTypesMakeNothing) {
           "<Contents><Key>p/&b;&f;</Key><ETag>e</ETag><Size>1</Size>"
           "</Contents>");
   const auto page = Parse(bomb);
-  ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_EQ(page->objects.at(0).name, "&b;&f;");
+  REQUIRE_THAT(page, IsOk());
+  CHECK(page->objects.at(0).name == "&b;&f;");
 }
 
-TEST(ParseXmlTest, RefusesMoreElementsThanAPageHas) {
+TEST_CASE("The S3 XML parser refuses more elements than a page has",
+          "[s3][listing]") {
   pugi::xml_document document;
   const auto elements = [](int count) {
     std::string xml = "<r>";
     for (int i = 0; i < count; ++i) xml += "<a/>";
     return xml + "</r>";
   };
-  EXPECT_TRUE(ParseXml(elements(40'000), &document));
-  EXPECT_FALSE(ParseXml(elements(60'000), &document));
+  CHECK(ParseXml(elements(40'000), &document));
+  CHECK_FALSE(ParseXml(elements(60'000), &document));
   std::string deep;
   for (int i = 0; i < 25'000; ++i) deep += "<a>";
-  EXPECT_FALSE(ParseXml(deep, &document));
+  CHECK_FALSE(ParseXml(deep, &document));
   for (int i = 0; i < 24'000; ++i) deep += "</a>";
-  EXPECT_FALSE(ParseXml(deep, &document));
+  CHECK_FALSE(ParseXml(deep, &document));
 }
 
 }  // namespace

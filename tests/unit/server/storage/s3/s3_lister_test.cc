@@ -1,8 +1,5 @@
 #include "server/storage/s3/s3_lister.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <latch>
@@ -18,15 +15,19 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/http/fault_choice.h"
 #include "tests/unit/server/storage/s3/s3_server.h"
 
 namespace forebay::storage::s3 {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
-class S3ListerTest : public ::testing::Test {
+class S3ListerTest {
  protected:
   S3ListerTest()
       : engine_(*http::Engine::Create()),
@@ -69,7 +70,8 @@ class S3ListerTest : public ::testing::Test {
   const std::shared_ptr<const S3Root> root_;
 };
 
-TEST_F(S3ListerTest, ListsFoldersSideBySide) {
+TEST_CASE_METHOD(S3ListerTest, "The S3 lister lists folders side by side",
+                 "[s3][s3_lister]") {
   std::map<std::string, std::vector<std::string>> expected;
   const auto put = [&](const std::string& folder, const std::string& name) {
     expected[folder].push_back(name);
@@ -86,55 +88,64 @@ TEST_F(S3ListerTest, ListsFoldersSideBySide) {
   server_.Put("p/f1/", "");
 
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names, expected);
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names == expected);
 }
 
-TEST_F(S3ListerTest, AFlakyServerChangesNothing) {
+TEST_CASE_METHOD(S3ListerTest,
+                 "A flaky server changes nothing in what the S3 lister lists",
+                 "[s3][s3_lister]") {
   for (int folder = 0; folder < 10; ++folder)
     for (int i = 0; i < 9; ++i)
       server_.Put("p/" + std::to_string(folder) + "/" + std::to_string(i), "x");
   const auto expected = List(*root_);
-  ASSERT_TRUE(expected.ok()) << expected.status();
+  REQUIRE_THAT(expected, IsOk());
   const auto faults = server_.SetFaults(http::FirstAnswersSpoilt());
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names, *expected);
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names == *expected);
 }
 
-TEST_F(S3ListerTest, AnEmptyPlaceHasNoObjects) {
+TEST_CASE_METHOD(S3ListerTest,
+                 "An empty place has no objects for the S3 lister",
+                 "[s3][s3_lister]") {
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_TRUE(names->empty());
+  REQUIRE_THAT(names, IsOk());
+  CHECK(names->empty());
 }
 
-TEST_F(S3ListerTest, TellsOfOneObject) {
+TEST_CASE_METHOD(S3ListerTest, "The S3 lister tells of one object",
+                 "[s3][s3_lister]") {
   const std::int64_t stamp = server_.Put("p/a b", "four");
   const auto version = lister_.Stat(*root_, "a b", {});
-  ASSERT_TRUE(version.ok()) << version.status();
-  EXPECT_EQ(version->size, 4);
-  EXPECT_EQ(version->stamp, stamp);
-  EXPECT_EQ(lister_.Stat(*root_, "c", {}).status(),
-            absl::NotFoundError("c: there is no such object"));
-  EXPECT_EQ(lister_.Stat(*root_, "", {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  REQUIRE_THAT(version, IsOk());
+  CHECK(version->size == 4);
+  CHECK(version->stamp == stamp);
+  CHECK(lister_.Stat(*root_, "c", {}).status() ==
+        absl::NotFoundError("c: there is no such object"));
+  CHECK_THAT(lister_.Stat(*root_, "", {}),
+             HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(S3ListerTest, SaysWhatIsWrong) {
+TEST_CASE_METHOD(
+    S3ListerTest,
+    "The S3 lister says what is wrong with a place that it cannot read",
+    "[s3][s3_lister]") {
   server_.Put("p/a/1", "x");
   const auto missing = *S3Root::Create("s3://nowhere/p", server_.endpoint());
-  EXPECT_EQ(List(*missing).status(),
-            absl::NotFoundError("there is no bucket called nowhere"));
+  CHECK(List(*missing).status() ==
+        absl::NotFoundError("there is no bucket called nowhere"));
   server_.SetKeys({"id", "secret", ""});
   for (const absl::Status& denied :
        {List(*root_).status(), lister_.Stat(*root_, "a/1", {}).status()}) {
-    EXPECT_EQ(denied.code(), absl::StatusCode::kPermissionDenied);
-    EXPECT_THAT(std::string(denied.message()),
-                HasSubstr("; asked with no credentials"));
+    CHECK_THAT(denied, HasCode(absl::StatusCode::kPermissionDenied));
+    CHECK_THAT(denied.message(), Contains("; asked with no credentials"));
   }
 }
 
-TEST_F(S3ListerTest, AListWithoutEndEnds) {
+TEST_CASE_METHOD(S3ListerTest,
+                 "The S3 lister ends a list without end with an error",
+                 "[s3][s3_lister]") {
   // Pages with nothing in them, and those of two folders in turns; each names a
   // next one that nobody has seen.
   for (const std::vector<std::string>& folders :
@@ -157,11 +168,13 @@ TEST_F(S3ListerTest, AListWithoutEndEnds) {
         });
     const auto root =
         *S3Root::Create("s3://bucket/p", Endpoint{server.url(), "us-east-1"});
-    EXPECT_EQ(List(*root).status().code(), absl::StatusCode::kDataLoss);
+    CHECK_THAT(List(*root), HasCode(absl::StatusCode::kDataLoss));
   }
 }
 
-TEST_F(S3ListerTest, FoldersThatAreSaidTwiceAreListedOnce) {
+TEST_CASE_METHOD(S3ListerTest,
+                 "The S3 lister lists folders once that are said twice",
+                 "[s3][s3_lister]") {
   const http::HttpServer server([](const S3Server::Asked& asked,
                                    http::HttpServer::Peer& peer) {
     const bool is_first = asked.target.find("token=") == asked.target.npos;
@@ -182,12 +195,14 @@ TEST_F(S3ListerTest, FoldersThatAreSaidTwiceAreListedOnce) {
   const auto root =
       *S3Root::Create("s3://bucket/p", Endpoint{server.url(), "us-east-1"});
   const auto names = List(*root);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names,
-            (std::map<std::string, std::vector<std::string>>{{"a", {"a/1"}}}));
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names ==
+        std::map<std::string, std::vector<std::string>>{{"a", {"a/1"}}});
 }
 
-TEST_F(S3ListerTest, StopsWhileItWaits) {
+TEST_CASE_METHOD(S3ListerTest,
+                 "The S3 lister stops while it waits for an answer",
+                 "[s3][s3_lister]") {
   server_.Put("p/a/1", "x");
   std::latch asked(1);
   std::latch over(1);
@@ -197,11 +212,12 @@ TEST_F(S3ListerTest, StopsWhileItWaits) {
     return http::Fault::kNone;
   });
   std::stop_source stop;
-  std::thread stopper([&] {
+  std::jthread stopper([&] {
     asked.wait();
     stop.request_stop();
   });
-  EXPECT_TRUE(absl::IsCancelled(List(*root_, stop.get_token()).status()));
+  CHECK_THAT(List(*root_, stop.get_token()),
+             HasCode(absl::StatusCode::kCancelled));
   over.count_down();
   stopper.join();
 }

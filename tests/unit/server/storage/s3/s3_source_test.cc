@@ -1,8 +1,6 @@
 // Tests of reads from a server that speaks as S3 does, and from one that does
 // not.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -14,40 +12,47 @@
 #include "server/storage/http/ranged_source.h"
 #include "server/storage/s3/s3_protocol.h"
 #include "server/storage/s3/s3_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/s3/s3_server.h"
 
 namespace forebay::storage::s3 {
 namespace {
 
+using tests::HasCode;
+using tests::IsOk;
+
 const Endpoint kEndpoint = {"http://e", "us-east-1"};
 
-TEST(S3RootTest, TakesUris) {
+TEST_CASE("An S3 root takes S3 URIs and makes the URLs of requests from them",
+          "[s3][s3_source]") {
   const auto root = *S3Root::Create("s3://my-bucket/a b/c/", kEndpoint);
-  EXPECT_EQ(root->prefix(), "a b/c/");
-  EXPECT_EQ(*root->UrlOf("d/ü+.jpg"),
-            "http://e/my-bucket/a%20b/c/d/%C3%BC%2B.jpg");
-  EXPECT_EQ(*root->UrlOf("d//e\n"), "http://e/my-bucket/a%20b/c/d//e%0A");
-  EXPECT_EQ(root->ListUrl("d/", true, "a=b"),
-            "http://e/my-bucket/?continuation-token=a%3Db&delimiter=%2F&"
-            "encoding-type=url&list-type=2&max-keys=1000&"
-            "prefix=a%20b%2Fc%2Fd%2F");
-  EXPECT_EQ(root->ListUrl("", false, ""),
-            "http://e/my-bucket/?encoding-type=url&list-type=2&max-keys=1000&"
-            "prefix=a%20b%2Fc%2F");
+  CHECK(root->prefix() == "a b/c/");
+  CHECK(*root->UrlOf("d/ü+.jpg") ==
+        "http://e/my-bucket/a%20b/c/d/%C3%BC%2B.jpg");
+  CHECK(*root->UrlOf("d//e\n") == "http://e/my-bucket/a%20b/c/d//e%0A");
+  CHECK(root->ListUrl("d/", true, "a=b") ==
+        "http://e/my-bucket/?continuation-token=a%3Db&delimiter=%2F&"
+        "encoding-type=url&list-type=2&max-keys=1000&"
+        "prefix=a%20b%2Fc%2Fd%2F");
+  CHECK(root->ListUrl("", false, "") ==
+        "http://e/my-bucket/?encoding-type=url&list-type=2&max-keys=1000&"
+        "prefix=a%20b%2Fc%2F");
   // Two spellings of one place have one identity, so they share cached entries.
-  EXPECT_EQ(*root->identity(),
-            *(*S3Root::Create("s3://my-bucket/a b/c", kEndpoint))->identity());
-  EXPECT_NE(*root->identity(),
-            *(*S3Root::Create("s3://my-bucket/a b", kEndpoint))->identity());
-  EXPECT_NE(
-      *root->identity(),
+  CHECK(*root->identity() ==
+        *(*S3Root::Create("s3://my-bucket/a b/c", kEndpoint))->identity());
+  CHECK(*root->identity() !=
+        *(*S3Root::Create("s3://my-bucket/a b", kEndpoint))->identity());
+  CHECK(
+      *root->identity() !=
       *(*S3Root::Create("s3://my-bucket/a b/c", kEndpoint, "me"))->identity());
-  EXPECT_EQ((*S3Root::Create("s3://bucket", kEndpoint))->prefix(), "");
-  EXPECT_EQ((*S3Root::Create("s3://bucket/", kEndpoint))->prefix(), "");
+  CHECK((*S3Root::Create("s3://bucket", kEndpoint))->prefix() == "");
+  CHECK((*S3Root::Create("s3://bucket/", kEndpoint))->prefix() == "");
 }
 
-TEST(S3RootTest, RefusesWhatIsNone) {
+TEST_CASE("An S3 root refuses what is not an S3 URI or object name",
+          "[s3][s3_source]") {
   for (const std::string& uri :
        {std::string("s3://"), std::string("gs://bucket"),
         std::string("s3:///a"), std::string("s3://Bucket"),
@@ -55,22 +60,23 @@ TEST(S3RootTest, RefusesWhatIsNone) {
         std::string("s3://ab"), std::string("s3://.abc"),
         std::string("s3://abc-"), std::string("s3://a..b"),
         std::string("s3://user@host"), "s3://" + std::string(64, 'a'),
-        "s3://bucket/" + std::string(1024, 'a')})
-    EXPECT_EQ(S3Root::Create(uri, kEndpoint).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << uri;
+        "s3://bucket/" + std::string(1024, 'a')}) {
+    CAPTURE(uri);
+    CHECK_THAT(S3Root::Create(uri, kEndpoint),
+               HasCode(absl::StatusCode::kInvalidArgument));
+  }
   const auto root = *S3Root::Create("s3://bucket/p", kEndpoint);
   for (const std::string& name :
        {std::string(), std::string(1024, 'a'), std::string("a\0b", 3),
         std::string(".."), std::string("../x"), std::string("a/../b"),
-        std::string("a/.")})
-    EXPECT_EQ(root->UrlOf(name).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << name;
-  EXPECT_TRUE(root->UrlOf("...").ok());
+        std::string("a/.")}) {
+    CAPTURE(name);
+    CHECK_THAT(root->UrlOf(name), HasCode(absl::StatusCode::kInvalidArgument));
+  }
+  CHECK_THAT(root->UrlOf("..."), IsOk());
 }
 
-class S3SourceTest : public ::testing::Test {
+class S3SourceTest {
  protected:
   S3SourceTest()
       : engine_(*http::Engine::Create()),
@@ -111,7 +117,8 @@ class S3SourceTest : public ::testing::Test {
 constexpr char kChanged[] =
     "a: was replaced or changed since the dataset was indexed";
 
-TEST_F(S3SourceTest, WhatCameSpoiltIsReadAgain) {
+TEST_CASE_METHOD(S3SourceTest, "An S3 source reads again what came spoilt",
+                 "[s3][s3_source]") {
   const std::string content(900, 'x');
   const ReadRequest request = Put("a", content);
   {
@@ -119,17 +126,18 @@ TEST_F(S3SourceTest, WhatCameSpoiltIsReadAgain) {
     const auto once = server_.SetFaults([&](const S3Server::Asked&) {
       return left-- == 1 ? http::Fault::kBitFlip : http::Fault::kNone;
     });
-    EXPECT_EQ(*Read(request), content);
-    EXPECT_LT(left, 0);
+    CHECK(*Read(request) == content);
+    CHECK(left < 0);
   }
   const auto always = server_.SetFaults(
       [](const S3Server::Asked&) { return http::Fault::kBitFlip; });
-  EXPECT_EQ(
-      Read(request).status(),
+  CHECK(
+      Read(request).status() ==
       absl::DataLossError("a: its bytes do not have its checksum, in 3 reads"));
 }
 
-TEST_F(S3SourceTest, EachPassingFaultPasses) {
+TEST_CASE_METHOD(S3SourceTest, "A read from S3 gets over each passing fault",
+                 "[s3][s3_source]") {
   for (const std::size_t size : {900, 9000}) {
     const std::string content(size, 'x');
     const ReadRequest request = Put("a", content);
@@ -143,46 +151,56 @@ TEST_F(S3SourceTest, EachPassingFaultPasses) {
         return asked++ < 3 ? fault : http::Fault::kNone;
       });
       const auto read = Read(request);
-      ASSERT_TRUE(read.ok()) << static_cast<int>(fault) << read.status();
-      EXPECT_EQ(*read, content);
+      UNSCOPED_INFO(static_cast<int>(fault) << read.status());
+      REQUIRE_THAT(read, IsOk());
+      CHECK(*read == content);
     }
   }
 }
 
-TEST_F(S3SourceTest, ServersAreToldTheTagOnceItIsKnown) {
+TEST_CASE_METHOD(
+    S3SourceTest,
+    "An S3 source tells servers the entity tag of an object once it is known",
+    "[s3][s3_source]") {
   const ReadRequest request = Put("a", std::string(900, 'a'));
-  ASSERT_TRUE(Read(request).ok());
-  EXPECT_EQ(server_.asked_for_tag(), 0);
-  ASSERT_TRUE(Read(request).ok());
-  EXPECT_EQ(server_.asked_for_tag(), 1);
+  REQUIRE_THAT(Read(request), IsOk());
+  CHECK(server_.asked_for_tag() == 0);
+  REQUIRE_THAT(Read(request), IsOk());
+  CHECK(server_.asked_for_tag() == 1);
   server_.Put("p/a", std::string(900, 'b'));
-  EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
-  EXPECT_EQ(server_.asked_for_tag(), 2);
+  CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
+  CHECK(server_.asked_for_tag() == 2);
 }
 
-TEST_F(S3SourceTest, WhatWasReplacedIsFoundOutWithoutTheTag) {
+TEST_CASE_METHOD(
+    S3SourceTest,
+    "An S3 source finds out without the tag that an object was replaced",
+    "[s3][s3_source]") {
   const ReadRequest request = Put("a", std::string(900, 'a'));
   for (const std::size_t size : {900, 901, 90}) {
     server_.Put("p/a", std::string(size, 'b'));
-    EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+    CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
   }
   server_.Remove("p/a");
-  EXPECT_EQ(
-      Read(request).status(),
-      absl::NotFoundError("a: was deleted since the dataset was indexed"));
+  CHECK(Read(request).status() ==
+        absl::NotFoundError("a: was deleted since the dataset was indexed"));
 }
 
-TEST_F(S3SourceTest, AnObjectOverwrittenAmidIsNeverMixed) {
+TEST_CASE_METHOD(
+    S3SourceTest,
+    "An S3 source never mixes an object that is overwritten amid a read",
+    "[s3][s3_source]") {
   const ReadRequest request = Put("a", std::string(9000, 'a'));
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&](const S3Server::Asked&) {
     if (asked++ == 4) server_.Put("p/a", std::string(9000, 'b'));
     return http::Fault::kNone;
   });
-  EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+  CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
 }
 
-TEST_F(S3SourceTest, NoRedirectIsFollowed) {
+TEST_CASE_METHOD(S3SourceTest, "An S3 source follows no redirect",
+                 "[s3][s3_source]") {
   std::atomic<int> asked = 0;
   const http::HttpServer other(
       [&](const http::HttpServer::Asked&, http::HttpServer::Peer& peer) {
@@ -193,15 +211,18 @@ TEST_F(S3SourceTest, NoRedirectIsFollowed) {
   for (const int status : {301, 302, 307, 308}) {
     server_.SetAnswer(
         {status, "Location: " + other.url() + "/bucket/p/a?X-Amz=1\r\n", ""});
-    EXPECT_EQ(Read(request).status(),
-              absl::InvalidArgumentError("a: has moved: give the address (" +
-                                         other.url() +
-                                         "/bucket/p/a) that it moved to"));
+    CHECK(Read(request).status() ==
+          absl::InvalidArgumentError("a: has moved: give the address (" +
+                                     other.url() +
+                                     "/bucket/p/a) that it moved to"));
   }
-  EXPECT_EQ(asked, 0);
+  CHECK(asked == 0);
 }
 
-TEST_F(S3SourceTest, AServerWithoutTagsIsFoundOut) {
+TEST_CASE_METHOD(
+    S3SourceTest,
+    "An S3 source finds out and refuses a server without entity tags",
+    "[s3][s3_source]") {
   const http::HttpServer careless(
       [](const http::HttpServer::Asked&, http::HttpServer::Peer& peer) {
         peer.Answer(200, "", "hello");
@@ -209,7 +230,7 @@ TEST_F(S3SourceTest, AServerWithoutTagsIsFoundOut) {
   ReadRequest request = Put("a", "hello");
   request.root =
       *S3Root::Create("s3://bucket", Endpoint{careless.url(), "us-east-1"});
-  EXPECT_EQ(Read(request).status().code(), absl::StatusCode::kUnimplemented);
+  CHECK_THAT(Read(request), HasCode(absl::StatusCode::kUnimplemented));
 }
 
 }  // namespace

@@ -1,17 +1,18 @@
 #include "server/storage/webhdfs/file_status.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
 namespace forebay::storage::webhdfs {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
 // As the documentation of Hadoop 3.4 shows them.
 constexpr char kStatus[] = R"({"FileStatus": {
@@ -27,34 +28,37 @@ constexpr char kBatch[] = R"({"DirectoryListing": {
       {"pathSuffix": "link", "symlink": "/x", "type": "SYMLINK"}]}},
     "remainingEntries": 2}})";
 
-TEST(FileStatusTest, ReadsWhatTheDocumentationShows) {
+TEST_CASE("The parser of WebHDFS statuses reads what the documentation shows",
+          "[webhdfs][file_status]") {
   const auto file = ParseFileStatus(kStatus);
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->kind, FileStatus::Kind::kFile);
-  EXPECT_EQ(file->version.size, 24930);
+  REQUIRE_THAT(file, IsOk());
+  CHECK(file->kind == FileStatus::Kind::kFile);
+  CHECK(file->version.size == 24930);
   const auto list = ParseFolder(kBatch);
-  ASSERT_TRUE(list.ok()) << list.status();
-  ASSERT_EQ(list->entries.size(), 3);
-  EXPECT_EQ(list->entries[0].name, "bardir");
-  EXPECT_EQ(list->entries[0].kind, FileStatus::Kind::kFolder);
-  EXPECT_EQ(list->entries[1].version.size, 1024);
-  EXPECT_EQ(list->entries[2].kind, FileStatus::Kind::kOther);
-  EXPECT_EQ(list->remaining, 2);
+  REQUIRE_THAT(list, IsOk());
+  REQUIRE(list->entries.size() == 3);
+  CHECK(list->entries[0].name == "bardir");
+  CHECK(list->entries[0].kind == FileStatus::Kind::kFolder);
+  CHECK(list->entries[1].version.size == 1024);
+  CHECK(list->entries[2].kind == FileStatus::Kind::kOther);
+  CHECK(list->remaining == 2);
 }
 
-TEST(FileStatusTest, AVersionIsOfANumberAndATime) {
+TEST_CASE("A WebHDFS file's version is made of its number and its time",
+          "[webhdfs][file_status]") {
   const auto stamp = [](const std::string& number, const std::string& time) {
     return ParseFileStatus(R"({"FileStatus": {"type": "FILE", "length": 1,
                            "fileId": )" +
                            number + R"(, "modificationTime": )" + time + "}}")
         ->version.stamp;
   };
-  EXPECT_EQ(stamp("1", "2"), stamp("1", "2"));
-  EXPECT_NE(stamp("1", "2"), stamp("2", "2"));
-  EXPECT_NE(stamp("1", "2"), stamp("1", "3"));
+  CHECK(stamp("1", "2") == stamp("1", "2"));
+  CHECK(stamp("1", "2") != stamp("2", "2"));
+  CHECK(stamp("1", "2") != stamp("1", "3"));
 }
 
-TEST(FileStatusTest, ChecksEveryField) {
+TEST_CASE("The parser of WebHDFS statuses checks every field",
+          "[webhdfs][file_status]") {
   const auto item = [](const auto&... fields) {
     return absl::StrCat("{\"FileStatuses\": {\"FileStatus\": [{", fields...,
                         "}]}}");
@@ -62,7 +66,7 @@ TEST(FileStatusTest, ChecksEveryField) {
   const std::string name = R"("pathSuffix": "a", )";
   const std::string length = R"("type": "FILE", "length": 1, )";
   const std::string time = R"("modificationTime": 1)";
-  EXPECT_TRUE(ParseFolder(item(name, length, time)).ok());
+  CHECK_THAT(ParseFolder(item(name, length, time)), IsOk());
   for (const std::string& json :
        {std::string(), std::string("[]"), std::string("{}"),
         std::string(R"({"FileStatuses": 1})"),
@@ -79,69 +83,75 @@ TEST(FileStatusTest, ChecksEveryField) {
         item(name, R"("type": "FILE", "length": -1, )", time),
         item(name, R"("type": "FILE", "length": 9223372036854775808, )", time),
         item(name, R"("type": "FILE", "length": "1", )", time),
-        item(name, R"("type": "FILE", "length": 1)")})
-    EXPECT_EQ(ParseFolder(json).status().code(), absl::StatusCode::kDataLoss)
-        << json;
+        item(name, R"("type": "FILE", "length": 1)")}) {
+    CAPTURE(json);
+    CHECK_THAT(ParseFolder(json), HasCode(absl::StatusCode::kDataLoss));
+  }
   for (const char* json : {"", "{}", R"({"FileStatus": []})"})
-    EXPECT_EQ(ParseFileStatus(json).status().code(),
-              absl::StatusCode::kDataLoss);
+    CHECK_THAT(ParseFileStatus(json), HasCode(absl::StatusCode::kDataLoss));
 }
 
-TEST(FileStatusTest, LeavesOutWhatElseIsInAList) {
+TEST_CASE("The parser of WebHDFS statuses leaves out what else is in a list",
+          "[webhdfs][file_status]") {
   const auto list = ParseFolder(R"({"x": [[{"FileStatus": [1]}]],
       "FileStatuses": {"y": {}, "FileStatus": [
         {"z": {"pathSuffix": "no", "type": []}, "pathSuffix": "a",
          "type": "DIRECTORY", "v": [1, {}]},
         {"pathSuffix": "b", "type": "FILE", "length": 1, "w": null,
          "modificationTime": 2}], "remainingEntries": 7}})");
-  ASSERT_TRUE(list.ok()) << list.status();
-  ASSERT_EQ(list->entries.size(), 2);
-  EXPECT_EQ(list->entries[0].name, "a");
-  EXPECT_EQ(list->entries[0].kind, FileStatus::Kind::kFolder);
-  EXPECT_EQ(list->entries[1].name, "b");
-  EXPECT_EQ(list->remaining, 0);
+  REQUIRE_THAT(list, IsOk());
+  REQUIRE(list->entries.size() == 2);
+  CHECK(list->entries[0].name == "a");
+  CHECK(list->entries[0].kind == FileStatus::Kind::kFolder);
+  CHECK(list->entries[1].name == "b");
+  CHECK(list->remaining == 0);
 }
 
-TEST(FileStatusTest, TheListOfAFileIsNone) {
+TEST_CASE("The WebHDFS list of a file is not taken for that of a folder",
+          "[webhdfs][file_status]") {
   const absl::Status status =
       ParseFolder(R"({"FileStatuses": {"FileStatus": [{"pathSuffix": "",
                   "type": "FILE", "length": 1, "modificationTime": 1}]}})")
           .status();
-  EXPECT_EQ(status, absl::InvalidArgumentError("is a file, and no folder"));
+  CHECK(status == absl::InvalidArgumentError("is a file, and no folder"));
 }
 
-TEST(FileStatusTest, WithoutANumberTheChecksumTellsFilesApart) {
+TEST_CASE("Without a number the checksum tells versions of WebHDFS files apart",
+          "[webhdfs][file_status]") {
   const auto read = [](const std::string& number) {
     return *ParseFileStatus(R"({"FileStatus": {"type": "FILE", "length": 1,
                             "modificationTime": 2)" +
                             number + "}}");
   };
-  EXPECT_TRUE(read(R"(, "fileId": 16386)").has_number);
-  EXPECT_FALSE(read(R"(, "fileId": 0)").has_number);
+  CHECK(read(R"(, "fileId": 16386)").has_number);
+  CHECK_FALSE(read(R"(, "fileId": 0)").has_number);
   const FileStatus status = read("");
-  EXPECT_FALSE(status.has_number);
+  CHECK_FALSE(status.has_number);
   const ObjectVersion version = VersionByChecksum(status, "MD5 00");
-  EXPECT_EQ(version.size, 1);
-  EXPECT_EQ(version, VersionByChecksum(status, "MD5 00"));
-  EXPECT_NE(version, VersionByChecksum(status, "MD5 01"));
-  EXPECT_NE(version, status.version);
+  CHECK(version.size == 1);
+  CHECK(version == VersionByChecksum(status, "MD5 00"));
+  CHECK(version != VersionByChecksum(status, "MD5 01"));
+  CHECK(version != status.version);
 }
 
-TEST(FileStatusTest, ReadsChecksums) {
+TEST_CASE("The parser of WebHDFS answers reads checksums",
+          "[webhdfs][file_status]") {
   // As the documentation of Hadoop 3.4 shows it.
-  EXPECT_EQ(*ParseChecksum(R"({"FileChecksum": {
+  CHECK(*ParseChecksum(R"({"FileChecksum": {
                 "algorithm": "MD5-of-1MD5-of-512CRC32",
-                "bytes": "eadb10de24aa315748930df6e185c0d", "length": 28}})"),
-            "MD5-of-1MD5-of-512CRC32 eadb10de24aa315748930df6e185c0d");
-  EXPECT_EQ(*ParseChecksum(R"({"FileChecksum": null})"), "");
+                "bytes": "eadb10de24aa315748930df6e185c0d", "length": 28}})") ==
+        "MD5-of-1MD5-of-512CRC32 eadb10de24aa315748930df6e185c0d");
+  CHECK(*ParseChecksum(R"({"FileChecksum": null})") == "");
   for (const char* json :
        {"", "{}", R"({"FileChecksum": 1})", R"({"FileChecksum": {}})",
-        R"({"FileChecksum": {"algorithm": "MD5", "bytes": 1}})"})
-    EXPECT_EQ(ParseChecksum(json).status().code(), absl::StatusCode::kDataLoss)
-        << json;
+        R"({"FileChecksum": {"algorithm": "MD5", "bytes": 1}})"}) {
+    CAPTURE(json);
+    CHECK_THAT(ParseChecksum(json), HasCode(absl::StatusCode::kDataLoss));
+  }
 }
 
-TEST(FaultOfTest, GoesByTheExceptionsName) {
+TEST_CASE("A WebHDFS fault goes by the exception's name",
+          "[webhdfs][file_status]") {
   const struct {
     int status;
     std::string exception;
@@ -162,27 +172,27 @@ TEST(FaultOfTest, GoesByTheExceptionsName) {
     http::Answer answer;
     answer.status = one.status;
     answer.body = ExceptionJson(one.exception, "some words");
-    EXPECT_EQ(FaultOf(answer).code(), one.code) << one.exception;
+    CAPTURE(one.exception);
+    CHECK(FaultOf(answer).code() == one.code);
   }
   http::Answer answer;
   answer.status = 403;
   answer.body = ExceptionJson("AccessControlException", "Permission denied");
-  EXPECT_EQ(FaultOf(answer).message(),
-            "reading it is denied: the server answers 403 "
-            "(AccessControlException: Permission denied)");
+  CHECK(FaultOf(answer).message() ==
+        "reading it is denied: the server answers 403 "
+        "(AccessControlException: Permission denied)");
   answer.body = ExceptionJson(
       "IOException", "Offset=3000 out of the range [0, 10); OPEN, path=/a");
-  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kFailedPrecondition));
   answer.body = ExceptionJson("InvalidToken", "token for me is expired");
-  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(FaultOf(answer).message()),
-              HasSubstr("has expired or was cancelled"));
+  CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kPermissionDenied));
+  CHECK_THAT(FaultOf(answer).message(),
+             Contains("has expired or was cancelled"));
   answer.status = 401;
-  EXPECT_THAT(std::string(FaultOf(answer).message()),
-              HasSubstr("hdfs.token_file"));
+  CHECK_THAT(FaultOf(answer).message(), Contains("hdfs.token_file"));
   answer.status = 502;
   answer.body = "<html>";
-  EXPECT_EQ(FaultOf(answer).code(), absl::StatusCode::kUnavailable);
+  CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kUnavailable));
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "server/storage/webhdfs/hdfs_lister.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -17,15 +14,19 @@
 #include "server/base/mutex.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/webhdfs/hdfs_root.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/http/fault_choice.h"
 #include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
 namespace forebay::storage::webhdfs {
 namespace {
 
-using ::testing::HasSubstr;
+using tests::Contains;
+using tests::HasCode;
+using tests::IsOk;
 
-class HdfsListerTest : public ::testing::Test {
+class HdfsListerTest {
  protected:
   HdfsListerTest()
       : engine_(*http::Engine::Create()),
@@ -92,89 +93,101 @@ class HdfsListerTest : public ::testing::Test {
   const std::shared_ptr<const HdfsRoot> root_;
 };
 
-TEST_F(HdfsListerTest, ListsFoldersInParts) {
+TEST_CASE_METHOD(HdfsListerTest, "An HDFS lister lists folders in parts",
+                 "[webhdfs][hdfs_lister]") {
   const auto expected = Fill();
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names, expected);
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names == expected);
 }
 
-TEST_F(HdfsListerTest, ListsWholeFoldersOfServersWithoutParts) {
+TEST_CASE_METHOD(HdfsListerTest,
+                 "An HDFS lister lists whole folders of servers without parts",
+                 "[webhdfs][hdfs_lister]") {
   const auto expected = Fill();
   server_.ForgetParts();
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names, expected);
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names == expected);
 }
 
-TEST_F(HdfsListerTest, WithoutNumbersVersionsHaveChecksums) {
+TEST_CASE_METHOD(
+    HdfsListerTest,
+    "An HDFS lister makes versions of checksums where files have no numbers",
+    "[webhdfs][hdfs_lister]") {
   for (const bool has_checksums : {true, false}) {
     server_.ForgetNumbers(has_checksums);
     const ObjectVersion one = server_.Put("/p/a", "one");
-    EXPECT_EQ(*lister_.Stat(*root_, "a", {}), one);
+    CHECK(*lister_.Stat(*root_, "a", {}) == one);
     base::Mutex mutex;
     std::map<std::string, ObjectVersion> listed;
     const ObjectVersion below = server_.Put("/p/f/b", "below");
-    ASSERT_TRUE(lister_
-                    .List(*root_,
-                          [&](const ListedObject& object) {
-                            base::MutexLock lock(&mutex);
-                            listed[object.name] = object.version;
-                          },
-                          {})
-                    .ok());
-    EXPECT_EQ(listed, (std::map<std::string, ObjectVersion>{{"a", one},
-                                                            {"f/b", below}}));
+    REQUIRE_THAT(lister_.List(*root_,
+                              [&](const ListedObject& object) {
+                                base::MutexLock lock(&mutex);
+                                listed[object.name] = object.version;
+                              },
+                              {}),
+                 IsOk());
+    CHECK(listed ==
+          std::map<std::string, ObjectVersion>{{"a", one}, {"f/b", below}});
     // Another file of the same size and time.
     server_.Put("/p/a", "two");
-    EXPECT_EQ(*lister_.Stat(*root_, "a", {}) == one, !has_checksums);
+    CHECK((*lister_.Stat(*root_, "a", {}) == one) == !has_checksums);
   }
 }
 
-TEST_F(HdfsListerTest, AFileIsNoFolder) {
+TEST_CASE_METHOD(HdfsListerTest,
+                 "An HDFS lister does not take a file for a folder",
+                 "[webhdfs][hdfs_lister]") {
   server_.Put("/p/a", "x");
-  EXPECT_EQ(List(*RootAt("/p/a")).status(),
-            absl::InvalidArgumentError("is a file, and no folder"));
+  CHECK(List(*RootAt("/p/a")).status() ==
+        absl::InvalidArgumentError("is a file, and no folder"));
 }
 
-TEST_F(HdfsListerTest, AFlakyServerChangesNothing) {
+TEST_CASE_METHOD(HdfsListerTest,
+                 "A flaky server changes nothing in what an HDFS lister lists",
+                 "[webhdfs][hdfs_lister]") {
   const auto expected = Fill();
   const auto faults = server_.SetFaults(http::FirstAnswersSpoilt());
   const auto names = List(*root_);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_EQ(*names, expected);
+  REQUIRE_THAT(names, IsOk());
+  CHECK(*names == expected);
 }
 
-TEST_F(HdfsListerTest, TellsOfOneFile) {
+TEST_CASE_METHOD(HdfsListerTest, "An HDFS lister tells of one file",
+                 "[webhdfs][hdfs_lister]") {
   const ObjectVersion put = server_.Put("/p/a b", "four");
   const auto version = lister_.Stat(*root_, "a b", {});
-  ASSERT_TRUE(version.ok()) << version.status();
-  EXPECT_EQ(*version, put);
-  EXPECT_EQ(version->size, 4);
-  EXPECT_EQ(lister_.Stat(*root_, "c", {}).status(),
-            absl::NotFoundError("c: there is no such object"));
+  REQUIRE_THAT(version, IsOk());
+  CHECK(*version == put);
+  CHECK(version->size == 4);
+  CHECK(lister_.Stat(*root_, "c", {}).status() ==
+        absl::NotFoundError("c: there is no such object"));
   server_.Put("/p/folder/x", "x");
-  EXPECT_EQ(lister_.Stat(*root_, "folder", {}).status(),
-            absl::NotFoundError("folder: is a folder, and no file"));
+  CHECK(lister_.Stat(*root_, "folder", {}).status() ==
+        absl::NotFoundError("folder: is a folder, and no file"));
 }
 
-TEST_F(HdfsListerTest, SaysWhatIsWrong) {
-  EXPECT_EQ(List(*RootAt("/nowhere")).status(),
-            absl::NotFoundError("there is no such folder"));
+TEST_CASE_METHOD(HdfsListerTest, "An HDFS lister says what is wrong",
+                 "[webhdfs][hdfs_lister]") {
+  CHECK(List(*RootAt("/nowhere")).status() ==
+        absl::NotFoundError("there is no such folder"));
   server_.Put("/p/a/1", "x");
   server_.SetToken("secret");
-  EXPECT_EQ(List(*root_).status().code(), absl::StatusCode::kPermissionDenied);
+  CHECK_THAT(List(*root_), HasCode(absl::StatusCode::kPermissionDenied));
   const auto member =
       *HdfsRoot::Create("hdfs:///p", {server_.url(), "", "secret"});
-  EXPECT_TRUE(List(*member).ok());
+  CHECK_THAT(List(*member), IsOk());
 }
 
-TEST_F(HdfsListerTest, AListWithoutEndEnds) {
+TEST_CASE_METHOD(HdfsListerTest, "An HDFS lister gives up a list without end",
+                 "[webhdfs][hdfs_lister]") {
   server_.SetAnswer({200, "", R"({"DirectoryListing": {"remainingEntries": 1,
             "partialListing": {"FileStatuses": {"FileStatus": [
               {"pathSuffix": "a", "type": "FILE", "length": 1,
                "modificationTime": 1}]}}}})"});
-  EXPECT_EQ(List(*root_).status().code(), absl::StatusCode::kDataLoss);
+  CHECK_THAT(List(*root_), HasCode(absl::StatusCode::kDataLoss));
   // Parts that tell of ever fewer that follow, and bring nothing new.
   for (const std::string entry :
        {"", R"({"pathSuffix": "a", "type": "SYMLINK"})"}) {
@@ -189,14 +202,13 @@ TEST_F(HdfsListerTest, AListWithoutEndEnds) {
         });
     const auto root =
         *HdfsRoot::Create("webhdfs://" + server.url().substr(7) + "/p", {});
-    EXPECT_THAT(std::string(List(*root).status().message()),
-                HasSubstr("do not come to an end"));
+    CHECK_THAT(List(*root).status().message(),
+               Contains("do not come to an end"));
   }
   // Folders in folders.
   server_.SetAnswer({200, "", R"({"FileStatuses": {"FileStatus": [
                        {"pathSuffix": "a", "type": "DIRECTORY"}]}})"});
-  EXPECT_THAT(std::string(List(*root_).status().message()),
-              HasSubstr("too deep"));
+  CHECK_THAT(List(*root_).status().message(), Contains("too deep"));
 }
 
 }  // namespace

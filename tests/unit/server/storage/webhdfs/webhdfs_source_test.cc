@@ -1,7 +1,5 @@
 // Tests of reads from a name node and a data node, and of versions that change.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <latch>
 #include <memory>
@@ -16,13 +14,18 @@
 #include "server/storage/webhdfs/hdfs_root.h"
 #include "server/storage/webhdfs/versioned_source.h"
 #include "server/storage/webhdfs/webhdfs_protocol.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/conformance/storage/read_text.h"
 #include "tests/unit/server/storage/webhdfs/hdfs_server.h"
 
 namespace forebay::storage::webhdfs {
 namespace {
 
-class WebHdfsSourceTest : public ::testing::Test {
+using tests::HasCode;
+using tests::IsOk;
+
+class WebHdfsSourceTest {
  protected:
   WebHdfsSourceTest()
       : engine_(*http::Engine::Create()),
@@ -32,7 +35,7 @@ class WebHdfsSourceTest : public ::testing::Test {
         ranged_(std::in_place, &client_, &protocol_, nullptr,
                 http::RangedSourceOptions{8, 1000}),
         source_(std::in_place, &client_, &*ranged_) {}
-  ~WebHdfsSourceTest() override { ranged_.reset(); }  // it goes first
+  ~WebHdfsSourceTest() { ranged_.reset(); }  // it goes first
 
   static http::RetryOptions Options() {
     http::RetryOptions options;
@@ -66,20 +69,24 @@ class WebHdfsSourceTest : public ::testing::Test {
 constexpr char kChanged[] =
     "a: was replaced or changed since the dataset was indexed";
 
-TEST_F(WebHdfsSourceTest, ReadsRangesFromTheDataNode) {
+TEST_CASE_METHOD(WebHdfsSourceTest,
+                 "A WebHDFS source reads ranges from the data node",
+                 "[webhdfs][webhdfs_source]") {
   ReadRequest request = Put("a b/ü", "0123456789");
-  EXPECT_EQ(*Read(request), "0123456789");
+  CHECK(*Read(request) == "0123456789");
   request.offset = 3;
   request.length = 4;
-  EXPECT_EQ(*Read(request), "3456");
+  CHECK(*Read(request) == "3456");
   const http::RequestTarget asked = server_.last_read();
-  EXPECT_EQ(asked.path, "/webhdfs/v1/p/a b/ü");
-  EXPECT_EQ(asked.Field("offset"), "3");
-  EXPECT_EQ(asked.Field("length"), "4");
-  EXPECT_EQ(asked.Field("user.name"), "me");
+  CHECK(asked.path == "/webhdfs/v1/p/a b/ü");
+  CHECK(asked.Field("offset") == "3");
+  CHECK(asked.Field("length") == "4");
+  CHECK(asked.Field("user.name") == "me");
 }
 
-TEST_F(WebHdfsSourceTest, EachPassingFaultPasses) {
+TEST_CASE_METHOD(WebHdfsSourceTest,
+                 "A read from WebHDFS gets over each passing fault",
+                 "[webhdfs][webhdfs_source]") {
   const std::string content(2500, 'x');
   const ReadRequest request = Put("a", content);
   for (const http::Fault fault :
@@ -90,32 +97,38 @@ TEST_F(WebHdfsSourceTest, EachPassingFaultPasses) {
       return asked++ < 4 ? fault : http::Fault::kNone;
     });
     const auto read = Read(request);
-    ASSERT_TRUE(read.ok()) << static_cast<int>(fault) << read.status();
-    EXPECT_EQ(*read, content);
+    UNSCOPED_INFO(static_cast<int>(fault) << read.status());
+    REQUIRE_THAT(read, IsOk());
+    CHECK(*read == content);
   }
 }
 
-TEST_F(WebHdfsSourceTest, AFileThatIsAnotherIsNeverGiven) {
+TEST_CASE_METHOD(
+    WebHdfsSourceTest,
+    "A WebHDFS source never gives a file that is another than was indexed",
+    "[webhdfs][webhdfs_source]") {
   const ReadRequest request = Put("a", std::string(2500, 'a'));
   for (const std::size_t size : {2500, 2600, 10}) {
     server_.Put("/p/a", std::string(size, 'b'));
-    EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+    CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
   }
   server_.Remove("/p/a");
-  EXPECT_EQ(
-      Read(request).status(),
-      absl::NotFoundError("a: was deleted since the dataset was indexed"));
+  CHECK(Read(request).status() ==
+        absl::NotFoundError("a: was deleted since the dataset was indexed"));
 }
 
-TEST_F(WebHdfsSourceTest, WithoutNumbersTheChecksumTellsFilesApart) {
+TEST_CASE_METHOD(
+    WebHdfsSourceTest,
+    "A WebHDFS source tells files without numbers apart by their checksum",
+    "[webhdfs][webhdfs_source]") {
   server_.ForgetNumbers(true);
   const ReadRequest request = Put("a", std::string(2500, 'a'));
-  EXPECT_EQ(*Read(request), std::string(2500, 'a'));
+  CHECK(*Read(request) == std::string(2500, 'a'));
   // It has the same size, and the same time.
   server_.Put("/p/a", std::string(2500, 'b'));
-  EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+  CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
   server_.Put("/p/a", std::string(2500, 'a'));
-  EXPECT_EQ(*Read(request), std::string(2500, 'a'));
+  CHECK(*Read(request) == std::string(2500, 'a'));
   // Its checksum cannot be had for a while.
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&](const HdfsServer::Asked& sent) {
@@ -123,24 +136,29 @@ TEST_F(WebHdfsSourceTest, WithoutNumbersTheChecksumTellsFilesApart) {
         sent.target.find("CHECKSUM") != sent.target.npos && asked++ < 4;
     return spoils ? http::Fault::kTruncate : http::Fault::kNone;
   });
-  EXPECT_EQ(*Read(request), std::string(2500, 'a'));
+  CHECK(*Read(request) == std::string(2500, 'a'));
   server_.Remove("/p/a");
-  EXPECT_EQ(
-      Read(request).status(),
-      absl::NotFoundError("a: was deleted since the dataset was indexed"));
+  CHECK(Read(request).status() ==
+        absl::NotFoundError("a: was deleted since the dataset was indexed"));
 }
 
-TEST_F(WebHdfsSourceTest, AFileReplacedAmidIsNeverMixed) {
+TEST_CASE_METHOD(
+    WebHdfsSourceTest,
+    "A WebHDFS source never mixes a file that is replaced amid a read",
+    "[webhdfs][webhdfs_source]") {
   const ReadRequest request = Put("a", std::string(9000, 'a'));
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&](const HdfsServer::Asked&) {
     if (asked++ == 8) server_.Put("/p/a", std::string(9000, 'b'));
     return http::Fault::kNone;
   });
-  EXPECT_EQ(Read(request).status(), absl::FailedPreconditionError(kChanged));
+  CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
 }
 
-TEST_F(WebHdfsSourceTest, ALateAnswerAboutAVersionIsAskedForAgain) {
+TEST_CASE_METHOD(
+    WebHdfsSourceTest,
+    "A WebHDFS source asks again when an answer about a version is late",
+    "[webhdfs][webhdfs_source]") {
   const ReadRequest request = Put("a", "hello");
   base::FakeClock clock;
   const auto engine = *http::Engine::Create({16, &clock});
@@ -160,12 +178,15 @@ TEST_F(WebHdfsSourceTest, ALateAnswerAboutAVersionIsAskedForAgain) {
     }
     return http::Fault::kNone;
   });
-  EXPECT_EQ(*ReadText(*versioned, request), "hello");
+  CHECK(*ReadText(*versioned, request) == "hello");
   read.count_down();
-  EXPECT_EQ(looks, 2);
+  CHECK(looks == 2);
 }
 
-TEST_F(WebHdfsSourceTest, AnAnswerThatEndsEarlyIsNoNewVersion) {
+TEST_CASE_METHOD(
+    WebHdfsSourceTest,
+    "An answer that ends early is not a new version of a WebHDFS file",
+    "[webhdfs][webhdfs_source]") {
   const ReadRequest request = Put("a", "hello");
   // A data node that has less of the file.
   const http::HttpServer stale(
@@ -173,8 +194,8 @@ TEST_F(WebHdfsSourceTest, AnAnswerThatEndsEarlyIsNoNewVersion) {
         peer.Answer(200, "", "hel");
       });
   server_.LeadTo(stale.url());
-  EXPECT_EQ(
-      Read(request).status(),
+  CHECK(
+      Read(request).status() ==
       absl::UnavailableError("a: the data nodes send less of it than it has"));
   // A connection that is lost, where its end is that of the answer.
   std::atomic<int> asked = 0;
@@ -185,24 +206,26 @@ TEST_F(WebHdfsSourceTest, AnAnswerThatEndsEarlyIsNoNewVersion) {
         peer.Close();
       });
   server_.LeadTo(careless.url());
-  EXPECT_EQ(*Read(request), "hello");
-  EXPECT_EQ(asked, 2);
+  CHECK(*Read(request) == "hello");
+  CHECK(asked == 2);
 }
 
-TEST_F(WebHdfsSourceTest, NameNodesLeadToWebServersOnly) {
+TEST_CASE_METHOD(WebHdfsSourceTest,
+                 "A WebHDFS source lets name nodes lead it to web servers only",
+                 "[webhdfs][webhdfs_source]") {
   const ReadRequest request = Put("a", "hello");
   for (const char* place : {"file:///etc", "ftp://host", "//host"}) {
     server_.LeadTo(place);
-    EXPECT_EQ(Read(request).status(),
-              absl::InvalidArgumentError("a: the name node leads to a place "
-                                         "that is no http or https URL"))
-        << place;
+    CAPTURE(place);
+    CHECK(Read(request).status() ==
+          absl::InvalidArgumentError("a: the name node leads to a place "
+                                     "that is no http or https URL"));
   }
   server_.LeadTo("http://169.254.169.254");
-  EXPECT_FALSE(Read(request).ok());
+  CHECK_FALSE(Read(request).ok());
   // In a circle.
   server_.LeadTo(server_.url());
-  EXPECT_EQ(Read(request).status().code(), absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(Read(request), HasCode(absl::StatusCode::kInvalidArgument));
 }
 
 }  // namespace

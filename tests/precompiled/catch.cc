@@ -1,3 +1,4 @@
 // Compiled as a header, which all tests begin with: see BUILD.bazel.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/catch/catch.h"
+
+#include "tests/catch/matchers.h"

@@ -1,0 +1,3 @@
+#include "tests/catch/runner.h"
+
+int main(int argc, char** argv) { return forebay::tests::RunTests(argc, argv); }

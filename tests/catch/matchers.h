@@ -1,0 +1,264 @@
+#ifndef FOREBAY_TESTS_CATCH_MATCHERS_H_
+#define FOREBAY_TESTS_CATCH_MATCHERS_H_
+
+// Matchers for CHECK_THAT and REQUIRE_THAT that Catch2 lacks.
+
+#include <iterator>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "tests/catch/catch.h"
+
+namespace forebay::tests {
+
+// A predicate of values of any type, with the words that follow the value where
+// it does not hold. `match` and `toString` are the names that Catch2 calls.
+template <class Predicate>
+class Matcher {
+ public:
+  Matcher(std::string words, Predicate predicate)
+      : words_(std::move(words)), predicate_(std::move(predicate)) {}
+
+  template <class Value>
+  bool match(const Value& value) const {
+    return predicate_(value);
+  }
+  std::string toString() const { return words_; }
+
+  auto operator!() const {
+    auto negated = [predicate = predicate_](const auto& value) {
+      return !predicate(value);
+    };
+    return Matcher<decltype(negated)>("not (" + words_ + ")",
+                                      std::move(negated));
+  }
+
+  template <class Other>
+  auto operator&&(const Matcher<Other>& other) const {
+    auto both = [predicate = predicate_, other](const auto& value) {
+      return predicate(value) && other.match(value);
+    };
+    return Matcher<decltype(both)>(words_ + " and " + other.toString(),
+                                   std::move(both));
+  }
+
+ private:
+  const std::string words_;
+  const Predicate predicate_;
+};
+
+template <class T>
+inline constexpr bool kIsMatcher = false;
+template <class Predicate>
+inline constexpr bool kIsMatcher<Matcher<Predicate>> = true;
+
+// Whether a value is a text: a string, a view of one (Abseil's is a type of its
+// own), or a literal.
+template <class Value>
+inline constexpr bool kIsText =
+    std::is_convertible_v<const Value&, std::string_view> ||
+    std::is_convertible_v<const Value&, absl::string_view>;
+
+template <class Value>
+std::string_view TextOf(const Value& value) {
+  if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+    return value;
+  } else {
+    const absl::string_view text = value;
+    return std::string_view(text.data(), text.size());
+  }
+}
+
+// Whether a value is equal to what is expected, or fits the matcher that is.
+template <class Value, class Expected>
+bool Fits(const Value& value, const Expected& expected) {
+  if constexpr (kIsMatcher<Expected>) {
+    return expected.match(value);
+  } else {
+    return value == expected;
+  }
+}
+
+template <class Expected>
+std::string Words(const Expected& expected) {
+  if constexpr (kIsMatcher<Expected>) {
+    return expected.toString();
+  } else {
+    return Catch::Detail::stringify(expected);
+  }
+}
+
+// A Status or StatusOr without an error.
+inline auto IsOk() {
+  return Matcher("is OK", [](const auto& result) { return result.ok(); });
+}
+
+// A Status or StatusOr with this code.
+inline auto HasCode(absl::StatusCode code) {
+  return Matcher(
+      "has the code " + absl::StatusCodeToString(code),
+      [code](const auto& result) {
+        if constexpr (std::is_same_v<decltype(result), const absl::Status&>) {
+          return result.code() == code;
+        } else {
+          return result.status().code() == code;
+        }
+      });
+}
+
+// A text with this part, or a range with such an element.
+template <class Part>
+auto Contains(Part part) {
+  return Matcher("contains " + Words(part), [part](const auto& value) {
+    if constexpr (kIsText<std::remove_cvref_t<decltype(value)>>) {
+      return TextOf(value).find(part) != std::string_view::npos;
+    } else {
+      for (const auto& element : value) {
+        if (Fits(element, part)) return true;
+      }
+      return false;
+    }
+  });
+}
+
+inline auto StartsWith(const std::string& prefix) {
+  return Matcher("starts with " + Words(prefix), [prefix](const auto& value) {
+    return TextOf(value).substr(0, prefix.size()) == prefix;
+  });
+}
+
+inline auto EndsWith(const std::string& suffix) {
+  return Matcher("ends with " + Words(suffix), [suffix](const auto& value) {
+    const std::string_view text = TextOf(value);
+    return text.size() >= suffix.size() &&
+           text.substr(text.size() - suffix.size()) == suffix;
+  });
+}
+
+// A text that the ECMAScript expression describes from its first character to
+// its last.
+inline auto MatchesRegex(const std::string& expression) {
+  return Matcher("matches " + expression,
+                 [regex = std::regex(expression)](const auto& value) {
+                   const std::string_view text = TextOf(value);
+                   return std::regex_match(text.begin(), text.end(), regex);
+                 });
+}
+
+inline auto IsEmpty() {
+  return Matcher("is empty",
+                 [](const auto& range) { return std::empty(range); });
+}
+
+template <class Size>
+auto SizeIs(Size size) {
+  return Matcher("has the size " + Words(size), [size](const auto& range) {
+    return Fits(std::size(range), size);
+  });
+}
+
+// A range with these elements, in this order.
+template <class... Elements>
+auto ElementsAre(Elements... elements) {
+  std::string words = "has the elements (";
+  ((words += " " + Words(elements)), ...);
+  words += " )";
+  return Matcher(std::move(words), [elements...](const auto& range) {
+    auto at = std::begin(range);
+    const auto end = std::end(range);
+    return (... && (at != end && Fits(*at++, elements))) && at == end;
+  });
+}
+
+// A range whose every element fits.
+template <class Expected>
+auto Each(Expected expected) {
+  return Matcher("has elements of which each is " + Words(expected),
+                 [expected](const auto& range) {
+                   for (const auto& element : range) {
+                     if (!Fits(element, expected)) return false;
+                   }
+                   return true;
+                 });
+}
+
+// A range with the elements of another, in any order.
+template <class Range>
+auto UnorderedElementsAreArray(Range expected) {
+  return Matcher("has in some order the elements " + Words(expected),
+                 [expected](const auto& range) {
+                   std::vector<bool> found(std::size(expected));
+                   for (const auto& element : range) {
+                     std::size_t i = 0;
+                     for (const auto& each : expected) {
+                       if (!found[i] && Fits(element, each)) break;
+                       ++i;
+                     }
+                     if (i == found.size()) return false;
+                     found[i] = true;
+                   }
+                   return std::size(range) == found.size();
+                 });
+}
+
+// A range with these elements, which have one type, in any order.
+template <class... Elements>
+auto UnorderedElementsAre(Elements... elements) {
+  return UnorderedElementsAreArray(
+      std::vector<std::common_type_t<Elements...>>{elements...});
+}
+
+template <class First, class Second>
+auto Pair(First first, Second second) {
+  return Matcher("is (" + Words(first) + ", " + Words(second) + ")",
+                 [first, second](const auto& pair) {
+                   return Fits(pair.first, first) && Fits(pair.second, second);
+                 });
+}
+
+template <class Expected>
+auto Key(Expected expected) {
+  return Matcher(
+      "has the key " + Words(expected),
+      [expected](const auto& pair) { return Fits(pair.first, expected); });
+}
+
+// A pointer, or an optional value, that holds a fitting one.
+template <class Expected>
+auto Pointee(Expected expected) {
+  return Matcher("points to " + Words(expected), [expected](const auto& value) {
+    return static_cast<bool>(value) && Fits(*value, expected);
+  });
+}
+
+template <class Bound>
+auto Ge(Bound bound) {
+  return Matcher("is at least " + Words(bound),
+                 [bound](const auto& value) { return value >= bound; });
+}
+
+template <class Bound>
+auto Le(Bound bound) {
+  return Matcher("is at most " + Words(bound),
+                 [bound](const auto& value) { return value <= bound; });
+}
+
+template <class Predicate>
+auto Not(const Matcher<Predicate>& matcher) {
+  return !matcher;
+}
+
+template <class First, class... Others>
+auto AllOf(First first, Others... others) {
+  return (first && ... && others);
+}
+
+}  // namespace forebay::tests
+
+#endif  // FOREBAY_TESTS_CATCH_MATCHERS_H_

@@ -1,0 +1,36 @@
+#ifndef FOREBAY_TESTS_CATCH_RESULTS_H_
+#define FOREBAY_TESTS_CATCH_RESULTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace forebay::tests {
+
+// A test case on one path through its sections.
+struct Result {
+  std::string name;
+  std::string file;
+  int line = 0;
+  double seconds = 0;
+  std::uint64_t assertions = 0;
+  // Each assertion that failed, as text.
+  std::vector<std::string> failures;
+  // Empty: the case was not skipped.
+  std::string skip_reason;
+};
+
+// Results of the process so far; the last one may be under way. Only the thread
+// of the tests calls it.
+std::vector<Result>& Results();
+
+// Whether an assertion of the case under way has failed. A forked child of a
+// test exits with it.
+bool HasFailure();
+
+// Writes results as JUnit's XML. Returns false if the file cannot be written.
+bool WriteJunit(const std::string& path, const std::vector<Result>& results);
+
+}  // namespace forebay::tests
+
+#endif  // FOREBAY_TESTS_CATCH_RESULTS_H_

@@ -1,0 +1,13 @@
+#ifndef FOREBAY_TESTS_CATCH_RUNNER_H_
+#define FOREBAY_TESTS_CATCH_RUNNER_H_
+
+namespace forebay::tests {
+
+// Runs the tests that are linked with the program, as Bazel expects of a test:
+// TESTBRIDGE_TEST_ONLY chooses among them, XML_OUTPUT_FILE is where their
+// results go. Returns the program's exit status.
+int RunTests(int argc, char** argv);
+
+}  // namespace forebay::tests
+
+#endif  // FOREBAY_TESTS_CATCH_RUNNER_H_

@@ -1,0 +1,21 @@
+#ifndef FOREBAY_TESTS_CATCH_SKIP_H_
+#define FOREBAY_TESTS_CATCH_SKIP_H_
+
+#include <sstream>
+#include <string>
+
+namespace forebay::tests {
+
+// Ends the test case, on its present path through the sections, as skipped.
+// Throws: only the test's own code calls it, never what the product calls back.
+[[noreturn]] void Skip(const std::string& reason);
+
+}  // namespace forebay::tests
+
+// Skips the test case; the reason is written as to a stream: SKIP(a << b).
+#define SKIP(...)                                                            \
+  ::forebay::tests::Skip(                                                    \
+      static_cast<std::ostringstream&&>(std::ostringstream() << __VA_ARGS__) \
+          .str())
+
+#endif  // FOREBAY_TESTS_CATCH_SKIP_H_

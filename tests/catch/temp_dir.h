@@ -1,0 +1,18 @@
+#ifndef FOREBAY_TESTS_CATCH_TEMP_DIR_H_
+#define FOREBAY_TESTS_CATCH_TEMP_DIR_H_
+
+#include <cstdlib>
+#include <string>
+
+namespace forebay::tests {
+
+// The folder that Bazel gives to the run of a test, else /tmp; with a slash at
+// its end.
+inline std::string TempDir() {
+  const char* const given = std::getenv("TEST_TMPDIR");
+  return given == nullptr ? "/tmp/" : std::string(given) + "/";
+}
+
+}  // namespace forebay::tests
+
+#endif  // FOREBAY_TESTS_CATCH_TEMP_DIR_H_

@@ -1,0 +1,48 @@
+#ifndef FOREBAY_TESTS_INTEGRATION_CPP_DAEMON_H_
+#define FOREBAY_TESTS_INTEGRATION_CPP_DAEMON_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace cpp_user {
+
+// A new folder below that of the test's run, which only this user may read.
+std::string NewFolder(const std::string& name);
+
+// A forebayd of a test's own, as a child process with a folder of its own. The
+// thread of the tests uses it.
+class Daemon {
+ public:
+  // Starts the daemon, and waits until it serves.
+  Daemon();
+  // Ends the daemon if it is there. A check fails unless it leaves in order.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // The directory of its socket.
+  const std::string& runtime_dir() const { return runtime_dir_; }
+
+  // Ends the daemon at once, as a crash does.
+  void Kill();
+  // Starts the daemon again, after Kill.
+  void Start();
+  // Lets the daemon stand still until Resume.
+  void Pause();
+  void Resume();
+
+ private:
+  // Waits until the daemon says that it serves, on the socket `notices`.
+  void AwaitReady(int notices);
+  // Sends a signal, and waits for the end. Returns the status of waitpid().
+  int End(int signal);
+
+  const std::string folder_;
+  const std::string runtime_dir_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace cpp_user
+
+#endif  // FOREBAY_TESTS_INTEGRATION_CPP_DAEMON_H_

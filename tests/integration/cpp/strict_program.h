@@ -1,0 +1,15 @@
+#ifndef FOREBAY_TESTS_INTEGRATION_CPP_STRICT_PROGRAM_H_
+#define FOREBAY_TESTS_INTEGRATION_CPP_STRICT_PROGRAM_H_
+
+#include <string>
+
+namespace cpp_user {
+
+// A program in C++17 that uses all of forebay.hpp, and takes many warnings for
+// errors. Returns the bytes that it read, or throws forebay::Error.
+unsigned long ReadStrictly(const std::string& runtime_dir,
+                           const std::string& uri);
+
+}  // namespace cpp_user
+
+#endif  // FOREBAY_TESTS_INTEGRATION_CPP_STRICT_PROGRAM_H_

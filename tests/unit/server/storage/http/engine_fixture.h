@@ -1,0 +1,56 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_ENGINE_FIXTURE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_ENGINE_FIXTURE_H_
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/base/clock.h"
+#include "server/storage/http/engine.h"
+#include "tests/unit/server/storage/http/http_server.h"
+
+namespace forebay::storage::http {
+
+// An engine with a clock of its own, and a server that answers it.
+class EngineTest {
+ protected:
+  EngineTest() : engine_(*Engine::Create({16, &clock_})) {}
+
+  Request To(const std::string& path) {
+    Request request;
+    request.url = server_.url() + path;
+    return request;
+  }
+
+  std::future<Answer> Begin(Request request) {
+    auto promise = std::make_shared<std::promise<Answer>>();
+    std::future<Answer> answer = promise->get_future();
+    request.done = [promise](Answer it) { promise->set_value(std::move(it)); };
+    engine_->Post(
+        [engine = engine_.get(), request] { engine->Start(request); });
+    return answer;
+  }
+  Answer Get(Request request) { return Begin(std::move(request)).get(); }
+
+  void Advance(std::int64_t nanos) {
+    clock_.Advance(nanos);
+    engine_->Post([] {});
+  }
+
+  std::function<void(const HttpServer::Asked&, HttpServer::Peer&)> handler_ =
+      [](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
+        peer.Answer(200, "X-Path: " + asked.target + "\r\nx-two:  b c \r\n",
+                    asked.method == "HEAD" ? "" : "hello");
+      };
+  base::FakeClock clock_;
+  HttpServer server_{[this](const HttpServer::Asked& asked,
+                            HttpServer::Peer& peer) { handler_(asked, peer); }};
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace forebay::storage::http
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STORAGE_HTTP_ENGINE_FIXTURE_H_

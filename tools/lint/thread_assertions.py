@@ -1,0 +1,76 @@
+"""Finds assertions of C++ tests that another thread than the test's own would
+make: Catch2's are not thread-safe. A thread keeps what it saw; the test checks it
+after the join."""
+
+import re
+import sys
+
+import tree
+
+ASSERTION = re.compile(
+    r"\b(CHECK|CHECK_FALSE|CHECK_THAT|CHECK_THROWS\w*|CHECKED_IF|REQUIRE|"
+    r"REQUIRE_FALSE|REQUIRE_THAT|REQUIRE_THROWS\w*|INFO|UNSCOPED_INFO|CAPTURE|"
+    r"WARN|FAIL|FAIL_CHECK|SKIP|SUCCEED|FOREBAY_(CHECK|REQUIRE)_\w+)\(")
+# Calls that run a function given to them on another thread.
+STARTS_THREAD = re.compile(
+    r"\bstd::j?thread\b(?:\s+\w+)?\s*[({]|\bstd::async\(|\bStartThread\(|"
+    r"\bRunOnThreads\(|\b\w*threads?_?\.emplace_back\(|\bPost\(|\bOnEngine\(|"
+    r"\.Run\(\{")
+# Literals and comments, which hold no code.
+NO_CODE = re.compile(
+    r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|'
+    r"//[^\n]*|/\*.*?\*/", re.S)
+BRACKETS = {"(": ")", "{": "}", "[": "]"}
+
+
+def code(text):
+    """Returns the text with blanks in place of literals and comments."""
+    return NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def closing(text, begin):
+    """Returns where the bracket at `begin` closes; the end if nowhere."""
+    depth = 0
+    for at in range(begin, len(text)):
+        if text[at] in BRACKETS:
+            depth += 1
+        elif text[at] in BRACKETS.values():
+            depth -= 1
+            if depth == 0:
+                return at
+    return len(text)
+
+
+def findings(path, text):
+    """Findings in one file.
+
+    Args:
+      path: its name, for the findings.
+      text: its content.
+
+    Returns:
+      A list of lines, sorted.
+    """
+    text = code(text)
+    found = set()
+    for start in STARTS_THREAD.finditer(text):
+        end = closing(text, start.end() - 1)
+        for assertion in ASSERTION.finditer(text, start.end(), end):
+            line = text.count("\n", 0, assertion.start()) + 1
+            found.add((line, assertion.group(1)))
+    return [f"{path}:{line}: {name} on another thread: keep what it saw, and "
+            "check it after the join" for line, name in sorted(found)]
+
+
+def main():
+    paths = [path for path in tree.files(*tree.CC_SUFFIXES)
+             if path.startswith("tests/")]
+    found = [line for path in paths
+             for line in findings(path, (tree.ROOT / path).read_text())]
+    print("\n".join(found))
+    print(f"{len(paths)} files of tests, {len(found)} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
