@@ -87,8 +87,9 @@ TEST_CASE_METHOD(SlotMemoryTest,
   REQUIRE(Add(Make(1)));
   std::vector<SlotParts> before = Make(1);
   memory_.Attach(b_.device.get(), *SlotMemory::MakeParts(3, kSize, *b_.device));
+  const bool is_added = Add(std::move(before));
   UNSCOPED_INFO("it has no part on b");
-  CHECK_FALSE(Add(before));
+  CHECK_FALSE(is_added);
   CHECK(memory_.slots() == 3);
   REQUIRE(Add(Make(1)));
   CHECK(memory_.part(a_.device.get(), 3) != nullptr);
