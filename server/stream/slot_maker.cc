@@ -21,8 +21,7 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
   // With GPUs, several members may do this at once: the first one's slots
   // count.
   auto made = SlotMemory::Make(slots, size_, devices);
-  const absl::Status status =
-      made.ok() ? SlotMemory::Seal(*made) : made.status();
+  absl::Status status = made.ok() ? SlotMemory::Seal(*made) : made.status();
   if (status.ok()) KeepParts(*made);
   base::MutexLock lock(mutex_);
   if (status.ok()) batch_cache_->AddFirst(&*made);

@@ -20,7 +20,7 @@ class ThreadChecks {
   ThreadChecks& operator=(const ThreadChecks&) = delete;
   ~ThreadChecks() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    CHECK(failures_ == "");
+    CHECK_THAT(failures_, Catch::Equals(""));
   }
 
   // Any thread: what has to hold, in words for the case that it does not.

@@ -49,7 +49,7 @@ SUITE_CASE(DriverConformance, "A GPU driver's devices have an identity each",
 SUITE_CASE(DriverConformance, "A GPU driver describes its devices",
            "[cuda][driver_conformance]") {
   for (const DeviceInfo& device : driver_->inventory().devices) {
-    CHECK(device.name != "");
+    CHECK_FALSE(device.name.empty());
     CHECK(device.memory_bytes > std::uint64_t{1} << 20);
     CHECK(device.compute_major >= 1);
     CHECK(device.compute_minor >= 0);

@@ -126,7 +126,7 @@ TEST_CASE_METHOD(DescribeHostTest,
   Describe(kTwo, [&](bool succeeded) {
     CAPTURE(why_);
     REQUIRE(succeeded);
-    CHECK(std::string_view(host_.driver_version) == "");
+    CHECK(std::string_view(host_.driver_version).empty());
     CHECK(devices_[1].numa_node == -1);
   });
 }

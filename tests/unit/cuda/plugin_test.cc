@@ -50,7 +50,7 @@ TEST_CASE_METHOD(PluginTest,
   const auto driver = OpenPlugin(Built("good_plugin"));
   REQUIRE_THAT(driver, IsOk());
   const Inventory& inventory = (*driver)->inventory();
-  CHECK(inventory.absence == "");
+  CHECK_THAT(inventory.absence, Catch::Equals(""));
   CHECK(inventory.driver_version == "580.65.06");
   CHECK(inventory.cuda_version == "13.2");
   REQUIRE(inventory.devices.size() == 2);

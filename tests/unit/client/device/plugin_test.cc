@@ -130,7 +130,7 @@ TEST_CASE_METHOD(
     "[device][plugin]") {
   InstallLibrary("site-packages/forebay/libforebay.so");
   InstallPlugin("site-packages/forebay/libforebay_cuda.so");
-  CHECK(Load("site-packages/forebay/libforebay.so") == "");
+  CHECK_THAT(Load("site-packages/forebay/libforebay.so"), Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(
     "[device][plugin]") {
   InstallLibrary("usr/lib/libforebay.so");
   InstallPlugin("usr/lib/forebay/libforebay_cuda.so");
-  CHECK(Load("usr/lib/libforebay.so") == "");
+  CHECK_THAT(Load("usr/lib/libforebay.so"), Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(LoadPluginTest,
@@ -151,7 +151,8 @@ TEST_CASE_METHOD(LoadPluginTest,
   const std::string package = root_ + "/usr/lib/python3/dist-packages/forebay";
   fs::create_directories(package);
   fs::create_symlink("../../../libforebay.so", package + "/libforebay.so");
-  CHECK(Load("usr/lib/python3/dist-packages/forebay/libforebay.so") == "");
+  CHECK_THAT(Load("usr/lib/python3/dist-packages/forebay/libforebay.so"),
+             Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(LoadPluginTest, "The client says where its GPU plug-in is not",
@@ -164,7 +165,7 @@ TEST_CASE_METHOD(LoadPluginTest, "The client says where its GPU plug-in is not",
             "is not set");
   // It may be installed meanwhile.
   InstallPlugin("usr/lib/forebay/libforebay_cuda.so");
-  CHECK(Load("usr/lib/libforebay.so") == "");
+  CHECK_THAT(Load("usr/lib/libforebay.so"), Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(
@@ -176,9 +177,9 @@ TEST_CASE_METHOD(
   setenv("FOREBAY_CUDA_PLUGIN", Built("newer_plugin").c_str(), 1);
   CHECK_THAT(Load("lib/libforebay.so"), Contains("has version 4"));
   setenv("FOREBAY_CUDA_PLUGIN", Built("good_plugin").c_str(), 1);
-  CHECK(Load("lib/libforebay.so") == "");
+  CHECK_THAT(Load("lib/libforebay.so"), Catch::Equals(""));
   setenv("FOREBAY_CUDA_PLUGIN", "none.so", 1);
-  CHECK(Load("lib/libforebay.so") == "");
+  CHECK_THAT(Load("lib/libforebay.so"), Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(LoadPluginTest,

@@ -63,7 +63,7 @@ TEST_CASE_METHOD(TensorPoolTest, "A tensor pool gives out again what came back",
   CHECK(Take(512)->address() != address);
   memory.reset();
   CHECK(Told().memory.size() == 3);
-  CHECK(Told().calls == std::vector<std::string>());
+  CHECK_THAT(Told().calls, ElementsAre());
 }
 
 TEST_CASE_METHOD(

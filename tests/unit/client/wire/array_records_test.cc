@@ -81,15 +81,15 @@ TEST_CASE("The client refuses arrays that are not records of samples",
     spoil(array);
     return Refusal({array, Labels()});
   };
-  CHECK(spoilt([](forebay_array& a) { a.dtype = FOREBAY_INT8; }) != "");
-  CHECK(spoilt([](forebay_array& a) { a.shape[3] = 2; }) != "");
-  CHECK(spoilt([](forebay_array& a) { a.rank = 2; }) != "");
-  CHECK(spoilt([](forebay_array& a) { a.rank = 7; }) != "");
-  CHECK(spoilt([](forebay_array& a) { a.rank = 0; }) != "");
-  CHECK(spoilt([](forebay_array& a) { a.kind = FOREBAY_TEXT; }) != "");
-  CHECK(spoilt([](forebay_array& a) {
-          a.dtype = static_cast<forebay_dtype>(99);
-        }) != "");
+  CHECK_FALSE(spoilt([](forebay_array& a) { a.dtype = FOREBAY_INT8; }).empty());
+  CHECK_FALSE(spoilt([](forebay_array& a) { a.shape[3] = 2; }).empty());
+  CHECK_FALSE(spoilt([](forebay_array& a) { a.rank = 2; }).empty());
+  CHECK_FALSE(spoilt([](forebay_array& a) { a.rank = 7; }).empty());
+  CHECK_FALSE(spoilt([](forebay_array& a) { a.rank = 0; }).empty());
+  CHECK_FALSE(spoilt([](forebay_array& a) { a.kind = FOREBAY_TEXT; }).empty());
+  CHECK_FALSE(spoilt([](forebay_array& a) {
+                a.dtype = static_cast<forebay_dtype>(99);
+              }).empty());
   CHECK(spoilt([](forebay_array& a) { a.data = nullptr; }) ==
         "field image: has no data");
   CHECK(spoilt([](forebay_array& a) { a.shape[1] = 1ull << 62; }) ==

@@ -119,7 +119,7 @@ TEST_CASE("A dataset's archives have a folder behind their path",
   CHECK(location.inner_folder == "train");
   location = Found(Options("/data/a.zip", FOREBAY_ZIP));
   CHECK(location.shards == std::vector<std::string>{"a.zip"});
-  CHECK(location.inner_folder == "");
+  CHECK_THAT(location.inner_folder, Catch::Equals(""));
 }
 
 TEST_CASE("A dataset's manifest lies in its folder",
@@ -151,7 +151,7 @@ TEST_CASE("A dataset's table has the folder of its images",
   REQUIRE_THAT(LocateTable(options, &location), IsOk());
   CHECK(location.folder == "/data/{x}.csv");
   CHECK(location.uri == "/data/{x}.csv");
-  CHECK(location.manifest == "");
+  CHECK_THAT(location.manifest, Catch::Equals(""));
   options.root = "/elsewhere";
   REQUIRE_THAT(LocateTable(options, &location), IsOk());
   CHECK(location.folder == "/elsewhere");

@@ -174,7 +174,7 @@ TEST_CASE("The daemon's status has the GPUs", "[admin][job_list]") {
   info.gpus = cuda::FakeDriver(3).inventory();
   info.gpus.devices[2].name = "\xFF";
   const proto::Gpus gpus = ToProto(info, {}).gpus();
-  CHECK(gpus.absence() == "");
+  CHECK_THAT(gpus.absence(), Catch::Equals(""));
   CHECK(gpus.driver_version() == "1.2.3");
   CHECK(gpus.cuda_version() == "12.4");
   REQUIRE(gpus.devices_size() == 3);

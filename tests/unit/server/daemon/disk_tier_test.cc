@@ -42,7 +42,7 @@ TEST_CASE_METHOD(DiskTierTest,
   DiskTier tier(proto::CacheConfig(), Deps());
   CHECK(tier.source() == &below_);
   CHECK_FALSE(tier.Snapshot().has_value());
-  CHECK(tier.refusal() == "");
+  CHECK_THAT(tier.refusal(), Catch::Equals(""));
   CHECK(budget_.used() == 0);
   tier.Stop();
 }
@@ -55,7 +55,7 @@ TEST_CASE_METHOD(
   CHECK(tier.source() != &below_);
   REQUIRE(tier.Snapshot().has_value());
   CHECK(tier.Snapshot()->capacity == 64 << 20);
-  CHECK(tier.refusal() == "");
+  CHECK_THAT(tier.refusal(), Catch::Equals(""));
   tier.Stop();
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("The exit deadline leaves a process alone that is in time",
                           {.step = kLong, .all = kLong});
     deadline.Begin("something else");
   }
-  CHECK(notes.order == "");
+  CHECK_THAT(notes.order, Catch::Equals(""));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST_CASE("Nobody waits for the GPU driver while it opens", "[daemon][gpus]") {
   answer.set_value();
   while (gpus.inventory().devices.empty()) std::this_thread::yield();
   CHECK(gpus.inventory().devices.size() == 3);
-  CHECK(gpus.inventory().absence == "");
+  CHECK_THAT(gpus.inventory().absence, Catch::Equals(""));
 }
 
 TEST_CASE("The GPU inventory is destroyed only once the driver is open",

@@ -26,7 +26,6 @@
 namespace forebay::daemon {
 namespace {
 
-using tests::Contains;
 using tests::IsOk;
 using tests::StartsWith;
 
@@ -68,7 +67,7 @@ TEST_CASE("Local reads go through a ring where there is one",
   LocalReads reads(proto::StorageConfig::default_instance(), &executor, &budget,
                    &shares);
   CHECK(reads.io_uring());
-  CHECK(reads.refusal() == "");
+  CHECK_THAT(reads.refusal(), Catch::Equals(""));
   CHECK_THAT(TryToRead(&reads), IsOk());
 }
 
@@ -81,7 +80,7 @@ TEST_CASE("Local reads go by threads where they are told so",
   base::MemoryBudget budget(std::uint64_t{1} << 30);
   LocalReads reads(config, &executor, &budget, &shares);
   CHECK_FALSE(reads.io_uring());
-  CHECK(reads.refusal() == "");
+  CHECK_THAT(reads.refusal(), Catch::Equals(""));
   CHECK_THAT(TryToRead(&reads), IsOk());
 }
 

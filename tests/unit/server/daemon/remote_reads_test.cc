@@ -104,7 +104,7 @@ TEST_CASE_METHOD(RemoteReadsTest,
   CHECK_THAT(reads_.Open("gs://B/x", {}),
              HasCode(absl::StatusCode::kInvalidArgument));
   CHECK(NetThreads() == 0);
-  CHECK(reads_.credentials() == "");
+  CHECK_THAT(reads_.credentials(), Catch::Equals(""));
   Open("gs://bucket");
   CHECK(NetThreads() == 1);
   CHECK_THAT(reads_.credentials(), Contains("no credentials"));
@@ -254,16 +254,16 @@ TEST_CASE_METHOD(RemoteReadsTest,
   unsetenv("STORAGE_EMULATOR_HOST");
   unsetenv("GCE_METADATA_HOST");
   RemoteEnvironment real = RemoteEnvironment::OfProcess();
-  CHECK(real.emulator_host == "");
-  CHECK(real.credentials.gcloud != "");
-  CHECK(real.credentials.metadata_host != "");
+  CHECK_THAT(real.emulator_host, Catch::Equals(""));
+  CHECK_FALSE(real.credentials.gcloud.empty());
+  CHECK_FALSE(real.credentials.metadata_host.empty());
   setenv("STORAGE_EMULATOR_HOST", "localhost:4443", 1);
   setenv("GOOGLE_APPLICATION_CREDENTIALS", "/key.json", 1);
   RemoteEnvironment emulated = RemoteEnvironment::OfProcess();
   CHECK(emulated.emulator_host == "localhost:4443");
   CHECK(emulated.credentials.key_file == "/key.json");
-  CHECK(emulated.credentials.gcloud == "");
-  CHECK(emulated.credentials.metadata_host == "");
+  CHECK_THAT(emulated.credentials.gcloud, Catch::Equals(""));
+  CHECK_THAT(emulated.credentials.metadata_host, Catch::Equals(""));
   setenv("GCE_METADATA_HOST", "127.0.0.1:1", 1);
   CHECK(RemoteEnvironment::OfProcess().credentials.metadata_host ==
         "127.0.0.1:1");

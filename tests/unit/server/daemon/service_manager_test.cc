@@ -69,7 +69,7 @@ TEST_CASE_METHOD(
     "[daemon][service_manager]") {
   unsetenv("NOTIFY_SOCKET");
   ServiceManager().Ready();
-  CHECK(Received() == "");
+  CHECK_THAT(Received(), Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(ServiceManagerTest,

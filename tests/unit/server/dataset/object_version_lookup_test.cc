@@ -6,15 +6,12 @@
 #include <vector>
 
 #include "tests/catch/catch.h"
-#include "tests/catch/matchers.h"
 #include "tests/catch/thread_checks.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 
 namespace forebay::dataset {
 namespace {
-
-using tests::IsOk;
 
 class ObjectVersionLookupTest {
  protected:

@@ -162,7 +162,7 @@ TEST_CASE_METHOD(ObjectReaderTest,
   CHECK(Bytes(Range("a", kBlock, 2 * kBlock)) ==
         content.substr(kBlock, 2 * kBlock));
   CHECK(Bytes(Range("a", 3 * kBlock, 5)) == content.substr(3 * kBlock));
-  CHECK(Bytes(Range("a", 3 * kBlock, 0)) == "");
+  CHECK_THAT(Bytes(Range("a", 3 * kBlock, 0)), Catch::Equals(""));
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
       {0, kBlock},     {kBlock, kBlock}, {2 * kBlock, kBlock},
       {3 * kBlock, 5}, {kBlock, kBlock}, {2 * kBlock, kBlock},
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(ObjectReaderTest,
   objects_.objects["empty"] = {""};
   objects_.objects["large"] = {Content(kBlock + 1)};
   CHECK(Bytes(AsItIs("small", kBlock)) == Content(kBlock));
-  CHECK(Bytes(AsItIs("empty", kBlock)) == "");
+  CHECK_THAT(Bytes(AsItIs("empty", kBlock)), Catch::Equals(""));
   const auto large = reader_->Read(AsItIs("large", kBlock), {});
   REQUIRE_THAT(large, IsOk());
   CHECK(large->version.size == kBlock + 1);

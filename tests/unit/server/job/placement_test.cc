@@ -44,7 +44,7 @@ TEST_CASE_METHOD(PlacementTest,
   REQUIRE_THAT(place, IsOk());
   REQUIRE(place->device != nullptr);
   CHECK(place->device->info().uuid == uuid_);
-  CHECK(place->refusal == "");
+  CHECK_THAT(place->refusal, Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(PlacementTest,
@@ -53,7 +53,7 @@ TEST_CASE_METHOD(PlacementTest,
   const auto place = PlaceFor({}, &devices_, {});
   REQUIRE_THAT(place, IsOk());
   CHECK(place->device == nullptr);
-  CHECK(place->refusal == "");
+  CHECK_THAT(place->refusal, Catch::Equals(""));
   CHECK(devices_.open().empty());
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("Bytes of a field that were not read are an error",
     CHECK(status.message() ==
           "sample 5 of table: photo: bytes: has only 9 of 10 bytes");
   }
-  CHECK(BytesOf(read, {9, 0})->size() == 0);
+  CHECK(BytesOf(read, {9, 0})->empty());
   CHECK(BytesOf(read, {2, 7})->data() == read.data() + 2);
 }
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "tests/catch/catch.h"
+
 namespace forebay::sampler {
 namespace {
 
@@ -17,7 +19,6 @@ struct GoldenCase {
 };
 
 const GoldenCase kGolden[] = {
-#include "tests/catch/catch.h"
 #include "tests/unit/server/sampler/distributed_sampler_golden.inc"
 };
 

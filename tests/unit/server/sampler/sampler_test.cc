@@ -167,8 +167,9 @@ TEST_CASE("A sampler refuses a spec that makes no sense", "[sampler]") {
         "sampler: world_size 1048577 is above 1048576");
   CHECK(Refusal(Spec(order, pad, 0, 0, 1), 0) ==
         "sampler: the dataset has no samples");
-  CHECK(Refusal(Spec(order, pad, 0, 0, 1),
-                std::numeric_limits<std::uint64_t>::max()) != "");
+  CHECK_FALSE(Refusal(Spec(order, pad, 0, 0, 1),
+                      std::numeric_limits<std::uint64_t>::max())
+                  .empty());
   CHECK(Refusal(Spec(static_cast<proto::SamplerSpec::Order>(77), pad, 0, 0, 1),
                 10) == "sampler: order 77 is not known");
   CHECK(Refusal(Spec(order, static_cast<proto::SamplerSpec::Pad>(-1), 0, 0, 1),

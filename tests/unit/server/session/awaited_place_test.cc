@@ -24,7 +24,7 @@ TEST_CASE("A request for a URL waits for the URL's host",
   CHECK(HostOf("hdfs:///a") == "hdfs://");
   CHECK(HostOf("http://") == "http://");
   CHECK(HostOf("nonsense") == "nonsense");
-  CHECK(HostOf("") == "");
+  CHECK_THAT(HostOf(""), Catch::Equals(""));
 }
 
 TEST_CASE("The texts of an awaited place are bounded",
@@ -43,7 +43,7 @@ TEST_CASE("A request for a folder waits for the folder's mount",
   const base::Fd below = Open("/proc/self");
   const AwaitedPlace place = PlaceOf("file:///data/train", proc.get());
   CHECK(place.uri == "/data/train");
-  CHECK(place.host == "");
+  CHECK_THAT(place.host, Catch::Equals(""));
   CHECK(place.group == PlaceOf("/other", below.get()).group);
   CHECK(place.group != PlaceOf("/data/train", tmp.get()).group);
   CHECK(PlaceOf("/data/train", -1).group == "/data/train");
@@ -54,7 +54,7 @@ TEST_CASE(
     "A descriptor makes an awaited place a folder even with the URI of a host",
     "[session][awaited_place]") {
   const base::Fd tmp = Open("/tmp");
-  CHECK(PlaceOf("http://x/y", tmp.get()).host == "");
+  CHECK_THAT(PlaceOf("http://x/y", tmp.get()).host, Catch::Equals(""));
 }
 
 TEST_CASE("A dataset of parts waits for the first part that has a place",

@@ -19,7 +19,7 @@ TEST_CASE("The warnings of a dataset description keep their order",
   const proto::ReaderOpened opened = WithWarnings({"one", "", "caf\xe9"});
   REQUIRE(opened.warnings_size() == 3);
   CHECK(opened.warnings(0) == "one");
-  CHECK(opened.warnings(1) == "");
+  CHECK_THAT(opened.warnings(1), Catch::Equals(""));
   CHECK(opened.warnings(2) == "caf\xe9");
 }
 

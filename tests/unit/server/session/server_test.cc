@@ -177,7 +177,7 @@ TEST_CASE_METHOD(ServerTest, "The server shows what a job waits for",
   const job::PendingRequest& pending = jobs[0].pending[0];
   CHECK(pending.kind == job::PendingRequest::Kind::kOpening);
   CHECK(pending.uri == folder);
-  CHECK(pending.host == "");
+  CHECK_THAT(pending.host, Catch::Equals(""));
   CHECK(pending.since_nanos == 7);
 
   scan_gate_.Open();

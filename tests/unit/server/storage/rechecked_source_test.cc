@@ -213,7 +213,7 @@ TEST_CASE_METHOD(RecheckedSharesTest, "Looks at touched files go on in tasks",
   Touch();
   CHECK(below_.Log() == "read 7 for 1; read 7 for 1; share 7 with 1; ");
   below_.End(ReadResult());
-  CHECK(below_.Log() == "");
+  CHECK_THAT(below_.Log(), Catch::Equals(""));
   REQUIRE(tasks_.size() == 1u);
   tasks_.front()();
   CHECK(below_.Log() == "read 7 for 1; share 7 with 1; ");
@@ -241,7 +241,7 @@ TEST_CASE_METHOD(
   CHECK(below_.Log() == "read 7 for 1; share 7 with 2; share 7 with 3; ");
   source_.Share(7, {.job = 4});
   CHECK(below_.Log() == "share 7 with 4; ");
-  CHECK(log_ == "");
+  CHECK_THAT(log_, Catch::Equals(""));
   below_.End(ReadResult());
   CHECK(log_ == "7: OK; ");
   // Another read may use the ticket now.

@@ -27,7 +27,7 @@ TEST_CASE_METHOD(ForebayctlTest,
       const Outcome outcome = Run(verb + json);
       CAPTURE(verb);
       CHECK(outcome.code == 3);
-      CHECK(outcome.out == "");
+      CHECK_THAT(outcome.out, Catch::Equals(""));
       CHECK(outcome.err ==
             "forebayctl: no forebay daemon is running in " + directory_ + "\n");
     }

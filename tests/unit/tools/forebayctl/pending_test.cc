@@ -40,11 +40,11 @@ TEST_CASE("A pending request says what is waited for",
 TEST_CASE("Pending openings are shown at once and the rest when it takes long",
           "[forebayctl][pending]") {
   PendingRequests requests;
-  CHECK(PendingState(requests) == "");
-  CHECK(PendingLines(requests) == "");
+  CHECK_THAT(PendingState(requests), Catch::Equals(""));
+  CHECK_THAT(PendingLines(requests), Catch::Equals(""));
   *requests.Add() = Request(proto::PendingRequest::FETCHING, "/data", "", 1.9);
-  CHECK(PendingState(requests) == "");
-  CHECK(PendingLines(requests) == "");
+  CHECK_THAT(PendingState(requests), Catch::Equals(""));
+  CHECK_THAT(PendingLines(requests), Catch::Equals(""));
   *requests.Add() = Request(proto::PendingRequest::OPENING, "/data", "", 0.1);
   CHECK(PendingState(requests) == "opening");
   *requests.Add() = Request(proto::PendingRequest::READING, "/a\x1b", "", 2);

@@ -251,7 +251,7 @@ TEST_CASE("The disk cache passes on what cannot be kept",
   const auto empty = house.Request("empty", house.Put("empty", 0));
   const auto huge = house.Request("huge", house.Put("huge", kSmallSegment));
   for (int i = 0; i < 2; ++i) {
-    CHECK(house.ReadAndSettle(empty) == "");
+    CHECK_THAT(house.ReadAndSettle(empty), Catch::Equals(""));
     CHECK(house.ReadAndSettle(huge) == house.Truth(huge));
   }
   CHECK(house.below().times("empty") == 2);

@@ -12,14 +12,11 @@
 #include "server/cache/loader_next_use.h"
 #include "server/cache/next_use_registry.h"
 #include "tests/catch/catch.h"
-#include "tests/catch/matchers.h"
 #include "tests/catch/thread_checks.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 
 namespace forebay::cache::disk {
 namespace {
-
-using tests::IsOk;
 
 constexpr std::uint64_t kSamples = 1'000;
 constexpr std::size_t kBytes = 20'000;

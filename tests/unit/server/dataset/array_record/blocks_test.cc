@@ -66,8 +66,8 @@ TEST_CASE("ArrayRecord blocks give pieces that no header interrupts",
   CHECK(piece(left - 1, 2) == "none");
   CHECK(piece(left - 1, 1) == file.substr(kBlockBytes - 1, 1));
   CHECK(piece(left, 9) == file.substr(kBlockBytes + kBlockHeaderBytes, 9));
-  CHECK(piece(left, 0) == "");
-  CHECK(piece(blocks.size(), 0) == "");
+  CHECK_THAT(piece(left, 0), Catch::Equals(""));
+  CHECK_THAT(piece(blocks.size(), 0), Catch::Equals(""));
 }
 
 TEST_CASE("No ArrayRecord chunk begins in a block header or right behind it",

@@ -70,7 +70,7 @@ TEST_CASE("An ArrayRecord footer lists its chunks whatever is read at a time",
   }
   const auto none = ChunksOf(MadeFile().End());
   REQUIRE_THAT(none, IsOk());
-  CHECK(*none == Chunks());
+  CHECK(none->empty());
 }
 
 TEST_CASE("An ArrayRecord footer lists all chunks of ArrayRecord's own writer",

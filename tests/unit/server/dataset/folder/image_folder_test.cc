@@ -13,6 +13,7 @@
 
 #include "server/dataset/folder/folder_scan.h"
 #include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
 
@@ -37,7 +38,6 @@ struct GoldenTree {
 };
 
 const GoldenTree kGolden[] = {
-#include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/folder/image_folder_golden.inc"
 };
 

@@ -73,7 +73,7 @@ class PointFileTest {
     REQUIRE(all.size() == 4);
     CHECK(all[2].bit == 6002);
     CHECK(*points.WindowOf(all[2]) == WindowOf(22));
-    CHECK(*points.WindowOf(all[0]) == "");
+    CHECK_THAT(*points.WindowOf(all[0]), Catch::Equals(""));
   }
 
   base::WorkingMemory memory_{base::AmpleBudget(), "points"};
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(PointFileTest,
     return TakePoints(reader, find);
   };
   AppendPoints(bytes, nullptr);
-  CHECK(bytes == "");
+  CHECK_THAT(bytes, Catch::Equals(""));
   CHECK(*take(nullptr) == nullptr);
   AppendPoints(bytes, *points);
   const auto find = [&]() -> absl::StatusOr<PointsPtr> { return *points; };

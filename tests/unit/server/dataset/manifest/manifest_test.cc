@@ -89,7 +89,7 @@ TEST_CASE("A manifest reads both of its formats alike", "[manifest]") {
     CHECK(std::get<std::int64_t>(values[2]) == 1);
     CHECK(std::get<std::int64_t>(values[3]) == 10);
     manifest->ValuesOf(1, absl::MakeSpan(values));
-    CHECK(std::get<std::string_view>(values[0]) == "");
+    CHECK(std::get<std::string_view>(values[0]).empty());
     CHECK(std::get<std::int64_t>(values[3]) == -3);
   }
 }

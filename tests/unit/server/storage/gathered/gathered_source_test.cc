@@ -154,7 +154,7 @@ TEST_CASE_METHOD(
   ReadRequest request = Request(1000, 50'000);
   request.unless = revision;
   Revision seen;
-  CHECK(*ReadText(source_, request, &seen) == "");
+  CHECK_THAT(*ReadText(source_, request, &seen), Catch::Equals(""));
   CHECK(seen == revision);
   CHECK_THAT(below_.log(), SizeIs(1));
   request = Request(1000, 50'000);

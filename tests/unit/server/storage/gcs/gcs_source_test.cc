@@ -44,8 +44,10 @@ TEST_CASE("A GCS root takes valid URIs and makes URLs of them",
   CHECK(*root->identity() !=
         *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e", "somebody"))
              ->identity());
-  CHECK((*GcsRoot::Create("gs://bucket", ""))->prefix() == "");
-  CHECK((*GcsRoot::Create("gs://bucket/", ""))->prefix() == "");
+  CHECK_THAT((*GcsRoot::Create("gs://bucket", ""))->prefix(),
+             Catch::Equals(""));
+  CHECK_THAT((*GcsRoot::Create("gs://bucket/", ""))->prefix(),
+             Catch::Equals(""));
   for (const std::string& uri :
        {std::string("gs://"), std::string("s3://bucket"),
         std::string("gs:///a"), std::string("gs://Bucket"),

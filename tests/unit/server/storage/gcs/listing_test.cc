@@ -41,7 +41,7 @@ TEST_CASE("A GCS list page without items is read as an empty list",
   const auto page = ParseListPage(R"({"kind": "storage#objects"})", "");
   REQUIRE_THAT(page, IsOk());
   CHECK(page->objects.empty());
-  CHECK(page->next_token == "");
+  CHECK_THAT(page->next_token, Catch::Equals(""));
 }
 
 TEST_CASE("The parser of a GCS list page checks every field",

@@ -17,7 +17,6 @@
 #include "server/storage/http/ranged_source.h"
 #include "server/storage/http/request_meter.h"
 #include "tests/catch/catch.h"
-#include "tests/catch/matchers.h"
 #include "tests/catch/thread_checks.h"
 #include "tests/unit/server/storage/http/object_server.h"
 
@@ -25,7 +24,6 @@ namespace forebay::storage::http {
 namespace {
 
 using Catch::WithinAbs;
-using tests::IsOk;
 
 // A request takes a fixed wait and a time for each byte, on the test's clock.
 // Some requests run at once.

@@ -55,9 +55,9 @@ TEST_CASE_METHOD(StartedPartsTest,
   Look(17);
   CHECK(Places() == std::set<Id>{2});
   Look(18);  // its bytes do not go on
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
   Look(30);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
 }
 
 // As after a time in which the thread that reads them had no CPU.
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(
   LookOnce(150);
   CHECK(Places() == std::set<Id>{1});
   LookOnce(151);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
 }
 
 TEST_CASE_METHOD(StartedPartsTest,
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(StartedPartsTest,
   Look(16);
   CHECK(Places() == std::set<Id>{1});
   Look(25);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
   parts_.End(1);
   CHECK(parts_.empty());
   CHECK(parts_.bytes() == 0u);
@@ -98,15 +98,15 @@ TEST_CASE_METHOD(StartedPartsTest,
   Begin(2, 0);
   parts_.Pause(2);
   parts_.Pause(1);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
   CHECK(parts_.TakeNext(5) == std::nullopt);
   heard_[1] = heard_[2] = 5;
   Look(6);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
   parts_.MakeReady(2);
   parts_.MakeReady(1);
   Look(7);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
   CHECK(parts_.TakeNext(20) == 2u);
   CHECK(Places() == std::set<Id>{2});
   CHECK(parts_.TakeNext(20) == 1u);
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(StartedPartsTest,
   Look(29);  // from the begin of the next attempt on
   CHECK(Places() == std::set<Id>{1, 2});
   Look(30);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
 }
 
 TEST_CASE_METHOD(StartedPartsTest, "A started part that has stalled may pause",
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(StartedPartsTest, "A started part that has stalled may pause",
   Begin(1, 0);
   Look(10);
   parts_.Pause(1);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
   parts_.MakeReady(1);
   CHECK(parts_.TakeNext(20) == 1u);
   CHECK(Places() == std::set<Id>{1});
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(StartedPartsTest, "Started parts may end in any state",
   parts_.MakeReady(4);
   for (Id id : {1, 2, 3, 5}) parts_.End(id);
   places_.erase(5);
-  CHECK(Places() == std::set<Id>());
+  CHECK(Places().empty());
   CHECK(parts_.TakeNext(20) == 4u);
   parts_.End(7);
   parts_.Pause(7);

@@ -130,7 +130,7 @@ TEST_CASE_METHOD(
   ReadRequest request = Request(1000, 10);
   request.unless = revision;
   Revision seen;
-  CHECK(*ReadText(source_, request, &seen) == "");
+  CHECK_THAT(*ReadText(source_, request, &seen), Catch::Equals(""));
   CHECK(seen == revision);
   request = Request(1000, 10);
   request.unless = Revision{.inode = 6};
@@ -319,7 +319,7 @@ TEST_CASE_METHOD(ZstdSourceTest,
   ReadRequest request = Request("wide", 1000, 10);
   request.unless = revision;
   Revision seen;
-  CHECK(*ReadText(source_, request, &seen) == "");
+  CHECK_THAT(*ReadText(source_, request, &seen), Catch::Equals(""));
   CHECK(seen == revision);
   request = Request("wide", 1000, 10);
   request.unless = Revision{.inode = 6};

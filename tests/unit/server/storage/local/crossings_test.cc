@@ -4,12 +4,9 @@
 #include <string>
 
 #include "tests/catch/catch.h"
-#include "tests/catch/matchers.h"
 
 namespace forebay::storage::local {
 namespace {
-
-using tests::Contains;
 
 TEST_CASE("Crossings know directories whose files lie on another file system",
           "[local][crossings]") {

@@ -10,15 +10,12 @@
 #include "server/schedule/stall_threshold.h"
 #include "server/storage/local/local_source.h"
 #include "tests/catch/catch.h"
-#include "tests/catch/matchers.h"
 #include "tests/catch/thread_checks.h"
 #include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/storage/local/local_source_fixture.h"
 
 namespace forebay::storage::local {
 namespace {
-
-using tests::IsOk;
 
 // Holds the opens of objects whose names begin with "hung" until Release.
 class HungFiles {

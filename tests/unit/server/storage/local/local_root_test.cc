@@ -190,10 +190,10 @@ TEST_CASE_METHOD(LocalRootTest, "A local root is found by its other names",
   }
   for (const char* path : {"train", "other/y.jpg", "gone/x.jpg"}) {
     CAPTURE(path);
-    CHECK(root->NameIn(scratch_.Path(path)) == "");
+    CHECK_THAT(root->NameIn(scratch_.Path(path)), Catch::Equals(""));
   }
-  CHECK(root->NameIn("/") == "");
-  CHECK(root->NameIn("") == "");
+  CHECK_THAT(root->NameIn("/"), Catch::Equals(""));
+  CHECK_THAT(root->NameIn(""), Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(LocalRootTest,

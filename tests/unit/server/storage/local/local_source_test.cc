@@ -30,7 +30,6 @@
 namespace forebay::storage::local {
 namespace {
 
-using tests::Contains;
 using tests::ElementsAre;
 using tests::IsOk;
 using tests::StartsWith;
@@ -119,7 +118,7 @@ TEST_CASE_METHOD(LocalSourceTest,
   CHECK(seen == now);
   request.unless = now;
   files_.preads = 0;
-  CHECK(*Read(request) == "");
+  CHECK_THAT(*Read(request), Catch::Equals(""));
   CHECK(files_.preads == 0);
   if (!root_->on_this_host()) SKIP("a file system of another kind");
   request.version.revision.ctime_nanos -= 1;

@@ -148,7 +148,7 @@ TEST_CASE_METHOD(UringSourceTest,
   CHECK(seen == now);
   // Bytes that the reader has already are not read again.
   request.unless = now;
-  CHECK(*Read(request) == "");
+  CHECK_THAT(*Read(request), Catch::Equals(""));
   request.unless = Revision{now.inode, now.ctime_nanos - 1};
   CHECK(*Read(request) == "0123456789");
   request.version.revision.ctime_nanos -= 1;

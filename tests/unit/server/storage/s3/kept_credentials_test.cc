@@ -74,7 +74,7 @@ class KeptCredentialsTest {
 
 TEST_CASE_METHOD(KeptCredentialsTest, "No S3 request is signed without keys",
                  "[s3][kept_credentials]") {
-  CHECK(kept_->name() == "");
+  CHECK_THAT(kept_->name(), Catch::Equals(""));
   CHECK_THAT(Get(), IsOk());
   REQUIRE_THAT(kept_->Renew(), IsOk());
   CHECK(kept_->name() == "somebody");

@@ -67,7 +67,7 @@ TEST_CASE_METHOD(
                  "<Size>1</Size></Contents>"));
   REQUIRE_THAT(page, IsOk());
   CHECK(page->objects.at(0).name == "a%20+&A");
-  CHECK(page->next_token == "");
+  CHECK_THAT(page->next_token, Catch::Equals(""));
 }
 
 TEST_CASE_METHOD(ParseListPageTest,

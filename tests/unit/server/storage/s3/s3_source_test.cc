@@ -47,8 +47,10 @@ TEST_CASE("An S3 root takes S3 URIs and makes the URLs of requests from them",
   CHECK(
       *root->identity() !=
       *(*S3Root::Create("s3://my-bucket/a b/c", kEndpoint, "me"))->identity());
-  CHECK((*S3Root::Create("s3://bucket", kEndpoint))->prefix() == "");
-  CHECK((*S3Root::Create("s3://bucket/", kEndpoint))->prefix() == "");
+  CHECK_THAT((*S3Root::Create("s3://bucket", kEndpoint))->prefix(),
+             Catch::Equals(""));
+  CHECK_THAT((*S3Root::Create("s3://bucket/", kEndpoint))->prefix(),
+             Catch::Equals(""));
 }
 
 TEST_CASE("An S3 root refuses what is not an S3 URI or object name",

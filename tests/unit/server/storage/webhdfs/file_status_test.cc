@@ -141,7 +141,7 @@ TEST_CASE("The parser of WebHDFS answers reads checksums",
                 "algorithm": "MD5-of-1MD5-of-512CRC32",
                 "bytes": "eadb10de24aa315748930df6e185c0d", "length": 28}})") ==
         "MD5-of-1MD5-of-512CRC32 eadb10de24aa315748930df6e185c0d");
-  CHECK(*ParseChecksum(R"({"FileChecksum": null})") == "");
+  CHECK_THAT(*ParseChecksum(R"({"FileChecksum": null})"), Catch::Equals(""));
   for (const char* json :
        {"", "{}", R"({"FileChecksum": 1})", R"({"FileChecksum": {}})",
         R"({"FileChecksum": {"algorithm": "MD5", "bytes": 1}})"}) {
