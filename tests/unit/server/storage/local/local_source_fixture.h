@@ -56,9 +56,9 @@ class FaultyFiles final : public FileSystem {
   std::function<void()> on_pread;
   int stat_error = 0;
   int pread_error = 0;
-  int interruptions = 0;
+  std::atomic<int> interruptions = 0;
   std::atomic<int> follows = 0;  // opens that may leave the file system
-  int preads = 0;
+  std::atomic<int> preads = 0;
   std::size_t longest_pread = SIZE_MAX;
 };
 
