@@ -15,10 +15,10 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
     while (making_first_) first_made_.Wait(mutex_);
     if (batch_cache_->pool().slots() > 0) return absl::OkStatus();
     devices = batch_cache_->memory().attached();
-    // Nobody waits for a driver, which may hang.
+    // A driver may hang: no caller waits for one that asks it.
     making_first_ = others_wait = devices.empty();
   }
-  // With GPUs, several members may do this at once: the first one's slots
+  // Where GPUs have parts, several callers may make slots; the first one's
   // count.
   auto made = SlotMemory::Make(slots, size_, devices);
   absl::Status status = made.ok() ? SlotMemory::Seal(*made) : made.status();

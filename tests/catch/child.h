@@ -8,7 +8,7 @@ namespace forebay::tests {
 
 // How a child process ended.
 struct ChildEnd {
-  // As of waitpid(); 0: it exited with 0.
+  // The status of waitpid(); 0: the child exited with 0.
   int status = -1;
   // The text that it wrote to stderr.
   std::string err;

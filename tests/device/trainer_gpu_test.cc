@@ -325,7 +325,7 @@ TEST_CASE("The plug-in does not break a capture by another thread",
     BeginCapture(captured);
     std::atomic<int> calls{0};
     std::function<void()> call = [&] { ++calls; };
-    // Nobody asserts in the thread: each call's result, in turn.
+    // Each call's result, in turn: the thread itself makes no assertion.
     std::vector<cuda::PluginResult> results;
     Words why;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;

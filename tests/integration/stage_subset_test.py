@@ -28,7 +28,7 @@ class AtOnce(Drawn):
 
 
 class Subset21(torch.utils.data.Subset):
-    """As torch 2.1 has it."""
+    """Subset of torch 2.1."""
 
     def __getitems__(self, numbers):
         numbers = [self.indices[number] for number in numbers]

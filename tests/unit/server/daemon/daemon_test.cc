@@ -30,7 +30,7 @@ using Client = session::RawClient;
 class DaemonTest {
  protected:
   DaemonTest() {
-    // As the program does, before any thread starts.
+    // The program starts its log before any thread, too.
     static const absl::Status log = base::StartLog("info");
     REQUIRE_THAT(log, IsOk());
     char directory[] = "/tmp/forebay-daemon.XXXXXX";

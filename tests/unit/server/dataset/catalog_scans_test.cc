@@ -75,7 +75,7 @@ TEST_CASE_METHOD(CatalogTest, "The catalog scans changed directories anew",
   for (const Change& change : changes) {
     CAPTURE(scans);
     change.make();
-    // As if the clock had ticked since the scan.
+    // The clock seems to have ticked since the scan.
     SetModified(change.directory, scans);
     const std::uint64_t size = before->size();
     const auto after = Open(catalog);

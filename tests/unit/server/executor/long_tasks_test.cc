@@ -5,7 +5,7 @@
 
 #include "server/executor/thread_pool_executor.h"
 #include "tests/catch/catch.h"
-#include "tests/unit/server/executor/held_task.h"
+#include "tests/unit/server/executor/long_tasks_fixture.h"
 
 namespace forebay::executor {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "server/executor/thread_pool_executor.h"
 #include "tests/catch/catch.h"
-#include "tests/unit/server/executor/held_task.h"
+#include "tests/unit/server/executor/long_tasks_fixture.h"
 
 namespace forebay::executor {
 namespace {
@@ -42,11 +42,7 @@ TEST_CASE_METHOD(
   slow.AwaitStart();
   HeldTask own(executor, 1, kShortOne);
   cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
-  // A thread that looked would have by then.
-  for (int i = 0; i < 10'000; ++i) {
-    clock_.Advance(kLongTaskNanos);
-    std::this_thread::yield();
-  }
+  LetLooksCome();
   CHECK_FALSE(own.has_started());
   UNSCOPED_INFO("nobody else's task waits");
   CHECK(cpu_.looks() == 0);
@@ -67,10 +63,7 @@ TEST_CASE_METHOD(LongTasksTest,
   slow.AwaitStart();
   HeldTask shared(executor, {2, 1}, kShortOne);
   cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
-  for (int i = 0; i < 10'000; ++i) {
-    clock_.Advance(kOverrunNanos);
-    std::this_thread::yield();
-  }
+  LetLooksCome();
   CHECK_FALSE(shared.has_started());
   CHECK(cpu_.looks() == 0);
   HeldTask of_more(executor, {1, 2, 3}, kShortOne);
@@ -80,7 +73,7 @@ TEST_CASE_METHOD(LongTasksTest,
   CHECK(HasLowPriority(slow));
 }
 
-// Its thread is free soon without that.
+// The task's thread is free soon without that.
 TEST_CASE_METHOD(LongTasksTest,
                  "A short task that takes a little longer keeps its thread",
                  "[executor][overrunning_tasks]") {

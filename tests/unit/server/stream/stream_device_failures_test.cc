@@ -37,7 +37,7 @@ TEST_CASE_METHOD(StreamDeviceTest,
   std::vector<std::uint64_t> ids;
   CHECK(Drain(on_b, &ids).kind == proto::ReadyKind::kEndOfEpoch);
   CHECK(ids == Expected(0));
-  // It is tried again.
+  // The next epoch tries the GPU again.
   ids.clear();
   REQUIRE_THAT(on_a.Start(0, 0), IsOk());
   CHECK(Drain(on_a, &ids).kind == proto::ReadyKind::kEndOfEpoch);

@@ -55,7 +55,7 @@ TEST_CASE_METHOD(NpyCatalogTest,
   CHECK(source_.reads == 100);
 }
 
-// One at a time would never end.
+// The source answers no read before 32 wait.
 TEST_CASE_METHOD(NpyCatalogTest, "The npy catalog reads many headers at once",
                  "[npy][npy_catalog_scan]") {
   for (int i = 0; i < 1 + 3 * 32; ++i)

@@ -221,6 +221,7 @@ TEST_CASE_METHOD(
   clock_.Advance(kStall);  // once for all
   AwaitAnswers(1);
   AwaitInside(4);
+  CHECK(hung_.inside() == 4);
   hung_.Release();
   AwaitAnswers(5);
 }

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_HELD_TASK_H_
-#define FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_HELD_TASK_H_
+#ifndef FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_LONG_TASKS_FIXTURE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_LONG_TASKS_FIXTURE_H_
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -98,6 +98,13 @@ class LongTasksTest {
       std::this_thread::yield();
     }
   }
+  // Returns when a thread that looks at running tasks would have done so.
+  void LetLooksCome() {
+    for (int i = 0; i < 10'000; ++i) {
+      clock_.Advance(kOverrunNanos);
+      std::this_thread::yield();
+    }
+  }
   // Returns once the task has started, for which others may have to turn out to
   // be long.
   void AwaitStartOf(const HeldTask& task) {
@@ -122,4 +129,4 @@ class LongTasksTest {
 
 }  // namespace forebay::executor
 
-#endif  // FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_HELD_TASK_H_
+#endif  // FOREBAY_TESTS_UNIT_SERVER_EXECUTOR_LONG_TASKS_FIXTURE_H_
