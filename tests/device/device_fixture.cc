@@ -92,19 +92,24 @@ std::vector<unsigned char> Numbers(std::size_t count, unsigned first) {
   return numbers;
 }
 
-MappedMemory MapMemory(CUdevice device, CUmemGenericAllocationHandle handle,
-                       std::size_t bytes) {
-  MappedMemory memory{.address = 0, .bytes = bytes};
-  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
-                     Api().reserve_address(&memory.address, bytes, 0, 0, 0));
-  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
-                     Api().map_memory(memory.address, bytes, 0, handle, 0));
+CUresult TryToMap(CUdevice device, CUmemGenericAllocationHandle handle,
+                  MappedMemory* memory) {
+  CUresult result =
+      Api().reserve_address(&memory->address, memory->bytes, 0, 0, 0);
+  if (result != CUDA_SUCCESS) return result;
+  result = Api().map_memory(memory->address, memory->bytes, 0, handle, 0);
+  if (result != CUDA_SUCCESS) return result;
   CUmemAccessDesc access = {};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = device;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
-                     Api().set_access(memory.address, bytes, &access, 1));
+  return Api().set_access(memory->address, memory->bytes, &access, 1);
+}
+
+MappedMemory MapMemory(CUdevice device, CUmemGenericAllocationHandle handle,
+                       std::size_t bytes) {
+  MappedMemory memory{.address = 0, .bytes = bytes};
+  FOREBAY_CHECK_CUDA(CUDA_SUCCESS, TryToMap(device, handle, &memory));
   return memory;
 }
 

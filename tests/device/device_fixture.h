@@ -57,7 +57,10 @@ struct MappedMemory {
   std::size_t bytes = 0;
 };
 
-// Gives the GPU an address of a handle's memory.
+// Gives the GPU an address of a handle's memory. TryToMap needs no test around
+// it.
+CUresult TryToMap(CUdevice device, CUmemGenericAllocationHandle handle,
+                  MappedMemory* memory);
 MappedMemory MapMemory(CUdevice device, CUmemGenericAllocationHandle handle,
                        std::size_t bytes);
 void Unmap(const MappedMemory& memory);

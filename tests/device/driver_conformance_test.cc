@@ -328,8 +328,8 @@ int BePeer(const std::string& what) {
     return 2;
   }
   const bool dies = what == "die";
-  const MappedMemory memory =
-      MapMemory(device, handle, dies ? 8 * bytes : bytes);
+  MappedMemory memory{.address = 0, .bytes = dies ? 8 * bytes : bytes};
+  if (TryToMap(device, handle, &memory) != CUDA_SUCCESS) return 5;
   const std::vector<unsigned char> numbers = Numbers(2000);
   if (Api().copy_to_device(memory.address, numbers.data(), numbers.size(),
                            stream) != CUDA_SUCCESS) {

@@ -34,48 +34,18 @@ import threading
 import time
 
 from fault_process import end_with
+from fuse_protocol import (
+    ASYNC_READ, ATTRIBUTES, DESTROY, DIRENT, ENTRY, FLUSH, GETATTR, INIT, INIT_OUT,
+    INTERRUPT, LOOKUP, MAX_BACKGROUND, MAX_PAGES, MAX_WRITE, MINOR, NEVER_HELD,
+    OPEN, OPENDIR, OPEN_OUT, OPERATIONS, OUT_HEADER, PARALLEL_DIROPS, READ, READDIR,
+    READLINK, READ_IN, RELEASE, RELEASEDIR, ROOT_NODE, Request, STATFS, STATFS_OUT,
+    UNANSWERED, VALIDITY)
 
-LOOKUP, FORGET, GETATTR, READLINK = 1, 2, 3, 5
-OPEN, READ, STATFS, RELEASE, FLUSH, INIT = 14, 15, 17, 18, 25, 26
-OPENDIR, READDIR, RELEASEDIR = 27, 28, 29
-INTERRUPT, DESTROY, BATCH_FORGET = 36, 38, 42
-OPERATIONS = {
-    "lookup": LOOKUP, "getattr": GETATTR, "readlink": READLINK, "open": OPEN,
-    "read": READ, "statfs": STATFS, "flush": FLUSH, "opendir": OPENDIR,
-    "readdir": READDIR}
-UNANSWERED = (FORGET, BATCH_FORGET)
-NEVER_HELD = (INIT, INTERRUPT, DESTROY, RELEASE, RELEASEDIR, *UNANSWERED)
-
-IN_HEADER = struct.Struct("<IIQQIIIHH")
-OUT_HEADER = struct.Struct("<IiQ")
-ATTRIBUTES = struct.Struct("<QQQQQQIIIIIIIIII")
-ENTRY = struct.Struct("<QQQQII")
-VALIDITY = struct.Struct("<QII")
-READ_IN = struct.Struct("<QQI")
-OPEN_OUT = struct.Struct("<QIi")
-DIRENT = struct.Struct("<QQII")
-INIT_OUT = struct.Struct("<IIIIHHIIHHI28x")
-STATFS_OUT = struct.Struct("<QQQQQIIII24x")
-
-ROOT_NODE = 1
-MINOR = 31  # of version 7 of the protocol
-ASYNC_READ, PARALLEL_DIROPS, MAX_PAGES = 1 << 0, 1 << 18, 1 << 22
-MAX_BACKGROUND = 4096  # the default of 12 would make readers wait for each other
-MAX_WRITE = 128 << 10
 BUFFER = 1 << 20
 MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
 MNT_DETACH = 2
 # The name that the server looks up to make the kernel send an INTERRUPT.
 PROBE = ".interrupt"
-
-
-class Request:
-    """One request of the kernel's."""
-
-    def __init__(self, message):
-        (_, self.opcode, self.unique, self.node, _, _, self.thread, _,
-         _) = IN_HEADER.unpack_from(message)
-        self.body = message[IN_HEADER.size:]
 
 
 def _process_of(thread):
@@ -331,7 +301,9 @@ class Mount:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._mountpoint = os.fsencode(mountpoint)
         self._above = []
-        self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        # O_NONBLOCK: a request may leave between select and read.
+        self.device = os.open("/dev/fuse",
+                              os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         options = (f"fd={self.device},rootmode=40000,user_id=0,group_id=0,"
                    "allow_other,default_permissions")
         _checked(self._libc.mount(
@@ -348,13 +320,25 @@ class Mount:
             self._libc.umount2(path, MNT_DETACH)
 
 
-def _serve(mount, connection):
+def _ending():
+    """Returns a descriptor that is readable from the first SIGTERM on.
+
+    An exception of the handler could come amidst the mount's end, and undo it.
+    """
+    ending, write = os.pipe()
+    signal.signal(signal.SIGTERM, lambda *_: os.write(write, b"."))
+    return ending
+
+
+def _serve(mount, connection, ending):
     commands = Commands(connection, mount)
     going = True
     while going:
         seconds = commands.look()
-        ready, _, _ = select.select([mount.device, sys.stdin], [], [], seconds)
-        if sys.stdin in ready:
+        ready, _, _ = select.select([mount.device, sys.stdin, ending], [], [],
+                                    seconds)
+        going = ending not in ready
+        if going and sys.stdin in ready:
             going = commands.take()
         if going and mount.device in ready:
             going = connection.take()
@@ -363,7 +347,7 @@ def _serve(mount, connection):
 def main(source, mountpoint, valid_seconds, parent):
     """Serves until its input ends."""
     signal.signal(signal.SIGUSR1, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    ending = _ending()
     end_with(int(parent))
     mount = Mount(mountpoint)
     try:
@@ -379,7 +363,7 @@ def main(source, mountpoint, valid_seconds, parent):
             if select.select([mount.device], [], [], 0.01)[0]:
                 connection.take()
         print("serving", flush=True)
-        _serve(mount, connection)
+        _serve(mount, connection, ending)
     finally:
         mount.end()
 

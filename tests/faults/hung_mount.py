@@ -55,7 +55,7 @@ class HungMount:
 
         Args:
           *operations: of which kinds, such as "read": the keys of
-            fuse_server.OPERATIONS. By default of all kinds.
+            fuse_protocol.OPERATIONS. By default of all kinds.
           caller: the id of the process whose requests are held. By default those
             of all are.
           folder: a path below the source, without blanks. Requests for what lies

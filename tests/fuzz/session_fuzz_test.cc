@@ -91,6 +91,7 @@ struct Daemon {
           .workspaces = &workspaces,
           .budget = &budget,
           .clock = forebay::base::Clock::Monotonic(),
+          .aside = {},
           .on_changed = [](const forebay::dataset::Dataset&) {}},
       job::Registry::Shares{.reads = &unshared, .cpus = &executor}};
   Nowhere nowhere;

@@ -54,9 +54,9 @@ def reader(path):
                             stderr=subprocess.PIPE)
 
 
-def state_of(process):
+def state_of(pid):
     """The state of a process, such as "D"."""
-    status = pathlib.Path(f"/proc/{process.pid}/stat").read_text()
+    status = pathlib.Path(f"/proc/{pid}/stat").read_text()
     return status.rpartition(")")[2].split()[0]
 
 
@@ -91,7 +91,7 @@ def test_callers_wait_until_it_goes_on(source):
         mount.stop()
         reading = reader(mount.path / "short")
         mount.await_held()
-        until(lambda: state_of(reading) == "D", "an uninterruptible wait")
+        until(lambda: state_of(reading.pid) == "D", "an uninterruptible wait")
         mount.go()
         assert reading.communicate(timeout=60)[0] == b"content"
 
@@ -102,7 +102,7 @@ def test_a_kill_does_not_end_the_wait(source):
         reading = reader(mount.path / "short")
         mount.await_held()
         reading.kill()
-        until(lambda: is_killed(reading) and state_of(reading) == "D",
+        until(lambda: is_killed(reading) and state_of(reading.pid) == "D",
               "a wait that goes on")
     assert reading.wait(timeout=60) == -signal.SIGKILL
 
@@ -129,7 +129,7 @@ def test_one_process_waits(source):
         reading.stdin.flush()
         mount.await_held()
         assert (mount.path / "short").read_text() == "content"
-        assert state_of(reading) in "DR"
+        assert state_of(reading.pid) in "DR"
         mount.go()
         assert reading.communicate(timeout=60)[0] == b"content"
 
@@ -191,6 +191,14 @@ def test_the_end_of_its_owner_frees_callers(source, monkeypatch):
     owner.communicate()
     assert reading.wait(timeout=60) != 0
     until(lambda: not is_mounted(path), "the end of the mount")
+
+
+def test_signals_at_its_end_leave_no_mount(source):
+    with mounted(source) as mount:
+        os.kill(mount.server_pid, signal.SIGTERM)
+        while state_of(mount.server_pid) != "Z":
+            os.kill(mount.server_pid, signal.SIGTERM)
+        assert not is_mounted(mount.path)
 
 
 def test_the_death_of_its_server_frees_callers(source):

@@ -50,7 +50,7 @@ mkdir -p "$root"/{photos,result,host}
 cp -r "$photos/." "$root/photos/"
 chmod -R a+rX "$root/photos"
 mount --bind "$result" "$root/result"
-cp "$here/guest.py" "$here"/../../faults/{hung_mount,fuse_server,fault_process}.py "$root/"
+cp "$here/guest.py" "$here"/../../faults/{hung_mount,fuse_server,fuse_protocol,fault_process}.py "$root/"
 
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
