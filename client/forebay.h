@@ -715,6 +715,7 @@ typedef struct forebay_batch_info {
   int is_copy; /* private memory, as more batches than the quota were held */
 } forebay_batch_info;
 
+/* NULL has no samples and no fields. */
 FOREBAY_EXPORT void forebay_batch_get_info(const forebay_batch* batch,
                                            forebay_batch_info* out);
 
@@ -754,7 +755,8 @@ FOREBAY_EXPORT forebay_status forebay_batch_put_part(forebay_batch* batch,
                                                      uint64_t bytes, void* to,
                                                      void* stream);
 
-/* Adds an owner; each calls forebay_batch_release once. Any thread. */
+/* Adds an owner; each calls forebay_batch_release once. Any thread. NULL does
+ * nothing. */
 FOREBAY_EXPORT void forebay_batch_retain(forebay_batch* batch);
 
 /* The last owner's call ends the lease: nobody may use the memory after it. Any

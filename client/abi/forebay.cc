@@ -76,6 +76,7 @@ forebay_status forebay_ping(const char* runtime_dir) {
 }
 
 void forebay_loader_options_init(forebay_loader_options* options, size_t size) {
+  if (options == nullptr) return;
   forebay_loader_options defaults = {};
   defaults.size = size;
   defaults.weight = 1;
@@ -226,7 +227,9 @@ void forebay_loader_free(forebay_loader* loader) {
 
 void forebay_batch_get_info(const forebay_batch* batch,
                             forebay_batch_info* out) {
+  if (out == nullptr) return;
   *out = {};
+  if (batch == nullptr) return;
   out->sample_count = batch->header.sample_count;
   out->epoch = batch->header.epoch;
   out->first_sample = batch->header.first_sample;
@@ -279,6 +282,7 @@ forebay_status forebay_batch_put_part(forebay_batch* batch, uint32_t index,
 }
 
 void forebay_batch_retain(forebay_batch* batch) {
+  if (batch == nullptr) return;
   batch->references.fetch_add(1, std::memory_order_relaxed);
 }
 

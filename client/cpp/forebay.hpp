@@ -46,13 +46,16 @@ class Pipeline {
 };
 
 // A lease on a batch. Copies share it: the memory is valid as long as one of
-// them lives. Any thread may use and drop copies.
+// them lives. Any thread may use and drop copies. A batch that was moved from
+// has no samples and no fields.
 class Batch {
  public:
   // Takes over a handle of forebay_loader_next.
   explicit Batch(forebay_batch* handle)
       : handle_(handle, forebay_batch_release) {}
 
+  // For functions of C; the batch keeps the handle.
+  forebay_batch* get() const { return handle_.get(); }
   forebay_batch_info info() const {
     forebay_batch_info info;
     forebay_batch_get_info(handle_.get(), &info);
@@ -125,6 +128,8 @@ class Loader {
     Check(status);
   }
 
+  // For functions of C; the loader keeps the handle.
+  forebay_loader* get() const { return handle_.get(); }
   forebay_loader_info info() const {
     forebay_loader_info info;
     Check(forebay_loader_get_info(handle_.get(), &info));

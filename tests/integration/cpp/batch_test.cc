@@ -121,6 +121,31 @@ TEST_CASE("Copies of a C++ batch share its lease", "[cpp][batch]") {
   CHECK(SumOf(moved) == sum);
 }
 
+TEST_CASE("A C++ batch that was moved from is empty", "[cpp][batch]") {
+  const Daemon daemon;
+  const Pictures pictures;
+  forebay::Loader loader(OptionsFor(daemon, pictures), WholePictures());
+  loader.StartEpoch(0);
+  forebay::Batch from = loader.Next().value();
+  const forebay::Batch to = std::move(from);
+  // NOLINTNEXTLINE(bugprone-use-after-move): what is left is the subject.
+  CHECK(from.size() == 0);
+  const Failure failure = FailureOf([&] { from.field("image"); });
+  CHECK(failure.status == FOREBAY_NOT_FOUND);
+  CHECK(FailureOf([&] { from.field(0); }).status == FOREBAY_INVALID_ARGUMENT);
+  CHECK(to.size() > 0);
+}
+
+TEST_CASE("C functions take the handles of C++ objects", "[cpp][batch]") {
+  const Daemon daemon;
+  const Pictures pictures;
+  forebay::Loader loader(OptionsFor(daemon, pictures), WholePictures());
+  CHECK(forebay_loader_is_attached(loader.get()) == 1);
+  loader.StartEpoch(0);
+  const forebay::Batch batch = loader.Next().value();
+  CHECK(forebay_batch_place(batch.get(), 0) == FOREBAY_HOST);
+}
+
 TEST_CASE("The last owner of a C batch ends its lease", "[cpp][batch]") {
   const Daemon daemon;
   const Pictures pictures;

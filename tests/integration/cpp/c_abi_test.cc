@@ -323,6 +323,13 @@ TEST_CASE("A null pointer is refused by each function that needs one",
   CHECK(forebay_loader_iteration(nullptr) == 0);
   CHECK(forebay_loader_refusal(nullptr) == std::string());
   CHECK(forebay_batch_place(nullptr, 0) == FOREBAY_HOST);
+  forebay_batch_info none = {1, 1, 1, 1, 1};
+  forebay_batch_get_info(nullptr, &none);
+  CHECK(none.sample_count == 0);
+  CHECK(none.field_count == 0);
+  forebay_batch_get_info(batch, nullptr);
+  forebay_loader_options_init(nullptr, 8);
+  forebay_batch_retain(nullptr);
   forebay_loader_close(nullptr);
   forebay_loader_free(nullptr);
   forebay_batch_release(nullptr);
