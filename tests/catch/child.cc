@@ -1,9 +1,11 @@
 #include "tests/catch/child.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <exception>
 #include <iostream>
 
 #include "tests/catch/catch.h"
@@ -12,43 +14,57 @@
 namespace forebay::tests {
 namespace {
 
-[[noreturn]] void Act(const std::function<void()>& act) {
-  Results().back().failures.clear();
-  try {
-    act();
-  } catch (const Catch::TestFailureException&) {
-    // A REQUIRE failed: it is among the failures.
-  }
-  std::cout.flush();
-  for (const std::string& failure : Results().back().failures)
-    fprintf(stderr, "in the child process: %s\n", failure.c_str());
-  fflush(nullptr);
-  _exit(HasFailure() ? 1 : 0);
+// The text of a file from its beginning.
+std::string ReadAll(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = pread(fd, buffer, sizeof(buffer),
+                                 static_cast<off_t>(text.size()))) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  return text;
 }
 
 }  // namespace
+
+bool HoldsInChild(const std::function<void()>& act) {
+  Result& result = Results().back();
+  result.failures.clear();
+  result.skip_reason.clear();
+  try {
+    act();
+  } catch (const Catch::TestFailureException&) {
+    // A REQUIRE failed, which is among the failures, or a SKIP left.
+  } catch (const std::exception& error) {
+    result.failures.push_back(std::string("an exception: ") + error.what());
+  } catch (...) {
+    result.failures.emplace_back("an exception of an unknown type");
+  }
+  if (!result.skip_reason.empty())
+    result.failures.push_back("a SKIP in a child: " + result.skip_reason);
+  std::cout.flush();
+  for (const std::string& failure : result.failures)
+    fprintf(stderr, "in the child process: %s\n", failure.c_str());
+  fflush(nullptr);
+  return result.failures.empty();
+}
 
 ChildEnd RunInChild(const std::function<void()>& act) {
   // The child's copy of what is buffered would be written twice.
   std::cout.flush();
   fflush(nullptr);
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
+  // No pipe: processes that outlive the child would keep it open.
+  const int err = memfd_create("stderr", MFD_CLOEXEC);
+  REQUIRE(err >= 0);
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
-    close(ends[1]);
-    Act(act);
+    dup2(err, STDERR_FILENO);
+    _exit(HoldsInChild(act) ? 0 : 1);
   }
-  close(ends[1]);
   ChildEnd end;
-  char buffer[4096];
-  for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) > 0;)
-    end.err.append(buffer, static_cast<std::size_t>(got));
-  close(ends[0]);
   REQUIRE(waitpid(child, &end.status, 0) == child);
+  end.err = ReadAll(err);
+  close(err);
   return end;
 }
 

@@ -15,8 +15,13 @@ struct ChildEnd {
 };
 
 // Runs `act` in a forked child and waits for its end. The child exits with 1 if
-// an assertion of its own failed, which it writes to stderr; else with 0.
+// HoldsInChild() returns false; else with 0.
 ChildEnd RunInChild(const std::function<void()>& act);
+
+// Runs `act`, in a forked child that ends by _exit(). Lets no exception out.
+// Returns false if an assertion failed, an exception left `act` or it skipped;
+// the reason goes to stderr.
+bool HoldsInChild(const std::function<void()>& act);
 
 }  // namespace forebay::tests
 

@@ -21,6 +21,10 @@ class Recorder final : public Catch::TestEventListenerBase {
  public:
   using TestEventListenerBase::TestEventListenerBase;
 
+  void testCaseStarting(const Catch::TestCaseInfo&) override {
+    has_inner_ = false;
+  }
+
   // Catch2 begins each pass of a case with a section of the case's name.
   void sectionStarting(const Catch::SectionInfo& info) override {
     if (depth_++ == 0) {
@@ -28,15 +32,21 @@ class Recorder final : public Catch::TestEventListenerBase {
       result.name = info.name;
       result.file = info.lineInfo.file;
       result.line = static_cast<int>(info.lineInfo.line);
+      is_inner_ = false;
     } else {
       Results().back().name += ": " + info.name;
+      has_inner_ = is_inner_ = true;
     }
+    // A program that crashes or hangs has said where.
+    std::cerr << "runs: " << Results().back().name << std::endl;
   }
 
   void sectionEnded(const Catch::SectionStats& stats) override {
     if (--depth_ > 0) return;
     Results().back().seconds = stats.durationInSeconds;
     Results().back().assertions = stats.assertions.total();
+    // Catch2 passes once more if an exception left a case's last section.
+    if (has_inner_ && !is_inner_ && !HasFailure()) Results().pop_back();
   }
 
   // Assertions of Catch2 are not thread-safe.
@@ -69,6 +79,9 @@ class Recorder final : public Catch::TestEventListenerBase {
 
   const std::thread::id tests_thread_ = std::this_thread::get_id();
   int depth_ = 0;
+  // Whether a pass of the case, or the present one, has entered a section.
+  bool has_inner_ = false;
+  bool is_inner_ = false;
 };
 
 CATCH_REGISTER_LISTENER(Recorder)

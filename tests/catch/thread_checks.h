@@ -1,6 +1,7 @@
 #ifndef FOREBAY_TESTS_CATCH_THREAD_CHECKS_H_
 #define FOREBAY_TESTS_CATCH_THREAD_CHECKS_H_
 
+#include <iostream>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -26,7 +27,10 @@ class ThreadChecks {
   // Any thread: what has to hold, in words for the case that it does not.
   void Check(bool holds, std::string_view words) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!holds) failures_.append(words).append("\n");
+    if (holds) return;
+    failures_.append(words).append("\n");
+    // The test may crash on what does not hold before the destructor asserts.
+    std::cerr << "on a thread: " << words << std::endl;
   }
   // Any thread.
   void CheckOk(const absl::Status& status) {

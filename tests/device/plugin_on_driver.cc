@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "cuda/plugin.h"
@@ -19,8 +20,10 @@ constexpr char kPlugin[] = "cuda/libforebay_cuda.so";
 
 // A library that is loaded is found by its own name, libcuda.so.1.
 void LoadDriver() {
-  UNSCOPED_INFO(dlerror());
-  CHECK(dlopen(DriverLibrary().c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  void* const driver = dlopen(DriverLibrary().c_str(), RTLD_NOW | RTLD_GLOBAL);
+  const std::string why = driver != nullptr ? "" : dlerror();
+  INFO(why);
+  CHECK(driver != nullptr);
 }
 
 const cuda::Plugin* LoadTable() {

@@ -15,7 +15,8 @@ ASSERTION = re.compile(
 STARTS_THREAD = re.compile(
     r"\bstd::j?thread\b(?:\s+\w+)?\s*[({]|\bstd::async\(|\bStartThread\(|"
     r"\bRunOnThreads\(|\b\w*threads?_?\.emplace_back\(|\bPost\(|\bOnEngine\(|"
-    r"\.Run\(\{")
+    r"\.Run\(\{|\bSubmit(?:For)?\(|\bHttpServer \w+\s*[({]|"
+    r"\.done = \[[^\]]*\][^{;]*\{")
 # Literals and comments, which hold no code.
 NO_CODE = re.compile(
     r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|'

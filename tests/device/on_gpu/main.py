@@ -3,6 +3,7 @@
 import argparse
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,17 +46,20 @@ def driver_tests(host):
     env = dict(os.environ)
     env.setdefault("FOREBAY_DRIVER_LIBRARY", "libcuda.so.1")
     program = str(host.pack.resolve() / "driver_tests")
+    listed = subprocess.run([program, "--list-test-names-only"],
+                            stdout=subprocess.PIPE)
+    tests = listed.stdout.decode().splitlines()
     # Its exit status is the number of tests.
-    listed = subprocess.run([program, "--list-test-names-only"], check=False,
-                            stdout=subprocess.PIPE).stdout.decode()
-    tests = listed.splitlines()
+    if listed.returncode != min(len(tests), 255) or not tests:
+        sys.exit(f"{program} does not list its tests: status {listed.returncode}")
     passed = [test for test in tests if run_test(host, env, program, test)]
     row("tests on the driver, passed", len(passed), len(tests))
     sanitizer = shutil.which("compute-sanitizer") or (
         "/usr/local/cuda/bin/compute-sanitizer")
     if not os.path.exists(sanitizer):
         return
-    kernels = [test for test in tests if "tail kernel" in test]
+    kernels = [test for test in tests if re.search(r"\btail\b", test)]
+    assert kernels, "no test of a kernel has the word tail in its name"
     clean = [test for test in kernels
              if run_test(host, env, sanitizer, "--error-exitcode", "9", program,
                          test)]

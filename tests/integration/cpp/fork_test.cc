@@ -18,6 +18,7 @@ namespace cpp_user {
 namespace {
 
 using forebay::tests::ChildEnd;
+using forebay::tests::HoldsInChild;
 using forebay::tests::RunInChild;
 
 TEST_CASE("A forked child is told that a loader is its parent's",
@@ -122,7 +123,11 @@ class WaitingChild {
     close(ends_[1]);
     alarm(60);  // so that a hang ends
     char word;
-    _exit(read(ends_[0], &word, 1) == 1 && check() ? 0 : 1);
+    const bool holds = HoldsInChild([&] {
+      REQUIRE(read(ends_[0], &word, 1) == 1);
+      CHECK(check());
+    });
+    _exit(holds ? 0 : 1);
   }
   // Gives the word, and waits for the answer.
   bool Check() {

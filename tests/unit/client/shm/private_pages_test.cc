@@ -44,20 +44,24 @@ class PrivatePagesTest {
     client_ = Map(MAP_PRIVATE);
     Write(1);
     if (huge &&
-        madvise(daemon_, 2 * proto::kHugePageBytes, kMadviseCollapse) != 0)
+        madvise(daemon_, 2 * proto::kHugePageBytes, kMadviseCollapse) != 0) {
+      // No destructor follows an exception of the constructor.
+      Unmap();
       SKIP("this kernel makes no huge pages of shared memory");
+    }
     pages_->Watch(client_, kBytes);
   }
-  ~PrivatePagesTest() {
-    munmap(daemon_, kBytes);
-    munmap(client_, kBytes);
-    close(fd_);
-  }
+  ~PrivatePagesTest() { Unmap(); }
 
  protected:
   std::uint8_t* Map(int kind) {
     return static_cast<std::uint8_t*>(
         proto::MapShared(kBytes, PROT_READ | PROT_WRITE, kind, fd_));
+  }
+  void Unmap() const {
+    munmap(daemon_, kBytes);
+    munmap(client_, kBytes);
+    close(fd_);
   }
   void Drop() { pages_->Drop(client_, kBytes); }
   // The daemon fills every page.

@@ -20,13 +20,14 @@ using tests::Not;
 using tests::StartsWith;
 
 std::string LogLines() {
-  return tests::RunInChild([] {
-           spdlog::debug("quiet");
-           spdlog::info("calm {}", 1);
-           spdlog::warn("loud");
-           spdlog::error("wrong");
-         })
-      .err;
+  const tests::ChildEnd child = tests::RunInChild([] {
+    spdlog::debug("quiet");
+    spdlog::info("calm {}", 1);
+    spdlog::warn("loud");
+    spdlog::error("wrong");
+  });
+  CHECK(child.status == 0);
+  return child.err;
 }
 
 TEST_CASE("The log writes from its level up", "[base][log]") {

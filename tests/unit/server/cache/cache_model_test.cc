@@ -166,6 +166,7 @@ TEST_CASE("The cache stays within its memory whatever is held or fails",
   std::vector<base::Bytes> cached;
   int asked = 0;
   int answered = 0;
+  int wrong = 0;
   const auto read = [&] {
     storage::ReadRequest request;
     request.root = roots.root();
@@ -176,9 +177,10 @@ TEST_CASE("The cache stays within its memory whatever is held or fails",
     request.done = [&, name](absl::StatusOr<storage::ReadResult> result) {
       ++answered;
       if (!result.ok()) return;
-      CHECK(result->bytes.size() == std::size_t(name) * 500);
-      CHECK(result->bytes.data()[result->bytes.size() / 2] ==
-            static_cast<std::uint8_t>(name));
+      const std::size_t size = result->bytes.size();
+      wrong +=
+          size != std::size_t(name) * 500 ||
+          result->bytes.data()[size / 2] != static_cast<std::uint8_t>(name);
       if (random() % 2 == 0) cached.push_back(std::move(result->bytes));
     };
     ++asked;
@@ -204,6 +206,7 @@ TEST_CASE("The cache stays within its memory whatever is held or fails",
   }
   while (source.pending() > 0) source.Answer(0, true);
   CHECK(answered == asked);
+  CHECK(wrong == 0);
   const Snapshot snapshot = cache->Snapshot();
   CHECK(snapshot.reads_in_flight == 0);
   CHECK(snapshot.evicted.reads > 100);

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
@@ -83,19 +82,16 @@ void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
 }
 
 // Waits for an answer where no more descriptors can be had.
-[[noreturn]] void WaitWithoutDescriptors() {
-  {
-    AnswerWaiter waiter;
-    // UBSan opens a pipe when it first sees a type in use.
-    AwaitEnd(waiter, *TaskSocket::Create());
-    TaskSocket::Pair pair = *TaskSocket::Create();
-    const struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
-    if (setrlimit(RLIMIT_NOFILE, &few) != 0) std::exit(2);
-    while (dup(pair.theirs.get()) >= 0) {
-    }
-    AwaitEnd(waiter, std::move(pair));
+void WaitWithoutDescriptors() {
+  AnswerWaiter waiter;
+  // UBSan opens a pipe when it first sees a type in use.
+  AwaitEnd(waiter, *TaskSocket::Create());
+  TaskSocket::Pair pair = *TaskSocket::Create();
+  const struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  while (dup(pair.theirs.get()) >= 0) {
   }
-  std::exit(0);
+  AwaitEnd(waiter, std::move(pair));
 }
 
 TEST_CASE("The answer waiter needs no descriptors to wait",

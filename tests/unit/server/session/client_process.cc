@@ -1,7 +1,6 @@
 #include "tests/unit/server/session/client_process.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,7 +11,7 @@
 #include <utility>
 
 #include "tests/catch/catch.h"
-#include "tests/catch/results.h"
+#include "tests/catch/child.h"
 
 namespace forebay::session {
 
@@ -29,14 +28,7 @@ ClientProcess::ClientProcess(const std::function<void()>& act) {
   channel_.Close();
   char byte = 0;
   if (read(child_end.get(), &byte, 1) != 1) _exit(EXIT_FAILURE);
-  try {
-    act();
-  } catch (const Catch::TestFailureException&) {
-    // The exception of a REQUIRE must not reach what the parent runs.
-  }
-  for (const std::string& failure : tests::Results().back().failures)
-    fprintf(stderr, "in the client's process: %s\n", failure.c_str());
-  if (tests::HasFailure()) _exit(EXIT_FAILURE);
+  if (!tests::HoldsInChild(act)) _exit(EXIT_FAILURE);
   if (write(child_end.get(), &byte, 1) != 1) _exit(EXIT_FAILURE);
   while (true) pause();
 }

@@ -56,12 +56,11 @@ class PixelSink : public RowSink {
 
   const std::vector<std::uint8_t>& pixels() const { return pixels_; }
   std::uint32_t rows() const { return rows_; }
-  // Of the padding that a sink may read; keeps the reads from being left out.
-  unsigned padding_sum() const { return padding_sum_; }
 
  private:
   const Region region_;
   std::uint32_t rows_ = 0;
+  // The sum of the padding that a sink may read.
   unsigned padding_sum_ = 0;
   std::vector<std::uint8_t> pixels_;
 };

@@ -84,7 +84,6 @@ TEST_CASE("The raw image decoder never reads behind the end",
         REQUIRE_THAT(decoder.Decode(whole, sink), IsOk());
         REQUIRE(sink.pixels().size() == std::size_t{width} * height * 3);
         CHECK(sink.pixels().back() == made.back());
-        CHECK(sink.padding_sum() >= 0u);
       }
     }
   }
