@@ -126,10 +126,16 @@ absl::Status SampleReader::Begin(absl::Span<const std::uint64_t> samples,
     held += storage::HeldBytes(dataset.At(id).length);
   }
   work->spec = spec_;
-  FOREBAY_ASSIGN_OR_RETURN(
-      work->reservation,
-      deps_.budget->Reserve(
-          held, absl::StrCat("fetching ", samples.size(), " samples at once")));
+  auto reservation = deps_.budget->Reserve(
+      held, absl::StrCat("fetching ", samples.size(), " samples at once"));
+  if (!reservation.ok()) {
+    if (samples.size() > 1) return reservation.status();
+    // A single one is its own reason, and others can be had.
+    return sample::AnnotateSampleError(
+        dataset, samples[0],
+        base::Annotate(reservation.status(), dataset.At(samples[0]).object));
+  }
+  work->reservation = *std::move(reservation);
   return absl::OkStatus();
 }
 

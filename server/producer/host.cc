@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/base/process.h"
+#include "server/producer/host_lack.h"
 
 namespace forebay::producer {
 namespace {
@@ -120,9 +121,10 @@ void Host::OnAnswer(Answer answer) {
     order = std::exchange(in_flight_, std::nullopt);
     if (order.has_value()) {
       const proto::ProducerTask& task = order->task;
-      if (task.command == proto::ProducerCommand::kMapSlot &&
-          answer.failures.empty())
-        mapped_[task.slot] = order->mapping;
+      const bool maps = task.command == proto::ProducerCommand::kMapSlot;
+      if (maps && answer.failures.empty()) mapped_[task.slot] = order->mapping;
+      if (maps || task.command == proto::ProducerCommand::kFork)
+        lacks_ = !answer.failures.empty();
       if (task.command == proto::ProducerCommand::kUnmapSlot)
         dropped.insert(mapped_.extract(task.slot));
       if (task.command == proto::ProducerCommand::kFork) done.mapped = mapped_;
@@ -135,11 +137,16 @@ void Host::OnAnswer(Answer answer) {
   }
   if (order->done == nullptr) return;
   if (!answer.failures.empty()) {
-    order->done(absl::ResourceExhaustedError(answer.failures.front().text));
+    order->done(HostLack(answer.failures.front().text));
     return;
   }
   done.answer = std::move(answer);
   order->done(std::move(done));
+}
+
+bool Host::lacks() const {
+  base::MutexLock lock(&mutex_);
+  return lacks_;
 }
 
 void Host::GiveUp() {

@@ -80,6 +80,8 @@ class Host : public std::enable_shared_from_this<Host> {
   // How long the order in flight has waited while the process was not seen to
   // work; 0 without one. Of a process that cannot be seen, two seconds less.
   std::int64_t SilentNanos() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the last order to map memory or to fork failed: see host_lack.h.
+  bool lacks() const ABSL_LOCKS_EXCLUDED(mutex_);
   // When the process answered last; INT64_MIN if it has not.
   std::int64_t answered_at_nanos() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -116,6 +118,7 @@ class Host : public std::enable_shared_from_this<Host> {
   std::int64_t cpu_nanos_ ABSL_GUARDED_BY(mutex_) = -1;
   std::int64_t answered_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
   Mappings mapped_ ABSL_GUARDED_BY(mutex_);
+  bool lacks_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -118,6 +118,12 @@ class ProducerSet : public std::enable_shared_from_this<ProducerSet> {
 
   // Whether there was a host, and it is gone for good.
   bool ended() const;
+  // Whether the host failed to map memory or to fork, the last time it was
+  // asked to: see host_lack.h.
+  bool host_lacks() const {
+    base::MutexLock lock(&mutex_);
+    return host_ != nullptr && host_->lacks();
+  }
 
   // Ends the host and all producers, also those that were taken. Final. Calls
   // back later.

@@ -201,16 +201,34 @@ std::int64_t BatchScheduler::NanosUntil(const BatchKey& key,
   // The time is not known: later than any member that runs.
   constexpr std::int64_t kSomeTime = cache::kNever / 2;
   const std::int64_t nanos = members_->NanosUntil(key, now_nanos);
-  return nanos == cache::kNever && IsAwaited(key) ? kSomeTime : nanos;
+  if (nanos != cache::kNever) return nanos;
+  return IsAwaited(key) || ComesLater(key) ? kSomeTime : nanos;
+}
+
+bool BatchScheduler::ComesLater(const BatchKey& key) const {
+  return is_live_ && std::any_of(members_->begin(), members_->end(),
+                                 [&](const auto& member) {
+                                   return IsEpochsBefore(*member, key);
+                                 });
+}
+
+bool BatchScheduler::IsEpochsBefore(const Member& member, const BatchKey& key) {
+  return member.cursor().running() && member.cursor().epoch() < key.epoch;
+}
+
+std::optional<arena::MemberId> BatchScheduler::Rester(
+    const BatchKey& key) const {
+  if (!is_live_ || sharing_mode_ != SharingMode::kLockstep) return std::nullopt;
+  const auto rester =
+      std::find_if(members_->begin(), members_->end(), [&](const auto& member) {
+        return member->rests() && !(key < member->place());
+      });
+  if (rester == members_->end()) return std::nullopt;
+  return (*rester)->id();
 }
 
 bool BatchScheduler::IsAwaited(const BatchKey& key) const {
-  if (AwaitsEarlier()) return true;
-  const auto comes = [&](const auto& member) {
-    return member->rests() && member->cursor().epoch() < key.epoch;
-  };
-  return is_live_ && sharing_mode_ == SharingMode::kLockstep &&
-         std::any_of(members_->begin(), members_->end(), comes);
+  return AwaitsEarlier() || Rester(key).has_value();
 }
 
 bool BatchScheduler::AwaitsAny() const {
@@ -262,7 +280,13 @@ bool BatchScheduler::WantsMoreFor(const CompletedBatch& batch,
   // A batch of a live dataset cannot be made again. So a member that stands
   // still has some kept, but not so many that others notice what slots cost.
   constexpr std::uint32_t kSome = 16;
+  const auto comes_soon = [&](const auto& member) {
+    return IsEpochsBefore(*member, batch.key) &&
+           !member->StandsStill(now_nanos);
+  };
   return members_->AwaitsSoon(batch.key, now_nanos) ||
+         (is_live_ &&
+          std::any_of(members_->begin(), members_->end(), comes_soon)) ||
          (is_live_ && batch_cache_->pool().slots() < kSome &&
           NanosUntil(batch.key, now_nanos) != cache::kNever);
 }
@@ -283,7 +307,7 @@ bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
                        .is_requester = member->id() == request.member,
                        .capped = member->capped});
   }
-  if (IsAwaited(victim.key)) {
+  if (IsAwaited(victim.key) || ComesLater(victim.key)) {
     readers.push_back({.nanos = NanosUntil(victim.key, now_nanos),
                        .is_requester = false,
                        .capped = false});

@@ -60,6 +60,9 @@ class BatchScheduler {
 
   // Whether nothing is begun, so that Begin is to be called again soon.
   bool is_held() const { return is_held_; }
+  // The member without an epoch under way that comes back for the batch: a live
+  // dataset in lockstep keeps it till then.
+  std::optional<arena::MemberId> Rester(const BatchKey& key) const;
   // Whether batches are kept for members that have no epoch under way here.
   bool AwaitsAny() const;
 
@@ -103,6 +106,9 @@ class BatchScheduler {
   bool Holds(std::int64_t now_nanos);
   // Whether such a member will come to the batch.
   bool IsAwaited(const BatchKey& key) const;
+  // Whether a member of a live dataset, in an epoch before, comes to the batch.
+  bool ComesLater(const BatchKey& key) const;
+  static bool IsEpochsBefore(const Member& member, const BatchKey& key);
   bool AwaitsEarlier() const;
   // Whether a member comes to the batch, and is worth a slot more.
   bool WantsMoreFor(const CompletedBatch& batch, std::int64_t now_nanos) const;

@@ -1,10 +1,12 @@
 #include "server/stream/member.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/cache/next_use.h"
+#include "server/producer/host_lack.h"
 
 namespace forebay::stream {
 namespace {
@@ -42,6 +44,9 @@ void Member::Start(std::shared_ptr<const EpochPair> epochs,
 }
 
 void Member::Stop() {
+  Account();
+  // The client passes over the rest of what was published.
+  for (PublishedEntry& entry : untaken_) entry.earlier = true;
   cursor_.Stop();
   next_use_->Pause();
 }
@@ -69,7 +74,14 @@ void Member::Close(const absl::Status& status) {
   if (!status.ok()) next_use_->Pause();
   untaken_.push_back({});
   if (!status.ok()) {
-    channel_->PublishError(status, cursor_.epoch());
+    const bool is_others = !owns_host_ && producer::IsHostLack(status);
+    channel_->PublishError(
+        is_others ? absl::AbortedError(absl::StrCat(
+                        "the processes that run the dataset's code are another "
+                        "loader's: ",
+                        std::string(status.message())))
+                  : status,
+        cursor_.epoch());
     return;
   }
   channel_->Publish({.kind = proto::ReadyKind::kEndOfEpoch,

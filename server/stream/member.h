@@ -66,6 +66,8 @@ class Member {
   std::size_t untaken() const { return untaken_.size(); }
 
   const Cursor& cursor() const { return cursor_; }
+  // The key of the first batch that the client has not taken.
+  BatchKey place() const { return {cursor_.epoch(), counters_.position}; }
   const Depth& depth() const { return depth_; }
   const Pace& pace() const { return pace_; }
   Production& production() { return production_; }
@@ -99,6 +101,11 @@ class Member {
   void Asked(std::uint64_t position, std::int64_t now_nanos) {
     next_use_->Advance(position, pace_.TimeOf(1), now_nanos);
   }
+
+  // Says that its job started the producers' host, or that of a live dataset,
+  // which is for all: it hears what the host lacks. Others hear ABORTED, and
+  // may go on with a host of their own.
+  void OwnHost() { owns_host_ = true; }
 
   // Passes over the next batch, which is gone.
   void PassOver() { cursor_.Advance(); }
@@ -158,6 +165,7 @@ class Member {
   Depth depth_;
   Pace pace_;
   bool starves_ = true;
+  bool owns_host_ = false;
   // The nanoseconds that its trainer had waited in all at the last look, and at
   // the last one that saw the host work.
   std::uint64_t waited_at_look_ = 0;

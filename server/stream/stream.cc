@@ -142,6 +142,7 @@ absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
                            produced_->producers()->Start(most, owner));
   base::MutexLock lock(&mutex_);
   host_owner_ = member;
+  if (Member* const owner = members_.Find(member)) owner->OwnHost();
   batch_cache_.Keep(are_persistent);
   return socket;
 }
@@ -150,8 +151,9 @@ bool Stream::HasEnded() const {
   if (produced_ == nullptr) return false;
   base::MutexLock lock(&mutex_);
   // A live dataset has one process, which makes it for all.
-  return produced_->producers()->ended() ||
-         (host_stands_still_ && !spec_.dataset->is_live());
+  const auto& producers = *produced_->producers();
+  return producers.ended() || ((host_stands_still_ || producers.host_lacks()) &&
+                               !spec_.dataset->is_live());
 }
 
 absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
@@ -170,7 +172,11 @@ absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
     if (on_device) joined = batch_cache_.memory().Join(terms.device);
     if (joined.ok()) {
       joined = prefetcher_.Open();
-      if (joined.ok()) return members_.Join(channel, terms).id();
+      if (joined.ok()) {
+        Member& member = members_.Join(channel, terms);
+        if (spec_.dataset->is_live()) member.OwnHost();
+        return member.id();
+      }
       if (on_device) batch_cache_.memory().Leave(terms.device.get());
     }
     staging_.EndPay(terms.slots);
@@ -191,8 +197,10 @@ void Stream::Forfeit(arena::MemberId member) {
   Freed freed;
   Member::Terms terms;  // shares the GPU
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const Member* const m = members_.Find(member);
+    Member* const m = members_.Find(member);
     if (m == nullptr) return false;
+    m->Close();
+    RetireLocked(*m);
     terms = m->terms();
     batch_cache_.pool().ReleaseAll(member);
     members_.Remove(member);
@@ -223,6 +231,7 @@ void Stream::Close(arena::MemberId member) {
   Member* const m = members_.Find(member);
   if (m != nullptr) {
     m->Close();
+    RetireLocked(*m);
     PayForHeldLocked(*m);
   }
   CountStartedLocked();
@@ -407,6 +416,7 @@ void Stream::RetireLocked(const Member& member) {
       // The batch cannot be made again for a member, however far behind.
       const auto heir = std::find_if(members_.begin(), members_.end(), comes);
       if (heir != members_.end()) return (*heir)->id();
+      if (const auto rester = scheduler_.Rester(key)) return rester;
       scheduler_.Abandoned(key);
     }
     if (heirs.empty()) return std::nullopt;
@@ -439,6 +449,8 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
       Now() - used_at_nanos_ < idle_nanos ||
       counts.filling + counts.leased + batch_cache_.growing() > 0)
     return false;
+  // A batch of a live dataset cannot be made again for who comes back.
+  if (spec_.dataset->is_live() && scheduler_.AwaitsAny()) return false;
   for (const auto& member : members_) member->Rest();
   // Producers that lost a slot would be replaced, and what they gathered lost.
   if (batch_cache_.keeps() && !produced_->producers()->ended()) return false;

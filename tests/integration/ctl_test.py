@@ -184,6 +184,9 @@ class CtlTest(unittest.TestCase):
                 self.assertEqual(help_of.returncode, 0)
                 self.assertIn("Usage: forebayctl", help_of.stdout)
                 self.assertEqual(help_of.stdout, self.ctl(*asked, "--help").stdout)
+        unknown = self.ctl("help", "stauts")
+        self.assertEqual((unknown.returncode, unknown.stdout), (2, ""))
+        self.assertIn("did you mean status?", unknown.stderr)
         version = self.ctl("--version")
         self.assertEqual(version.returncode, 0)
         self.assertEqual(version.stdout.strip(),

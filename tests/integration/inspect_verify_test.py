@@ -53,6 +53,14 @@ def test_images(copied):
     assert "and 2 more" in str(forebay.inspect(copied, verify=True, most_failures=1))
 
 
+def test_a_sample_that_fits_in_no_memory(copied):
+    os.truncate(copied / "city" / "000.jpg", 1 << 40)
+    assert broken(copied) == ([16], 1)
+    found = forebay.inspect(copied, verify=True).verification.failures[0]
+    assert "city/000.jpg" in found.message and "no memory" in found.message
+    assert forebay.inspect(copied).samples == 48
+
+
 def test_a_look_tells_of_what_it_saw(copied):
     damage(copied)
     found = forebay.inspect(copied)

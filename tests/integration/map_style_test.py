@@ -274,6 +274,12 @@ def test_what_does_not_fit_is_refused(tmp_path, photos):
         assert dataset[1][0].shape == (9, 9, 3)
 
 
+@pytest.mark.parametrize("decode", [None, "no", 1])
+def test_decode_is_a_bool(photos, decode):
+    with pytest.raises(forebay.InvalidArgument, match="decode must be True or False"):
+        forebay.Dataset(photos, decode=decode)
+
+
 def test_hostile_fetches(session, photos):
     kinds = messages()[1]
 

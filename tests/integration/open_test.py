@@ -99,6 +99,9 @@ def test_is_a_file(shared_daemon, files):
     assert isinstance(file, io.BufferedIOBase) and isinstance(file, forebay.File)
     assert file.readable() and file.seekable() and not file.writable()
     assert not file.isatty() and file.mode == "rb"
+    with forebay.open(files[MIB], "rt", encoding="latin-1") as text, \
+            open(files[MIB], "rt", encoding="latin-1") as expected:
+        assert text.mode == expected.mode == "rt"
     assert file.name == files[MIB] and file.uri == str(files[MIB])
     assert file.version[:2] == (MIB, files[MIB].stat().st_mtime_ns)
     for wrong in (lambda: file.seek(-1), lambda: file.seek(-MIB - 1, os.SEEK_END),

@@ -1,7 +1,9 @@
 """Iterables that one process iterates for all jobs, while that, jobs or daemons are
 killed."""
 
+import itertools
 import os
+import queue
 import random
 import signal
 import threading
@@ -14,6 +16,18 @@ from share_test import (Job, Squares, counting, keyed, own_daemon,  # noqa: F401
                         producers)
 from torch.utils.data import DataLoader
 from trouble import pause, until
+
+
+@pytest.fixture
+def short_linger(monkeypatch):
+    """Processes that iterate end soon when nobody listens."""
+    monkeypatch.setattr(idleness, "_LINGER_SECONDS", 0.5)
+    monkeypatch.setattr(idleness, "HANG_SECONDS", 0.5)
+
+
+def kill_producers(daemon):
+    for pid in producers(daemon.runtime_dir):
+        os.kill(pid, signal.SIGKILL)
 
 
 def test_the_process_outlives_the_job_that_started_it(tmp_path):
@@ -35,8 +49,7 @@ def test_another_takes_over_where_it_is_killed(daemon, tmp_path):
         for _, number in shared:
             numbers.append(number)
             if number in (10, 25):
-                for pid in producers(daemon.runtime_dir):
-                    os.kill(pid, signal.SIGKILL)
+                kill_producers(daemon)
         assert shared.stats()["batches_delivered"] == 40
         shared.close()
         assert shared.stats()["batches_delivered"] == 40
@@ -75,10 +88,62 @@ def test_the_next_one_loads_the_state(daemon, tmp_path):
                 for _ in range(12):
                     pause(0.1)  # a state is saved every second
             if number == 2500:
-                for pid in producers(daemon.runtime_dir):
-                    os.kill(pid, signal.SIGKILL)
+                kill_producers(daemon)
     assert numbers == list(range(3000))
     assert 3000 < os.path.getsize(made) < 3000 + 2000
+
+
+def test_one_that_rests_joins_the_iteration_of_a_new_process(daemon):
+    key = keyed()
+    with forebay.share(lambda: counting(50), key=key) as runs, \
+            forebay.share(lambda: counting(50), key=key) as rests:
+        assert len(list(rests)) == 50
+        for _ in range(3):
+            list(runs)
+        kill_producers(daemon)
+        batches = iter(runs)
+        first = next(batches)[1]
+        had = [number for _, number in rests]
+        assert had == list(range(had[0], 50))
+        # The iterations between, and what came before the first.
+        assert rests.stats()["batches_missed"] == 150 + had[0]
+        assert [number for _, number in batches] == list(range(first + 1, 50))
+
+
+def test_an_older_job_cuts_no_iteration_of_a_new_one_in_silence(daemon):
+    key = keyed()
+    with forebay.share(lambda: counting(50), key=key) as older:
+        for _ in range(3):
+            assert len(list(older)) == 50
+        kill_producers(daemon)
+        with forebay.share(lambda: counting(50), key=key) as newer:
+            batches = iter(newer)
+            had = [next(batches)[1] for _ in range(11)]
+            # Its numbers are ahead of the new process's.
+            assert [number for _, number in older] == list(range(50))
+            had += [number for _, number in batches]
+            assert had == sorted(set(had))
+            assert len(had) + newer.stats()["batches_missed"] == 50
+            joined = [number for _, number in newer]
+            assert joined == list(range(joined[0], 50))
+
+
+def test_threads_of_the_iterable_do_not_keep_the_process(daemon, short_linger):
+    def read_ahead():
+        batches = queue.Queue(2)
+
+        def fill():
+            for number in itertools.count():
+                batches.put(number)  # without end once nobody takes any
+
+        threading.Thread(target=fill).start()
+        while True:
+            yield batches.get()
+
+    with forebay.share(read_ahead, key=keyed()) as shared:
+        next(iter(shared))
+        assert producers(daemon.runtime_dir)
+    until(lambda: not producers(daemon.runtime_dir), "it ends")
 
 
 def test_the_daemon_may_be_killed(daemon):
@@ -101,13 +166,6 @@ def test_it_ends_when_nobody_listens(daemon):
         started = producers(daemon.runtime_dir)
         assert len(started) == 2  # it has a worker
     until(lambda: not producers(daemon.runtime_dir), "it ends")
-
-
-@pytest.fixture
-def short_linger(monkeypatch):
-    """Processes that iterate end soon when nobody listens."""
-    monkeypatch.setattr(idleness, "_LINGER_SECONDS", 0.5)
-    monkeypatch.setattr(idleness, "_HANG_SECONDS", 0.5)
 
 
 def test_it_waits_while_the_first_batch_is_made(short_linger):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy
 import pytest
@@ -17,6 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import forebay
 from forebay._stage import share_key
+from trouble import pause
 
 Pair = collections.namedtuple("Pair", ["image", "names"])
 
@@ -317,6 +319,37 @@ def test_in_lockstep_none_misses_any(tmp_path):
     assert numbers == list(range(1, 120)) and stats["batches_missed"] == 0
     assert [joined, *found] == list(range(joined, 120))
     assert others["batches_missed"] == 0
+
+
+@pytest.mark.parametrize("keeps", [False, True], ids=["dropped", "kept"])
+def test_in_lockstep_none_misses_any_after_a_break(keeps):
+    key = keyed()
+    with forebay.share(lambda: counting(200), key=key, sharing="lockstep") as goes_on, \
+            forebay.share(lambda: counting(200), key=key, sharing="lockstep") as breaks:
+        batches = iter(breaks)
+        had = [next(batches)[1] for _ in range(20)]
+        if not keeps:
+            del batches
+        others = []
+        reads = threading.Thread(target=lambda: others.extend(numbers_of(goes_on)))
+        reads.start()
+        pause(0.5)  # a validation
+        had += numbers_of(breaks)
+        reads.join()
+        assert had == list(range(200))
+        assert others == list(range(others[0], 200))
+        for shared in (goes_on, breaks):
+            assert shared.stats()["batches_missed"] == 0
+
+
+def test_close_by_another_thread_ends_what_joins():
+    for seconds in (0.0, 0.001, 0.003, 0.01, 0.03):
+        shared = forebay.share(lambda: counting(30), key=keyed())
+        closes = threading.Timer(seconds, shared.close)
+        closes.start()
+        with contextlib.suppress(forebay.StateError):
+            assert numbers_of(shared) == list(range(30))
+        closes.join()
 
 
 def test_breaks_go_on_where_the_others_are():

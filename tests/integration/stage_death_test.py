@@ -1,8 +1,13 @@
 """Batches that are made whole, while workers, hosts and daemons are killed."""
 
+import gc
 import os
 import random
 import signal
+import subprocess
+import sys
+
+import pytest
 
 import forebay
 from own_processes import WorkerKiller, hosts
@@ -48,3 +53,60 @@ def test_a_killed_host_and_a_new_daemon_change_nothing(daemon, monkeypatch):
                 daemon.stop(signal.SIGKILL)
                 daemon.start()
     assert made == expected
+
+
+STOPPED = """
+import os, signal, sys
+import forebay
+from own_processes import hosts
+from stage_batch_test import Several
+
+loader = forebay.DataLoader(Several(float, size=40), 4, num_workers=2,
+                            persistent_workers="persistent" in sys.argv)
+batches = iter(loader)
+if "amid" in sys.argv:
+    next(batches)
+else:
+    assert len(list(batches)) == 10
+for host in hosts(os.getpid()):
+    os.kill(host, signal.SIGSTOP)
+    print(host)
+"""
+
+
+@pytest.mark.parametrize("when", ["persistent", "amid"])
+def test_a_trainer_ends_though_its_host_is_stopped(when):
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", STOPPED, when], stdout=subprocess.PIPE,
+        timeout=100, cwd=os.path.dirname(__file__), check=True)
+    for host in done.stdout.split():
+        assert not os.path.exists(f"/proc/{int(host)}")
+
+
+class Garbage:
+    """Garbage that stops a process which does not own it. Iterators of torch's
+    loaders wait there for threads that did not come along."""
+
+    def __init__(self):
+        self.itself = self
+        self.starter = os.getpid()
+
+    def __del__(self):
+        if os.getpid() != self.starter:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def test_a_trainers_garbage_is_collected_by_no_other_process():
+    def collects(number):
+        gc.collect()
+        return float(number)
+
+    gc.disable()
+    try:
+        Garbage()
+        with forebay.DataLoader(Several(collects, size=20), 4,
+                                num_workers=2) as loader:
+            assert len(list(loader)) == 5
+    finally:
+        gc.enable()
+        gc.collect()

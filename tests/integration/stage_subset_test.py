@@ -57,6 +57,21 @@ def test_what_is_drawn_does_not_depend_on_the_batch_size(daemon, workers):
     assert made_of(subset, 6, workers) == drawn
 
 
+class Transformed(Subset):
+    """A subset whose samples are other ones: but not in a batch, as torch makes it."""
+
+    def __getitem__(self, number):
+        number, _ = super().__getitem__(number)
+        return number, 100.0
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_subclass_makes_what_torch_would_have_it_make(daemon, workers):
+    subset = Transformed(AtOnce(), range(20))
+    expected = {number: 8.0 if number < 16 else 4.0 for number in range(20)}
+    assert made_of(subset, 8, workers) == expected
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_datasets_that_make_batches_at_once_do_so(daemon, workers):
     subset = Subset(AtOnce(), range(10, 30))

@@ -240,11 +240,16 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
 
 // Returns the words of the command line. `help VERB` is short for
 // `VERB --help`.
-std::vector<std::string> Words(int argc, char** argv) {
+std::vector<std::string> Words(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
-    words.push_back("--help");
+    const auto is_asked_for = [&](const CLI::App* verb) {
+      return verb->check_name(words.front());
+    };
+    // An unknown verb is a fault, which --help would hide.
+    if (words.empty() || !app.get_subcommands(is_asked_for).empty())
+      words.push_back("--help");
   }
   return words;
 }
@@ -255,7 +260,7 @@ int Main(int argc, char** argv) {
   CommandLine line;
   Describe(&app, &line);
   try {
-    std::vector<std::string> words = Words(argc, argv);
+    std::vector<std::string> words = Words(app, argc, argv);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

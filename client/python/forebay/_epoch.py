@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any, List, Tuple
+from typing import Any, Callable, List, Tuple
 
 from . import _batch, _fork, _user_error, errors
 
@@ -41,11 +41,17 @@ class SizedEpoch:
 class EmptyEpoch(SizedEpoch):
     """An iterator over the rest of an epoch that has no batches left."""
 
-    def __init__(self, loader: Any, position: Any):
+    def __init__(self, loader: Any, position: Any, on_end: Callable[[Any], None]):
+        """
+        Args:
+          on_end: is called with the position once next() has told of the end.
+        """
         self._loader = loader
         self._position = position
+        self._on_end = on_end
 
     def __next__(self) -> Any:
+        self._on_end(self._position)
         raise StopIteration
 
 

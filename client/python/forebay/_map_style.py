@@ -61,6 +61,9 @@ class Dataset:
         extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
         autostart: bool = True,
     ):
+        if not isinstance(decode, bool):
+            raise errors.InvalidArgument(
+                f"decode must be True or False, not {decode!r}")
         self._made_of = {
             "dataset": dataset, "fields": fields, "decode": decode,
             "transform": transform, "weight": weight,

@@ -244,7 +244,9 @@ def open(  # noqa: A001: as the builtin
         return file
     try:
         buffer: Any = file
-        return io.TextIOWrapper(buffer, encoding, errors, newline)
+        text: Any = io.TextIOWrapper(buffer, encoding, errors, newline)
+        text.mode = mode  # as the builtin's
+        return text
     except BaseException:
         file.close()
         raise

@@ -226,9 +226,9 @@ class Samples:
     def _look(self, numbers, visit):
         try:
             return self._reader.look(numbers, visit)
-        except errors.ResourceExhausted:
+        except errors.ResourceExhausted as error:
             if len(numbers) < 2:
-                raise
+                return [Failure(numbers[0], str(error))]
         half = len(numbers) // 2
         return self._look(numbers[:half], visit) + self._look(numbers[half:], visit)
 

@@ -12,7 +12,7 @@ _LINGER_SECONDS = 5.0  # a trainer may go on at once
 # another daemon is there.
 _AWAY_SECONDS = 60.0
 _STEP_SECONDS = 60.0
-_HANG_SECONDS = 5.0
+HANG_SECONDS = 5.0  # then it is killed
 
 
 class Idleness:
@@ -90,7 +90,7 @@ class Idleness:
     def hangs(self) -> bool:
         """Whether the process should have ended long ago."""
         return not self._has_left and (
-            self._looks > self._limit + _looks(_HANG_SECONDS))
+            self._looks > self._limit + _looks(HANG_SECONDS))
 
 
 def _looks(seconds: float) -> int:

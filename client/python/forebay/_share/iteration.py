@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
+import sys
 import time
 from typing import Any, Dict, Optional, Tuple
 
@@ -33,6 +35,11 @@ class State:
         self.epoch, self.number, self.value = epoch, number, value
 
 
+def is_iterable(source: Any) -> bool:
+    """Whether it can be iterated itself: a class whose instances can is none."""
+    return hasattr(type(source), "__iter__")
+
+
 class Iteration:
     """Iterates again and again; each iteration is an epoch.
 
@@ -55,6 +62,8 @@ class Iteration:
         self._past: Dict[int, Tuple[int, int]] = {}  # batches, and first
         self._kept: Dict[int, Tuple[int, Any]] = {}
         self._saved_at = 0.0
+        self._was_given = False  # a batch of this iteration
+        self._has_told = False  # that no state can be saved
 
     def begin(self, epoch: int, state: Optional[State] = None) -> None:
         """Begins an iteration; with a state of it, where that was saved.
@@ -66,10 +75,11 @@ class Iteration:
             self._past[self.epoch] = self.next, self.first
             self.first += self.next
         self.epoch, self.next, self.has_ended = epoch, 0, False
+        self._was_given = False
         self._kept.clear()
         # It may be what was made, which is spent then.
         if self._made is None or self._iterator is self._made:
-            self._made = (self.source if hasattr(self.source, "__iter__") else
+            self._made = (self.source if is_iterable(self.source) else
                           self.source())
         if (state is not None and state.epoch == epoch and
                 hasattr(self._made, "load_state_dict")):
@@ -78,15 +88,25 @@ class Iteration:
         self._iterator = None  # the workers of the one before end first
         self._iterator = iter(self._made)
 
+    def give(self, epoch: int, number: int) -> Tuple[int, Any]:
+        """As `get`, for the jobs: an iteration that they read ends before the next
+        one begins."""
+        if epoch > self.epoch:
+            if self.next and not (self._was_given or self.has_ended):
+                self.epoch = epoch  # others had those before, from another process
+            while self._was_given and not self.has_ended:
+                self._advance()
+        given = self.get(epoch, number)
+        self._was_given = self._was_given or epoch == self.epoch
+        return given
+
     def get(self, epoch: int, number: int) -> Tuple[int, Any]:
         """A payload's kind and value, for a batch: (epoch, number, first, state,
-        batch). For END: (epoch, batches of the epoch, first)."""
+        batch). For END: (epoch, batches of the epoch, first, the epoch that comes
+        next). The batches are None if another process has had that epoch; `first`
+        is then the one of the epoch that comes next."""
         if epoch < self.epoch:
-            # Another process has had those before its own first one.
-            size, first = self._past.get(epoch) or (
-                number, min([self.first, *(first for _, first in self._past.values())]
-                            ) - number)
-            return payload.END, (epoch, size, first)
+            return payload.END, self._end_of(epoch)
         if epoch > self.epoch:
             try:
                 self.begin(epoch)
@@ -101,11 +121,21 @@ class Iteration:
             made = self._advance()
             if self.next > number:
                 return made
-        return payload.END, (epoch, self.next, self.first)
+        return payload.END, (epoch, self.next, self.first, epoch + 1)
+
+    def _end_of(self, epoch: int) -> Tuple[int, Optional[int], int, int]:
+        """Of an epoch before this one, what `get` says of END."""
+        if epoch in self._past:
+            return (epoch, *self._past[epoch], epoch + 1)
+        following = min(had for had in (*self._past, self.epoch) if had > epoch)
+        first = (self.first if following == self.epoch else
+                 self._past[following][1])
+        return epoch, None, first, following
 
     def _advance(self) -> Tuple[int, Any]:
         number = self.next
-        made: Tuple[int, Any] = (payload.END, (self.epoch, number, self.first))
+        made: Tuple[int, Any] = (payload.END, (self.epoch, number, self.first,
+                                               self.epoch + 1))
         try:
             batch = next(self._iterator)
             made = payload.BATCH, (self.epoch, number, self.first, self._state(),
@@ -128,4 +158,13 @@ class Iteration:
                 now - self._saved_at < _STATE_SECONDS):
             return None
         self._saved_at = now
-        return State(self.epoch, self.next + 1, self._made.state_dict())
+        try:
+            value = self._made.state_dict()
+            pickle.dumps(value)
+        except Exception as error:  # the batch is good all the same
+            if not self._has_told:
+                self._has_told = True
+                print(f"the iterable's state cannot be saved: {error!r}",
+                      file=sys.stderr, flush=True)
+            return None
+        return State(self.epoch, self.next + 1, value)

@@ -27,13 +27,15 @@ class Producer:
     """A connection to that process; closed when it fails to answer, or not by a
     deadline: its methods raise Missed then."""
 
-    def __init__(self, connection: Any, folder: str, deadline: Deadline):
+    def __init__(self, connection: Any, folder: str, log: str, deadline: Deadline):
         """
         Args:
           folder: of its socket, for messages.
+          log: the file of its output, likewise.
         """
         self._connection = connection
         self._folder = folder
+        self._log = log
         self._deadline = deadline
 
     def prepare(self, epoch: Optional[int], number: int, first: int,
@@ -56,7 +58,8 @@ class Producer:
             self.close()
             if isinstance(error, (EOFError, OSError)):
                 raise errors.StateError(
-                    "the process that iterates has ended") from None
+                    "the process that iterates has ended: its output is in "
+                    f"{self._log}") from None
             raise
         if isinstance(answer, errors.ForebayError):
             raise answer
@@ -94,6 +97,7 @@ class Place:
         digest = hashlib.blake2b(f"{os.path.abspath(directory)}\0{key}".encode(),
                                  digest_size=12).hexdigest()
         self._name = f"share-{digest}"
+        self._log = f"{self._folder}/{self._name}.log"
 
     @contextlib.contextmanager
     def locked(self, deadline: Deadline) -> Iterator[int]:
@@ -135,7 +139,7 @@ class Place:
             client.close()
             raise
         return Producer(multiprocessing.connection.Connection(client.detach()),
-                        self._folder, deadline)
+                        self._folder, self._log, deadline)
 
     def start(self, folder: int, source: Any, deadline: Deadline) -> Producer:
         """Starts one.
@@ -169,8 +173,7 @@ class Place:
         found = self.find(folder, deadline)
         if found is None:
             raise errors.StateError(
-                "the process that iterates has ended at its start: see "
-                f"{self._folder}/{self._name}.log")
+                f"the process that iterates has ended at its start: see {self._log}")
         return found
 
     def _socket(self, folder: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import errno
+import gc
 import mmap
 import multiprocessing.connection
 import multiprocessing.reduction
@@ -23,7 +24,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from .. import _apart, _fork, _native, _retry, _system_error, errors
 from .._stage import failure, payload, wire
-from .idleness import LOOK_SECONDS, Idleness
+from .idleness import HANG_SECONDS, LOOK_SECONDS, Idleness
 from .iteration import NUMBERS, Iteration, State
 
 
@@ -34,12 +35,13 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
       listener: a socket. On its connections comes ("prepare", epoch, number,
         first, state), where epoch None means wherever the iterable is: answered with
         (epoch, number, first, bytes), the place of a batch (see Iteration), and its
-        payload's size. Comes
-        ("serve", room) and the socket of tasks: answered with None.
+        payload's size. The epoch stays None where this process has begun nothing.
+        Comes ("serve", room) and the socket of tasks: answered with None.
       source: an iterable, or a function that makes one.
       directory: of the daemon.
       log: a descriptor, for all output.
     """
+    gc.freeze()  # the starter's garbage, whose finalizers may wait for its threads
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -48,6 +50,16 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
         os.dup2(descriptor, place)
     _apart.leave_to_starter((listener.fileno(),))
     _Producer(listener, source, directory).run()
+    # Python waits for threads and processes of the user's code.
+    end = threading.Timer(HANG_SECONDS, _end_group)
+    end.daemon = True
+    end.start()
+
+
+def _end_group() -> None:
+    """Ends this process and its children: the group has no others."""
+    os.killpg(0, signal.SIGTERM)
+    os._exit(1)
 
 
 class _Slot(NamedTuple):
@@ -101,8 +113,7 @@ class _Producer:
             time.sleep(LOOK_SECONDS)
             self._idleness.look()
             if self._idleness.hangs():
-                os.killpg(0, signal.SIGTERM)  # the group has no other processes
-                os._exit(1)
+                _end_group()
 
     def _is_away(self) -> bool:
         try:
@@ -181,8 +192,9 @@ class _Producer:
         return None
 
     def _prepare(self, epoch: Optional[int], number: int, first: int,
-                 state: Optional[State]) -> Tuple[int, int, int, int]:
+                 state: Optional[State]) -> Tuple[Optional[int], int, int, int]:
         iteration = self._iteration
+        knows = epoch is not None
         if epoch is None:
             epoch, number = iteration.epoch, iteration.next
             if epoch < 0 or iteration.has_ended:
@@ -198,7 +210,9 @@ class _Producer:
         kind, value = iteration.get(epoch, number)
         if epoch == iteration.epoch:
             first = iteration.first
-        return epoch, number, first, payload.size(kind, value)
+        # Of a process that begins anew, the daemon knows what others have had.
+        place = None if is_fresh and not knows else epoch
+        return place, number, first, payload.size(kind, value)
 
     # --- The daemon.
 
@@ -224,7 +238,7 @@ class _Producer:
         return self._do(lambda: self._write(memory, epoch, number))
 
     def _write(self, memory: memoryview, epoch: int, number: int) -> int:
-        kind, value = self._iteration.get(epoch, number)
+        kind, value = self._iteration.give(epoch, number)
         numbers = NUMBERS.pack(epoch, number, self._iteration.first)
         try:
             payload.write(memory, kind, value, numbers)

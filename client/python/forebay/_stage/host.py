@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import multiprocessing.connection
 import multiprocessing.reduction
 import os
@@ -54,6 +55,9 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
         of the first sample ends: those of another trainer may make the samples.
     """
     other_end.close()
+    # The trainer's garbage is the trainer's to collect: its finalizers may wait for
+    # threads and processes that are not here.
+    gc.freeze()
     _leave_signals_to_trainer()
     host = _Host(trainer, stage, feed, starter, is_shared)
     try:

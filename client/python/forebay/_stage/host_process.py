@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing.connection
 import multiprocessing.reduction
+import multiprocessing.util
 import os
 import select
 import time
-from typing import Any, Tuple
+import weakref
+from typing import Any, Set, Tuple
 
 from .. import _fork, _system_error, errors
 from . import failure, host, structure
@@ -23,6 +25,23 @@ class _Connection(multiprocessing.connection.Connection):
 
     def __del__(self) -> None:
         self.close()
+
+
+_running: "weakref.WeakSet[HostProcess]" = weakref.WeakSet()
+_exits: Set[int] = set()  # processes that end theirs when they exit
+
+
+def _end_at_exit() -> None:
+    """Lets this process end its hosts when it exits, before multiprocessing waits
+    for them: one that a signal has stopped would never end."""
+    if os.getpid() not in _exits:
+        _exits.add(os.getpid())
+        multiprocessing.util.Finalize(None, _end_all, exitpriority=0)
+
+
+def _end_all() -> None:
+    for process in [each for each in _running if each.is_own]:
+        process.end()
 
 
 class HostProcess:
@@ -57,6 +76,14 @@ class HostProcess:
         theirs.close()
         self._connection = _Connection(os.dup(ours.fileno()))
         ours.close()
+        self._starter = os.getpid()
+        _running.add(self)
+        _end_at_exit()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this process started it, rather than its parent."""
+        return self._starter == os.getpid()
 
     def probe(self, number: int, seed: int) -> Any:
         """The structure of a sample.
@@ -172,6 +199,7 @@ class HostProcess:
     def end(self) -> None:
         """Ends the process and its workers, and waits for that. Workers that are at
         samples of other trainers' may take a second."""
+        _running.discard(self)
         _fork.end(self._connection)
         if not self._has_ended(5):
             self._process.kill()

@@ -176,12 +176,10 @@ class StagedLoader(DataLoader):
             if not self._keys.is_counted and not self._progress.batches_behind(
                     position, self._samples_per_epoch()):
                 # The daemon has no dataset without batches.
-                self._progress.begin(position)
-                self._progress.end(position)
-                return EmptyEpoch(self, position)
-            if self._has_rows and (position.indices is None or
-                                   position.indices.dtype.kind == "i"):
-                epoch: Any = Rows(self, position)
+                epoch: Any = EmptyEpoch(self, position, self._on_end)
+            elif self._has_rows and (position.indices is None or
+                                     position.indices.dtype.kind == "i"):
+                epoch = Rows(self, position)
             else:
                 epoch = self._batch_epoch(position)
             self._progress.begin(position, epoch)

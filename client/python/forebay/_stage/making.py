@@ -73,10 +73,13 @@ def all_at_once(dataset: Any) -> Optional[Callable[[Any], Any]]:
 
     Returns:
       None if there is none, or if torch's own one would make each sample alone:
-      Subset and StackDataset (torch 2.1) have it whatever they are made of.
+      Subset and StackDataset (torch 2.1) have it whatever they are made of. In a
+      subclass with a __getitem__ of its own, torch's passes over that.
     """
     method: Optional[Callable[[Any], Any]] = getattr(dataset, "__getitems__", None)
-    if getattr(method, "__module__", None) != "torch.utils.data.dataset":
+    make_one = getattr(type(dataset), "__getitem__", None)
+    if not all(getattr(each, "__module__", None) == "torch.utils.data.dataset"
+               for each in (method, make_one)):
         return method
     below = getattr(dataset, "datasets", None)  # of a StackDataset
     if below is None:

@@ -18,6 +18,12 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
+// Catch2 allocates by this one, and frees by those below.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes);
+}
+
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 

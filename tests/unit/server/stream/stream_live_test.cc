@@ -3,62 +3,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
-#include "server/stream/stream.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
-#include "tests/unit/server/stream/fake_client.h"
-#include "tests/unit/server/stream/fake_production.h"
+#include "tests/unit/server/stream/stream_live_fixture.h"
 
 namespace forebay::stream {
 namespace {
 
 using tests::IsOk;
 
-constexpr std::uint64_t kSamples = 1000;
-
-// As the daemon sees a live dataset, but for who makes its samples.
-class LiveDataset final : public NumberedDataset {
- public:
-  using NumberedDataset::NumberedDataset;
-  bool is_live() const override { return true; }
-};
-
-class StreamLiveTest {
- protected:
-  void Make(SharingMode sharing_mode) { stream_ = Create(sharing_mode); }
-  std::shared_ptr<Stream> Create(SharingMode sharing_mode) {
-    StreamSpec spec = FakeStreamSpec(
-        kSamples, /*batch_size=*/1, [](proto::LoaderSpec& loader) {
-          loader.mutable_sampler()->set_order(proto::SamplerSpec::SEQUENTIAL);
-        });
-    spec.dataset = std::make_shared<LiveDataset>(kSamples);
-    return *Stream::Create(std::move(spec), production_.deps(), sharing_mode);
-  }
-  std::unique_ptr<FakeClient> Join() { return Join(*stream_); }
-  std::unique_ptr<FakeClient> Join(Stream& stream) {
-    return std::make_unique<FakeClient>(&stream, ++flow_);
-  }
-  // Takes one batch and releases it. Returns its sample's place in the epoch.
-  std::optional<std::uint64_t> Consume(FakeClient& client) {
-    production_.RunAll();
-    const auto entry = client.Take();
-    if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
-      return std::nullopt;
-    const std::uint64_t id = client.Read(*entry).front();
-    CHECK_THAT(client.Release(*entry), IsOk());
-    return id;
-  }
-  std::uint64_t Made() {
-    return stream_->Snapshot(1).made.samples_decoded +
-           stream_->Snapshot(2).made.samples_decoded;
-  }
-
-  FakeProduction production_{7};
-  std::shared_ptr<Stream> stream_;
-  schedule::Flow flow_ = 10;
-};
+constexpr std::uint64_t kSamples = kLiveSamples;
 
 TEST_CASE_METHOD(StreamLiveTest,
                  "Members of a live stream join where the others are",
@@ -149,61 +104,46 @@ TEST_CASE_METHOD(StreamLiveTest,
   for (std::uint64_t id = 60; id < 100; ++id) CHECK(Consume(*ahead) == id);
 }
 
-TEST_CASE_METHOD(
-    StreamLiveTest,
-    "In lockstep a live stream makes batches in order for all members",
-    "[stream][stream_live]") {
-  Make(SharingMode::kLockstep);
-  const auto behind = Join();
-  const auto ahead = Join();
-  REQUIRE_THAT(behind->Start(0, 3), IsOk());
-  REQUIRE_THAT(ahead->Start(0, 60), IsOk());
-  CHECK_FALSE(Consume(*ahead).has_value());
-  for (std::uint64_t id = 3; id < 100; ++id) CHECK(Consume(*behind) == id);
-  for (std::uint64_t id = 60; id < 100; ++id) CHECK(Consume(*ahead) == id);
-}
-
-TEST_CASE_METHOD(
-    StreamLiveTest,
-    "In lockstep a member of a live stream between epochs misses nothing",
-    "[stream][stream_live]") {
-  Make(SharingMode::kLockstep);
-  const auto quick = Join();
-  const auto slow = Join();
-  REQUIRE_THAT(quick->Start(0, kSamples - 3), IsOk());
-  REQUIRE_THAT(slow->Start(0, kSamples - 3), IsOk());
-  for (std::uint64_t id = kSamples - 3; id < kSamples; ++id) {
-    CHECK(Consume(*quick) == id);
-    CHECK(Consume(*slow) == id);
+TEST_CASE_METHOD(StreamLiveTest,
+                 "Batches of a live stream's next epoch wait for a slower "
+                 "member as others do",
+                 "[stream][stream_live]") {
+  for (const SharingMode mode :
+       {SharingMode::kElastic, SharingMode::kLockstep}) {
+    CAPTURE(mode == SharingMode::kLockstep);
+    Make(mode);
+    const auto quick = Join();
+    const auto slow = Join();
+    constexpr std::uint64_t kFirst = kSamples - 60;
+    REQUIRE_THAT(quick->Start(0, kFirst), IsOk());
+    REQUIRE_THAT(slow->Start(0, kFirst), IsOk());
+    // The slower one has a third of the other's pace.
+    std::uint64_t steps = 0, slow_next = kFirst;
+    const auto step = [&](std::uint64_t quick_next) {
+      production_.clock().Advance(1'000'000);
+      if (Consume(*quick) != quick_next) return false;
+      if (++steps % 3 == 0) CHECK(Consume(*slow) == slow_next++);
+      return true;
+    };
+    std::uint64_t quick_next = kFirst;
+    while (quick_next < kSamples && step(quick_next)) ++quick_next;
+    if (mode == SharingMode::kLockstep) {
+      while (quick_next < kSamples) {
+        CHECK(Consume(*slow) == slow_next++);
+        if (Consume(*quick) == quick_next) ++quick_next;
+      }
+    }
+    REQUIRE(quick_next == kSamples);
+    CHECK(quick->Take()->kind == proto::ReadyKind::kEndOfEpoch);
+    REQUIRE_THAT(quick->Start(1, 0), IsOk());
+    quick_next = 0;
+    while (quick_next < 60 && step(quick_next)) ++quick_next;
+    CHECK(quick_next >= (mode == SharingMode::kElastic ? 60u : 8u));
+    while (slow_next < kSamples) CHECK(Consume(*slow) == slow_next++);
+    CHECK(slow->Take()->kind == proto::ReadyKind::kEndOfEpoch);
+    REQUIRE_THAT(slow->Start(1, 0), IsOk());
+    for (std::uint64_t id = 0; id < 60; ++id) CHECK(Consume(*slow) == id);
   }
-  CHECK(quick->Take()->kind == proto::ReadyKind::kEndOfEpoch);
-  REQUIRE_THAT(quick->Start(1, 0), IsOk());
-  std::uint64_t quick_next = 0;
-  while (const auto id = Consume(*quick)) CHECK(*id == quick_next++);
-  CHECK(quick_next < kSamples);
-  CHECK(slow->Take()->kind == proto::ReadyKind::kEndOfEpoch);
-  REQUIRE_THAT(slow->Start(1, 0), IsOk());
-  for (std::uint64_t id = 0; id < 100; ++id) CHECK(Consume(*slow) == id);
-}
-
-TEST_CASE_METHOD(
-    StreamLiveTest,
-    "In lockstep nobody in a live stream waits for a member that has closed",
-    "[stream][stream_live]") {
-  Make(SharingMode::kLockstep);
-  const auto quick = Join();
-  const auto slow = Join();
-  REQUIRE_THAT(quick->Start(0, kSamples - 1), IsOk());
-  REQUIRE_THAT(slow->Start(0, kSamples - 1), IsOk());
-  CHECK(Consume(*quick) == kSamples - 1);
-  CHECK(Consume(*slow) == kSamples - 1);
-  CHECK(quick->Take()->kind == proto::ReadyKind::kEndOfEpoch);
-  REQUIRE_THAT(quick->Start(1, 0), IsOk());
-  while (Consume(*quick).has_value()) {
-  }
-  stream_->Close(slow->member());
-  stream_->Rest();
-  CHECK(Consume(*quick).has_value());
 }
 
 TEST_CASE_METHOD(StreamLiveTest,
@@ -261,24 +201,6 @@ TEST_CASE_METHOD(
   ahead->Stop();
   REQUIRE_THAT(behind->Start(0, 51), IsOk());
   for (std::uint64_t id = 51; id < 80; ++id) CHECK(Consume(*behind) == id);
-}
-
-TEST_CASE_METHOD(StreamLiveTest,
-                 "In lockstep no member of a live stream misses any sample",
-                 "[stream][stream_live]") {
-  Make(SharingMode::kLockstep);
-  const auto quick = Join();
-  const auto slow = Join();
-  REQUIRE_THAT(quick->Start(0, 0), IsOk());
-  REQUIRE_THAT(slow->Start(0, 0), IsOk());
-  std::uint64_t quick_next = 0, slow_next = 0;
-  while (slow_next < kSamples) {
-    while (const auto id = Consume(*quick)) CHECK(*id == quick_next++);
-    const auto id = Consume(*slow);
-    CAPTURE(slow_next);
-    REQUIRE(id.has_value());
-    CHECK(*id == slow_next++);
-  }
 }
 
 }  // namespace

@@ -94,32 +94,6 @@ TEST_CASE_METHOD(StreamProducedTest,
 }
 
 TEST_CASE_METHOD(StreamProducedTest,
-                 "Slots that cannot be mapped end the epoch",
-                 "[stream][stream_produced]") {
-  FakeClient& client = Join();
-  StartProducers(client);
-  producers_->Refuse("no address space");
-  REQUIRE_THAT(client.Start(0, 0), IsOk());
-  CHECK(Next(client).kind == proto::ReadyKind::kError);
-  CHECK(client.error() == "no address space");
-  producers_->Refuse("");
-  REQUIRE_THAT(client.Start(0, 0), IsOk());
-  CHECK(ReadAll(client) == All());
-}
-
-TEST_CASE_METHOD(StreamProducedTest,
-                 "Forks that lack means end the epoch by that error",
-                 "[stream][stream_produced]") {
-  FakeClient& client = Join();
-  StartProducers(client);
-  producers_->RefuseForks("no process can be had");
-  REQUIRE_THAT(client.Start(0, 0), IsOk());
-  CHECK(Next(client).kind == proto::ReadyKind::kError);
-  CHECK(client.error_code() == absl::StatusCode::kResourceExhausted);
-  CHECK(client.error() == "no process can be had");
-}
-
-TEST_CASE_METHOD(StreamProducedTest,
                  "A host that is gone before it maps the slots ends the epoch",
                  "[stream][stream_produced]") {
   FakeClient& client = Join();

@@ -1,0 +1,78 @@
+// Tests of streams whose host of producers lacks descriptors, processes or
+// address space.
+
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/unit/server/stream/stream_produced_fixture.h"
+
+namespace forebay::stream {
+namespace {
+
+using tests::Contains;
+using tests::IsOk;
+
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Slots that cannot be mapped end the epoch",
+                 "[stream][stream_lacking_host]") {
+  FakeClient& client = Join();
+  StartProducers(client);
+  producers_->Refuse("no address space");
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
+  CHECK(client.error() == "no address space");
+  producers_->Refuse("");
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(ReadAll(client) == All());
+}
+
+TEST_CASE_METHOD(StreamProducedTest,
+                 "Forks that lack means end the epoch by that error",
+                 "[stream][stream_lacking_host]") {
+  FakeClient& client = Join();
+  StartProducers(client);
+  producers_->RefuseForks("no process can be had");
+  REQUIRE_THAT(client.Start(0, 0), IsOk());
+  CHECK(Next(client).kind == proto::ReadyKind::kError);
+  CHECK(client.error_code() == absl::StatusCode::kResourceExhausted);
+  CHECK(client.error() == "no process can be had");
+}
+
+TEST_CASE_METHOD(StreamProducedTest,
+                 "What a host lacks ends the epochs of others as its end does",
+                 "[stream][stream_lacking_host]") {
+  FakeClient& owner = Join();
+  StartProducers(owner);
+  FakeClient& other = Join();
+  for (const bool forks : {false, true}) {
+    if (forks) producers_->RefuseForks("no process can be had");
+    if (!forks) producers_->Refuse("no address space");
+    REQUIRE_THAT(owner.Start(0, 0), IsOk());
+    REQUIRE_THAT(other.Start(0, 0), IsOk());
+    CHECK(Next(owner).kind == proto::ReadyKind::kError);
+    CHECK(owner.error_code() == absl::StatusCode::kResourceExhausted);
+    CHECK(Next(other).kind == proto::ReadyKind::kError);
+    CHECK(other.error_code() == absl::StatusCode::kAborted);
+    CHECK_THAT(other.error(), Contains(owner.error()));
+    // The others find another host, unless this one can go on.
+    CHECK(stream_->HasEnded());
+    producers_->Refuse("");
+  }
+}
+
+TEST_CASE_METHOD(StreamProducedTest,
+                 "A host that no longer lacks anything serves others again",
+                 "[stream][stream_lacking_host]") {
+  FakeClient& owner = Join();
+  StartProducers(owner);
+  producers_->Refuse("no address space");
+  REQUIRE_THAT(owner.Start(0, 0), IsOk());
+  CHECK(Next(owner).kind == proto::ReadyKind::kError);
+  CHECK(stream_->HasEnded());
+  producers_->Refuse("");
+  REQUIRE_THAT(owner.Start(0, 0), IsOk());
+  CHECK(ReadAll(owner) == All());
+  CHECK_FALSE(stream_->HasEnded());
+}
+
+}  // namespace
+}  // namespace forebay::stream

@@ -1,0 +1,65 @@
+#ifndef FOREBAY_TESTS_UNIT_SERVER_STREAM_STREAM_LIVE_FIXTURE_H_
+#define FOREBAY_TESTS_UNIT_SERVER_STREAM_STREAM_LIVE_FIXTURE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "server/stream/stream.h"
+#include "tests/catch/catch.h"
+#include "tests/catch/matchers.h"
+#include "tests/unit/server/stream/fake_client.h"
+#include "tests/unit/server/stream/fake_production.h"
+
+namespace forebay::stream {
+
+// Of the dataset.
+constexpr std::uint64_t kLiveSamples = 1000;
+
+// As the daemon sees a live dataset, but for who makes its samples.
+class LiveDataset final : public NumberedDataset {
+ public:
+  using NumberedDataset::NumberedDataset;
+  bool is_live() const override { return true; }
+};
+
+// A live stream, and its members.
+class StreamLiveTest {
+ protected:
+  void Make(SharingMode sharing_mode) { stream_ = Create(sharing_mode); }
+  std::shared_ptr<Stream> Create(SharingMode sharing_mode) {
+    StreamSpec spec = FakeStreamSpec(
+        kLiveSamples, /*batch_size=*/1, [](proto::LoaderSpec& loader) {
+          loader.mutable_sampler()->set_order(proto::SamplerSpec::SEQUENTIAL);
+        });
+    spec.dataset = std::make_shared<LiveDataset>(kLiveSamples);
+    return *Stream::Create(std::move(spec), production_.deps(), sharing_mode);
+  }
+  std::unique_ptr<FakeClient> Join() { return Join(*stream_); }
+  std::unique_ptr<FakeClient> Join(Stream& stream) {
+    return std::make_unique<FakeClient>(&stream, ++flow_);
+  }
+  // Takes one batch and releases it. Returns its sample's place in the epoch.
+  std::optional<std::uint64_t> Consume(FakeClient& client) {
+    production_.RunAll();
+    const auto entry = client.Take();
+    if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
+      return std::nullopt;
+    const std::uint64_t id = client.Read(*entry).front();
+    CHECK_THAT(client.Release(*entry), tests::IsOk());
+    return id;
+  }
+  std::uint64_t Made() {
+    return stream_->Snapshot(1).made.samples_decoded +
+           stream_->Snapshot(2).made.samples_decoded;
+  }
+
+  FakeProduction production_{7};
+  std::shared_ptr<Stream> stream_;
+  schedule::Flow flow_ = 10;
+};
+
+}  // namespace forebay::stream
+
+#endif  // FOREBAY_TESTS_UNIT_SERVER_STREAM_STREAM_LIVE_FIXTURE_H_
