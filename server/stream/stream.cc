@@ -17,6 +17,7 @@
 #include "server/base/clock.h"
 #include "server/base/status.h"
 #include "server/producer/answer_waiter.h"
+#include "server/producer/host_lack.h"
 
 namespace forebay::stream {
 namespace {
@@ -701,7 +702,7 @@ void Stream::MakeSlot() {
 }
 
 void Stream::OnSlot(absl::StatusOr<std::vector<SlotParts>> made) {
-  const bool failed = !made.ok();
+  const absl::Status status = made.status();
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (made.ok()) {
       batch_cache_.Grown(&*made);
@@ -711,9 +712,19 @@ void Stream::OnSlot(absl::StatusOr<std::vector<SlotParts>> made) {
     return true;
   });
   aside_.End(std::move(made));
-  // Without a host, members would wait for slots that others keep.
-  if (failed && produced_ != nullptr && !spec_.dataset->is_live())
+  if (status.ok() || produced_ == nullptr || spec_.dataset->is_live()) return;
+  // Members would wait for slots that others keep. What the host lacks is no
+  // such matter to one that has its own slots, and shares them with nobody.
+  if (producer::IsHostLack(status) && IsShared()) {
+    EndAllEpochs(status);
+  } else {
     EndAllEpochs(produced_->producers()->CheckHost());
+  }
+}
+
+bool Stream::IsShared() const {
+  base::MutexLock lock(&mutex_);
+  return members_.Running() > 1;
 }
 
 void Stream::MakeFirstSlots(std::uint32_t slots) {

@@ -215,6 +215,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends all epochs with an error of the producers', if it is one.
   void EndAllEpochs(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether several members have an epoch under way.
+  bool IsShared() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks after the producers, and sends members away that wait for a host that
   // stands still.
   void LookAfterProducers() ABSL_LOCKS_EXCLUDED(mutex_);

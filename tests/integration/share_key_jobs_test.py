@@ -1,14 +1,18 @@
 """Two jobs under one key whose code is not the same, each in a process of its own: the
 second job gets an error or samples of its own, and no other's."""
 
+import itertools
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
+from own_processes import children, hosts
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
 JOB = """
@@ -42,7 +46,7 @@ if __name__ == "__main__":
                 tell(flat(batch))
                 sys.stdin.readline()
             tell("complete")
-        except forebay.errors.StateError as error:
+        except (forebay.StateError, forebay.ResourceExhausted) as error:
             tell(str(error))
 """
 
@@ -54,7 +58,7 @@ class Data:
     def __init__(self):
         {init}
     def __len__(self):
-        return 40
+        return {length}
     {decorator}
     def __getitem__(self, number):
         return {made}
@@ -73,7 +77,7 @@ class Job:
           settings: dict of environment variables.
           arguments: of the loader, and `lists`: whether collate_fn makes batches.
         """
-        parts = {"top": "", "init": "pass", "decorator": "", **code}
+        parts = {"top": "", "init": "pass", "decorator": "", "length": "40", **code}
         texts = {"dataset.py": DATASET.format(**parts), "job.py": JOB, **(files or {})}
         for name, text in texts.items():
             path = folder / name
@@ -231,3 +235,26 @@ def test_jobs_with_equal_code_share(tmp_path, lists):
             for job, batches in zip(jobs, found):
                 batches.append(job.step())
     assert found[0] == found[1] and found[0][-1] == "complete"
+
+
+def test_what_one_jobs_host_lacks_does_not_end_the_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOREBAY_SHARE_KEY", str(tmp_path))
+    # Most samples are not made yet when the host lacks a descriptor.
+    code = {"top": "import time", "length": "800",
+            "made": "time.sleep(0.01) or numpy.full(3, number)"}
+    with Job(tmp_path, code, lists=False) as first, \
+            Job(tmp_path, code, lists=False) as second:
+        assert first.read() == second.read() == "ready"
+        had = [first.step(), first.step()]
+        others = [second.step()]
+        assert others == had[:1]
+        host = next(host for host in hosts(first.process.pid) if children(host))
+        used = {int(name) for name in os.listdir(f"/proc/{host}/fd")}
+        limit = next(number for number in itertools.count() if number not in used)
+        resource.prlimit(host, resource.RLIMIT_NOFILE, (limit, limit))
+        for worker in children(host):
+            os.kill(worker, signal.SIGKILL)
+        ends = first.rest()[-1]
+        others += second.rest()
+        assert others[-1] == "complete" and len(others) == 101
+        assert "Too many open files" in ends

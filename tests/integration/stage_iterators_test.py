@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import Dataset, TensorDataset
 
 import forebay
+from stage_batch_test import Several, plain
 from stage_state_test import SIZE, OfIterator, Plain
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
@@ -126,3 +127,19 @@ def test_a_forked_child_waits_for_no_thread_of_its_parent(count):
         done.set()
         thread.join()
         assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 1
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_iterator_that_gave_no_batch_does_not_count_at_an_epochs_end(workers):
+    dataset = Several(lambda number: number, size=11)
+    with forebay.DataLoader(dataset, 4, collate_fn=plain, num_workers=workers) as loader:
+        batches = iter(loader)
+        for _ in range(3):
+            next(batches)
+        state = loader.state_dict()
+    with forebay.DataLoader(dataset, 4, collate_fn=plain, num_workers=workers) as loader:
+        loader.load_state_dict(state)
+        iter(loader)
+        assert loader.state_dict() == state
+        assert list(loader) == []
+        assert len(list(loader)) == 3

@@ -59,6 +59,33 @@ TEST_CASE_METHOD(StreamProducedTest,
   }
 }
 
+TEST_CASE_METHOD(
+    StreamProducedTest,
+    "A host that maps no more slots ends the epochs that share them",
+    "[stream][stream_lacking_host]") {
+  FakeClient& owner = Join();
+  StartProducers(owner);
+  REQUIRE_THAT(owner.Start(0, 0), IsOk());
+  REQUIRE_THAT(owner.Release(Next(owner)), IsOk());
+  producers_->Refuse("no address space");
+  // Its trainer keeps all that it takes.
+  FakeClient& other = Join();
+  REQUIRE_THAT(other.Start(0, 0), IsOk());
+  proto::ReadyEntry entry = Next(other);
+  while (entry.kind == proto::ReadyKind::kBatch) {
+    if (const auto taken = owner.Take())
+      REQUIRE_THAT(owner.Release(*taken), IsOk());
+    entry = Next(other);
+  }
+  CHECK(entry.kind == proto::ReadyKind::kError);
+  CHECK(other.error_code() == absl::StatusCode::kAborted);
+  while ((entry = Next(owner)).kind == proto::ReadyKind::kBatch)
+    REQUIRE_THAT(owner.Release(entry), IsOk());
+  CHECK(owner.error_code() == absl::StatusCode::kResourceExhausted);
+  CHECK(owner.error() == "no address space");
+  CHECK(stream_->HasEnded());
+}
+
 TEST_CASE_METHOD(StreamProducedTest,
                  "A host that no longer lacks anything serves others again",
                  "[stream][stream_lacking_host]") {
