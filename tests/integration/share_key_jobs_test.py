@@ -240,8 +240,10 @@ def test_jobs_with_equal_code_share(tmp_path, lists):
 def test_what_one_jobs_host_lacks_does_not_end_the_others(tmp_path, monkeypatch):
     monkeypatch.setenv("FOREBAY_SHARE_KEY", str(tmp_path))
     # Most samples are not made yet when the host lacks a descriptor.
-    code = {"top": "import time", "length": "800",
-            "made": "time.sleep(0.01) or numpy.full(3, number)"}
+    code = {"top": "from trouble import pause", "length": "800",
+            "made": "pause(0.01) or numpy.full(3, number)"}
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(
+        [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]))
     with Job(tmp_path, code, lists=False) as first, \
             Job(tmp_path, code, lists=False) as second:
         assert first.read() == second.read() == "ready"

@@ -132,12 +132,13 @@ def test_a_forked_child_waits_for_no_thread_of_its_parent(count):
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_iterator_that_gave_no_batch_does_not_count_at_an_epochs_end(workers):
     dataset = Several(lambda number: number, size=11)
-    with forebay.DataLoader(dataset, 4, collate_fn=plain, num_workers=workers) as loader:
+    settings = {"collate_fn": plain, "num_workers": workers}
+    with forebay.DataLoader(dataset, 4, **settings) as loader:
         batches = iter(loader)
         for _ in range(3):
             next(batches)
         state = loader.state_dict()
-    with forebay.DataLoader(dataset, 4, collate_fn=plain, num_workers=workers) as loader:
+    with forebay.DataLoader(dataset, 4, **settings) as loader:
         loader.load_state_dict(state)
         iter(loader)
         assert loader.state_dict() == state

@@ -20,6 +20,7 @@
 
 #include "tests/catch/catch.h"
 #include "tests/catch/temp_dir.h"
+#include "tests/unit/server/admin/tsan_suppressions.h"
 
 namespace cpp_user {
 namespace {
@@ -53,11 +54,16 @@ Notices Listen() {
 // The environment of this process, less what would change a daemon.
 std::vector<std::string> Environment(const Notices& notices,
                                      const std::string& folder) {
-  std::vector<std::string> all = {notices.variable, "XDG_CACHE_HOME=" + folder};
+  const std::string suppressions = folder + "/suppressions";
+  std::ofstream(suppressions) << TsanSuppressions();
+  std::vector<std::string> all = {notices.variable, "XDG_CACHE_HOME=" + folder,
+                                  "TSAN_OPTIONS=suppressions=" + suppressions};
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view variable = *at;
     if (variable.rfind("NOTIFY_SOCKET=", 0) != 0 &&
-        variable.rfind("XDG_", 0) != 0 && variable.rfind("FOREBAY_", 0) != 0)
+        variable.rfind("XDG_", 0) != 0 &&
+        variable.rfind("TSAN_OPTIONS=", 0) != 0 &&
+        variable.rfind("FOREBAY_", 0) != 0)
       all.emplace_back(variable);
   }
   return all;
