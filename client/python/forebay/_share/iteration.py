@@ -48,6 +48,9 @@ class Iteration:
       epoch: the iteration; -1 before the first.
       next: the number of its batch that comes next.
       has_ended: whether there is none.
+      has_place: whether the number of its first epoch counts. Otherwise the jobs'
+        first question is for what has begun, whatever its epoch: others may have had
+        those before from another process.
       first: the batches of all epochs before this one, by which jobs count what they
         have missed. The one who begins an iteration elsewhere than at its start sets
         it.
@@ -58,11 +61,11 @@ class Iteration:
         self._made: Any = None  # the iterable
         self._iterator: Any = None
         self.epoch, self.next, self.has_ended = -1, 0, False
+        self.has_place = True
         self.first = 0
         self._past: Dict[int, Tuple[int, int]] = {}  # batches, and first
         self._kept: Dict[int, Tuple[int, Any]] = {}
         self._saved_at = 0.0
-        self._was_given = False  # a batch of this iteration
         self._has_told = False  # that no state can be saved
 
     def begin(self, epoch: int, state: Optional[State] = None) -> None:
@@ -75,7 +78,6 @@ class Iteration:
             self._past[self.epoch] = self.next, self.first
             self.first += self.next
         self.epoch, self.next, self.has_ended = epoch, 0, False
-        self._was_given = False
         self._kept.clear()
         # It may be what was made, which is spent then.
         if self._made is None or self._iterator is self._made:
@@ -91,14 +93,14 @@ class Iteration:
     def give(self, epoch: int, number: int) -> Tuple[int, Any]:
         """As `get`, for the jobs: an iteration that they read ends before the next
         one begins."""
-        if epoch > self.epoch:
-            if self.next and not (self._was_given or self.has_ended):
-                self.epoch = epoch  # others had those before, from another process
-            while self._was_given and not self.has_ended:
-                self._advance()
-        given = self.get(epoch, number)
-        self._was_given = self._was_given or epoch == self.epoch
-        return given
+        if not self.has_place:
+            self.has_place = True
+            self.epoch = epoch
+        if 0 <= self.epoch < epoch:
+            # One that only fails may never end.
+            while not self.has_ended and self._advance()[0] != payload.FAILED:
+                pass
+        return self.get(epoch, number)
 
     def get(self, epoch: int, number: int) -> Tuple[int, Any]:
         """A payload's kind and value, for a batch: (epoch, number, first, state,

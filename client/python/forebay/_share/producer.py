@@ -211,7 +211,9 @@ class _Producer:
         if epoch == iteration.epoch:
             first = iteration.first
         # Of a process that begins anew, the daemon knows what others have had.
-        place = None if is_fresh and not knows else epoch
+        if is_fresh:
+            iteration.has_place = knows
+        place = epoch if iteration.has_place else None
         return place, number, first, payload.size(kind, value)
 
     # --- The daemon.

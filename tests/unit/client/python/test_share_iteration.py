@@ -50,13 +50,36 @@ def test_what_was_made_for_nobody_is_of_the_epoch_that_is_asked_for():
 
     iteration = Iteration(source)
     assert iteration.get(0, 0)[1][4] == 0  # for its size
+    iteration.has_place = False
     assert values(iteration, 5, [0, 1]) == [0, 1]
     assert begun == [True]
     assert iteration.give(4, 0)[1][:2] == (4, None)
     # Batches before the first that is asked for are passed over.
     iteration = Iteration(source)
     iteration.get(0, 0)
+    iteration.has_place = False
     assert values(iteration, 2, [6, 7]) == [6, 7]
+
+
+def test_what_a_job_goes_on_with_is_of_its_own_epoch():
+    iteration = Iteration(lambda: iter(range(10)))
+    assert iteration.get(5, 3)[1][4] == 3
+    # Another job is ahead, and asks first.
+    assert values(iteration, 6, [0]) == [0]
+    assert iteration.give(5, 3) == (payload.END, (5, 10, 0, 6))
+
+
+def test_an_iteration_that_only_fails_holds_up_no_later_one():
+    class Fails:
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            raise ValueError("nothing")
+
+    iteration = Iteration(Fails())
+    assert iteration.give(0, 0)[0] == payload.FAILED
+    assert iteration.give(1, 0)[0] == payload.FAILED
 
 
 class Stateful:
