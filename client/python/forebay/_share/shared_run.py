@@ -55,6 +55,17 @@ class SharedRun(Run):
         self._is_lockstep = plan.options["sharing"] == _native.SHARING["lockstep"]
         self._deadline = Deadline(0)
 
+    @property
+    def connection(self) -> Any:
+        """
+        Raises:
+          errors.StateError: another thread has closed what was shared.
+        """
+        connection = self._connection
+        if connection is None:
+            raise errors.StateError("what was shared is closed")
+        return connection
+
     def epoch(self, owner: Shared) -> BatchEpoch:
         """Begins an iteration."""
         position = Position(self._epoch or 0)
@@ -257,12 +268,12 @@ class SharedRun(Run):
         options = {**plan.options, "order": _native.SEQUENTIAL}
         options["dataset"] = _native_dataset.from_producers(
             plan.options["uri"], self.share_id, _MANY, fields, live=True)
-        self._connection = _retry.until_available(
+        connection = self._connection = _retry.until_available(
             plan.name,
             lambda: _connection.Connection(options, None, plan.start_daemon),
             plan.start_daemon)
         try:
-            return _fork.Descriptor(self._connection.start_producers(1))
+            return _fork.Descriptor(connection.start_producers(1))
         except errors.StateError:
             return None
 
@@ -273,7 +284,7 @@ class SharedRun(Run):
                        needed) = self._ask_for_place(folder)
             if needed > self._room:
                 socket.close()
-                self._connection.close()
+                self.connection.close()
                 self._room = _with_reserve(needed)
                 opened = self._open()
                 if opened is None:
@@ -296,11 +307,8 @@ class SharedRun(Run):
         return producer, producer.prepare(*place)
 
     def _start_epoch(self) -> None:
-        connection = self._connection
-        if connection is None:
-            raise errors.StateError("what was shared is closed")
         # The end is where the others are.
-        connection.start_epoch(
+        self.connection.start_epoch(
             self._epoch or 0, _MANY if self._epoch is None else self._number)
 
     def _fail(self, text: str) -> None:
