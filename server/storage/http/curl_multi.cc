@@ -2,7 +2,6 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -73,9 +72,6 @@ CurlMulti::CurlMulti(CURLM* multi, int kept_connections, base::Fd epoll,
 CurlMulti::~CurlMulti() { curl_multi_cleanup(multi_); }
 
 bool CurlMulti::Add(CURL* easy) {
-  // The connection keeps these, longer than the transfer.
-  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &CloseCallback);
-  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
   if (curl_multi_add_handle(multi_, easy) != CURLM_OK) return false;
   transfers_.insert(easy);
   young_.insert(easy);
@@ -166,16 +162,13 @@ int CurlMulti::MillisToWait(int millis) const {
 
 // A socket that cannot be watched is one that nothing is heard from: its
 // transfer times out.
-void CurlMulti::Watch(curl_socket_t socket, int what) {
+void CurlMulti::Watch(curl_socket_t socket, int what) const {
   epoll_event event = {};
   event.data.fd = socket;
   if (what == CURL_POLL_REMOVE) {
-    // A closed socket's number may be another thread's descriptor by now.
-    if (watched_.erase(socket) > 0)
-      epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, &event);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, &event);
     return;
   }
-  watched_.insert(socket);
   if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
   if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
   // Whether epoll knows it does not depend on curl alone: closing a socket
@@ -187,13 +180,8 @@ void CurlMulti::Watch(curl_socket_t socket, int what) {
 
 int CurlMulti::WatchCallback(CURL*, curl_socket_t socket, int what, void* multi,
                              void*) {
-  static_cast<CurlMulti*>(multi)->Watch(socket, what);
+  static_cast<const CurlMulti*>(multi)->Watch(socket, what);
   return 0;
-}
-
-int CurlMulti::CloseCallback(void* multi, curl_socket_t socket) {
-  static_cast<CurlMulti*>(multi)->watched_.erase(socket);
-  return close(socket);
 }
 
 int CurlMulti::TimerCallback(CURLM*, long millis, void* multi) {

@@ -60,18 +60,16 @@ class CurlMulti {
   void LookAtDue();
   // Has curl look at the transfers that have asked for nothing yet.
   void Nudge();
-  void Watch(curl_socket_t socket, int what);
+  void Watch(curl_socket_t socket, int what) const;
   static int WatchCallback(CURL* easy, curl_socket_t socket, int what,
                            void* multi, void* watched);
-  static int CloseCallback(void* multi, curl_socket_t socket);
   static int TimerCallback(CURLM* curl, long millis, void* multi);
 
   CURLM* const multi_;
   const int kept_connections_;
   std::unordered_set<CURL*> transfers_;
-  std::unordered_set<CURL*> young_;            // may have asked for nothing yet
-  std::int64_t nudge_nanos_ = 0;               // when to look at them next
-  std::unordered_set<curl_socket_t> watched_;  // those of them that are open
+  std::unordered_set<CURL*> young_;  // may have asked for nothing yet
+  std::int64_t nudge_nanos_ = 0;     // when to look at them next
   const base::Fd epoll_;
   const base::Fd wake_;  // an eventfd
   // When curl wants to look, whatever its sockets do; by the monotonic clock,
