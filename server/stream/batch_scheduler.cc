@@ -201,19 +201,13 @@ std::int64_t BatchScheduler::NanosUntil(const BatchKey& key,
   // The time is not known: later than any member that runs.
   constexpr std::int64_t kSomeTime = cache::kNever / 2;
   const std::int64_t nanos = members_->NanosUntil(key, now_nanos);
-  if (nanos != cache::kNever) return nanos;
-  return IsAwaited(key) || ComesLater(key) ? kSomeTime : nanos;
+  return nanos == cache::kNever && IsAwaited(key) ? kSomeTime : nanos;
 }
 
-bool BatchScheduler::ComesLater(const BatchKey& key) const {
-  return is_live_ && std::any_of(members_->begin(), members_->end(),
-                                 [&](const auto& member) {
-                                   return IsEpochsBefore(*member, key);
-                                 });
-}
-
-bool BatchScheduler::IsEpochsBefore(const Member& member, const BatchKey& key) {
-  return member.cursor().running() && member.cursor().epoch() < key.epoch;
+bool BatchScheduler::IsEpochsBefore(const Member& member,
+                                    const BatchKey& key) const {
+  return is_live_ && member.cursor().running() &&
+         member.cursor().epoch() < key.epoch;
 }
 
 std::optional<arena::MemberId> BatchScheduler::Rester(
@@ -228,7 +222,10 @@ std::optional<arena::MemberId> BatchScheduler::Rester(
 }
 
 bool BatchScheduler::IsAwaited(const BatchKey& key) const {
-  return AwaitsEarlier() || Rester(key).has_value();
+  return AwaitsEarlier() || Rester(key).has_value() ||
+         std::any_of(
+             members_->begin(), members_->end(),
+             [&](const auto& member) { return IsEpochsBefore(*member, key); });
 }
 
 bool BatchScheduler::AwaitsAny() const {
@@ -285,8 +282,7 @@ bool BatchScheduler::WantsMoreFor(const CompletedBatch& batch,
            !member->StandsStill(now_nanos);
   };
   return members_->AwaitsSoon(batch.key, now_nanos) ||
-         (is_live_ &&
-          std::any_of(members_->begin(), members_->end(), comes_soon)) ||
+         std::any_of(members_->begin(), members_->end(), comes_soon) ||
          (is_live_ && batch_cache_->pool().slots() < kSome &&
           NanosUntil(batch.key, now_nanos) != cache::kNever);
 }
@@ -307,7 +303,7 @@ bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
                        .is_requester = member->id() == request.member,
                        .capped = member->capped});
   }
-  if (IsAwaited(victim.key) || ComesLater(victim.key)) {
+  if (IsAwaited(victim.key)) {
     readers.push_back({.nanos = NanosUntil(victim.key, now_nanos),
                        .is_requester = false,
                        .capped = false});

@@ -104,11 +104,11 @@ class BatchScheduler {
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
   // Whether it still waits for members of earlier streams to come.
   bool Holds(std::int64_t now_nanos);
-  // Whether such a member will come to the batch.
+  // Whether a member of an earlier stream, one that rests, or one that is
+  // epochs before will come to the batch.
   bool IsAwaited(const BatchKey& key) const;
-  // Whether a member of a live dataset, in an epoch before, comes to the batch.
-  bool ComesLater(const BatchKey& key) const;
-  static bool IsEpochsBefore(const Member& member, const BatchKey& key);
+  // Whether the member of a live dataset runs in an epoch before the batch's.
+  bool IsEpochsBefore(const Member& member, const BatchKey& key) const;
   bool AwaitsEarlier() const;
   // Whether a member comes to the batch, and is worth a slot more.
   bool WantsMoreFor(const CompletedBatch& batch, std::int64_t now_nanos) const;

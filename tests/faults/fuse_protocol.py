@@ -32,7 +32,7 @@ MAX_WRITE = 128 << 10
 
 
 class Request:
-    """One request of the kernel's."""
+    """A request of the kernel's."""
 
     def __init__(self, message):
         (_, self.opcode, self.unique, self.node, _, _, self.thread, _,

@@ -107,7 +107,7 @@ def test_one_that_rests_joins_the_iteration_of_a_new_process(daemon):
         assert had == list(range(had[0], 50))
         # The iterations between, and what came before the first.
         assert rests.stats()["batches_missed"] == 150 + had[0]
-        # It stood still meanwhile.
+        # The other job stood still meanwhile.
         rest = [number for _, number in batches]
         assert rest == sorted(set(rest)) and rest[0] > first
         assert first + 1 + len(rest) + runs.stats()["batches_missed"] == 50

@@ -97,7 +97,7 @@ class Iteration:
             self.has_place = True
             self.epoch = epoch
         if 0 <= self.epoch < epoch:
-            # One that only fails may never end.
+            # An iterable that only fails may never end.
             while not self.has_ended and self._advance()[0] != payload.FAILED:
                 pass
         return self.get(epoch, number)
@@ -126,7 +126,7 @@ class Iteration:
         return payload.END, (epoch, self.next, self.first, epoch + 1)
 
     def _end_of(self, epoch: int) -> Tuple[int, Optional[int], int, int]:
-        """Of an epoch before this one, what `get` says of END."""
+        """What `get` says of END, for an epoch before this one."""
         if epoch in self._past:
             return (epoch, *self._past[epoch], epoch + 1)
         following = min(had for had in (*self._past, self.epoch) if had > epoch)

@@ -210,7 +210,7 @@ class _Producer:
         kind, value = iteration.get(epoch, number)
         if epoch == iteration.epoch:
             first = iteration.first
-        # Of a process that begins anew, the daemon knows what others have had.
+        # The daemon knows what other jobs have had from the process before.
         if is_fresh:
             iteration.has_place = knows
         place = epoch if iteration.has_place else None

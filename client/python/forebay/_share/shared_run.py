@@ -197,7 +197,7 @@ class SharedRun(Run):
             self._leave_iteration(epoch, following, 0, first)
         self._epoch, self._number, self._first = following, 0, first
         self._position.epoch = following
-        # It came when the others were through: this is the next iteration.
+        # This job came when the others were through: it joins the next iteration.
         self._connection.stop_epoch()
         self._start_epoch()
         epoch.read_from(self._connection)

@@ -25,7 +25,7 @@ def test_one_that_begins_later_tells_where_that_was():
     iteration = Iteration([7, 8])
     iteration.first = 100
     assert iteration.get(5, 0)[1][:3] == (5, 0, 100)
-    # Nobody knows how many batches the third had.
+    # The third epoch's batches are not known to this process.
     assert iteration.get(3, 4) == (payload.END, (3, None, 100, 5))
     iteration.get(5, 2)
     iteration.get(7, 0)

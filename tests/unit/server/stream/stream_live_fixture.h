@@ -14,7 +14,7 @@
 
 namespace forebay::stream {
 
-// Of the dataset.
+// The samples of the dataset.
 constexpr std::uint64_t kLiveSamples = 1000;
 
 // As the daemon sees a live dataset, but for who makes its samples.
@@ -49,6 +49,12 @@ class StreamLiveTest {
     const std::uint64_t id = client.Read(*entry).front();
     CHECK_THAT(client.Release(*entry), tests::IsOk());
     return id;
+  }
+  // Stops its epoch. Its client passes over what was published.
+  static void Leave(FakeClient& client) {
+    client.Stop();
+    while (const auto entry = client.Take())
+      CHECK_THAT(client.Release(*entry), tests::IsOk());
   }
   std::uint64_t Made() {
     return stream_->Snapshot(1).made.samples_decoded +

@@ -66,10 +66,7 @@ TEST_CASE_METHOD(
     CHECK(Consume(*quick) == id);
     CHECK(Consume(*slow) == id);
   }
-  slow->Stop();
-  // The client passes over what was published, as it comes back.
-  while (const auto entry = slow->Take())
-    REQUIRE_THAT(slow->Release(*entry), IsOk());
+  Leave(*slow);
   std::uint64_t quick_next = 30;
   while (const auto id = Consume(*quick)) CHECK(*id == quick_next++);
   CHECK(quick_next < kSamples);
@@ -88,9 +85,7 @@ TEST_CASE_METHOD(
   const auto first = Join();
   REQUIRE_THAT(first->Start(0, 0), IsOk());
   for (std::uint64_t id = 0; id < 30; ++id) CHECK(Consume(*first) == id);
-  first->Stop();  // while batches are in flight
-  while (const auto entry = first->Take())
-    REQUIRE_THAT(first->Release(*entry), IsOk());
+  Leave(*first);  // while batches are in flight
   production_.RunAll();
   const std::uint64_t made = Made();
   const auto second = Join();
@@ -127,9 +122,7 @@ TEST_CASE_METHOD(
     const auto client = Join();
     REQUIRE_THAT(client->Start(0, 0), IsOk());
     for (std::uint64_t id = 0; id < 30; ++id) CHECK(Consume(*client) == id);
-    client->Stop();
-    while (const auto entry = client->Take())
-      REQUIRE_THAT(client->Release(*entry), IsOk());
+    Leave(*client);
     production_.RunAll();
     stream_->Rest();
     production_.clock().Advance(3'600'000'000'000);
