@@ -126,7 +126,7 @@ class Iteration:
         return payload.END, (epoch, self.next, self.first, epoch + 1)
 
     def _end_of(self, epoch: int) -> Tuple[int, Optional[int], int, int]:
-        """What `get` says of END, for an epoch before this one."""
+        """The answer of `get` for an epoch before this one."""
         if epoch in self._past:
             return (epoch, *self._past[epoch], epoch + 1)
         following = min(had for had in (*self._past, self.epoch) if had > epoch)
