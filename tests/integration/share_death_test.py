@@ -133,6 +133,42 @@ def test_an_older_job_cuts_no_iteration_of_a_new_one_in_silence(daemon):
             assert len(had) + len(joined) + missed == 100
 
 
+@pytest.mark.parametrize("sharing", ["elastic", "lockstep"])
+def test_one_that_begins_a_new_process_in_vain_costs_no_batch(daemon, sharing):
+    key = keyed()
+    with forebay.share(lambda: counting(50), key=key, sharing=sharing) as older:
+        for _ in range(3):
+            assert len(list(older)) == 50
+        kill_producers(daemon)
+        pause(0.5)  # the daemon notices it
+        with forebay.share(lambda: counting(50), key=key, sharing=sharing) as newer:
+            iter(newer)
+        assert [number for _, number in older] == list(range(50))
+        assert older.stats()["batches_missed"] == 0
+
+
+def test_in_lockstep_a_new_process_gives_all_to_one_that_rested(daemon):
+    key = keyed()
+    jobs = [forebay.share(lambda: counting(50), key=key, sharing="lockstep")
+            for _ in range(3)]
+    rests, leaves, begins = jobs
+    for _ in range(3):
+        reads = threading.Thread(target=list, args=(leaves,))
+        reads.start()
+        list(rests)
+        reads.join()
+    kill_producers(daemon)
+    pause(0.5)  # the daemon notices it
+    iter(begins)
+    batches = iter(rests)
+    begins.close()
+    leaves.close()
+    had = [number for _, number in batches]
+    assert had == list(range(50))
+    assert rests.stats()["batches_missed"] == 0
+    rests.close()
+
+
 def test_threads_of_the_iterable_do_not_keep_the_process(daemon, short_linger):
     def read_ahead():
         batches = queue.Queue(2)

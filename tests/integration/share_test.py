@@ -342,16 +342,6 @@ def test_in_lockstep_none_misses_any_after_a_break(keeps):
             assert shared.stats()["batches_missed"] == 0
 
 
-def test_close_by_another_thread_ends_what_joins():
-    for seconds in (0.0, 0.001, 0.003, 0.01, 0.03):
-        shared = forebay.share(lambda: counting(30), key=keyed())
-        closes = threading.Timer(seconds, shared.close)
-        closes.start()
-        with contextlib.suppress(forebay.StateError):
-            assert numbers_of(shared) == list(range(30))
-        closes.join()
-
-
 def test_breaks_go_on_where_the_others_are():
     with forebay.share(lambda: counting(50), key=keyed()) as shared:
         for _, number in shared:

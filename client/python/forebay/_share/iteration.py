@@ -6,7 +6,7 @@ import pickle
 import struct
 import sys
 import time
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from .._stage import failure, payload
 
@@ -33,6 +33,20 @@ class State:
 
     def __init__(self, epoch: int, number: int, value: Any):
         self.epoch, self.number, self.value = epoch, number, value
+
+
+class _Made(NamedTuple):
+    """The result of a step of an iterable.
+
+    Attributes:
+      kind: of the payload: BATCH or FAILED.
+      value: the batch, or the description of the failure.
+      state: State; or None.
+    """
+
+    kind: int
+    value: Any
+    state: Optional[State] = None
 
 
 def is_iterable(source: Any) -> bool:
@@ -64,7 +78,7 @@ class Iteration:
         self.has_place = True
         self.first = 0
         self._past: Dict[int, Tuple[int, int]] = {}  # batches, and first
-        self._kept: Dict[int, Tuple[int, Any]] = {}
+        self._kept: Dict[int, _Made] = {}
         self._saved_at = 0.0
         self._has_told = False  # that no state can be saved
 
@@ -90,12 +104,19 @@ class Iteration:
         self._iterator = None  # the workers of the one before end first
         self._iterator = iter(self._made)
 
+    def place_at(self, epoch: int) -> None:
+        """Gives the present iteration, which has no place, this number."""
+        self.has_place = True
+        self.epoch = epoch
+        for made in self._kept.values():
+            if made.state is not None:
+                made.state.epoch = epoch
+
     def give(self, epoch: int, number: int) -> Tuple[int, Any]:
         """As `get`, for the jobs: an iteration that they read ends before the next
         one begins."""
         if not self.has_place:
-            self.has_place = True
-            self.epoch = epoch
+            self.place_at(epoch)
         if 0 <= self.epoch < epoch:
             # An iterable that only fails may never end.
             while not self.has_ended and self._advance()[0] != payload.FAILED:
@@ -114,9 +135,9 @@ class Iteration:
                 self.begin(epoch)
             except BaseException as error:
                 self.has_ended, self.next = True, number + 1
-                self._kept[number] = payload.FAILED, failure.describe(error)
+                self._kept[number] = _Made(payload.FAILED, failure.describe(error))
         if number in self._kept:
-            return self._kept[number]
+            return self._answer(number)
         if number < self.next:
             return payload.BATCH, (epoch, number, self.first, None, Gone())
         while not self.has_ended:
@@ -134,23 +155,27 @@ class Iteration:
                  self._past[following][1])
         return epoch, None, first, following
 
+    def _answer(self, number: int) -> Tuple[int, Any]:
+        """The answer of `get` for a batch that is kept."""
+        made = self._kept[number]
+        if made.kind == payload.FAILED:
+            return made.kind, made.value
+        return made.kind, (self.epoch, number, self.first, made.state, made.value)
+
     def _advance(self) -> Tuple[int, Any]:
         number = self.next
-        made: Tuple[int, Any] = (payload.END, (self.epoch, number, self.first,
-                                               self.epoch + 1))
         try:
             batch = next(self._iterator)
-            made = payload.BATCH, (self.epoch, number, self.first, self._state(),
-                                   batch)
+            made = _Made(payload.BATCH, batch, self._state())
         except StopIteration:
             self.has_ended = True
-            return made
+            return payload.END, (self.epoch, number, self.first, self.epoch + 1)
         except BaseException as error:
-            made = payload.FAILED, failure.describe(error)
+            made = _Made(payload.FAILED, failure.describe(error))
         self.next += 1
         self._kept[number] = made
         self._kept.pop(number - _KEPT, None)
-        return made
+        return self._answer(number)
 
     def _state(self) -> Optional[State]:
         """The state behind the batch that was made last, now and then."""

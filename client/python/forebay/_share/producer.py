@@ -207,7 +207,11 @@ class _Producer:
                 iteration = self._iteration = Iteration(iteration.source)
         if is_fresh:
             iteration.first = first
-        kind, value = iteration.get(epoch, number)
+        elif knows and not iteration.has_place:
+            iteration.place_at(epoch)
+            iteration.first = first
+        # Others may read the iteration before one that a job goes on with.
+        kind, value = (iteration.give if knows else iteration.get)(epoch, number)
         if epoch == iteration.epoch:
             first = iteration.first
         # The daemon knows what other jobs have had from the process before.

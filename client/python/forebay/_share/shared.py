@@ -16,7 +16,7 @@ from .._stage.making import Stage
 from .._stage.plan import Plan
 from .iteration import is_iterable
 from .place import Place
-from .shared_run import SharedRun
+from .shared_run import SharedRun, closed
 
 
 class Shared:
@@ -30,7 +30,7 @@ class Shared:
 
     def __iter__(self) -> Iterator[Any]:
         if self._closed:
-            raise errors.StateError("what was shared is closed")
+            raise closed()
         return self._run.epoch(self)
 
     def __len__(self) -> int:

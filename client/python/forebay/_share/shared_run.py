@@ -29,6 +29,11 @@ _TRIES = 3  # to join a stream
 _log = logging.getLogger("forebay")
 
 
+def closed() -> errors.StateError:
+    """The error of a thread whose shared iterable another one has closed."""
+    return errors.StateError("what was shared is closed")
+
+
 class SharedRun(Run):
     """The connection of a job, and its part in the process that iterates.
 
@@ -63,7 +68,7 @@ class SharedRun(Run):
         """
         connection = self._connection
         if connection is None:
-            raise errors.StateError("what was shared is closed")
+            raise closed()
         return connection
 
     def epoch(self, owner: Shared) -> BatchEpoch:
@@ -182,7 +187,8 @@ class SharedRun(Run):
         if not self._has_warned:
             self._has_warned = True
             _log.warning("%s: this job has missed batches: %s", self._plan.name,
-                         "the process that had them died" if self._is_lockstep else
+                         "the process or the daemon that had them died"
+                         if self._is_lockstep else
                          'others are too far ahead (sharing="lockstep" makes them '
                          "wait)")
         self.missed += batches
@@ -198,9 +204,9 @@ class SharedRun(Run):
         self._epoch, self._number, self._first = following, 0, first
         self._position.epoch = following
         # This job came when the others were through: it joins the next iteration.
-        self._connection.stop_epoch()
+        self.connection.stop_epoch()
         self._start_epoch()
-        epoch.read_from(self._connection)
+        epoch.read_from(self.connection)
 
     def passed(self, number: int, samples: int = 0) -> None:
         """Notes that the user has this batch."""
@@ -213,10 +219,10 @@ class SharedRun(Run):
         """Goes on in another stream. This job leaves the one before only then: till
         then, the other stream's batches wait for it."""
         self._move()
-        epoch.read_from(self._connection)
+        epoch.read_from(self.connection)
 
     def _move(self) -> None:
-        before, self._connection = self._connection, None
+        before, self._connection = self.connection, None
         with contextlib.suppress(errors.ForebayError):  # the daemon may be gone
             self._plan.note(before.stats())
         try:
@@ -239,7 +245,7 @@ class SharedRun(Run):
                     self._join()
                     return
                 if self._current is None:
-                    raise errors.StateError("what was shared is closed")
+                    raise closed()
             self._join()
         except Missed:
             raise self._timed_out() from None
@@ -255,6 +261,8 @@ class SharedRun(Run):
                     self._serve(folder, socket)
                 # The next job finds this one in its place.
                 self._start_epoch()
+                if self._current is None:  # nobody else would close what is open now
+                    raise closed()
             except BaseException:
                 if self._connection is not None:
                     self._connection.close()

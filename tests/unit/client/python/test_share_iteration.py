@@ -52,6 +52,7 @@ def test_what_was_made_for_nobody_is_of_the_epoch_that_is_asked_for():
     assert iteration.get(0, 0)[1][4] == 0  # for its size
     iteration.has_place = False
     assert values(iteration, 5, [0, 1]) == [0, 1]
+    assert iteration.give(5, 0)[1][:2] == (5, 0)
     assert begun == [True]
     assert iteration.give(4, 0)[1][:2] == (4, None)
     # Batches before the first that is asked for are passed over.
@@ -109,6 +110,14 @@ def test_a_state_that_cannot_be_saved_costs_no_batch(capsys, monkeypatch):
         assert values(iteration, 0, range(3)) == [0, 1, 2]
         said = capsys.readouterr().err
         assert said.count("the iterable's state cannot be saved") == 1
+
+
+def test_a_state_is_of_the_epoch_that_its_batch_has():
+    iteration = Iteration(Stateful(lambda: "behind"))
+    iteration.get(0, 0)
+    iteration.has_place = False
+    state = iteration.give(5, 0)[1][3]
+    assert (state.epoch, state.number, state.value) == (5, 1, "behind")
 
 
 class Loader:

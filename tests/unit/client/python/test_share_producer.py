@@ -120,6 +120,29 @@ def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
     os.close(slot)
 
 
+@pytest.fixture
+def process():
+    """A process that iterates numbers, without clients."""
+    with socket.socket() as listener:
+        yield producer._Producer(listener, lambda: iter(range(10)), "nowhere")
+
+
+def test_a_job_keeps_its_place_though_another_began_the_process(process):
+    assert process._prepare(None, 0, 0, None)[:3] == (None, 0, 0)
+    assert process._prepare(3, 0, 150, None)[:3] == (3, 0, 150)
+    for number in range(10):
+        made = process._iteration.give(3, number)[1]
+        assert made[:3] == (3, number, 150) and made[4] == number
+    assert process._iteration.give(3, 10) == (payload.END, (3, 10, 150, 4))
+
+
+def test_what_a_job_goes_on_with_cuts_no_iteration_of_others(process):
+    assert process._prepare(0, 3, 0, None)[:3] == (0, 3, 0)
+    assert process._iteration.give(0, 3)[1][4] == 3
+    assert process._prepare(1, 2, 10, None)[:3] == (1, 2, 10)
+    assert process._iteration.give(0, 4) == (payload.END, (0, 10, 0, 1))
+
+
 def test_who_comes_while_it_ends_is_turned_away(tmp_path):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "socket"))
