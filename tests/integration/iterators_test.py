@@ -110,6 +110,14 @@ def test_set_epoch_holds_until_the_iteration_goes_on(daemon, photos):
         assert loader.state_dict()["epoch"] == 8
 
 
+def test_set_epoch_holds_for_the_epoch_that_comes_anyway(daemon, photos):
+    with open_loader(photos) as loader:
+        next(iter(loader))
+        loader.set_epoch(1)
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (1, 0)
+
+
 @pytest.mark.parametrize("options", [
     {}, {"shuffle": True}, {"order": "coordinated", "shuffle": True},
     {"sampler": list(reversed(range(SAMPLES)))},

@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import time
 
 import numpy
@@ -198,3 +199,34 @@ def test_what_differs_is_found_on_the_way(monkeypatch, arguments):
             next(first)
     assert seen == 24
     close(loaders)
+
+
+def test_an_interrupted_check_lets_no_batch_through(monkeypatch):
+    check = forebay._stage.shared_check.SharedCheck
+    compare = check.compare
+
+    def interrupt(*_):
+        monkeypatch.setattr(check, "compare", compare)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "compare", interrupt)
+    loaders, first = pair_of(image, lambda n: image(n, 2.0))
+    second = iter(loaders[1])
+    with pytest.raises(KeyboardInterrupt):
+        next(second)
+    with pytest.raises(forebay.errors.StateError, match="call iter"):
+        next(second)
+    close(loaders)
+    del first
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
+def test_a_trainer_may_handle_the_ends_of_its_children(handler):
+    before = signal.signal(signal.SIGCHLD, handler)
+    try:
+        loaders, first = pair_of(image, image)
+        assert len(list(loaders[1])) == len(loaders[1])
+        close(loaders)
+        del first
+    finally:
+        signal.signal(signal.SIGCHLD, before)

@@ -132,6 +132,23 @@ def test_a_first_sample_that_fails_so_is_made_once(kind, tmp_path):
     assert (tmp_path / "made").read_text() == "."
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_first_sample_that_ends_its_process_is_named(status):
+    with forebay.DataLoader(Faulty(lambda: os._exit(status), 0), 8,
+                            num_workers=1) as loader:
+        with pytest.raises(Exception, match=f"made sample 0 .exit status {status}"):
+            iter(loader)
+
+
+def test_an_iteration_that_an_error_ended_says_so():
+    with loader_of(lambda: pause(60), timeout=2) as loader:
+        batches = iter(loader)
+        with pytest.raises(RuntimeError, match="timed out"):
+            list(batches)
+        with pytest.raises(forebay.StateError, match="of Faulty is over, by an error"):
+            next(batches)
+
+
 @pytest.mark.parametrize("kind", OWN_CLASSES)
 def test_a_sampler_that_fails_so_does_not_end_the_epoch_in_silence(kind):
     class Sampler:

@@ -135,11 +135,14 @@ class Progress:
         self._move_to(number)
 
     def _move_to(self, epoch: int) -> None:
-        if epoch != self._next.epoch:
-            self._next = self._state = Position(
-                epoch, generator=self._next.generator)
-            if self._running is not None:
-                self._samples_before = self._running.samples
+        before = self._next
+        if epoch != before.epoch:
+            self._next = Position(epoch, generator=before.generator)
+            if before.first == 0:  # else they are of the midst of an epoch
+                self._next.shards = before.shards
+        self._state = self._next
+        if self._running is not None:
+            self._samples_before = self._running.samples
 
     def next_position(self, stacklevel: int) -> Position:
         """Where iter() begins: in the sampler's epoch, if the sampler has one."""

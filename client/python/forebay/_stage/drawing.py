@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from .. import errors
 from .._counterpart import is_plainly
@@ -89,7 +89,7 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
       errors.StateError: the origin is damaged.
     """
     if origin is None:
-        made, state = begin(), None
+        made, state = _with_first(begin())
     else:
         with seeds.Kept():
             try:
@@ -98,24 +98,27 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
                 raise errors.StateError(
                     f"the state is damaged: its generators: {error!r}") from None
             restore_own(sampler, origin)
-            made = begin()
-            made = itertools.chain(list(itertools.islice(made, 1)), made)
-            state = seeds.State()
+            made, state = _with_first(begin())
     if generator_of(sampler) is not None:
-        made = _by_own(sampler, made)
+        made = _by_own(sampler, made, own_of(sampler))
     if is_plainly(sampler, _TORCH, _DRAWING_ONCE, "__iter__"):
         return made
     return _apart(made, state)
 
 
-def _by_own(sampler: Any, made: Iterator[Any]) -> Iterator[Any]:
+def _with_first(made: Iterator[Any]) -> Tuple[Iterator[Any], seeds.State]:
+    """The items, of which the first one is drawn now, and the generators behind it."""
+    first = list(itertools.islice(made, 1))
+    return itertools.chain(first, made), seeds.State()
+
+
+def _by_own(sampler: Any, made: Iterator[Any], own: Dict[str, Any]) -> Iterator[Any]:
     """Items that the sampler's own generator draws, each in the state in which the
-    one before left it."""
-    own: Dict[str, Any] = {}
+    one before left it: `own`, at first."""
     end = object()
     while True:
         others = own_of(sampler)
-        is_used = bool(own) and others != own  # by another iterator
+        is_used = others != own  # by another iterator
         if is_used:
             restore_own(sampler, own)
         try:
@@ -129,16 +132,9 @@ def _by_own(sampler: Any, made: Iterator[Any]) -> Iterator[Any]:
         yield item
 
 
-def _apart(made: Iterator[Any], state: Optional[seeds.State]) -> Iterator[Any]:
-    """Items that are drawn by generators of this state; None: those after the first
-    one by its state then."""
+def _apart(made: Iterator[Any], state: seeds.State) -> Iterator[Any]:
+    """Items that are drawn by generators of this state."""
     end = object()
-    if state is None:
-        item = next(made, end)
-        state = seeds.State()
-        if item is end:
-            return
-        yield item
     while True:
         with seeds.Kept():
             state.restore()

@@ -31,6 +31,7 @@ _GRACE_SECONDS = 1.0  # that workers have to end by themselves
 _REAP_MILLISECONDS = 1000
 _MOST_DEATHS = 3  # of one sample, as the daemon counts them
 _PR_SET_NAME = 15
+_TOLD = 90  # exit status of a child that the trainer has an answer of
 
 
 def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
@@ -78,6 +79,7 @@ def _leave_signals_to_trainer() -> None:
     this process, as multiprocessing relies on when the trainer ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else no child has a status
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_IGN)
@@ -179,14 +181,14 @@ class _Host:
             if pid == 0:
                 if ours is not None:
                     ours.close()
-                _in_child(lambda: self._describe(kind, which, seed, theirs))
+                _in_child(lambda: self._describe(kind, which, seed, theirs), _TOLD)
             if theirs is not None:
                 theirs.close()
             self._settle()
             status = self._await_child(pid, ours)
             if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
                 break
-        if status != 0:
+        if status != _TOLD << 8:
             made = (f"sample {which}" if kind == "probe" else which.name
                     if kind == "make" else "the first image")
             self._trainer.send((
@@ -199,7 +201,7 @@ class _Host:
           connection: to the child, which may stand by then; becomes this object's.
 
         Returns:
-          The child's status, as os.waitpid does; 0 if it stands by.
+          The child's status, as os.waitpid does; that of _TOLD if it stands by.
 
         Raises:
           EOFError: the trainer has gone first; the child is killed.
@@ -220,7 +222,7 @@ class _Host:
                 poll.register(self._starter, select.POLLIN)
             if connection is not None and self._stands_by(poll, connection):
                 self._standby = Standby(pid, connection)
-                return 0
+                return _TOLD << 8
             if child not in [descriptor for descriptor, _ in poll.poll()]:
                 os.kill(pid, signal.SIGKILL)
                 raise EOFError
@@ -379,13 +381,13 @@ class _Host:
         return [pidfd] if pidfd >= 0 else []
 
 
-def _in_child(work: Any) -> None:
+def _in_child(work: Any, done: int = 0) -> None:
     """Does the work, and ends the process, without what its parent would do at
-    its end."""
+    its end. The exit status is `done` if the work was."""
     status = 1
     try:
         work()
-        status = 0
+        status = done
     except (ConnectionError, EOFError):
         status = 0  # the daemon has ended
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from .._epoch import SizedEpoch
@@ -108,8 +109,17 @@ class InlineEpoch(SizedEpoch):
         if batch is None:
             raise Exhausted
         stage = self._plan.stage
-        self._position.samples += len(batch.keys) if stage.is_batched else 1
-        return making.make(stage, batch)
+        taken = len(batch.keys) if stage.is_batched else 1
+        try:
+            return making.make(stage, batch)
+        except Exception:
+            raise
+        except BaseException:  # an interrupt: the next call makes the batch
+            self._batches = itertools.chain([batch], self._batches)
+            taken = 0
+            raise
+        finally:
+            self._position.samples += taken
 
     def _next_iterated(self, shard: _OwnShard) -> Any:
         position = self._position
@@ -120,7 +130,7 @@ class InlineEpoch(SizedEpoch):
             return made
         except Exhausted:
             raise
-        except Exception:
+        except BaseException:
             position.samples += 1
             raise
 

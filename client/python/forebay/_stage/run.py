@@ -151,7 +151,8 @@ class Run:
 
     def _leave(self, epoch: Any) -> None:
         raise errors.StateError(
-            "the loader is closed: this iteration is over"
+            f"this iteration of {self._plan.name} is over, by an error or as the "
+            "loader was closed: call iter() again"
             if self._connection is None else
             "another iteration of this loader has begun: this one is over")
 
@@ -298,7 +299,7 @@ class Run:
             return
         try:
             self._check.compare(*describe(chosen))
-        except Exception:
+        except BaseException:  # an interrupt, too, leaves the rest unchecked
             self.close()
             raise
 
