@@ -4,7 +4,6 @@
 // Matchers for CHECK_THAT and REQUIRE_THAT that Catch2 lacks.
 
 #include <iterator>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -141,14 +140,15 @@ inline auto EndsWith(const std::string& suffix) {
   });
 }
 
-// A text that the ECMAScript expression describes from its first character to
-// its last.
+// Whether the ECMAScript expression describes a text from its first character
+// to its last.
+bool Describes(const std::string& expression, std::string_view text);
+
+// A text that the ECMAScript expression describes as a whole.
 inline auto MatchesRegex(const std::string& expression) {
-  return Matcher("matches " + expression,
-                 [regex = std::regex(expression)](const auto& value) {
-                   const std::string_view text = TextOf(value);
-                   return std::regex_match(text.begin(), text.end(), regex);
-                 });
+  return Matcher("matches " + expression, [expression](const auto& value) {
+    return Describes(expression, TextOf(value));
+  });
 }
 
 inline auto IsEmpty() {
@@ -165,6 +165,7 @@ auto SizeIs(Size size) {
 
 // A range with these elements, in this order.
 template <class... Elements>
+  requires(sizeof...(Elements) > 0)
 auto ElementsAre(Elements... elements) {
   std::string words = "has the elements (";
   ((words += " " + Words(elements)), ...);

@@ -18,6 +18,7 @@ namespace {
 
 using tests::Contains;
 using tests::ElementsAre;
+using tests::IsEmpty;
 using tests::IsOk;
 using tests::Not;
 
@@ -63,7 +64,7 @@ TEST_CASE_METHOD(TensorPoolTest, "A tensor pool gives out again what came back",
   CHECK(Take(512)->address() != address);
   memory.reset();
   CHECK(Told().memory.size() == 3);
-  CHECK_THAT(Told().calls, ElementsAre());
+  CHECK_THAT(Told().calls, IsEmpty());
 }
 
 TEST_CASE_METHOD(
@@ -85,7 +86,7 @@ TEST_CASE_METHOD(TensorPoolTest,
   CHECK(memory->HandOver(StreamOf(7)).code == FOREBAY_FAILED_PRECONDITION);
   Told().calls.clear();
   memory.reset();
-  CHECK_THAT(Told().calls, ElementsAre());
+  CHECK_THAT(Told().calls, IsEmpty());
 }
 
 TEST_CASE_METHOD(
@@ -164,7 +165,7 @@ TEST_CASE_METHOD(TensorPoolTest,
   Told().calls.clear();
   taken[0].reset();
   UNSCOPED_INFO("which thread's?");
-  CHECK_THAT(Told().calls, ElementsAre());
+  CHECK_THAT(Told().calls, IsEmpty());
   std::unique_ptr<TensorMemory> memory;
   REQUIRE_THAT(pool_->Take(512, &memory), IsOk());
   CHECK_THAT(Told().calls, ElementsAre("await all"));
@@ -198,7 +199,7 @@ TEST_CASE_METHOD(
   auto other = Take(512);
   UNSCOPED_INFO("and nobody awaits all");
   CHECK(other->address() != address);
-  CHECK_THAT(Told().calls, ElementsAre());
+  CHECK_THAT(Told().calls, IsEmpty());
   other.reset();
   pool_->Close();
   CHECK(Told().memory.count(address) == 1);
@@ -297,7 +298,7 @@ TEST_CASE_METHOD(TensorPoolTest,
     memory.reset();
     pool_->Close();
     pool_.reset();
-    CHECK_THAT(Told().calls, ElementsAre());
+    CHECK_THAT(Told().calls, IsEmpty());
   });
   INFO(child.err);
   CHECK(child.status == 0);

@@ -13,6 +13,7 @@ namespace forebay::storage {
 namespace {
 
 using tests::ElementsAre;
+using tests::IsEmpty;
 
 // Remembers its calls.
 struct Recorder final : public ByteSource {
@@ -88,7 +89,7 @@ TEST_CASE("A routed source takes the newest route",
   source.Add(&IsBucket, &now);
   auto requests = Requests({{kBucket, "1"}, {kFolder, "2"}});
   source.Read(absl::MakeSpan(requests));
-  CHECK_THAT(before.objects, ElementsAre());
+  CHECK_THAT(before.objects, IsEmpty());
   CHECK_THAT(local.objects, ElementsAre("2"));
   CHECK_THAT(now.objects, ElementsAre("1"));
 }
