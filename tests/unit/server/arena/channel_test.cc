@@ -71,6 +71,17 @@ TEST_CASE_METHOD(ChannelTest, "A channel publishes an error cut to its place",
 }
 
 TEST_CASE_METHOD(ChannelTest,
+                 "A channel leaves nothing of a longer error behind a shorter",
+                 "[arena][channel]") {
+  channel_->PublishError(absl::DataLossError("a long text"), 3);
+  channel_->PublishError(absl::NotFoundError("short"), 4);
+  CHECK(ready_->entries[1].epoch == 4);
+  CHECK(ready_->error_code ==
+        static_cast<std::uint32_t>(absl::StatusCode::kNotFound));
+  CHECK(std::string(ready_->error_text) == "short");
+}
+
+TEST_CASE_METHOD(ChannelTest,
                  "A channel takes releases once each across the ring's end",
                  "[arena][channel]") {
   CHECK_FALSE(channel_->TakeRelease().has_value());

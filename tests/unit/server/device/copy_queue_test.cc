@@ -244,10 +244,11 @@ TEST_CASE_METHOD(
     CopyQueueTest,
     "The copy queue's destruction does not wait forever for a copy that hangs",
     "[device][copy_queue]") {
+  static base::FakeClock clock;  // the copy's thread may outlive this case
   queue_ =
-      std::make_unique<CopyQueue>(gpu_, &clock_, std::chrono::nanoseconds(0));
+      std::make_unique<CopyQueue>(gpu_, &clock, std::chrono::nanoseconds(0));
   const Batch batch = MakeBatch(100);
-  clock_.Advance(1);
+  clock.Advance(1);
   gpu_->Close();
   auto copy = Start(batch, 100);
   gpu_->AwaitWait();
