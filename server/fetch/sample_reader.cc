@@ -129,11 +129,13 @@ absl::Status SampleReader::Begin(absl::Span<const std::uint64_t> samples,
   auto reservation = deps_.budget->Reserve(
       held, absl::StrCat("fetching ", samples.size(), " samples at once"));
   if (!reservation.ok()) {
-    if (samples.size() > 1) return reservation.status();
-    // A single one is its own reason, and others can be had.
+    if (samples.size() > 1 || held <= deps_.budget->limit())
+      return reservation.status();
+    // The sample is larger than all memory, and others can be had.
     return sample::AnnotateSampleError(
         dataset, samples[0],
-        base::Annotate(reservation.status(), dataset.At(samples[0]).object));
+        base::Annotate(absl::DataLossError(reservation.status().message()),
+                       dataset.At(samples[0]).object));
   }
   work->reservation = *std::move(reservation);
   return absl::OkStatus();

@@ -226,9 +226,13 @@ class Samples:
     def _look(self, numbers, visit):
         try:
             return self._reader.look(numbers, visit)
-        except errors.ResourceExhausted as error:
+        except errors.DataError as error:  # it is larger than all memory
+            if len(numbers) > 1:
+                raise
+            return [Failure(numbers[0], str(error))]
+        except errors.ResourceExhausted:  # other jobs may have the memory
             if len(numbers) < 2:
-                return [Failure(numbers[0], str(error))]
+                raise
         half = len(numbers) // 2
         return self._look(numbers[:half], visit) + self._look(numbers[half:], visit)
 

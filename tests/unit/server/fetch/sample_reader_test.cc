@@ -254,6 +254,23 @@ TEST_CASE_METHOD(SampleReaderTest,
 }
 
 TEST_CASE_METHOD(SampleReaderTest,
+                 "A sample that others leave no memory for is not broken",
+                 "[fetch][sample_reader]") {
+  const auto reader = Open(true, 80'000'000);
+  const auto rest =
+      budget_.Reserve(budget_.limit() - budget_.used() - 4096, "");
+  REQUIRE_THAT(rest, IsOk());
+  CHECK_THAT(reader->Fetch(std::vector<std::uint64_t>{1'000'000}, {}).status(),
+             HasCode(absl::StatusCode::kResourceExhausted));
+  // It would need more memory than there is.
+  const absl::Status status =
+      reader->Fetch(std::vector<std::uint64_t>{79'999'999}, {}).status();
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains("sample 79999999"));
+  CHECK_THAT(status.message(), Contains("no memory"));
+}
+
+TEST_CASE_METHOD(SampleReaderTest,
                  "The sample reader reserves its memory and gives it back",
                  "[fetch][sample_reader]") {
   {
