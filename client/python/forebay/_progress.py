@@ -138,7 +138,7 @@ class Progress:
         before = self._next
         if epoch != before.epoch:
             self._next = Position(epoch, generator=before.generator)
-            if before.first == 0:  # else they are of the midst of an epoch
+            if before.first == 0:  # states amid an epoch fit no other one
                 self._next.shards = before.shards
         self._state = self._next
         if self._running is not None:

@@ -1,7 +1,7 @@
-// Suppresses ThreadSanitizer's reports about the sockets that curl 7.88 lets be
-// watched no longer only after their end. Another thread's new descriptor may
-// have the number then. The kernel removes nothing of the other thread's: an
-// epoll descriptor knows a socket by its number and its open file.
+// Suppresses ThreadSanitizer's reports about sockets that curl 7.88 ends first
+// and has removed from epoll afterwards. Another thread's new descriptor may
+// have the number by then. The kernel removes nothing of the other thread's:
+// epoll knows a socket by its number and its open file.
 extern "C" const char* TsanSuppressions() __asm__(
     "__tsan_default_suppressions");
 

@@ -262,7 +262,7 @@ TEST_CASE_METHOD(SampleReaderTest,
   REQUIRE_THAT(rest, IsOk());
   CHECK_THAT(reader->Fetch(std::vector<std::uint64_t>{1'000'000}, {}).status(),
              HasCode(absl::StatusCode::kResourceExhausted));
-  // It would need more memory than there is.
+  // This sample is larger than all memory.
   const absl::Status status =
       reader->Fetch(std::vector<std::uint64_t>{79'999'999}, {}).status();
   CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
