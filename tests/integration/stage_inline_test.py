@@ -128,3 +128,15 @@ def test_a_state_behind_an_interrupt_can_be_loaded():
     with forebay.DataLoader(Counts(), 4, num_workers=0) as loader:
         loader.load_state_dict(state)
         assert first_of(loader)[0] > 8
+
+
+def test_set_epoch_keeps_what_the_dataset_has_gathered():
+    dataset = Counts()
+    dataset.interrupts = False
+    with forebay.DataLoader(dataset, 4, num_workers=0) as loader:
+        assert len(list(loader)) == 6
+        between = loader.state_dict()
+        loader.set_epoch(5)
+        state = loader.state_dict()
+    assert between["worker_states"] and state["epoch"] == 5
+    assert state["worker_states"] == between["worker_states"]
