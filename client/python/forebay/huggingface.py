@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import os
 from typing import Any, Dict, Iterator, Optional, Tuple
 
+import accelerate
 import torch
 import transformers
 from accelerate.data_loader import BatchSamplerShard
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer_callback import TrainerState
 from transformers.trainer_utils import get_last_checkpoint
 
 from . import _job
@@ -26,6 +30,9 @@ from .loader import DataLoader
 _log = logging.getLogger("forebay")
 # In a checkpoint's folder: the loader's position.
 _STATE_FILE = "forebay_loader.pt"
+# From version 5 on, transformers counts the batches that it skips as read, and makes
+# an epoch's last step of what is left.
+_COUNTS_SKIPPED = hasattr(transformers.Trainer, "_run_epoch")
 
 
 class Trainer(transformers.Trainer):
@@ -214,6 +221,11 @@ class Trainer(transformers.Trainer):
         path = os.path.join(checkpoint, _STATE_FILE)
         if os.path.exists(path):
             loader.go_on(torch.load(path))
+            steps = os.path.join(checkpoint, TRAINER_STATE_NAME)
+            if _COUNTS_SKIPPED and os.path.isfile(steps):
+                self.args.ignore_data_skip = not loader.is_end_of(
+                    TrainerState.load_from_json(steps).global_step,
+                    self.args.gradient_accumulation_steps)
         else:
             _log.warning("%s holds no position of Forebay's: the epoch begins again",
                          checkpoint)
@@ -242,6 +254,20 @@ class _TrainingLoader(PreparedLoader):
         self._is_resumed = True
         self._first = self._asked = self.state_dict()["epoch"]
         self._read = self.batches_before()
+
+    def is_end_of(self, steps: int, batches_per_step: int) -> bool:
+        """Whether the position lies where transformers sees the end of these steps."""
+        try:
+            steps_per_epoch = math.ceil(len(self) / batches_per_step)
+        except TypeError:  # the length is unknown
+            return False
+        epoch, steps = divmod(steps, max(1, steps_per_epoch))
+        return (epoch, steps * batches_per_step) == (self._first, self._read)
+
+    def skip(self) -> _TrainingLoader:
+        """Goes on where transformers has skipped batches: at the position."""
+        self._is_resumed = False
+        return self
 
     def set_epoch(self, epoch: int) -> None:
         """Begins transformers' epoch of that number."""
@@ -291,6 +317,17 @@ class _CountEpoch(transformers.TrainerCallback):
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self._trainer._training is not None:
             self._trainer._training.end_epoch()
+
+
+def _skip_first_batches(loader: Any, *args: Any, **kwargs: Any) -> Any:
+    """accelerate.skip_first_batches, which would read what a position spares."""
+    if isinstance(loader, _TrainingLoader):
+        return loader.skip()
+    return accelerate.skip_first_batches(loader, *args, **kwargs)
+
+
+if _COUNTS_SKIPPED:
+    transformers.trainer.skip_first_batches = _skip_first_batches
 
 
 def _length(loader: Any, unknown: int) -> int:
