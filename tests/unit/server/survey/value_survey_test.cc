@@ -58,6 +58,8 @@ class ValueSurveyTest {
   int changed_ = 0;
   std::stop_source stop_;
   std::unique_ptr<ClipSource> source_;
+  // Tasks may hold a part of it until the executor ends.
+  base::MemoryBudget small_budget_ = base::MemoryBudget(std::uint64_t{1} << 20);
   executor::ThreadPoolExecutor executor_{2};
 };
 
@@ -175,13 +177,14 @@ TEST_CASE_METHOD(
     "The memory of a value survey is bounded however large the files are",
     "[survey][value_survey]") {
   const std::vector<std::string> files(60, WavFile(300'000, 48000));
-  base::MemoryBudget budget(std::uint64_t{1} << 20);
-  CHECK(All(Survey(std::make_shared<FakeClips>(files), kClip, &budget)) ==
+  CHECK(All(Survey(std::make_shared<FakeClips>(files), kClip,
+                   &small_budget_)) ==
         std::vector<ValueSize>(60, {.size = 300'000, .rate = 48000}));
   // A sample alone is too large for it.
   const std::vector<std::string> large(2, WavFile(600'000, 48000));
   const absl::Status status =
-      Survey(std::make_shared<FakeClips>(large, true), kClip, &budget).status();
+      Survey(std::make_shared<FakeClips>(large, true), kClip, &small_budget_)
+          .status();
   CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
 }
 
