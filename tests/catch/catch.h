@@ -3,10 +3,16 @@
 
 // Catch2 as all of the tests use it.
 
+#include <cstdint>
+#include <cstdio>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 // An assertion has no handler of exceptions of its own: that is a third of its
 // code. The test case's handler says which assertion was the last.
@@ -31,14 +37,53 @@ struct StringMaker<absl::Status> {
 template <>
 struct StringMaker<absl::StatusCode> {
   static std::string convert(absl::StatusCode code) {
-    return absl::StatusCodeToString(code);
+    const std::string name = absl::StatusCodeToString(code);
+    return name.empty() ? std::to_string(static_cast<int>(code)) : name;
   }
 };
 
 template <class Value>
 struct StringMaker<absl::StatusOr<Value>> {
   static std::string convert(const absl::StatusOr<Value>& value) {
-    return value.status().ToString();
+    return value.ok() ? "OK, " + Detail::stringify(*value)
+                      : value.status().ToString();
+  }
+};
+
+template <>
+struct StringMaker<absl::string_view> {
+  static std::string convert(absl::string_view text) {
+    return Detail::stringify(std::string(text));
+  }
+};
+
+// Bytes, in hexadecimal: the first of many.
+template <>
+struct StringMaker<std::vector<std::uint8_t>> {
+  static std::string convert(const std::vector<std::uint8_t>& bytes) {
+    constexpr std::size_t kMost = 64;
+    std::string text = "{";
+    for (std::size_t i = 0; i < bytes.size() && i < kMost; ++i) {
+      char digits[4];
+      std::snprintf(digits, sizeof(digits), " %02x", bytes[i]);
+      text += digits;
+    }
+    if (bytes.size() > kMost)
+      text += " ... of " + std::to_string(bytes.size()) + " bytes";
+    return text + " }";
+  }
+};
+
+// The client's own status: a code, and a sentence.
+template <class Status>
+struct StringMaker<
+    Status,
+    std::enable_if_t<
+        std::is_same_v<decltype(std::declval<Status>().message), std::string> &&
+        std::is_enum_v<decltype(std::declval<Status>().code)>>> {
+  static std::string convert(const Status& status) {
+    return "code " + std::to_string(static_cast<int>(status.code)) +
+           (status.message.empty() ? "" : ", \"" + status.message + "\"");
   }
 };
 

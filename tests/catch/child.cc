@@ -1,5 +1,6 @@
 #include "tests/catch/child.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -34,6 +35,8 @@ bool HoldsInChild(const std::function<void()>& act) {
     act();
   } catch (const Catch::TestFailureException&) {
     // A REQUIRE failed, which is among the failures, or a SKIP left.
+    if (result.failures.empty() && result.skip_reason.empty())
+      result.failures.emplace_back("a test failure without an assertion");
   } catch (const std::exception& error) {
     result.failures.push_back(std::string("an exception: ") + error.what());
   } catch (...) {
@@ -55,16 +58,29 @@ ChildEnd RunInChild(const std::function<void()>& act) {
   // No pipe: processes that outlive the child would keep it open.
   const int err = memfd_create("stderr", MFD_CLOEXEC);
   REQUIRE(err >= 0);
+  void* const shared = mmap(nullptr, 1, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  auto* const has_ended = static_cast<volatile bool*>(shared);
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     dup2(err, STDERR_FILENO);
-    _exit(HoldsInChild(act) ? 0 : 1);
+    const bool holds = HoldsInChild(act);
+    *has_ended = true;
+    _exit(holds ? 0 : 1);
   }
   ChildEnd end;
-  REQUIRE(waitpid(child, &end.status, 0) == child);
+  pid_t waited;
+  do {
+    waited = waitpid(child, &end.status, 0);
+  } while (waited < 0 && errno == EINTR);
+  const bool left = end.status == 0 && !*has_ended;
+  munmap(shared, 1);
   end.err = ReadAll(err);
   close(err);
+  REQUIRE(waited == child);
+  if (left) FAIL("the child ended by itself, with 0");
   return end;
 }
 

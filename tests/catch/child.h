@@ -7,7 +7,7 @@
 namespace forebay::tests {
 
 // How a child process ended.
-struct ChildEnd {
+struct [[nodiscard]] ChildEnd {
   // The status of waitpid(); 0: the child exited with 0.
   int status = -1;
   // The text that it wrote to stderr.
@@ -15,7 +15,8 @@ struct ChildEnd {
 };
 
 // Runs `act` in a forked child and waits for its end. The child exits with 1 if
-// HoldsInChild() returns false; else with 0.
+// HoldsInChild() returns false; else with 0. A child that exits by itself with
+// 0 fails the test case: nobody knows what its assertions found.
 ChildEnd RunInChild(const std::function<void()>& act);
 
 // Runs `act`, in a forked child that ends by _exit(). Lets no exception out.

@@ -1,11 +1,17 @@
 #include "tests/catch/matchers.h"
 
 #include <regex>
+#include <stdexcept>
 
 namespace forebay::tests {
 
 // Apart from the header: all tests would compile what <regex> defines.
 bool Describes(const std::string& expression, std::string_view text) {
+  constexpr std::size_t kMostBytes = 8192;
+  if (text.size() > kMostBytes) {
+    throw std::length_error("MatchesRegex takes no text of " +
+                            std::to_string(text.size()) + " bytes");
+  }
   return std::regex_match(text.begin(), text.end(), std::regex(expression));
 }
 

@@ -74,13 +74,32 @@ std::string_view TextOf(const Value& value) {
   }
 }
 
+// Numbers that the standard library compares by value, whatever their signs.
+template <class Value>
+inline constexpr bool kIsInteger =
+    std::is_integral_v<Value> && !std::is_same_v<Value, bool> &&
+    !std::is_same_v<Value, char> && !std::is_same_v<Value, wchar_t> &&
+    !std::is_same_v<Value, char8_t> && !std::is_same_v<Value, char16_t> &&
+    !std::is_same_v<Value, char32_t>;
+
 // Whether a value is equal to what is expected, or fits the matcher that is.
 template <class Value, class Expected>
 bool Fits(const Value& value, const Expected& expected) {
   if constexpr (kIsMatcher<Expected>) {
     return expected.match(value);
+  } else if constexpr (kIsInteger<Value> && kIsInteger<Expected>) {
+    return std::cmp_equal(value, expected);
   } else {
     return value == expected;
+  }
+}
+
+template <class Value, class Bound>
+bool IsAtLeast(const Value& value, const Bound& bound) {
+  if constexpr (kIsInteger<Value> && kIsInteger<Bound>) {
+    return std::cmp_greater_equal(value, bound);
+  } else {
+    return value >= bound;
   }
 }
 
@@ -126,10 +145,21 @@ auto Contains(Part part) {
   });
 }
 
+// A literal may have null bytes.
+template <std::size_t kSize>
+auto Contains(const char (&part)[kSize]) {
+  return Contains(std::string(part, kSize - 1));
+}
+
 inline auto StartsWith(const std::string& prefix) {
   return Matcher("starts with " + Words(prefix), [prefix](const auto& value) {
     return TextOf(value).substr(0, prefix.size()) == prefix;
   });
+}
+
+template <std::size_t kSize>
+auto StartsWith(const char (&prefix)[kSize]) {
+  return StartsWith(std::string(prefix, kSize - 1));
 }
 
 inline auto EndsWith(const std::string& suffix) {
@@ -140,8 +170,14 @@ inline auto EndsWith(const std::string& suffix) {
   });
 }
 
+template <std::size_t kSize>
+auto EndsWith(const char (&suffix)[kSize]) {
+  return EndsWith(std::string(suffix, kSize - 1));
+}
+
 // Whether the ECMAScript expression describes a text from its first character
-// to its last.
+// to its last. Throws std::length_error: the standard library's stack does not
+// suffice for a text of more than 8 KiB.
 bool Describes(const std::string& expression, std::string_view text);
 
 // A text that the ECMAScript expression describes as a whole.
@@ -189,23 +225,25 @@ auto Each(Expected expected) {
                  });
 }
 
-// A range with the elements of another, in any order.
+// A range with the elements of another, in any order. Of matchers that fit one
+// element, the first takes it.
 template <class Range>
 auto UnorderedElementsAreArray(Range expected) {
-  return Matcher("has in some order the elements " + Words(expected),
-                 [expected](const auto& range) {
-                   std::vector<bool> found(std::size(expected));
-                   for (const auto& element : range) {
-                     std::size_t i = 0;
-                     for (const auto& each : expected) {
-                       if (!found[i] && Fits(element, each)) break;
-                       ++i;
-                     }
-                     if (i == found.size()) return false;
-                     found[i] = true;
-                   }
-                   return std::size(range) == found.size();
-                 });
+  std::string words = "has in some order the elements (";
+  for (const auto& each : expected) words += " " + Words(each);
+  return Matcher(words + " )", [expected](const auto& range) {
+    std::vector<bool> found(std::size(expected));
+    for (const auto& element : range) {
+      std::size_t i = 0;
+      for (const auto& each : expected) {
+        if (!found[i] && Fits(element, each)) break;
+        ++i;
+      }
+      if (i == found.size()) return false;
+      found[i] = true;
+    }
+    return std::size(range) == found.size();
+  });
 }
 
 // A range with these elements, which have one type, in any order.
@@ -240,14 +278,16 @@ auto Pointee(Expected expected) {
 
 template <class Bound>
 auto Ge(Bound bound) {
-  return Matcher("is at least " + Words(bound),
-                 [bound](const auto& value) { return value >= bound; });
+  return Matcher("is at least " + Words(bound), [bound](const auto& value) {
+    return IsAtLeast(value, bound);
+  });
 }
 
 template <class Bound>
 auto Le(Bound bound) {
-  return Matcher("is at most " + Words(bound),
-                 [bound](const auto& value) { return value <= bound; });
+  return Matcher("is at most " + Words(bound), [bound](const auto& value) {
+    return IsAtLeast(bound, value);
+  });
 }
 
 template <class Predicate>

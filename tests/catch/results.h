@@ -24,12 +24,8 @@ struct Result {
 // of the tests calls it.
 std::vector<Result>& Results();
 
-// Whether an assertion of the case under way has failed. A forked child of a
-// test exits with it.
+// Whether an assertion of the case under way has failed.
 bool HasFailure();
-
-// Writes results as JUnit's XML. Returns false if the file cannot be written.
-bool WriteJunit(const std::string& path, const std::vector<Result>& results);
 
 }  // namespace forebay::tests
 

@@ -6,15 +6,28 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
-#include <thread>
-#include <utility>
+#include <vector>
 
 #include "tests/catch/catch.h"
+#include "tests/catch/junit_file.h"
+#include "tests/catch/own_thread.h"
 #include "tests/catch/results.h"
 
 namespace forebay::tests {
 namespace {
+
+// Where results go; null: nowhere.
+std::unique_ptr<JunitFile>& File() {
+  static auto* const file = new std::unique_ptr<JunitFile>();
+  return *file;
+}
+
+void WriteResults(bool last_ended) {
+  if (File() != nullptr) File()->Write(Results(), last_ended);
+}
 
 // Notes each case's result, apart for each path through its sections.
 class Recorder final : public Catch::TestEventListenerBase {
@@ -27,6 +40,14 @@ class Recorder final : public Catch::TestEventListenerBase {
 
   // Catch2 begins each pass of a case with a section of the case's name.
   void sectionStarting(const Catch::SectionInfo& info) override {
+    CheckOwnThread(info.lineInfo.file, info.lineInfo.line, "a section");
+    if (!InTestsProcess()) {
+      std::fprintf(stderr,
+                   "%s:%zu: a section in a forked child, which runs it "
+                   "at most once\n",
+                   info.lineInfo.file, info.lineInfo.line);
+      std::abort();
+    }
     if (depth_++ == 0) {
       Result& result = Results().emplace_back();
       result.name = info.name;
@@ -37,29 +58,49 @@ class Recorder final : public Catch::TestEventListenerBase {
       Results().back().name += ": " + info.name;
       has_inner_ = is_inner_ = true;
     }
+    WriteResults(/*last_ended=*/false);
     // A program that crashes or hangs has said where.
     std::cerr << "runs: " << Results().back().name << std::endl;
   }
 
   void sectionEnded(const Catch::SectionStats& stats) override {
     if (--depth_ > 0) return;
-    Results().back().seconds = stats.durationInSeconds;
-    Results().back().assertions = stats.assertions.total();
+    if (!InTestsProcess()) {
+      std::fprintf(stderr, "%s:%zu: a forked child left its test case\n",
+                   stats.sectionInfo.lineInfo.file,
+                   stats.sectionInfo.lineInfo.line);
+      _exit(1);
+    }
+    Result& result = Results().back();
+    result.seconds = stats.durationInSeconds;
+    result.assertions = stats.assertions.total();
+    const bool is_plain = result.failures.empty() && result.skip_reason.empty();
     // Catch2 passes once more if an exception left a case's last section.
-    if (has_inner_ && !is_inner_ && !HasFailure()) Results().pop_back();
+    if (has_inner_ && !is_inner_ && is_plain) {
+      Results().pop_back();
+    } else if (is_plain && result.assertions == 0) {
+      result.failures.push_back(result.file + ":" +
+                                std::to_string(result.line) +
+                                "\nit asserts nothing");
+    }
+    WriteResults(/*last_ended=*/true);
   }
 
-  // Assertions of Catch2 are not thread-safe.
   void assertionStarting(const Catch::AssertionInfo& info) override {
-    if (std::this_thread::get_id() == tests_thread_) return;
-    std::fprintf(stderr, "%s:%zu: an assertion off the test's own thread\n",
-                 info.lineInfo.file, info.lineInfo.line);
-    std::abort();
+    CheckOwnThread(info.lineInfo.file, info.lineInfo.line, "an assertion");
   }
 
+  // Not all assertions are told of at their start.
   bool assertionEnded(const Catch::AssertionStats& stats) override {
     const Catch::AssertionResult& result = stats.assertionResult;
-    if (!result.isOk()) Results().back().failures.push_back(Text(stats));
+    const Catch::SourceLineInfo line = result.getSourceInfo();
+    CheckOwnThread(line.file, line.line, "an assertion");
+    if (result.isOk()) return true;
+    std::vector<std::string>& failures = Results().back().failures;
+    failures.push_back(Text(stats));
+    // The others come with the end of the case.
+    if (failures.size() == 1 && InTestsProcess())
+      WriteResults(/*last_ended=*/false);
     return true;
   }
 
@@ -72,12 +113,14 @@ class Recorder final : public Catch::TestEventListenerBase {
     if (result.hasExpandedExpression())
       text += "\nis: " + result.getExpandedExpression();
     if (result.hasMessage()) text += "\n" + std::string(result.getMessage());
-    for (const Catch::MessageInfo& message : stats.infoMessages)
-      text += "\n" + message.message;
+    for (const Catch::MessageInfo& message : stats.infoMessages) {
+      // An exception's text is here, too.
+      if (Catch::StringRef(message.message) != result.getMessage())
+        text += "\n" + message.message;
+    }
     return text;
   }
 
-  const std::thread::id tests_thread_ = std::this_thread::get_id();
   int depth_ = 0;
   // Whether a pass of the case, or the present one, has entered a section.
   bool has_inner_ = false;
@@ -86,12 +129,41 @@ class Recorder final : public Catch::TestEventListenerBase {
 
 CATCH_REGISTER_LISTENER(Recorder)
 
-void PrintSkipped() {
+// Whether test cases are under way.
+bool& Running() {
+  static bool running = false;
+  return running;
+}
+
+// At exit.
+void RefuseExit() {
+  if (!Running() || !InTestsProcess()) return;
+  std::fprintf(stderr, "a test case ended the program\n");
+  _exit(1);
+}
+
+// Tells why the tests cannot run as they are asked to; nothing if they can.
+std::optional<std::string> Refusal(Catch::Session& session) {
+  const Catch::TestSpec& spec = session.config().testSpec();
+  const bool has_names = !session.config().getTestsOrTags().empty();
+  if (!spec.getInvalidArgs().empty() || (has_names && !spec.hasFilters()))
+    return "the filter of test cases is malformed";
+  const char* const shards = std::getenv("TEST_TOTAL_SHARDS");
+  if (shards != nullptr && std::string(shards) != "1")
+    return "tests do not run in shards: each would run all of them";
+  return std::nullopt;
+}
+
+// Prints all skips. Returns whether a case has failed.
+bool HasFailed() {
+  bool has_failed = false;
   for (const Result& result : Results()) {
-    if (!result.skip_reason.empty())
-      std::cout << "skipped: " << result.name << ": " << result.skip_reason
+    has_failed |= !result.failures.empty();
+    if (result.failures.empty() && !result.skip_reason.empty())
+      std::cerr << "skipped: " << result.name << ": " << result.skip_reason
                 << "\n";
   }
+  return has_failed;
 }
 
 }  // namespace
@@ -99,19 +171,36 @@ void PrintSkipped() {
 int RunTests(int argc, char** argv) {
   // A program that aborts has said why.
   std::cout << std::unitbuf;
+  Catch::StringMaker<float>::precision = 9;
+  Catch::StringMaker<double>::precision = 17;
   Catch::Session session;
   if (const int error = session.applyCommandLine(argc, argv); error != 0)
     return error;
-  if (const char* const only = std::getenv("TESTBRIDGE_TEST_ONLY")) {
+  if (const char* const only = std::getenv("TESTBRIDGE_TEST_ONLY"))
     session.configData().testsOrTags.emplace_back(only);
-  }
   // A filter that no test matches is a mistake.
   session.configData().warnings = static_cast<Catch::WarnAbout::What>(
       session.configData().warnings | Catch::WarnAbout::NoTests);
-  int status = session.run();
-  PrintSkipped();
+  if (const auto refusal = Refusal(session)) {
+    std::cerr << *refusal << "\n";
+    return 2;
+  }
   const char* const path = std::getenv("XML_OUTPUT_FILE");
-  if (path != nullptr && !WriteJunit(path, Results())) {
+  if (path != nullptr) File() = std::make_unique<JunitFile>(path);
+  std::atexit(&RefuseExit);
+  std::at_quick_exit(&RefuseExit);
+  Running() = true;
+  int status = session.run();
+  Running() = false;
+  const bool has_failed = HasFailed();
+  if (has_failed && status == 0) status = 1;
+  if (status != 0 && !has_failed) {
+    Result& program = Results().emplace_back();
+    program.name = "the program";
+    program.failures.push_back("it ended with " + std::to_string(status));
+  }
+  WriteResults(/*last_ended=*/true);
+  if (path != nullptr && !File()->ok()) {
     std::cerr << path << ": cannot be written\n";
     status = 1;
   }

@@ -1,11 +1,14 @@
 #include "tests/catch/skip.h"
 
 #include "tests/catch/catch.h"
+#include "tests/catch/own_thread.h"
 #include "tests/catch/results.h"
 
 namespace forebay::tests {
 
-void Skip(const std::string& reason) {
+void Skip(const std::string& reason, const char* file, std::size_t line) {
+  CheckOwnThread(file, line, "a SKIP");
+  if (reason.empty()) FAIL("a SKIP without a reason");
   Results().back().skip_reason = reason;
   // Catch2 takes it for the end of a case whose failure is reported already.
   throw Catch::TestFailureException();

@@ -1,14 +1,17 @@
 #ifndef FOREBAY_TESTS_CATCH_SKIP_H_
 #define FOREBAY_TESTS_CATCH_SKIP_H_
 
+#include <cstddef>
 #include <sstream>
 #include <string>
 
 namespace forebay::tests {
 
-// Ends the test case, on its present path through the sections, as skipped.
-// Throws: only the test's own code calls it, never what the product calls back.
-[[noreturn]] void Skip(const std::string& reason);
+// Ends the test case, on its present path through the sections, as skipped; as
+// failed if there is no reason. Throws: only the test's own code calls it, on
+// its own thread, never what the product calls back.
+[[noreturn]] void Skip(const std::string& reason, const char* file,
+                       std::size_t line);
 
 }  // namespace forebay::tests
 
@@ -16,6 +19,7 @@ namespace forebay::tests {
 #define SKIP(...)                                                            \
   ::forebay::tests::Skip(                                                    \
       static_cast<std::ostringstream&&>(std::ostringstream() << __VA_ARGS__) \
-          .str())
+          .str(),                                                            \
+      __FILE__, __LINE__)
 
 #endif  // FOREBAY_TESTS_CATCH_SKIP_H_

@@ -1,6 +1,8 @@
 #ifndef FOREBAY_TESTS_CATCH_SUITE_H_
 #define FOREBAY_TESTS_CATCH_SUITE_H_
 
+#include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <type_traits>
@@ -38,8 +40,19 @@ class RunsOn {
   RunsOn(std::initializer_list<Named<Subject>> subjects)
       : RunsOn(std::vector<Named<Subject>>(subjects)) {}
   explicit RunsOn(const std::vector<Named<Subject>>& subjects) {
-    for (const Named<Subject>& each : subjects)
-      SubjectsOf<Suite>().push_back(each);
+    for (const Named<Subject>& each : subjects) Add(each);
+  }
+
+ private:
+  // Catch2 would enter the first of two equal sections only.
+  static void Add(const Named<Subject>& added) {
+    for (const Named<Subject>& each : SubjectsOf<Suite>()) {
+      if (each.name != added.name) continue;
+      std::fprintf(stderr, "two subjects of a suite are \"%s\"\n",
+                   added.name.c_str());
+      std::abort();
+    }
+    SubjectsOf<Suite>().push_back(added);
   }
 };
 

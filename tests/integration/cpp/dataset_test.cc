@@ -19,7 +19,7 @@ std::string VersionOf(const forebay::Loader& loader) {
           sizeof info.dataset_version};
 }
 
-TEST_CASE("A C++ loader tells its dataset's size, its epochs and its classes",
+TEST_CASE("A C++ loader tells its dataset's size and its epochs and classes",
           "[cpp][dataset]") {
   const Daemon daemon;
   const Pictures pictures;

@@ -118,6 +118,7 @@ TEST_CASE("The executor uses all workers", "[executor][thread_pool_executor]") {
       });
     all.arrive_and_wait();
     left.wait();
+    CHECK(left.try_wait());
   }
 }
 
@@ -189,6 +190,7 @@ TEST_CASE("The executor's tasks may submit tasks",
   };
   executor.Submit(1, {1}, [&](int) { step(100); });
   done.wait();
+  CHECK(done.try_wait());
 }
 
 TEST_CASE("The executor runs the most urgent task of a flow first",
@@ -331,6 +333,7 @@ TEST_CASE("The executor's many workers share a cap and run every task",
     for (const int flow : {7, 8})
       executor.Submit(flow, {500'000}, [&](int) { done.count_down(); });
   done.wait();
+  CHECK(done.try_wait());
 }
 
 TEST_CASE("The executor ends even while tasks wait behind caps",

@@ -66,6 +66,7 @@ TEST_CASE("The answer waiter keeps nothing of what it has called",
   const std::weak_ptr<int> counted = kept;
   waiter.Post([kept = std::exchange(kept, nullptr)] {});
   while (!counted.expired()) std::this_thread::yield();
+  CHECK(counted.expired());
 }
 
 // Waits for the end of a producer, whose sockets `pair` are, and until the

@@ -250,6 +250,7 @@ TEST_CASE("The memory watch ends with producers and without",
   MemoryWatch watch(kLimit);
   watch.Add(std::make_shared<MemoryGroup>("a"),
             std::make_unique<FakeProcess>(std::make_shared<FakeState>()));
+  SUCCEED("both end");
 }
 
 }  // namespace

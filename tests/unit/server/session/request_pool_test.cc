@@ -64,6 +64,7 @@ TEST_CASE("The request pool runs requests of one key side by side",
     });
   }
   done.wait();
+  CHECK(done.try_wait());
 }
 
 TEST_CASE("The request pool has no thread without requests",
@@ -109,6 +110,7 @@ TEST_CASE(
     done.wait();
     return pool.threads() <= 2;
   });
+  CHECK(pool.threads() <= 2);
 }
 
 TEST_CASE("A request key that hangs leaves threads to other keys",
@@ -271,6 +273,7 @@ TEST_CASE("A request's end may ask the request pool for another request",
   owner->at_end = [&] { pool.Run({"key"}, [&] { done.count_down(); }); };
   pool.Run({"key"}, [owner = std::move(owner)]() mutable { owner = nullptr; });
   done.wait();
+  CHECK(done.try_wait());
 }
 
 }  // namespace

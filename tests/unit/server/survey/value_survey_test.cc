@@ -177,9 +177,9 @@ TEST_CASE_METHOD(
     "The memory of a value survey is bounded however large the files are",
     "[survey][value_survey]") {
   const std::vector<std::string> files(60, WavFile(300'000, 48000));
-  CHECK(All(Survey(std::make_shared<FakeClips>(files), kClip,
-                   &small_budget_)) ==
-        std::vector<ValueSize>(60, {.size = 300'000, .rate = 48000}));
+  CHECK(
+      All(Survey(std::make_shared<FakeClips>(files), kClip, &small_budget_)) ==
+      std::vector<ValueSize>(60, {.size = 300'000, .rate = 48000}));
   // A sample alone is too large for it.
   const std::vector<std::string> large(2, WavFile(600'000, 48000));
   const absl::Status status =

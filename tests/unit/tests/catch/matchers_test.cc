@@ -1,5 +1,6 @@
 #include "tests/catch/matchers.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,40 @@ TEST_CASE("Matchers of texts look where they say", "[catch][matchers]") {
   CHECK(MatchesRegex("a.c").match(text));
   CHECK_FALSE(MatchesRegex("a.").match(text));
   CHECK_FALSE(MatchesRegex(".c").match(text));
+  CHECK_THROWS(MatchesRegex(".*").match(std::string(10'000, 'a')));
+}
+
+TEST_CASE("Matchers of texts see null bytes of a literal",
+          "[catch][matchers]") {
+  const std::string text("a\0b", 3);
+  CHECK(Contains("\0b").match(text));
+  CHECK_FALSE(Contains("\0c").match(text));
+  CHECK(StartsWith("a\0").match(text));
+  CHECK_FALSE(StartsWith("\0a").match(text));
+  CHECK(EndsWith("\0b").match(text));
+  CHECK_FALSE(EndsWith("\0c").match(text));
+}
+
+TEST_CASE("Matchers compare integers by their values whatever their signs",
+          "[catch][matchers]") {
+  CHECK_FALSE(Ge(std::size_t{0}).match(-1));
+  CHECK_FALSE(Le(-1).match(std::size_t{0}));
+  CHECK(Le(std::size_t{0}).match(-1));
+  CHECK_FALSE(Contains(-1).match(std::vector<unsigned>{4294967295U}));
+  CHECK(SizeIs(Ge(-1)).match(Numbers{1, 2}));
+}
+
+TEST_CASE("A failed assertion prints what it compares", "[catch]") {
+  CHECK(Catch::Detail::stringify(absl::StatusOr<int>(3)) == "OK, 3");
+  CHECK_THAT(
+      Catch::Detail::stringify(absl::StatusOr<int>(absl::NotFoundError("it"))),
+      Contains("NOT_FOUND: it"));
+  CHECK(Catch::Detail::stringify(absl::string_view("")) == "\"\"");
+  CHECK(Catch::Detail::stringify(std::vector<std::uint8_t>{1, 200}) ==
+        "{ 01 c8 }");
+  CHECK_THAT(Catch::Detail::stringify(std::vector<std::uint8_t>(1'000'000)),
+             EndsWith(" ... of 1000000 bytes }"));
+  CHECK(Catch::Detail::stringify(1e-12) != Catch::Detail::stringify(2e-12));
 }
 
 TEST_CASE("Matchers of ranges look at each element and at the size",
@@ -93,7 +128,7 @@ TEST_CASE("Matchers of pairs and pointers look at what these hold",
   CHECK_FALSE(Pointee(3).match(std::optional<int>()));
 }
 
-TEST_CASE("Bounds hold at themselves, and logic is that of the words",
+TEST_CASE("Bounds hold at themselves and logic is that of the words",
           "[catch][matchers]") {
   CHECK(Ge(2).match(2));
   CHECK_FALSE(Ge(2).match(1));

@@ -336,6 +336,7 @@ TEST_CASE_METHOD(HedgedClientTest, "The end of a hedged client ends its calls",
   while (hung_up_ < 2) std::this_thread::yield();
   clock_.Advance(100 * kSecond);  // timers that are left find nobody
   OnEngine([] {});
+  CHECK(hung_up_ == 2);
 }
 
 }  // namespace

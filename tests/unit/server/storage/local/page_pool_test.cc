@@ -81,6 +81,7 @@ TEST_CASE("Buffers of a page pool outlive the pool", "[local][page_pool]") {
   const auto buffer = pool->Take(kPage);
   pool.reset();
   std::memset(buffer.get(), 1, kPage);
+  CHECK(buffer.get()[kPage - 1] == 1);
 }
 
 TEST_CASE("A page pool keeps some of what it mapped", "[local][page_pool]") {

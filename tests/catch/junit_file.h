@@ -1,0 +1,44 @@
+#ifndef FOREBAY_TESTS_CATCH_JUNIT_FILE_H_
+#define FOREBAY_TESTS_CATCH_JUNIT_FILE_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/catch/results.h"
+
+namespace forebay::tests {
+
+// Results as JUnit's XML. The file is whole at any time: where the program ends
+// before its tests do, the case under way is there, as failed.
+//
+// Used by one thread. Owns the file's descriptor, which forked children do not
+// write to. Writes block as the file system does. Errors: see ok().
+class JunitFile {
+ public:
+  // Makes the file, which says that no test case has begun.
+  explicit JunitFile(const std::string& path);
+  ~JunitFile();
+  JunitFile(const JunitFile&) = delete;
+  JunitFile& operator=(const JunitFile&) = delete;
+
+  // Writes the results that were not written as ended before. If the last one
+  // is under way, the file has it as failed until it is written again.
+  void Write(const std::vector<Result>& results, bool last_ended);
+
+  // Whether all could be written.
+  bool ok() const { return ok_; }
+
+ private:
+  // Replaces all behind what is final.
+  void WriteEnd(const std::string& text);
+
+  const int fd_;
+  bool ok_;
+  std::size_t final_bytes_ = 0;    // of the file
+  std::size_t final_results_ = 0;  // in these bytes
+};
+
+}  // namespace forebay::tests
+
+#endif  // FOREBAY_TESTS_CATCH_JUNIT_FILE_H_
