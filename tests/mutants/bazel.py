@@ -36,8 +36,10 @@ class Bazel:
 
     def test(self, label, faulty):
         """Builds and runs a test; one of the verdicts above. What is built of a
-        faulty source stays out of caches that others use."""
-        options = ["--noremote_upload_local_results"] if faulty else []
+        faulty source stays out of caches that others use. A result of before, on a
+        machine that was less busy, counts for nothing."""
+        options = ["--nocache_test_results",
+                   *(["--noremote_upload_local_results"] if faulty else [])]
         code, _ = self._run("test", *self._options, *options, "--", label)
         if code not in _VERDICTS:
             self._give_up(f"test {label}", code)

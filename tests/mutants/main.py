@@ -129,7 +129,11 @@ def main():
     args = arguments()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, leave)
+    if args.count < 1:
+        sys.exit(f"tests/mutants/run: --count {args.count} is not positive")
     args.tree = args.tree.resolve()
+    if not args.tree.is_dir():
+        sys.exit(f"tests/mutants/run: {args.tree} is not a folder")
     args.work = args.work.resolve()
     sources = sources_of(args.tree)
     before = draw = None

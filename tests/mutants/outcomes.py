@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import sys
 import time
 
 import cc_mutants
@@ -84,9 +85,12 @@ def write(path, outcomes, **facts):
 
 
 def load(path):
-    """The outcomes in a file that write() wrote."""
-    with open(path) as file:
-        return [Outcome.from_json(entry) for entry in json.load(file)["mutants"]]
+    """The outcomes in a file that write() wrote. Exits if it holds none."""
+    try:
+        with open(path) as file:
+            return [Outcome.from_json(entry) for entry in json.load(file)["mutants"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f"tests/mutants/run: {path} holds no outcomes: {error!r}")
 
 
 def misfits(outcomes, sources):

@@ -28,6 +28,9 @@ class Trial:
                 continue
             with self._tree.planted(mutant):
                 verdict = self._bazel.test(target, faulty=True)
+                if verdict in (bazel.FAILED, bazel.TIMED_OUT):
+                    # One failure may be chance.
+                    verdict = self._bazel.test(target, faulty=True)
             if verdict == bazel.PASSED:
                 asked.append(target)
                 continue

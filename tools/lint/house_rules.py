@@ -1,6 +1,7 @@
 """Checks what no other tool checks: calls that are banned outside a few places,
 words that do not belong in the tree, comments that begin without their subject,
-the length of files, and that the files which pages name exist."""
+the length of files, names of C++ tests that no filter can choose, and that the files
+which pages name exist."""
 
 import re
 import sys
@@ -51,6 +52,10 @@ BANNED = [
 NAMED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|`((?:[\w.-]+/)+[\w-]+\.\w+)`")
 COMMENT = re.compile(r"^\s*(//|#(?!\s*if)|\*)")
 # A comment or docstring that begins with a clause in place of its subject.
+# The name of a case of Catch2, in pieces. Its filters give the characters a meaning.
+CASE = re.compile(r'^(?:TEST_CASE|TEST_CASE_METHOD|SUITE_CASE)\(\s*(?:\w+,\s*)?'
+                  r'((?:"(?:[^"\\]|\\.)*"\s*)+)', re.M)
+IN_FILTERS = re.compile(r'[,\[\]*\\]')
 SUBJECTLESS = re.compile(r'\s*(//|#|r?""")\s*(What|Who|Whose|Of which)\b')
 
 
@@ -81,6 +86,16 @@ def subjectless(path, lines):
         continues = text.startswith(mark) and not text.startswith("#!")
 
 
+def unfilterable(path, text):
+    """Findings of names of test cases that no filter can choose."""
+    for case in CASE.finditer(text):
+        name = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', case.group(1)))
+        found = IN_FILTERS.search(name)
+        if found:
+            line = text.count("\n", 0, case.start()) + 1
+            yield f"{path}:{line}: {found.group(0)} in the name of a test case"
+
+
 def missing(path, lines):
     """Findings of files that a page names, from its own folder on, or links to,
     and that do not exist. NAME stands for any name."""
@@ -98,8 +113,11 @@ def main():
                        "BUILD.bazel")
     paths = sorted(set(paths + tree.shell_scripts() + tree.python_files()))
     for path in paths:
-        lines = (tree.ROOT / path).read_text().splitlines()
+        text = (tree.ROOT / path).read_text()
+        lines = text.splitlines()
         findings += banned(path, lines)
+        if path.startswith("tests/") and path.endswith(".cc"):
+            findings += unfilterable(path, text)
         if path.endswith(".md"):
             findings += missing(path, lines)
         else:

@@ -8,15 +8,16 @@ import sys
 import tree
 
 ASSERTION = re.compile(
-    r"\b(CHECK|CHECK_FALSE|CHECK_THAT|CHECK_THROWS\w*|CHECKED_IF|REQUIRE|"
-    r"REQUIRE_FALSE|REQUIRE_THAT|REQUIRE_THROWS\w*|INFO|UNSCOPED_INFO|CAPTURE|"
-    r"WARN|FAIL|FAIL_CHECK|SKIP|SUCCEED|FOREBAY_(CHECK|REQUIRE)_\w+)\(")
+    r"\b((?:CHECK|REQUIRE)(?:_FALSE|_THAT|_(?:NO)?THROW\w*)?|CHECKED_IF|INFO|"
+    r"UNSCOPED_INFO|CAPTURE|WARN|FAIL|FAIL_CHECK|SKIP|SUCCEED|"
+    r"FOREBAY_(CHECK|REQUIRE)_\w+)\(")
 # Calls that run a function given to them on another thread.
 STARTS_THREAD = re.compile(
     r"\bstd::j?thread\b(?:\s+\w+)?\s*[({]|\bstd::async\(|\bStartThread\(|"
-    r"\bRunOnThreads\(|\b\w*threads?_?\.emplace_back\(|\bPost\(|\bOnEngine\(|"
-    r"\.Run\(\{|\bSubmit(?:For)?\(|\bHttpServer \w+\s*[({]|"
-    r"\.done = \[[^\]]*\][^{;]*\{")
+    r"\bRunOnThreads\(|\b\w*threads?_?\.emplace_back\(|\bPost(?:After)?\(|"
+    r"\bOnEngine\(|\.Run\((?=\{|\w+, \[)|\bSubmit(?:For)?\(|"
+    r"\bSetFaults\(|\bWatch\(|\bHttpServer \w+\s*[({]|"
+    r"\.done = (?:\w+\()?\[[^\]]*\][^{;]*\{")
 # Literals and comments, which hold no code.
 NO_CODE = re.compile(
     r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|'

@@ -26,11 +26,12 @@ def cases(path, group):
 
 
 def _case(node, group):
-    name = f"{group} {node.get('classname', '')}.{node.get('name', '')}"
+    name = f"{group} " + ".".join(
+        filter(None, (node.get("classname"), node.get("name"))))
     for tag in ("failure", "error"):
         found = node.find(tag)
         if found is not None:
-            return Case(name, FAILED, found.get("message") or "failed")
+            return Case(name, FAILED, found.get("message") or found.text or "failed")
     found = node.find("skipped")
     if found is not None:
         return Case(name, SKIPPED, found.get("message") or "skipped")
@@ -51,8 +52,12 @@ def bazel_cases(labels, events):
     """
     results = {label: [] for label in labels}
     lines = events.read_text().splitlines() if events.exists() else []
-    for event in map(json.loads, lines):
-        label = event["id"].get("testResult", {}).get("label")
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # cut off: Bazel was killed
+        label = event.get("id", {}).get("testResult", {}).get("label")
         if label in results and "testResult" in event:
             results[label].append(event["testResult"])
     return [case for label in labels
@@ -67,9 +72,10 @@ def _target_cases(label, attempts):
         found += [case for output in attempt.get("testActionOutput", ())
                   if output["name"] == "test.xml"
                   for case in cases(_path(output["uri"]), label)]
-    status = attempts[-1].get("status")
-    if status != "PASSED" and all(case.verdict != FAILED for case in found):
-        found.append(Case(label, FAILED, f"the target ended with {status}"))
+    ends = [attempt.get("status") for attempt in attempts
+            if attempt.get("status") != "PASSED"]
+    if ends and all(case.verdict != FAILED for case in found):
+        found.append(Case(label, FAILED, f"the target ended with {ends[-1]}"))
     return found or [Case(label, FAILED, "it holds no test case")]
 
 
@@ -84,8 +90,9 @@ def report(found):
             print(f"skipped: {case.name}: {case.reason.strip()}")
     for case in found:
         if case.verdict == FAILED:
-            first = case.reason.strip().splitlines() or [""]
-            print(f"failed: {case.name}: {first[0]}")
+            # The place, and what was asserted there.
+            lines = case.reason.strip().splitlines()[:2]
+            print(f"failed: {case.name}: {': '.join(lines)}")
     count = {verdict: sum(case.verdict == verdict for case in found)
              for verdict in (PASSED, FAILED, SKIPPED)}
     if not count[PASSED] and not count[FAILED]:

@@ -175,6 +175,28 @@ def _pytest(python, paths, env, options, group):
     return cases
 
 
+def tests_named(names, config):
+    """Labels of C++ tests, and paths of Python tests, that names ask for. Exits if
+    nothing fits one of them."""
+    labels, paths = set(), set()
+    for name in map(from_root, names):
+        of_name = set(bazel_targets([name], config)), set(python_tests([name]))
+        if not any(of_name):
+            sys.exit(f"tools/test: no test fits {name!r}")
+        labels |= of_name[0]
+        paths |= of_name[1]
+    return sorted(labels), [path for path in python_tests([]) if path in paths]
+
+
+def from_root(name):
+    """A name as labels and paths below the root have it."""
+    if not name.strip("/"):
+        sys.exit(f"tools/test: {name!r} names no test")
+    if name.startswith("./") or name.startswith(f"{ROOT}/"):
+        return os.path.relpath(name, ROOT)
+    return name
+
+
 def main():
     parser = argparse.ArgumentParser(prog="tools/test")
     parser.add_argument("--config", choices=SANITIZERS + ("cuda",),
@@ -189,10 +211,14 @@ def main():
     on_today = config not in SANITIZERS and (everything or names != args.name)
 
     cases = build_all(config) if everything else []
-    labels = bazel_targets(names, config) if by_name else []
+    labels, paths = [], []
+    if by_name:
+        labels, paths = (tests_named(names, config) if names else
+                         (bazel_targets([], config), python_tests([])))
+    if config in SANITIZERS:
+        paths = []
     if labels:
         cases += run_bazel(labels, _options(config))
-    paths = python_tests(names) if by_name and config not in SANITIZERS else []
     if args.name and (paths or on_today and not today.missing()):
         wanted = [label for label, _ in programs().values()]
         subprocess.run(["bazel", "build", "--noshow_progress",

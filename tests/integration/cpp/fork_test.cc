@@ -14,6 +14,7 @@
 #include "tests/catch/child.h"
 #include "tests/catch/skip.h"
 #include "tests/integration/cpp/reading.h"
+#include "tests/integration/cpp/set_at_end.h"
 
 namespace cpp_user {
 namespace {
@@ -272,6 +273,8 @@ TEST_CASE("A fork beside threads that read leaves parent and child sound",
   std::vector<std::future<std::size_t>> threads;
   for (forebay::Loader& loader : loaders)
     threads.push_back(std::async(std::launch::async, read, std::ref(loader)));
+  // The threads end before their futures do, whatever is thrown here.
+  const SetAtEnd at_end{done};
   for (int round = 0; round < 20; ++round) {
     const ChildEnd child = RunInChild([&] {
       alarm(60);  // so that a hang ends

@@ -321,20 +321,19 @@ TEST_CASE("A C++ program waits for the next batch across signals",
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
+  // They outlive the task that waits for them.
+  const Alarms alarms;
   auto resumes = std::async(std::launch::async, [&] {
     for (int i = 0; i < 10; ++i) Alarms::Await();
     daemon.Resume();
   });
-  {
-    const Alarms alarms;
-    pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
-    CHECK(ReadRest(loader) == expected);
-    // Signals also arrive where an epoch and a loader begin.
-    for (int i = 0; i < 3; ++i) {
-      CHECK(ReadEpoch(loader, 0) == expected);
-      forebay::Loader other(Shuffled(daemon, pictures), RandomCrops());
-      CHECK(ReadEpoch(other, 0) == expected);
-    }
+  pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+  CHECK(ReadRest(loader) == expected);
+  // Signals also arrive where an epoch and a loader begin.
+  for (int i = 0; i < 3; ++i) {
+    CHECK(ReadEpoch(loader, 0) == expected);
+    forebay::Loader other(Shuffled(daemon, pictures), RandomCrops());
+    CHECK(ReadEpoch(other, 0) == expected);
   }
   resumes.get();
 }

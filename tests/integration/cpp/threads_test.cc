@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -12,6 +13,7 @@
 
 #include "tests/catch/catch.h"
 #include "tests/integration/cpp/reading.h"
+#include "tests/integration/cpp/set_at_end.h"
 
 namespace cpp_user {
 namespace {
@@ -132,10 +134,10 @@ TEST_CASE("What a C++ loader tells may be asked beside a thread that reads",
   forebay::Loader loader(OptionsFor(daemon, pictures), RandomCrops());
   std::atomic<bool> done{false};
   auto reader = std::async(std::launch::async, [&] {
+    const SetAtEnd at_end{done};
     std::size_t samples = 0;
     for (std::uint64_t epoch = 0; epoch < 10; ++epoch)
       samples += ReadEpoch(loader, epoch).ids.size();
-    done.store(true);
     return samples;
   });
   std::uint64_t delivered = 0;
@@ -151,6 +153,12 @@ TEST_CASE("What a C++ loader tells may be asked beside a thread that reads",
   CHECK(reader.get() == 10 * kSamples);
   CHECK_FALSE(goes_back);
   CHECK(loader.stats().samples_delivered == 10 * kSamples);
+}
+
+// Whether a task has ended.
+template <class Result>
+bool HasEnded(const std::future<Result>& task) {
+  return task.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 // Whether a thread of this process sleeps.
@@ -180,7 +188,7 @@ TEST_CASE("Closing a loader ends the wait of another thread",
     return std::pair(status, std::string(forebay_last_error()));
   });
   const pid_t thread = thread_id.get_future().get();
-  while (!Sleeps(thread)) std::this_thread::yield();
+  while (!Sleeps(thread) && !HasEnded(waits)) std::this_thread::yield();
   forebay_loader_close(loader);
   const auto [status, said] = waits.get();
   CHECK(status == FOREBAY_FAILED_PRECONDITION);
@@ -209,7 +217,7 @@ TEST_CASE("A loader may be closed at any moment beside a thread that reads",
         }
       });
     });
-    while (steps.load() < round) std::this_thread::yield();
+    while (steps.load() < round && !HasEnded(reader)) std::this_thread::yield();
     loader.Close();
     const Failure failure = reader.get();
     CHECK(failure.status == FOREBAY_FAILED_PRECONDITION);

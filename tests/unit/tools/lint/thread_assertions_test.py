@@ -24,6 +24,12 @@ def lines(text):
     "const HttpServer server([](const Asked&, Peer& peer) { CHECK(a); });",
     "request.done = [&](const ReadResult& result) { CHECK(result.ok()); };",
     "requests.back().done = [&] { FOREBAY_CHECK_OK(a); };",
+    "request.done = Into([&](Result result) { CHECK(result.ok()); });",
+    "server_.SetFaults([&](const HttpServer::Asked&) { CHECK(a); });",
+    "waiter.PostAfter(3000, [&] { CHECK(a); });",
+    "waiter.Watch(fd, [&] { INFO(a); return true; });",
+    "pool.Run(key, [&] { CHECK(a); });",
+    "std::thread([&] { CHECK_NOTHROW(a); }).join();",
 ])
 def test_finds_an_assertion_that_a_thread_would_make(text):
     assert lines("\n" + text) == ["a_test.cc:2"]

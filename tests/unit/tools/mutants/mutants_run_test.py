@@ -24,7 +24,9 @@ case "$*" in
       echo asked > "$ASKED"
       read -r never < "$ANSWER"
     fi
-    grep -q "$WANTED" server/a/a.cc || exit 3 ;;
+    grep -q "$WANTED" server/a/a.cc && exit 0
+    echo "$SAID"
+    exit ${STATUS:-3} ;;
   *) exit 2 ;;
 esac
 """
@@ -116,6 +118,31 @@ def test_a_replay_refuses_other_sources(place):
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 1
     assert errors.startswith(f"{mutant}\n") and "has other sources" in errors
+
+
+def test_bazels_status_tells_a_failed_build_and_a_late_test(place):
+    path, mutant = mutant_file(place)
+    for status, words, verdict in [
+            ("1", "", "invalid"),
+            ("3", "//tests/unit/server/a:tests TIMEOUT in 120.0s",
+             "killed by //tests/unit/server/a:tests (timed out)")]:
+        lines = place.lines("--replay", path, STATUS=status, SAID=words,
+                            status=int(verdict == "invalid"))
+        assert lines[0] == f"{mutant}: {verdict}"
+    run = place.start("--replay", path, STATUS="4", SAID="no such target")
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1 and "no such target" in errors
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--replay", "/nonexistent"], "/nonexistent holds no outcomes"),
+    (["--tree", "/nonexistent", "--list"], "/nonexistent is not a folder"),
+    (["--list", "--count", "-3"], "--count -3 is not positive")])
+def test_says_what_is_wrong_with_its_arguments(place, options, words):
+    run = place.start(*options)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert errors.startswith("tests/mutants/run: ") and words in errors
 
 
 def test_a_test_that_fails_anyway_is_named(place):

@@ -307,7 +307,8 @@ class FakeBazel:
 
     def test(self, label, faulty):
         self.asked.append((label, faulty))
-        return self._verdicts[faulty].get(label, bazel.PASSED)
+        verdict = self._verdicts[faulty].get(label, bazel.PASSED)
+        return verdict if isinstance(verdict, str) else verdict.pop(0)
 
 
 class FakeTests:
@@ -340,13 +341,21 @@ def test_the_first_test_that_fails_kills(checkout, tmp_path, faulty, whole, want
     assert tries.unsound == whole
 
 
+def test_a_failure_that_does_not_come_again_kills_nothing(checkout, tmp_path):
+    tree = scratch_tree.ScratchTree(checkout, tmp_path / "copy")
+    runner = FakeBazel({"//a": [bazel.FAILED, bazel.PASSED]})
+    outcome = trial.Trial(tree, runner, FakeTests("//a"), 6).run(mutant_of(checkout))
+    assert outcome.said() == "survived"
+    assert runner.asked == [("//a", True), ("//a", True)]
+
+
 def test_a_test_that_fails_anyway_is_asked_once(checkout, tmp_path):
     tree = scratch_tree.ScratchTree(checkout, tmp_path / "copy")
     runner = FakeBazel({"//a": bazel.FAILED}, {"//a": bazel.FAILED})
     tries = trial.Trial(tree, runner, FakeTests("//a"), 6)
     for _ in range(2):
         outcome = tries.run(mutant_of(checkout))
-    assert runner.asked == [("//a", True), ("//a", False)]
+    assert runner.asked == [("//a", True), ("//a", True), ("//a", False)]
     assert outcome.said() == "survived (no test to ask)"
 
 

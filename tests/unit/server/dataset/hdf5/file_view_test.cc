@@ -18,7 +18,8 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
 class FileViewTest {
  protected:
-  base::WorkingMemory memory_ = base::WorkingMemory(base::AmpleBudget(), "a test");
+  base::WorkingMemory memory_ =
+      base::WorkingMemory(base::AmpleBudget(), "a test");
   FileView view_ = FileView(kSize, ReadSizes(), &memory_);
 };
 

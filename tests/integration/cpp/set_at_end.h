@@ -1,0 +1,18 @@
+#ifndef FOREBAY_TESTS_INTEGRATION_CPP_SET_AT_END_H_
+#define FOREBAY_TESTS_INTEGRATION_CPP_SET_AT_END_H_
+
+#include <atomic>
+
+namespace cpp_user {
+
+// Sets a flag that another thread waits for where a scope ends, also by an
+// exception: else the test would wait for ever.
+struct SetAtEnd {
+  std::atomic<bool>& flag;
+
+  ~SetAtEnd() { flag.store(true); }
+};
+
+}  // namespace cpp_user
+
+#endif  // FOREBAY_TESTS_INTEGRATION_CPP_SET_AT_END_H_
