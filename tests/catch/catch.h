@@ -45,8 +45,10 @@ struct StringMaker<absl::StatusCode> {
 template <class Value>
 struct StringMaker<absl::StatusOr<Value>> {
   static std::string convert(const absl::StatusOr<Value>& value) {
-    return value.ok() ? "OK, " + Detail::stringify(*value)
-                      : value.status().ToString();
+    if constexpr (Detail::IsStreamInsertable<Value>::value) {
+      if (value.ok()) return "OK, " + Detail::stringify(*value);
+    }
+    return value.status().ToString();
   }
 };
 
