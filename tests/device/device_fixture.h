@@ -2,6 +2,7 @@
 #define FOREBAY_TESTS_DEVICE_DEVICE_FIXTURE_H_
 
 #include <cuda.h>
+#include <dlfcn.h>
 
 #include <cstddef>
 #include <string>
@@ -17,6 +18,13 @@ const cuda::DriverApi& Api();
 
 // Where the driver comes from: $FOREBAY_DRIVER_LIBRARY, else the fake.
 std::string DriverLibrary();
+
+// Returns a function of the driver that Forebay itself does not call.
+template <typename Function>
+Function* FindInDriver(const char* symbol) {
+  void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
+  return reinterpret_cast<Function*>(dlsym(library, symbol));
+}
 
 // The driver's word for a result, for messages.
 std::string NameOf(CUresult result);

@@ -1,6 +1,5 @@
 // The fake driver's script: a GPU that fails, stalls, is old, or is taken.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -262,21 +261,15 @@ TEST_CASE("A write to read-only memory is illegal in the fake driver",
   });
 }
 
-// A function of the driver that Forebay does not call.
-template <typename Function>
-Function* Find(const char* symbol) {
-  void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
-  return reinterpret_cast<Function*>(dlsym(library, symbol));
-}
-
 TEST_CASE(
     "A capture in the fake driver forbids other threads to query unless they "
     "are relaxed",
     "[device][fake_libcuda]") {
   InSession("{}", [](Session& session) {
     auto* const begin =
-        Find<decltype(cuStreamBeginCapture)>("cuStreamBeginCapture_v2");
-    auto* const end = Find<decltype(cuStreamEndCapture)>("cuStreamEndCapture");
+        FindInDriver<decltype(cuStreamBeginCapture)>("cuStreamBeginCapture_v2");
+    auto* const end =
+        FindInDriver<decltype(cuStreamEndCapture)>("cuStreamEndCapture");
     for (const bool is_relaxed : {true, false}) {
       FOREBAY_REQUIRE_CUDA(
           begin(session.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));

@@ -1,6 +1,5 @@
 // The plug-in's trainer half beside a driver that fails.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -272,9 +271,8 @@ TEST_CASE("A trainer's GPU that the kernels are not for has no tail",
 
 // Whether the first GPU has a primary context.
 bool HasContext() {
-  void* const library = dlopen(DriverLibrary().c_str(), RTLD_NOW);
-  const auto state = reinterpret_cast<decltype(&cuDevicePrimaryCtxGetState)>(
-      dlsym(library, "cuDevicePrimaryCtxGetState"));
+  auto* const state = FindInDriver<decltype(cuDevicePrimaryCtxGetState)>(
+      "cuDevicePrimaryCtxGetState");
   unsigned flags = 0;
   int active = -1;
   FOREBAY_CHECK_CUDA(CUDA_SUCCESS, state(0, &flags, &active));
