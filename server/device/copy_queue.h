@@ -26,6 +26,7 @@ class CopyQueue final : public Copier {
   // Stop waits so long for the copies in flight.
   static constexpr std::chrono::nanoseconds kPatience{5'000'000'000};
 
+  // The clock outlives the thread, which Stop may leave in a call.
   CopyQueue(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock,
             std::chrono::nanoseconds patience = kPatience);
   ~CopyQueue() override;

@@ -124,7 +124,8 @@ class CopyQueueTest {
   }
 
   std::mt19937 random_{7};
-  base::FakeClock clock_;
+  // For all cases: a queue's thread that was not joined outlives its case.
+  static inline base::FakeClock clock_;
   std::shared_ptr<GatedGpu> gpu_ = std::make_shared<GatedGpu>();
   std::unique_ptr<CopyQueue> queue_ =
       std::make_unique<CopyQueue>(gpu_, &clock_);
@@ -244,11 +245,10 @@ TEST_CASE_METHOD(
     CopyQueueTest,
     "The copy queue's destruction does not wait forever for a copy that hangs",
     "[device][copy_queue]") {
-  static base::FakeClock clock;  // the copy's thread may outlive this case
   queue_ =
-      std::make_unique<CopyQueue>(gpu_, &clock, std::chrono::nanoseconds(0));
+      std::make_unique<CopyQueue>(gpu_, &clock_, std::chrono::nanoseconds(0));
   const Batch batch = MakeBatch(100);
-  clock.Advance(1);
+  clock_.Advance(1);
   gpu_->Close();
   auto copy = Start(batch, 100);
   gpu_->AwaitWait();
