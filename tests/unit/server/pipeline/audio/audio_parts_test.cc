@@ -41,9 +41,10 @@ TEST_CASE("The powers of a real FFT are those of the direct sum",
     for (float& number : numbers)
       number = static_cast<float>(random() % 2001) / 1000 - 1;
     std::copy(numbers.begin(), numbers.end(), work.begin());
-    std::vector<float> powers(fft.bins());
+    std::vector<float> powers(fft.bins() + 1, -7);
     fft.Powers(work.data(), 0.5F, powers.data());
-    for (std::size_t k = 0; k < powers.size(); ++k) {
+    CHECK(powers.back() == -7);  // behind the last bin
+    for (std::size_t k = 0; k < fft.bins(); ++k) {
       double real = 0;
       double imaginary = 0;
       for (std::size_t i = 0; i < size; ++i) {
