@@ -31,6 +31,7 @@ for every job on it
 Platform: linux_x86_64
 Requires-Python: >=3.9
 Requires-Dist: numpy
+License: Apache-2.0
 Description-Content-Type: text/markdown
 
 {description}"""
@@ -152,6 +153,8 @@ def main():
     packages.update(words(by_name["runtime_packages.txt"]))
     for package in packages:
         wheel.add(f"{info}/licenses/{package}.txt", licence_of(package))
+    for name in ("LICENSE", "NOTICE"):
+        wheel.add(f"{info}/licenses/{name}", pathlib.Path(by_name[name]).read_bytes())
     wheel.add(f"{info}/METADATA", METADATA.format(
         version=version,
         description=pathlib.Path(by_name["README.md"]).read_text()).encode())

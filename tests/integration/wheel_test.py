@@ -95,14 +95,15 @@ def test_says_what_it_is(wheel, unpacked):
     info = unpacked / f"forebay-{version}.dist-info"
     metadata = (info / "METADATA").read_text()
     assert f"\nVersion: {version}\n" in metadata
+    assert "\nLicense: Apache-2.0\n" in metadata
     assert metadata.endswith((ROOT / "README.md").read_text())
     assert f"\nTag: {TAG}\n" in (info / "WHEEL").read_text()
     assert (unpacked / "forebay/py.typed").exists()
     # The wheel has the licences of all its parts.
     terms = {path.stem: path.read_text() for path in
              (info / "licenses").iterdir()}
-    assert {"libgrpc-dev", "libcurl4", "libssl3", "libprotobuf-dev",
-            "libjpeg62-turbo-dev"} <= set(terms)
+    assert {"LICENSE", "NOTICE", "libgrpc-dev", "libcurl4", "libssl3",
+            "libprotobuf-dev", "libjpeg62-turbo-dev"} <= set(terms)
     assert all("copyright" in text.lower() for text in terms.values())
 
 
@@ -110,6 +111,8 @@ def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
     """Packs the wheel's files twice more, with small programs in place of
     ours."""
     inputs = {"version.h": ROOT / "proto/version.h",
+              "LICENSE": ROOT / "LICENSE",
+              "NOTICE": ROOT / "NOTICE",
               "README.md": ROOT / "README.md",
               "runtime_packages.txt":
                   ROOT / "deploy/wheel/runtime_packages.txt",
