@@ -125,10 +125,9 @@ class CopyQueueTest {
 
   std::mt19937 random_{7};
   // For all cases: a queue's thread that was not joined outlives its case.
-  static inline base::FakeClock clock_;
+  static inline base::FakeClock clock;
   std::shared_ptr<GatedGpu> gpu_ = std::make_shared<GatedGpu>();
-  std::unique_ptr<CopyQueue> queue_ =
-      std::make_unique<CopyQueue>(gpu_, &clock_);
+  std::unique_ptr<CopyQueue> queue_ = std::make_unique<CopyQueue>(gpu_, &clock);
 };
 
 TEST_CASE_METHOD(CopyQueueTest,
@@ -200,7 +199,7 @@ TEST_CASE_METHOD(CopyQueueTest,
                  "The copy queue gives up a copy that does not end",
                  "[device][copy_queue]") {
   const Batch batch = MakeBatch(100);
-  clock_.Advance(1);
+  clock.Advance(1);
   gpu_->Close();
   auto copy = Start(batch, 100);
   auto next = Start(batch, 100);
@@ -208,7 +207,7 @@ TEST_CASE_METHOD(CopyQueueTest,
   queue_->Expire(1000);
   UNSCOPED_INFO("it has just begun");
   CHECK_THAT(queue_->health(), IsOk());
-  clock_.Advance(1000);
+  clock.Advance(1000);
   queue_->Expire(1000);
   queue_->Expire(1000);
   UNSCOPED_INFO("this process may have stood still");
@@ -246,9 +245,9 @@ TEST_CASE_METHOD(
     "The copy queue's destruction does not wait forever for a copy that hangs",
     "[device][copy_queue]") {
   queue_ =
-      std::make_unique<CopyQueue>(gpu_, &clock_, std::chrono::nanoseconds(0));
+      std::make_unique<CopyQueue>(gpu_, &clock, std::chrono::nanoseconds(0));
   const Batch batch = MakeBatch(100);
-  clock_.Advance(1);
+  clock.Advance(1);
   gpu_->Close();
   auto copy = Start(batch, 100);
   gpu_->AwaitWait();
