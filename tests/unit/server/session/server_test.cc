@@ -265,49 +265,6 @@ TEST_CASE_METHOD(
   AwaitNothingLeft();
 }
 
-// Nobody will take what it left, but what it took it may still read.
-TEST_CASE_METHOD(
-    ServerTest,
-    "The server takes back the batches that a client that left never took",
-    "[session][server]") {
-  const std::string folder = Folder("data");
-  StartServer();
-  {
-    RawClient client(socket_);
-    const auto opened = client.Open(folder);
-    auto* const ready = static_cast<const proto::ReadyRing*>(
-        mmap(nullptr, proto::kRingBytes, PROT_READ, MAP_SHARED,
-             client.fds()[0].get(), 0));
-    auto* const release = static_cast<proto::ReleaseRing*>(
-        mmap(nullptr, proto::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-             client.fds()[1].get(), 0));
-    REQUIRE(static_cast<const void*>(ready) != MAP_FAILED);
-    REQUIRE(static_cast<void*>(release) != MAP_FAILED);
-    CHECK(client.Start(opened.loader_id()).has_epoch_started());
-    Until([&] { return ready->tail.load() > 1; });
-    const proto::ReadyEntry taken = ready->entries[0];
-    release->taken.store(1);
-
-    client.HangUp();
-    AwaitIdleLoop();
-    CHECK(StreamState().ready() > 0);
-    CHECK(StreamState().held() == 1);
-
-    release->left.store(1);
-    // A thread of requests closes the loader meanwhile.
-    Until([&] {
-      PassTime(0);
-      return StreamState().ready() == 0;
-    });
-    CHECK(StreamState().held() == 1);
-    CHECK(server_->sessions() == 1);
-
-    release->Push({.slot = taken.slot, .generation = taken.generation});
-    PassTime(0);
-  }
-  AwaitNothingLeft();
-}
-
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 TEST_CASE_METHOD(ServerTest,
