@@ -90,7 +90,7 @@ class Recorder final : public Catch::TestEventListenerBase {
     CheckOwnThread(info.lineInfo.file, info.lineInfo.line, "an assertion");
   }
 
-  // Not all assertions are told of at their start.
+  // Catch2 calls assertionStarting for most assertions, but not for all.
   bool assertionEnded(const Catch::AssertionStats& stats) override {
     const Catch::AssertionResult& result = stats.assertionResult;
     const Catch::SourceLineInfo line = result.getSourceInfo();
@@ -98,7 +98,7 @@ class Recorder final : public Catch::TestEventListenerBase {
     if (result.isOk()) return true;
     std::vector<std::string>& failures = Results().back().failures;
     failures.push_back(Text(stats));
-    // The others come with the end of the case.
+    // The end of the case writes the further failures.
     if (failures.size() == 1 && InTestsProcess())
       WriteResults(/*last_ended=*/false);
     return true;
@@ -135,7 +135,7 @@ bool& Running() {
   return running;
 }
 
-// At exit.
+// Runs at exit, which no test case may ask for.
 void RefuseExit() {
   if (!Running() || !InTestsProcess()) return;
   std::fprintf(stderr, "a test case ended the program\n");

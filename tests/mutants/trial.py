@@ -29,7 +29,7 @@ class Trial:
             with self._tree.planted(mutant):
                 verdict = self._bazel.test(target, faulty=True)
                 if verdict in (bazel.FAILED, bazel.TIMED_OUT):
-                    # One failure may be chance.
+                    # A test may fail by chance, but hardly twice.
                     verdict = self._bazel.test(target, faulty=True)
             if verdict == bazel.PASSED:
                 asked.append(target)

@@ -52,7 +52,7 @@ BANNED = [
 NAMED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|`((?:[\w.-]+/)+[\w-]+\.\w+)`")
 COMMENT = re.compile(r"^\s*(//|#(?!\s*if)|\*)")
 # A comment or docstring that begins with a clause in place of its subject.
-# The name of a case of Catch2, in pieces. Its filters give the characters a meaning.
+# The name of a case of Catch2, in pieces, and characters with a meaning in filters.
 CASE = re.compile(r'^(?:TEST_CASE|TEST_CASE_METHOD|SUITE_CASE)\(\s*(?:\w+,\s*)?'
                   r'((?:"(?:[^"\\]|\\.)*"\s*)+)', re.M)
 IN_FILTERS = re.compile(r'[,\[\]*\\]')

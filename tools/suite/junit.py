@@ -90,7 +90,7 @@ def report(found):
             print(f"skipped: {case.name}: {case.reason.strip()}")
     for case in found:
         if case.verdict == FAILED:
-            # The place, and what was asserted there.
+            # The first line has the place, the second one the assertion.
             lines = case.reason.strip().splitlines()[:2]
             print(f"failed: {case.name}: {': '.join(lines)}")
     count = {verdict: sum(case.verdict == verdict for case in found)

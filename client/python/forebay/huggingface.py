@@ -261,8 +261,8 @@ class _TrainingLoader(PreparedLoader):
             steps_per_epoch = math.ceil(len(self) / batches_per_step)
         except TypeError:  # the length is unknown
             return False
-        epoch, steps = divmod(steps, max(1, steps_per_epoch))
-        return (epoch, steps * batches_per_step) == (self._first, self._read)
+        epoch, steps_in_epoch = divmod(steps, max(1, steps_per_epoch))
+        return (epoch, steps_in_epoch * batches_per_step) == (self._first, self._read)
 
     def skip(self) -> _TrainingLoader:
         """Goes on where transformers has skipped batches: at the position."""

@@ -321,7 +321,7 @@ TEST_CASE("A C++ program waits for the next batch across signals",
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
-  // They outlive the task that waits for them.
+  // The alarms outlive the task that waits for them.
   const Alarms alarms;
   auto resumes = std::async(std::launch::async, [&] {
     for (int i = 0; i < 10; ++i) Alarms::Await();

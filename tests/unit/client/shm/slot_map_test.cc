@@ -35,48 +35,52 @@ std::vector<proto::Fd> Slots(std::uint8_t first, std::uint8_t second) {
   return fds;
 }
 
-TEST_CASE("A slot map shows the memory of each slot", "[shm][slot_map]") {
-  SlotMap map;
-  REQUIRE_THAT(map.Attach(Slots(3, 4), kBytes), IsOk());
-  REQUIRE(map.size() == 2);
-  CHECK(map.Find(0)->data()[kBytes - 1] == 3);
-  CHECK(map.Find(1)->data()[0] == 4);
-  CHECK(map.Find(2) == nullptr);
+// A map of two slots, filled with 3 and 4, with a lease of the second.
+class SlotMapTest {
+ protected:
+  SlotMapTest() {
+    REQUIRE_THAT(map_.Attach(slots_, kBytes), IsOk());
+    leased_ = map_.Find(1);
+  }
+
+  const std::vector<proto::Fd> slots_ = Slots(3, 4);
+  SlotMap map_;
+  std::shared_ptr<SlotMapping> leased_;
+};
+
+TEST_CASE_METHOD(SlotMapTest, "A slot map shows the memory of each slot",
+                 "[shm][slot_map]") {
+  REQUIRE(map_.size() == 2);
+  CHECK(map_.Find(0)->data()[kBytes - 1] == 3);
+  CHECK(map_.Find(1)->data()[0] == 4);
+  CHECK(map_.Find(2) == nullptr);
 }
 
-TEST_CASE("A slot map reuses the mapping of a slot that a lease holds",
-          "[shm][slot_map]") {
-  SlotMap map;
-  const std::vector<proto::Fd> slots = Slots(3, 4);
-  REQUIRE_THAT(map.Attach(slots, kBytes), IsOk());
-  const std::shared_ptr<SlotMapping> leased = map.Find(1);
-  leased->data()[0] = 9;
-  REQUIRE_THAT(map.Attach(slots, kBytes), IsOk());
-  CHECK(map.Find(1) == leased);
-  CHECK(map.Find(1)->data()[0] == 9);
-  CHECK(map.Find(0)->data()[0] == 3);
+TEST_CASE_METHOD(SlotMapTest,
+                 "A slot map reuses the mapping of a slot that a lease holds",
+                 "[shm][slot_map]") {
+  leased_->data()[0] = 9;
+  REQUIRE_THAT(map_.Attach(slots_, kBytes), IsOk());
+  CHECK(map_.Find(1) == leased_);
+  CHECK(map_.Find(1)->data()[0] == 9);
+  CHECK(map_.Find(0)->data()[0] == 3);
 }
 
-TEST_CASE("A slot map maps other memory anew under a held slot's number",
-          "[shm][slot_map]") {
-  SlotMap map;
-  REQUIRE_THAT(map.Attach(Slots(3, 4), kBytes), IsOk());
-  const std::shared_ptr<SlotMapping> leased = map.Find(1);
-  REQUIRE_THAT(map.Attach(Slots(5, 6), kBytes), IsOk());
-  CHECK(map.Find(0)->data()[0] == 5);
-  CHECK(map.Find(1)->data()[0] == 6);
-  CHECK(leased->data()[0] == 4);
+TEST_CASE_METHOD(SlotMapTest,
+                 "A slot map maps other memory anew under a held slot's number",
+                 "[shm][slot_map]") {
+  REQUIRE_THAT(map_.Attach(Slots(5, 6), kBytes), IsOk());
+  CHECK(map_.Find(0)->data()[0] == 5);
+  CHECK(map_.Find(1)->data()[0] == 6);
+  CHECK(leased_->data()[0] == 4);
 }
 
-TEST_CASE("A slot map maps a held slot anew whose size is another",
-          "[shm][slot_map]") {
-  SlotMap map;
-  const std::vector<proto::Fd> slots = Slots(3, 4);
-  REQUIRE_THAT(map.Attach(slots, kBytes), IsOk());
-  const std::shared_ptr<SlotMapping> leased = map.Find(0);
-  REQUIRE_THAT(map.Attach(slots, kBytes / 2), IsOk());
-  CHECK(map.Find(0) != leased);
-  CHECK(map.Find(0)->bytes() == kBytes / 2);
+TEST_CASE_METHOD(SlotMapTest,
+                 "A slot map maps a held slot anew whose size is another",
+                 "[shm][slot_map]") {
+  REQUIRE_THAT(map_.Attach(slots_, kBytes / 2), IsOk());
+  CHECK(map_.Find(1) != leased_);
+  CHECK(map_.Find(1)->bytes() == kBytes / 2);
 }
 
 TEST_CASE("A slot map refuses memory that is smaller than its slots",

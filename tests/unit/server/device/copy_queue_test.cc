@@ -124,7 +124,8 @@ class CopyQueueTest {
   }
 
   std::mt19937 random_{7};
-  // For all cases: a queue's thread that was not joined outlives its case.
+  // All cases share the clock: a queue's thread that was not joined outlives
+  // its case.
   static inline base::FakeClock clock;
   std::shared_ptr<GatedGpu> gpu_ = std::make_shared<GatedGpu>();
   std::unique_ptr<CopyQueue> queue_ = std::make_unique<CopyQueue>(gpu_, &clock);

@@ -58,7 +58,7 @@ class ValueSurveyTest {
   int changed_ = 0;
   std::stop_source stop_;
   std::unique_ptr<ClipSource> source_;
-  // Tasks may hold a part of it until the executor ends.
+  // Tasks may hold a part of this budget until the executor ends.
   base::MemoryBudget small_budget_ = base::MemoryBudget(std::uint64_t{1} << 20);
   executor::ThreadPoolExecutor executor_{2};
 };

@@ -121,7 +121,7 @@ TEST_CASE_METHOD(RunnerTest,
     CHECK(EndedWith(Run(filter), 2));
   }
   CHECK(EndedWith(Run("No case of this name"), 2));
-  // One of several matches.
+  // The filter has two names, and only the first is that of a case.
   CHECK(EndedWith(Run("Ends as it should,No case of this name"), 2));
   CHECK_THAT(Xml(), Contains("it ended with 2"));
 }

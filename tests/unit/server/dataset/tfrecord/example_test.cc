@@ -166,7 +166,7 @@ TEST_CASE("The tf.train.Example reader reads no mutated record out of bounds",
       read += ReadFeatures(AsBytes(mutated), each).ok();
     }
   }
-  // One value of each byte is the record as it was.
+  // Each byte takes its own value once, which leaves the record whole.
   CHECK(read >= record.size());
 }
 
