@@ -91,8 +91,11 @@ def test_a_caller_may_not_wait(monkeypatch, caplog):
     assert not caplog.records
 
 
-def test_only_what_passes_is_awaited(monkeypatch, caplog):
+def test_only_what_passes_is_awaited(monkeypatch, caplog, tmp_path):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "60")
+    # A daemon was started here once, so that another may come.
+    monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "forebayd.lock").touch()
     came = [forebay.DaemonUnavailable("gone"), forebay.SourceUnavailable("away")]
 
     def attempt():
